@@ -1,7 +1,7 @@
 """pytest plugin: `@pytest.mark.needs_gpu(count=2, memory_gib=16)` skips with the reason, `--gpudoctor` diagnoses.
 
 The arguments of the mark are those of `gpudoctor.require`; `count` is another word for `gpus`, and without any argument
-one GPU is wanted. A machine is examined once a session, and only where a test asks for it.
+one GPU is wanted. A machine is checked once a session, and only where a test asks for it.
 
 pytest loads this module in every project of an environment that has gpudoctor, so it acts on no mark but its own, and
 imports the rest of gpudoctor where that mark or `--gpudoctor` is used.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARK = "needs_gpu"
 _LINE = (
-    f"{MARK}(count=1, memory_gib=..., ...): skip where the machine does not have it; "
+    f"{MARK}(count=1, memory_gib=..., ...): skip if the machine does not have it; "
     "the arguments of gpudoctor.require, and count for gpus"
 )
 _FACTS = pytest.StashKey[dict[bool, "Facts"]]()
@@ -32,18 +32,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gpudoctor-strict",
         action="store_true",
-        help=f"fail tests marked {MARK} where the machine is not as they demand, instead of skipping them",
+        help=f"fail tests marked {MARK} where the machine does not meet the requirements, instead of skipping them",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known."""
+    """Register the mark."""
     config.addinivalue_line("markers", _LINE)
     config.stash[_FACTS] = {}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test, or fail it, where the machine is not as it demands."""
+    """Skip a test, or fail it, where the machine does not meet its requirements."""
     marks = list(item.iter_markers(MARK))
     if not marks or _is_foreign(item.config):
         return
@@ -66,7 +66,7 @@ def _is_foreign(config: pytest.Config) -> bool:
 
 def _demands(mark: pytest.Mark) -> dict[str, Any]:
     if mark.args:
-        raise TypeError(f"It takes arguments by name, such as {MARK}(count=2), not {mark.args[0]!r}.")
+        raise TypeError(f"It takes keyword arguments, such as {MARK}(count=2), not {mark.args[0]!r}.")
     demands = dict(mark.kwargs)
     if "count" in demands:
         demands["gpus"] = demands.pop("count")
@@ -74,7 +74,7 @@ def _demands(mark: pytest.Mark) -> dict[str, Any]:
 
 
 def missing(config: pytest.Config, demands: dict[str, Any]) -> str:
-    """Why the machine is not as demanded, in one line; "": it is.
+    """Why the machine does not meet the requirements, in one line; "": it does.
 
     Raises:
         TypeError: there is no such demand, or it wants something of another type.
@@ -104,7 +104,7 @@ def _facts(config: pytest.Config, quick: bool) -> Facts:
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """Print the diagnosis where tests failed and somebody wants it."""
+    """Print the diagnosis where tests failed and --gpudoctor was given."""
     if not config.getoption("--gpudoctor") or exitstatus != pytest.ExitCode.TESTS_FAILED:
         return
     from gpudoctor.library import check

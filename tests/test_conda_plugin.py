@@ -81,7 +81,7 @@ def test_an_environment_without_python(conda: Conda, tmp_path: Path, capsys: pyt
     (one,) = checks(conda)
     (tmp_path / "empty").mkdir()
     one.action(str(tmp_path / "empty"), False)
-    assert capsys.readouterr().out.startswith("No Python is examined: ")
+    assert capsys.readouterr().out.startswith("No Python was checked: ")
 
 
 def test_what_it_says(conda: Conda) -> None:
@@ -91,12 +91,12 @@ def test_what_it_says(conda: Conda) -> None:
         "  FAIL The loaded kernel module is 550.107.02, the driver's libraries are 550.120: the versions do not match. "
         "Module 550.120 lies on disk and waits to be loaded.\n"
         "    sudo reboot\n"
-        "`gpudoctor check --python /opt/env` tells all of it.\n"
+        "`gpudoctor check --python /opt/env` shows the full report.\n"
     )
     well = told(check(facts=nvidia_host()), OF_ENVIRONMENT)
     assert well.startswith("✅ Nothing was found by the ")
     assert well.count("\n") == 1
-    assert told(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too little could be found out about the GPU.\n`")
+    assert told(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too little is known about the GPU.\n`")
 
 
 @pytest.mark.parametrize("machine", machines(), ids=lambda one: one.name)

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from gpudoctor.facts import Facts
 
 DEMOS = {
-    "mismatch": "The driver was upgraded under a running kernel: nothing can talk to the GPU until a restart",
-    "cpu-wheel": "A healthy RTX card, and a PyTorch that was built for the CPU only",
-    "bad-link": "Eight H100: one of them reaches the processor over 4 PCIe lanes instead of 16",
+    "mismatch": "Driver/library version mismatch: the driver was upgraded, and the GPU does not work until a reboot",
+    "cpu-wheel": "A healthy RTX GPU, but PyTorch is a CPU-only build",
+    "bad-link": "Eight H100: one of them has 4 PCIe lanes instead of 16",
 }
 
 

@@ -84,7 +84,7 @@ def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
             left.setdefault((fact, is_), set()).update(old.among(hardware, gone - came))
             back.setdefault((fact, is_), set()).update(new.among(hardware, came - gone))
     yield from _updates(updates, new)
-    for ways, words in ((left, "is not {} any more, which most have"), (back, "is {} again, as most have")):
+    for ways, words in ((left, "no longer has the majority value {}"), (back, "has the majority value {} again")):
         for (fact, value), nodes in ways.items():
             if nodes:
                 yield change("fact", f"{fact} {words.format(value)}", nodes)
@@ -104,7 +104,7 @@ def _updates(updates: Mapping[tuple[str, str, str], Having], new: _Agreed) -> It
     for ways, all_ in packages.items():
         if len(all_) > _PACKAGES:
             first = next((one for one in all_ if one.startswith("packages.torch:")), all_[0])
-            all_ = [f"{len(all_)} packages are others, as {first}"]
+            all_ = [f"{len(all_)} packages changed, such as {first}"]
         yield from (change("fact", message, new.having(ways)) for message in all_)
 
 
@@ -121,8 +121,8 @@ def figures(before: Fleet, now: Fleet) -> Iterator[Change]:
         part = one.median / was.median - 1
         yield Change(
             kind="figure",
-            message=f"{one.figure}: the median is {amount(one.median)} {one.unit}, {amount(was.median)} before "
-            f"({100 * part:+.1f} %), on {one.hardware}",
+            message=f"{one.figure}: the median is {amount(one.median)} {one.unit}, was {amount(was.median)} "
+            f"({100 * part:+.1f}%), on {one.hardware}",
         )
 
 

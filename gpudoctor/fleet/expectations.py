@@ -1,4 +1,4 @@
-"""Expectations held against reports: what a report carries of a machine's facts is made facts again, and judged."""
+"""Expectations compared with reports: what a report carries of a machine's facts is made facts again, and judged."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -15,7 +15,7 @@ from gpudoctor.report.fixes import entries as fixes_of
 from gpudoctor.report.inventory import GPU, MACHINE, Inventory
 from gpudoctor.report.model import FindingEntry, SmokeEntry, SmokeTestEntry
 
-SILENT = Unknown("the report does not say it")
+SILENT = Unknown("not in the report")
 _NAMED = 8  # paths that a sentence lists
 
 
@@ -56,7 +56,7 @@ class Holding:
 
     @property
     def open(self) -> bool:
-        """Whether something that is no mere advice could not be held against every report."""
+        """Whether something that is no mere advice could not be compared with every report."""
         left = [one for one in (*self._left, *self._carried) if one in self._left or one.id in self._unknown]
         return any(one.severity is not Severity.ADVICE for one in left)
 
@@ -67,14 +67,14 @@ class Holding:
             paths = [f"`{one.path}`" for one in self._left]
             more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
             message.append(
-                f"Not held: {', '.join(paths[:_NAMED])}{more}. Reports do not carry it; use `gpudoctor fleet run "
-                "--expect FILE`, which asks the nodes themselves."
+                f"Not checked: {', '.join(paths[:_NAMED])}{more}. Reports do not contain it; use `gpudoctor fleet run "
+                "--expect FILE`, which checks it on the nodes themselves."
             )
         for one in self._carried:
             if one.id in self._unknown:
                 which = "some of the reports" if one.id in self._held else "any report"
                 why = self._unknown[one.id].partition(" could not be found out: ")[2] or self._unknown[one.id]
-                message.append(f"`{one.path}` could not be held against {which}: {why.rstrip('.')}.")
+                message.append(f"`{one.path}` could not be checked in {which}: {why.rstrip('.')}.")
         return tuple(message)
 
 
@@ -117,7 +117,7 @@ def _fact(steps: Sequence[str], values: dict[str, Any], name: str) -> Any:
     try:
         return None if value is None else msgspec.convert(value, _type(tuple(steps)), strict=True)
     except (msgspec.ValidationError, PathError):
-        return Unknown("the report holds something else there")
+        return Unknown("the report has a value of another type there")
 
 
 @cache

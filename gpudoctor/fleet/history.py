@@ -79,7 +79,7 @@ def _moved(earlier: Mapping[str, str], today: Mapping[str, str]) -> Iterator[Cha
 def _kind(old: str, new: str) -> str:
     """Whether it is better or worse; empty where nobody knew before, and nobody knows now.
 
-    Who does not answer any more is worse off than by any warning; who answers again and fails is known to be ill now.
+    Who does not respond any more is worse off than by any warning; who answers again and fails is known to be ill now.
     """
     if old not in REPORTED and new not in REPORTED:
         return ""
@@ -92,7 +92,7 @@ def _kind(old: str, new: str) -> str:
 
 def _came_and_went(earlier: Mapping[str, str], today: Mapping[str, str]) -> Iterator[Change]:
     if gone := earlier.keys() - today.keys():
-        yield change("vanished", "Not in the fleet any more", gone)
+        yield change("vanished", "No longer in the fleet", gone)
     if new := today.keys() - earlier.keys():
         yield change("appeared", "New in the fleet", new)
 

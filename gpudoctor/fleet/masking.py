@@ -25,7 +25,7 @@ def harmless(fleet: Fleet) -> Fleet:
 
 
 def masked(fleet: Fleet, nodes: bool = False) -> Fleet:
-    """The summary without names of users, home folders and addresses.
+    """The summary without names of users, home directories and addresses.
 
     Args:
         fleet: as it was read.

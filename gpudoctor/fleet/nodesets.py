@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 
-NO_LIBRARY = "A fleet needs ClusterShell: pip install 'gpudoctor-cli[fleet]'."
+NO_LIBRARY = "`gpudoctor fleet` needs ClusterShell: pip install 'gpudoctor-cli[fleet]'."
 # What names of machines are made of. Whatever else a name holds (a comma, "@", "!", "[") means something to
 # ClusterShell, which would make other names of it; such a name is listed as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
@@ -45,7 +45,7 @@ def unfold(text: str) -> tuple[str, ...]:
     if not find_spec("ClusterShell"):
         raise NodesError(NO_LIBRARY)
     if sum(map(_meant, _BETWEEN.split(text))) > MOST:  # ClusterShell would make all of them
-        raise NodesError(f'"{text}" means more than {MOST:,} nodes.')
+        raise NodesError(f'"{text}" expands to more than {MOST:,} nodes.')
     from ClusterShell.NodeSet import NodeSet, NodeSetException
     from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
     from ClusterShell.RangeSet import RangeSetException
@@ -53,10 +53,10 @@ def unfold(text: str) -> tuple[str, ...]:
     try:
         return tuple(NodeSet(text))
     except (NodeSetException, RangeSetException) as error:
-        raise NodesError(f'"{text}" is no set of nodes: {str(error).rstrip(".")}.') from None
+        raise NodesError(f'"{text}" is not a node set: {str(error).rstrip(".")}.') from None
     except (GroupResolverError, GroupSourceError) as error:
         why = str(error).rstrip(".")
-        raise NodesError(f'"{text}" is no set of nodes: ClusterShell does not know this group ({why}).') from None
+        raise NodesError(f'"{text}" is not a node set: ClusterShell does not know this group ({why}).') from None
 
 
 def _meant(one: str) -> int:

@@ -70,7 +70,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outlier(msgspec.Struct, frozen=True, kw_only=True):
-    """A measured value that stands apart from those of like hardware."""
+    """A measured value that is an outlier from those of like hardware."""
 
     node: str
     device: str  # GPU 3

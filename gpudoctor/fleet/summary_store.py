@@ -1,4 +1,4 @@
-"""Summaries in files: an earlier one is read, and the folder of a run keeps its last one."""
+"""Summaries in files: an earlier one is read, and the directory of a run keeps its last one."""
 
 import errno
 import os
@@ -51,11 +51,11 @@ def read(path: str) -> Fleet:
             raise SummaryError(f"{path} has the schema {schema[:60]!r}; this version reads {SCHEMA}.")
         return msgspec.json.decode(data, type=Fleet)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise SummaryError(f"{path} is no summary of a fleet: {str(error)[:200]}.") from None
+        raise SummaryError(f"{path} is not a fleet summary: {str(error)[:200]}.") from None
 
 
 def since_last(folder: str, now: Fleet) -> Fleet:
-    """The summary with what has changed since the one that a run's folder keeps; the same reports change nothing.
+    """The summary with what has changed since the one that a run's directory keeps; the same reports change nothing.
 
     Raises:
         SummaryError: the one that it keeps cannot be read.
@@ -80,7 +80,7 @@ def _same(before: Fleet, now: Fleet) -> bool:
 
 
 def keep(folder: str, now: Fleet) -> None:
-    """Keep a summary in a run's folder, whole or not at all; where nobody may write, nothing is kept.
+    """Keep a summary in a run's directory, whole or not at all; where nobody may write, nothing is kept.
 
     Raises:
         SummaryError: the disk is full, or the like.

@@ -12,7 +12,7 @@ from gpudoctor.monitor.snapshot import STILL, Snapshot, Watched
 from gpudoctor.monitor.vendors import device_of
 from gpudoctor.targets import gpus_of
 
-NOT_HELD = Unknown("the facts do not hold it")
+NOT_HELD = Unknown("not in the facts")
 # What facts and samples call by the same name.
 _SHARED = tuple(name for name in MonitorSample.__struct_fields__ if name in Gpu.__struct_fields__)
 

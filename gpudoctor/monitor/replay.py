@@ -33,9 +33,9 @@ def read(data: bytes) -> tuple[SampleLine, ...]:
             try:
                 found.append(decode(text))
             except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-                raise RecordingError(f"Line {number} of the recording is wrong: {error}.") from None
+                raise RecordingError(f"Line {number} of the recording is invalid: {error}.") from None
     if not found or found[0].schema != SCHEMA:
-        raise RecordingError(f'The file is no recording: its first line does not say "schema": "{SCHEMA}".')
+        raise RecordingError(f'The file is not a recording: its first line does not contain "schema": "{SCHEMA}".')
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""One vendor's sampler: the child, the thread that takes its lines and starts it anew, and how it does."""
+"""One vendor's sampler: the child, the thread that takes its lines and starts it again, and how it does."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ class Sampler:
         try:
             machine = self._make()
             task = self._vendor.task(machine)
-        except Exception as error:  # a folder that is gone; a thread that ended here would never ask again
+        except Exception as error:  # a directory that is gone; a thread that ended here would never ask again
             task = str(error) or type(error).__name__
         if isinstance(task, str):
             self._absent = task
             return RETRY
         if self._stuck and reap():
-            self._failed = "an earlier child sleeps in it and cannot even be killed: it is stuck"
+            self._failed = "an earlier child process hangs in it and cannot be killed"
             return RETRY
         machine.without_end()
         for told in lines_before(task):
@@ -162,8 +162,8 @@ class Sampler:
         return SamplerState(waiting=not self._answered)
 
     def _silence(self, seconds: float) -> str:
-        asked = f"asked for the {self._stage}" if " of " in self._stage else f"in stage {self._stage}"
-        return f"{_capital(self._vendor.driver)} stopped answering {seconds:.0f} s ago, {asked}."
+        asked = f"queried for the {self._stage}" if " of " in self._stage else f"in stage {self._stage}"
+        return f"{_capital(self._vendor.driver)} stopped responding {seconds:.0f} s ago, {asked}."
 
 
 def _capital(text: str) -> str:

@@ -10,7 +10,7 @@ from gpudoctor.facts.text_types import Celsius, Count, Generation, Gpus, Lanes, 
 from gpudoctor.knowledge.nvml import event_reasons
 from gpudoctor.maybe import Maybe, Unknown
 
-NOT = Unknown("not told")
+NOT = Unknown("not reported")
 SCHEMA = "gpudoctor.samples/1"
 
 

@@ -32,7 +32,7 @@ def lines(facts: Facts, seed: int = 7, seconds: int = SECONDS) -> Iterator[Sampl
         seed: the same seed gives the same samples.
         seconds: how many samples of each GPU.
     """
-    yield SampleLine(schema=SCHEMA, title="invented samples, none was measured")
+    yield SampleLine(schema=SCHEMA, title="synthetic demo data")
     runs = [_Run(gpu, random.Random(seed * 1009 + gpu.index)) for gpu in gpus_of(facts)]  # noqa: S311 - no secret
     for run in runs:
         told = msgspec.to_builtins(watched(run.gpu).device)

@@ -1,4 +1,4 @@
-"""Names of users by their numbers, from /etc/passwd alone: a directory service that does not answer would hang us."""
+"""Names of users by their numbers, from /etc/passwd alone: a directory service that does not respond would hang us."""
 
 from __future__ import annotations
 

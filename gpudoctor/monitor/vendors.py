@@ -47,13 +47,13 @@ def device_of(gpu: Gpu) -> MonitorDevice:
     slices = gpu.mig_devices
     return MonitorDevice(
         **{name: getattr(gpu, name) for name in shared},
-        memory_clock_max=Unknown("the facts do not hold it"),
+        memory_clock_max=Unknown("not in the facts"),
         mig_devices=tuple(Slice(uuid=uuid) for uuid in slices) if isinstance(slices, tuple) else slices,
     )
 
 
 def _nvidia(machine: Machine) -> SamplerTask | str:
-    return SamplerTask(pynvml_folder()) if machine.here else "libraries are not asked under another root"
+    return SamplerTask(pynvml_folder()) if machine.here else "libraries are not queried under another root"
 
 
 def _amd(machine: Machine) -> SamplerTask | str:

@@ -1,1 +1,1 @@
-"""The set-up planner: from this machine's GPU, driver, distribution and Python to an ordered plan that fits."""
+"""The setup planner: from this machine's GPU, driver, distribution and Python to an ordered plan that fits."""

@@ -23,11 +23,11 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     major: int
     driver_cuda: str | None
     python: str | None
-    beside: torch.TorchChoice | None = None  # the PyTorch beside, whose pins are exact
+    beside: torch.TorchChoice | None = None  # the PyTorch next to, whose pins are exact
 
     @property
     def architecture(self) -> str:
-        """The processor's, x86_64 where nobody knows."""
+        """The CPU's, x86_64 where nobody knows."""
         return self.ground.architecture or "x86_64"
 
     def runs(self) -> bool:
@@ -113,13 +113,13 @@ def _torch(terms: Terms, pick: torch.TorchChoice) -> Wheel:
         variant=pick.variant,
         index=None if default else pick.index,
         why=f"PyTorch {pick.version} for CUDA {present(cuda)}, which has code for {_gpus(terms.ground)}"
-        + (f"; it brings cuDNN {pins[1]}" if pins[1] else "")
+        + (f"; it includes cuDNN {pins[1]}" if pins[1] else "")
         + ".",
     )
 
 
 def _pins(terms: Terms) -> tuple[str | None, str | None]:
-    """NCCL and cuDNN that the PyTorch beside pins."""
+    """NCCL and cuDNN that the PyTorch next to pins."""
     if terms.beside is None:
         return None, None
     row = torch.release(terms.beside.version)
@@ -181,8 +181,8 @@ def _jax(terms: Terms) -> Wheel | None:
         framework="jax",
         requirement=f"jax[{extra}]{bound}",
         variant=f"cu{terms.major}",
-        why=f"JAX with its plugin for CUDA {terms.major} (the extra {extra}), which brings the CUDA libraries"
-        + (f"; JAX {below} and newer want a newer cuDNN than the one that PyTorch pins" if below else "")
+        why=f"JAX with its plugin for CUDA {terms.major} (the extra {extra}), which includes the CUDA libraries"
+        + (f"; JAX {below} and newer need a newer cuDNN than PyTorch pins" if below else "")
         + ".",
     )
 
@@ -205,7 +205,7 @@ def _cupy(terms: Terms) -> Wheel | None:
         framework="cupy",
         requirement=f"{found.name}[ctk]>={since.partition('.')[0]},<{version(last)[0] + 1}",
         variant=f"cu{terms.major}",
-        why=f"CuPy for CUDA {terms.major}; its extra ctk brings the CUDA libraries, so no toolkit has to be installed.",
+        why=f"CuPy for CUDA {terms.major}; its extra ctk includes the CUDA libraries, so no CUDA toolkit is needed.",
     )
 
 
@@ -235,7 +235,7 @@ _WHEELS: dict[str, Callable[[Terms], Wheel | None]] = {
 
 
 def libc_fits(ground: TargetPlatform, name: str, *, cpu: bool = False) -> bool:
-    """Whether a framework has wheels for this processor that run on this C library."""
+    """Whether a framework has wheels for this CPU that run on this C library."""
     if ground.kernel == "Darwin":
         return ground.architecture == "arm64" and name != "cupy"
     if ground.kernel == "Windows" and not cpu and name in LINUX_ONLY:

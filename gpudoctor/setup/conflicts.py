@@ -41,26 +41,26 @@ def refusal(
 def _no_capability(ground: TargetPlatform, wish: str) -> Refusal | None:
     if ground.capabilities:
         return None
-    why = "Nobody could tell which compute capability the GPU has, and that decides which build has code for it."
-    return Refusal(wish, why, "Run `gpudoctor check`: it says what keeps the GPU from telling, and what mends that.")
+    why = "The GPU's compute capability is unknown, and it decides which build has code for this GPU."
+    return Refusal(wish, why, "Run `gpudoctor check`: it shows why the GPU does not report it, and how to fix that.")
 
 
 def _system(ground: TargetPlatform, name: str, *, cpu: bool = False) -> Refusal | None:
-    """The C library or the processor."""
+    """The C library or the CPU."""
     if libc_fits(ground, name, cpu=cpu):
         return None
     wish, architecture = NAMES[name], ground.architecture or "x86_64"
     if ground.kernel == "Darwin":
-        why = f"The newest releases of {wish} have no wheels for Macs with Intel's processors."
-        return Refusal(wish, why, "Use a Mac with Apple's own chip, or Linux on this one.")
+        why = f"The newest releases of {wish} have no wheels for Intel Macs."
+        return Refusal(wish, why, "Use a Mac with Apple silicon, or Linux on this one.")
     if ground.kernel == "Windows" and name in LINUX_ONLY:
-        why = f"{wish} has builds for GPUs on Linux alone."
-        return Refusal(wish, why, "Install it in WSL 2 (`wsl --install`): run this again there.")
+        why = f"{wish} has GPU builds for Linux only."
+        return Refusal(wish, why, "Install it in WSL 2 (`wsl --install`), and run this again there.")
     lowest = wheels.lowest_glibc(name, architecture, cpu=cpu)
     if lowest is None:
         why = f"The package index has no wheels of {wish} for NVIDIA GPUs on {architecture}."
         return Refusal(wish, why, f"Use NVIDIA's container of {wish}, or build it from source.")
-    own = "musl" if ground.glibc == "musl" else phrase("glibc {}", ground.glibc) or "no glibc that is known"
+    own = "musl" if ground.glibc == "musl" else phrase("glibc {}", ground.glibc) or "an unknown glibc version"
     why = f"{ground.system or 'This distribution'} has {own}; the wheels of {wish} need glibc {lowest} or newer."
     return Refusal(wish, why, "Run it in a container of a newer distribution, Debian or Ubuntu for example.")
 
@@ -80,11 +80,11 @@ def _gpu(ground: TargetPlatform, name: str) -> Refusal | None:
     if name == "tensorflow" and version(ground.capabilities[-1])[0] >= 10:
         why = (
             f"No release of TensorFlow has code for compute capability {ground.capabilities[-1]} (Blackwell and "
-            "newer), and its PTX does not compile there."
+            "newer), and its PTX does not compile for it."
         )
         instead = (
-            f"Run NVIDIA's own build of it, in the container {NGC} (a tag of 25.02 or newer), or use PyTorch or JAX, "
-            "which have code for this GPU (Keras 3 runs on both)."
+            f"Use NVIDIA's build in the container {NGC} (tag 25.02 or newer), or use PyTorch or JAX, which have code "
+            "for this GPU (Keras 3 runs on both)."
         )
         return Refusal(wish, why, instead)
     return Refusal(wish, _too_old(ground, wish, name), _instead_of_old(name))
@@ -94,9 +94,11 @@ def _mixed(wish: str, ground: TargetPlatform, served: list[str]) -> Refusal:
     them = ", ".join(ground.capabilities)
     why = f"No build of {wish} has code for all GPUs of this machine (compute capabilities {them})."
     if len(served) < len(ground.capabilities):
-        instead = f"Let it see the GPUs of compute capability {', '.join(served)} alone, by CUDA_VISIBLE_DEVICES."
+        instead = f"Set CUDA_VISIBLE_DEVICES so that it sees only the GPUs of compute capability {', '.join(served)}."
     else:
-        instead = "Make one environment for each kind of GPU, and let each see its own GPUs by CUDA_VISIBLE_DEVICES."
+        instead = (
+            "Create one environment for each GPU generation, and set CUDA_VISIBLE_DEVICES to the matching GPUs in each."
+        )
     return Refusal(wish, why, instead)
 
 
@@ -108,13 +110,13 @@ def _too_old(ground: TargetPlatform, wish: str, name: str) -> str:
     if name == "jax":
         more = f" (its plugins start at {jax.plugin('cuda12').lowest_capability})"
     last = f"; the last CUDA toolkit for it is {found.last_cuda}" if found and found.last_cuda else ""
-    return f"No build of {wish} that brings its CUDA libraries has code for {lowest}{generation}{more}{last}."
+    return f"No build of {wish} that includes its CUDA libraries has code for {lowest}{generation}{more}{last}."
 
 
 def _instead_of_old(name: str) -> str:
     if name == "torch":
-        return "Build PyTorch from source for this GPU, or compute on the CPU (--cpu)."
-    return "Use PyTorch where that has a build for this GPU, or compute on the CPU (--cpu)."
+        return "Build PyTorch from source for this GPU, or use the CPU (--cpu)."
+    return "Use PyTorch where that has a build for this GPU, or use the CPU (--cpu)."
 
 
 def _driver(ground: TargetPlatform, name: str, driver_cuda: str | None) -> Refusal | None:
@@ -124,13 +126,11 @@ def _driver(ground: TargetPlatform, name: str, driver_cuda: str | None) -> Refus
     wish = NAMES[name]
     major = _alone(ground, name).major
     old = [c for c in ground.capabilities if (g := generations.generation_of_capability(c)) and g.last_driver]
-    why = f"{wish} is made for CUDA {major} here, and the driver runs CUDA up to {driver_cuda}."
+    why = f"{wish} is built for CUDA {major} here, but the driver supports CUDA up to {driver_cuda}."
     if old and int(version(driver_cuda)[0]) <= 12:
         found = generations.generation_of_capability(old[0])
         why += phrase(" The last driver branch for compute capability {} is {}.", old[0], found and found.last_driver)
-    return Refusal(
-        wish, why, "Let a newer driver come (--driver yes), where the GPU has one, or use another framework."
-    )
+    return Refusal(wish, why, "Allow a newer driver (--driver yes) if the GPU has one, or use another framework.")
 
 
 def _python(
@@ -145,18 +145,20 @@ def _python(
     if not others:
         return Refusal(wish, why, "Use another framework.")
     where = "without --into" if fixed else "of its own"
-    return Refusal(wish, why, f"Make an environment {where} with Python {others[0]} (--python-version {others[0]}).")
+    return Refusal(wish, why, f"Create an environment {where} with Python {others[0]} (--python-version {others[0]}).")
 
 
 def _beside(wish: str, choice: WheelChoice) -> Refusal:
-    """It would be well alone, and not beside the others."""
+    """It would be well alone, and not next to the others."""
     there = ", ".join(NAMES[w.framework] for w in choice.wheels)
     need = "needs" if len(choice.wheels) == 1 else "need"
     why = (
-        f"Its wheels here are not for CUDA {choice.major}, which {there} {need}, or they want other releases of cuDNN "
-        "and NCCL; and one process can load only one of each."
+        f"Its wheels here are not for CUDA {choice.major}, which {there} {need}, or they need other releases of cuDNN "
+        "and NCCL; one process can load only one of each."
     )
-    return Refusal(wish, why, f"Give it an environment of its own: `gpudoctor setup {wish.lower().replace(' ', '')}`.")
+    return Refusal(
+        wish, why, f"Install it in a separate environment: `gpudoctor setup {wish.lower().replace(' ', '')}`."
+    )
 
 
 def _only(ground: TargetPlatform, capability: str) -> TargetPlatform:
@@ -169,15 +171,15 @@ def _only(ground: TargetPlatform, capability: str) -> TargetPlatform:
 def on_cpu(ground: TargetPlatform, name: str, python: str | None) -> Refusal:
     """Why a framework is not installed for the CPU."""
     if name == "cupy":
-        why = "CuPy computes on the GPUs of NVIDIA and AMD alone, and this machine has none that it could use."
-        return Refusal("CuPy", why, "Use NumPy, whose interface is the same.")
+        why = "CuPy supports only NVIDIA and AMD GPUs, and this machine has none that it can use."
+        return Refusal("CuPy", why, "Use NumPy, which has the same API.")
     found = _system(ground, name, cpu=True)
     if found:
         return found
     return Refusal(
         NAMES[name],
         f"It has no wheels for {phrase('Python {}', python) or 'this Python'}.",
-        "Make an environment with Python 3.12.",
+        "Create an environment with Python 3.12.",
     )
 
 
@@ -186,7 +188,7 @@ def on_amd(ground: TargetPlatform, name: str) -> Refusal:
     wish, gfx = NAMES[name], ", ".join(ground.gfx)
     if name == "jax" and set(ground.gfx) <= set(jax.jax().rocm.gfx.split()) and not rocm_fits(ground):
         own = f"ROCm {ground.rocm} is installed" if ground.rocm else "no ROCm is installed"
-        why = f"JAX's plugin takes ROCm {jax.jax().rocm.rocm} from the machine, and {own}."
+        why = f"JAX's plugin uses ROCm {jax.jax().rocm.rocm} from the machine, but {own}."
         return Refusal(wish, why, f"Install a release {jax.jax().rocm.rocm} of ROCm first: {INSTALL}")
     instead = {
         "tensorflow": "Run AMD's container rocm/tensorflow, or use PyTorch or JAX.",
@@ -194,7 +196,7 @@ def on_amd(ground: TargetPlatform, name: str) -> Refusal:
         "or use PyTorch.",
         "onnxruntime": f"Use AMD's package onnxruntime-migraphx of ROCm {rocm.newest()}, from AMD's own repository.",
         "jax": "Use PyTorch, or AMD's container rocm/jax.",
-        "torch": "Use AMD's own nightly builds (TheRock), or compute on the CPU (--cpu).",
+        "torch": "Use AMD's nightly builds (TheRock), or use the CPU (--cpu).",
     }
     whys = {
         "tensorflow": "The package index has no current build of TensorFlow for ROCm.",

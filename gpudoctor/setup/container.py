@@ -12,7 +12,7 @@ AMD = "docker run --rm --device /dev/kfd --device /dev/dri rocm/rocm-terminal ro
 def decide(facts: Facts, ground: TargetPlatform) -> tuple[SetupStep | None, Refusal | None, str | None]:
     """The step, or why there is none, or a note that nothing is to be done."""
     if ground.vendor not in ("nvidia", "amd"):
-        why = "This machine has no GPU that containers could have."
+        why = "This machine has no GPU that containers could use."
         return None, Refusal("container toolkit", why, "Containers run without it."), None
     if ground.vendor == "amd":
         return None, None, f"Containers need no toolkit for AMD GPUs, only the device nodes: {AMD}"
@@ -20,7 +20,7 @@ def decide(facts: Facts, ground: TargetPlatform) -> tuple[SetupStep | None, Refu
         why = "This is a container: the toolkit belongs to its host."
         return None, Refusal("container toolkit", why, "Run this on the host."), None
     if isinstance(facts.containers.toolkit, str) and _knows(facts):
-        return None, None, "The NVIDIA Container Toolkit is installed, and the container engine knows of it."
+        return None, None, "The NVIDIA Container Toolkit is installed and configured."
     return _step(facts, ground), None, None
 
 
@@ -41,7 +41,7 @@ def _step(facts: Facts, ground: TargetPlatform) -> SetupStep:
         id="container-toolkit",
         group="container",
         title=fix.message,
-        why="A container has no driver of its own: the toolkit puts the host's libraries and device nodes into it.",
+        why="A container has no driver of its own: the toolkit mounts the host's driver libraries and device nodes.",
         commands=fix.tasks,
         root=True,
         verify=(container.PROOF,),
@@ -53,8 +53,8 @@ def _registered(facts: Facts) -> SetupStep:
     return SetupStep(
         id="container-toolkit",
         group="container",
-        title="Tell Docker of the NVIDIA Container Toolkit's runtime, and restart Docker.",
-        why="The toolkit is installed, and Docker does not know of it yet.",
+        title="Configure Docker to use the NVIDIA Container Toolkit runtime, and restart Docker.",
+        why="The toolkit is installed, but Docker is not configured to use it.",
         commands=(container.CONFIGURE, *container.restart_docker(facts)),
         root=True,
         verify=(container.PROOF,),
@@ -67,8 +67,8 @@ def _for_podman(facts: Facts, ground: TargetPlatform) -> SetupStep:
     return SetupStep(
         id="container-toolkit",
         group="container",
-        title="Install the NVIDIA Container Toolkit, by whose CDI specification Podman hands GPUs in.",
-        why="A container has no driver of its own: the toolkit puts the host's libraries and device nodes into it.",
+        title="Install the NVIDIA Container Toolkit; Podman uses its CDI specification to give GPUs to containers.",
+        why="A container has no driver of its own: the toolkit mounts the host's driver libraries and device nodes.",
         commands=(*container.toolkit_commands(facts), *make),
         root=True,
         verify=(query("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),),

@@ -1,4 +1,4 @@
-"""The driver's step: which branch and flavour, by whose packages; none where the driver is good enough."""
+"""The driver's step: which branch and flavor, by whose packages; none where the driver is good enough."""
 
 from collections.abc import Iterable, Iterator
 
@@ -21,14 +21,14 @@ from gpudoctor.tasks import Command, Task, Tasks, as_root
 
 # With secure boot the kernel takes only signed modules, and those that DKMS builds are signed by a key of this machine.
 _SECURE_BOOT = (
-    "Secure boot is on: where the packages build the module here, they ask for a password, and the machine asks for it "
-    'again at its next start ("Enroll MOK"); without that the module is refused.'
+    "Secure Boot is on: if the packages build the module here, they ask for a password, and the firmware asks for it "
+    'again at the next boot ("Enroll MOK"); without that the module is rejected.'
 )
 WINDOWS = "https://www.nvidia.com/en-us/drivers/"
 
 _VGPU = (
-    "These are virtual GPUs: their driver is the guest's part of NVIDIA's vGPU software, which has to fit the host's. "
-    "Whoever runs the host has a newer one; the ordinary driver does not drive them."
+    "These are virtual GPUs: they need the guest driver of NVIDIA's vGPU software, which has to match the host's. The "
+    "administrator of the host has a newer one; the ordinary driver does not support them."
 )
 
 
@@ -50,11 +50,11 @@ class DriverPlan(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def decide(facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: Iterable[str | None]) -> DriverPlan:
-    """Whether the driver is good enough for the wishes, and which one is to come where it is not."""
+def decide(facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: Iterable[str | None]) -> DriverPlan:
+    """Whether the driver is good enough for the request, and which one is to come where it is not."""
     own = ground.driver_cuda
-    if wishes.driver == "no":
-        notes = () if own else ("There is no driver, and none is to be installed: what follows is for the newest one.",)
+    if request.driver == "no":
+        notes = () if own else ("There is no driver, and none will be installed: this plan assumes the newest one.",)
         return DriverPlan(cuda=own or _cuda(driver.best_branch(facts)), notes=notes)
     if any(gpu.virtualization == "vgpu" for gpu in gpus_of(facts, "nvidia")):
         return DriverPlan(cuda=own, notes=(_VGPU, *_state(facts)))
@@ -62,20 +62,20 @@ def decide(facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: 
     if branch is None or driver.flavour_for(facts) is None:
         return _none_fits(own)
     new = _cuda(branch)
-    if own and not _needed(ground, wishes, tuple(pythons), own, new):
+    if own and not _needed(ground, request, tuple(pythons), own, new):
         return DriverPlan(cuda=own, notes=tuple(_state(facts)))
     return DriverPlan(cuda=new, branch=branch, step=step(facts, ground, branch, new), notes=tuple(_notes(facts)))
 
 
 def _needed(
-    ground: TargetPlatform, wishes: SetupRequest, pythons: tuple[str | None, ...], own: str, new: str | None
+    ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...], own: str, new: str | None
 ) -> bool:
-    """Whether a newer driver meets more wishes, or was wished for; CUDA 11 is the past for all frameworks."""
+    """Whether a newer driver meets more request, or was wished for; CUDA 11 is the past for all frameworks."""
     if new is None or version(new) <= version(own):
         return False
-    if wishes.driver == "yes" or (version(own)[0] < 12 <= version(new)[0]):
+    if request.driver == "yes" or (version(own)[0] < 12 <= version(new)[0]):
         return True
-    now, then = (len(choose(ground, wishes.frameworks, cuda, pythons).wheels) for cuda in (own, new))
+    now, then = (len(choose(ground, request.frameworks, cuda, pythons).wheels) for cuda in (own, new))
     return then > now
 
 
@@ -84,8 +84,8 @@ def _cuda(branch: int | None) -> str | None:
 
 
 def _none_fits(own: str | None) -> DriverPlan:
-    why = "No branch of NVIDIA's driver drives all GPUs of this machine: the newest ones dropped the oldest card."
-    return DriverPlan(cuda=own, refused=(Refusal("driver", why, "Take one of the cards out, or give it to a guest."),))
+    why = "No NVIDIA driver branch supports all GPUs of this machine: the newest branches dropped the oldest card."
+    return DriverPlan(cuda=own, refused=(Refusal("driver", why, "Remove one card, or pass it through to a VM."),))
 
 
 def _state(facts: Facts) -> Iterator[str]:
@@ -93,8 +93,7 @@ def _state(facts: Facts) -> Iterator[str]:
     if facts.host.system == "Linux" and not has_nvidia_driver(facts):
         version_there = known_or(driver_version(facts), None) or ""
         yield (
-            f"The driver {version_there} is there and does not answer as it should. Mend that first: `gpudoctor check` "
-            "says why."
+            f"The driver {version_there} is installed but does not work. Fix that first: `gpudoctor check` shows why."
         )
 
 
@@ -115,16 +114,16 @@ def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) ->
     fix = _fix(facts, branch, cuda)
     there = "There is no driver"
     if ground.driver_cuda:
-        there = f"The driver{phrase(' {}', ground.driver)} runs CUDA up to {ground.driver_cuda}"
-    runs = phrase(" runs CUDA {} and", cuda)
+        there = f"The driver{phrase(' {}', ground.driver)} supports CUDA up to {ground.driver_cuda}"
+    runs = phrase(" supports CUDA {} and", cuda)
     why = (
-        f"{there}; branch {branch}{runs} drives every GPU of this machine{_with(facts)}. The wheels bring their own "
-        "CUDA libraries: no toolkit is needed."
+        f"{there}; branch {branch}{runs} supports every GPU of this machine{_with(facts)}. The wheels include their "
+        "own CUDA libraries: no toolkit is needed."
     )
     tasks = fix.tasks
     if _has_fabric(facts):
         tasks = (*(_server(one, branch) for one in tasks), *_fabric(facts, branch))
-        why += " The GPUs join their NVLink fabric by the fabric manager, which has to be of the driver's own version."
+        why += " The NVLink fabric needs the fabric manager in exactly the driver's version."
     return SetupStep(
         id="driver",
         group="driver",
@@ -138,7 +137,7 @@ def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) ->
 
 
 def _with(facts: Facts) -> str:
-    """The flavour, where it is ours to choose."""
+    """The flavor, where it is ours to choose."""
     if on_wsl(facts) or needs_grid(facts) or facts.host.system == "Windows":
         return ""
     flavour = driver.flavour_for(facts)
@@ -176,27 +175,25 @@ def _fabric(facts: Facts, branch: int) -> Tasks:
 
 
 def _because(facts: Facts, flavour: str | None) -> str:
-    """Why this flavour."""
+    """Why this flavor."""
     rules = {g.open_module for g in driver.generations_of(facts)}
     if flavour == "proprietary":
-        return " (the open ones drive Turing and newer)"
-    return " (the only ones that drive Blackwell and newer)" if "required" in rules else ""
+        return " (the open ones support Turing and newer)"
+    return " (the only ones that support Blackwell and newer)" if "required" in rules else ""
 
 
 def _fix(facts: Facts, branch: int, cuda: str | None) -> Fix:
     floor = drivers.minimum_driver(cuda or "") or str(branch)
     if on_wsl(facts):
-        message = (
-            f"Install a driver of version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
-        )
+        message = f"Install driver version {floor} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
         return Fix(message, needs="a restart of WSL")
     if facts.host.system == "Windows":
-        message = f"Install NVIDIA's driver of version {floor} or newer from {WINDOWS}, then restart."
+        message = f"Install the NVIDIA driver, version {floor} or newer, from {WINDOWS}, then reboot."
         return Fix(message, root=True, needs="reboot")
     if in_container(facts):
         message = (
-            f"Let the host's administrator install a driver of version {floor} or newer (branch {branch}) on the host; "
-            "nothing is to be installed inside a container."
+            f"Ask the host's administrator to install driver version {floor} or newer (branch {branch}) on the host; "
+            "do not install a driver inside the container."
         )
         return Fix(message, needs="a restart of the container")
     return cloud.driver(facts, driver.install_driver(facts, branch))[0]

@@ -1,4 +1,4 @@
-"""The steps of the Python environment: made, or taken as it is, and filled, by whoever installs packages there."""
+"""The steps of the Python environment: made, or taken as it is, and filled, by those who installs packages there."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -15,88 +15,88 @@ from gpudoctor.setup.request import SetupRequest
 from gpudoctor.tasks import Command, Edit, FileSection, Task, Tasks, cmd
 
 _CUDA = (
-    "The wheels bring CUDA, cuDNN and NCCL themselves, in the versions that they were tested with; all of them share "
-    "one copy of each, so they are installed in one solution"
+    "The wheels include CUDA, cuDNN and NCCL in the versions that they were tested with; they share one copy of each, "
+    "so they are resolved and installed together"
 )
 
 NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
-def manager(wishes: SetupRequest, python: Python | None) -> str:
+def manager(request: SetupRequest, python: Python | None) -> str:
     """Who installs."""
-    if wishes.manager:
-        return wishes.manager
-    if wishes.into and python:
+    if request.manager:
+        return request.manager
+    if request.into and python:
         return manager_of(python)
-    return "uv" if wishes.uv else "pip"
+    return "uv" if request.uv else "pip"
 
 
-def interpreter(wishes: SetupRequest, by: str) -> str:
+def interpreter(request: SetupRequest, by: str) -> str:
     """The Python of the environment."""
-    if wishes.into:
-        return wishes.into
+    if request.into:
+        return request.into
     folder = {"pixi": PIXI, "poetry": POETRY}.get(by, "")
-    return f"{wishes.place}{folder}/bin/python"
+    return f"{request.place}{folder}/bin/python"
 
 
-def steps(facts: Facts, wishes: SetupRequest, by: str, minor: str, wheels: tuple[Wheel, ...]) -> tuple[SetupStep, ...]:
+def steps(facts: Facts, request: SetupRequest, by: str, minor: str, wheels: tuple[Wheel, ...]) -> tuple[SetupStep, ...]:
     """All steps of the environment.
 
     Args:
         facts: the machine.
-        wishes: what is wished for.
+        request: what is wished for.
         by: who installs.
         minor: the release of Python.
         wheels: what is installed.
     """
-    if wishes.into:
-        python = next((p for p in facts.pythons if p.path == wishes.into), None) or Python(path=wishes.into)
+    if request.into:
+        python = next((p for p in facts.pythons if p.path == request.into), None) or Python(path=request.into)
         return (_into(python, by, wheels),)
     if by == "pixi":
-        return (pixi(facts, wishes, minor, wheels, _why(wheels)),)
+        return (pixi(facts, request, minor, wheels, _why(wheels)),)
     if by == "poetry":
-        return (poetry(wishes, minor, wheels, _why(wheels)),)
-    return _made(facts, wishes, by, minor), _filled(wishes, by, wheels)
+        return (poetry(request, minor, wheels, _why(wheels)),)
+    return _made(facts, request, by, minor), _filled(request, by, wheels)
 
 
 # -- uv, pip, conda ------------------------------------------------------------------------------------------
 
 
-def _made(facts: Facts, wishes: SetupRequest, by: str, minor: str) -> SetupStep:
-    place, own = wishes.place, _minor(facts)
-    why = f"An environment of its own keeps other projects as they are; Python {minor} has wheels of what is asked."
+def _made(facts: Facts, request: SetupRequest, by: str, minor: str) -> SetupStep:
+    place, own = request.place, _minor(facts)
+    why = f"A separate environment leaves other projects unchanged; there are wheels for Python {minor}."
     if own and own != minor:
-        why += f" (The examined Python is {own}.)"
-    if by == "pip" and _may_lack_venv(facts, wishes):
-        why += " Where it says that ensurepip is not available: sudo apt-get install python3-venv."
+        why += f" (The Python in use is {own}.)"
+    if by == "pip" and _may_lack_venv(facts, request):
+        why += " If it reports that ensurepip is not available: sudo apt-get install python3-venv."
     return SetupStep(
         id="environment",
         group="environment",
-        title=f"Make an environment with Python {minor} in {place}.",
+        title=f"Create an environment with Python {minor} in {place}.",
         why=why,
-        commands=_make(facts, wishes, by, minor, own),
+        commands=_make(facts, request, by, minor, own),
         verify=(cmd(f"{place}/bin/python", "--version"),),
         undo=(cmd("rm", "-rf", place),),
     )
 
 
-def _may_lack_venv(facts: Facts, wishes: SetupRequest) -> bool:
+def _may_lack_venv(facts: Facts, request: SetupRequest) -> bool:
     """Whether the Python is Debian's or Ubuntu's own, whose module venv is a package of its own."""
-    base = wishes.base or (facts.pythons[0].path if facts.pythons else "")
+    base = request.base or (facts.pythons[0].path if facts.pythons else "")
     return family_of(facts) == "debian" and base.startswith("/usr/bin/")
 
 
-def _make(facts: Facts, wishes: SetupRequest, by: str, minor: str, own: str | None) -> Tasks:
-    place = wishes.place
+def _make(facts: Facts, request: SetupRequest, by: str, minor: str, own: str | None) -> Tasks:
+    place = request.place
     if by == "conda":
         argv = ("conda", "create", "--yes", "--prefix", place, "--channel", "conda-forge", f"python={minor}", "pip")
         return (cmd(*argv),)
     if by == "uv":
         return (cmd("uv", "venv", "--python", minor, place),)
-    base = wishes.base or (facts.pythons[0].path if facts.pythons else "python3")
+    base = request.base or (facts.pythons[0].path if facts.pythons else "python3")
     if own in (None, minor):
         return (cmd(base, "-m", "venv", place),)
-    if wishes.uv:
+    if request.uv:
         return (cmd("uv", "venv", "--seed", "--python", minor, place),)
     tool = f"{place}-uv"  # it brings the other Python, and can be removed afterwards
     return (
@@ -111,8 +111,8 @@ def _minor(facts: Facts) -> str | None:
     return ".".join(found.split(".")[:2]) if isinstance(found, str) else None
 
 
-def _filled(wishes: SetupRequest, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
-    python = interpreter(wishes, by)
+def _filled(request: SetupRequest, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
+    python = interpreter(request, by)
     return SetupStep(
         id="wheels",
         group="environment",
@@ -124,7 +124,7 @@ def _filled(wishes: SetupRequest, by: str, wheels: tuple[Wheel, ...]) -> SetupSt
 
 
 def _install(by: str, python: str, wheels: tuple[Wheel, ...], again: Mapping[str, tuple[str, ...]] = NOTHING) -> Tasks:
-    """First what comes from an index of its own, then the rest beside it.
+    """First what comes from an index of its own, then the rest next to it.
 
     The second command names the first one's packages again: so their pins are part of the solution, and what is
     there stays, because it fits.
@@ -174,7 +174,8 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels, again))
     why = _why(wheels)
     if gone:
-        why += f" {' and '.join(gone)} goes first: its files would be mixed with the new ones."
+        are = "is" if len(gone) == 1 else "are"
+        why += f" {' and '.join(gone)} {are} removed first: the files would be mixed with the new ones."
     return SetupStep(
         id="wheels",
         group="environment",
@@ -201,7 +202,7 @@ def _workspace(python: Python, project: str | None, wheels: tuple[Wheel, ...]) -
         id="wheels",
         group="environment",
         title=f"Add {names(wheels)} to the workspace in {place}.",
-        why=f"{_why(wheels)} pixi installs what the workspace's file says, and removes what it does not say.",
+        why=f"{_why(wheels)} pixi installs what the workspace file lists, and removes what it does not list.",
         commands=(*found, cmd("pixi", "install", "--manifest-path", place)),
         verify=(cmd(python.path, "--version"),),
     )
@@ -234,7 +235,7 @@ def _remove(by: str, python: str, names: tuple[str, ...]) -> Tasks:
 
 
 def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -> SetupStep:
-    """The project's file decides: what is installed beside its lock is undone by the next sync."""
+    """The project's file decides: what is installed next to its lock is undone by the next sync."""
     found: list[Task] = []
     own = [w for w in wheels if w.index]
     for wheel in own:
@@ -255,7 +256,7 @@ def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -
         id="wheels",
         group="environment",
         title=f"Add {names(wheels)} to the project in {project}.",
-        why=f"{_why(wheels)} {by} installs what the project's file says, and removes what it does not say.",
+        why=f"{_why(wheels)} {by} installs what the project file lists, and removes what it does not list.",
         commands=tuple(found),
         verify=(cmd(python.path, "--version"),),
     )

@@ -164,7 +164,7 @@ class _Carrier:
                 continue
             there = self.ask(packages.python) if packages.installer == "pip" else None
             if there is not None and not resolves(there):
-                self.tell("This pip is too old to say beforehand whether it can install that.")
+                self.tell("This pip is too old for a dry run.")
                 continue
             code = self._run(step, packages.resolve, f"{shown(Command(packages.resolve))}", lookup=True)
             if code:

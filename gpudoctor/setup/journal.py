@@ -105,7 +105,7 @@ class Journal:
     def _must_be_ours(self, fd: int) -> None:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            raise OSError("it is no file of this user's")
+            raise OSError("it does not belong to this user")
         if found.st_mode & 0o077:
             os.fchmod(fd, 0o600)
 

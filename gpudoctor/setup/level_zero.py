@@ -15,7 +15,7 @@ def step(facts: Facts) -> SetupStep | None:
         id="level-zero",
         group="driver",
         title=fix.message,
-        why="PyTorch reaches an Intel GPU by Level Zero, which the kernel's own driver does not bring.",
+        why="PyTorch uses Intel GPUs through Level Zero, which is not part of the kernel driver.",
         commands=fix.tasks if not in_container(facts) else (),
         root=True,
     )

@@ -1,4 +1,4 @@
-"""Makes the plan: from the facts of a machine and the wishes to steps in their order."""
+"""Makes the plan: from the facts of a machine and the request to steps in their order."""
 
 from datetime import UTC, datetime
 
@@ -17,15 +17,14 @@ from gpudoctor.setup.request import SetupRequest
 from gpudoctor.targets import NAMES, on_wsl, wants_nvidia
 
 JETSON = (
-    "A Jetson's GPU needs the builds that NVIDIA makes for its JetPack release: those of the package index have no "
-    "code for it."
+    "A Jetson GPU needs NVIDIA's builds for its JetPack release: the wheels on the package index have no code for it."
 )
 
 _HIDDEN = (
-    "No GPU can be seen here, and something on this machine asks for one: `gpudoctor check` says why it is not there. "
-    "What follows is for the CPU."
+    "No GPU is visible here, but something on this machine needs one: `gpudoctor check` shows why it is missing. This "
+    "plan is for the CPU."
 )
-# What the new environment mends itself, or a step of the plan.
+# What the new environment fixes itself, or a step of the plan.
 _OF_WHEELS = ("rocm.gfx-not-in-wheel", "intel.torch-not-for-xpu", "intel.level-zero-missing")
 
 
@@ -43,36 +42,36 @@ class PlanDraft:
         self.driver_branch: int | None = None
 
 
-def plan(facts: Facts, wishes: SetupRequest) -> Plan:
-    """The plan that meets as many of the wishes as can be met on this machine."""
-    ground, python = read(facts, wishes.cpu), _python(facts, wishes)
-    by = environment.manager(wishes, python)
+def plan(facts: Facts, request: SetupRequest) -> Plan:
+    """The plan that meets as many of the request as can be met on this machine."""
+    ground, python = read(facts, request.cpu), _python(facts, request)
+    by = environment.manager(request, python)
     found = PlanDraft()
-    if python and python.externally_managed is True and wishes.into:
-        found.refused = [_managed(NAMES[name], wishes) for name in wishes.frameworks]
+    if python and python.externally_managed is True and request.into:
+        found.refused = [_managed(NAMES[name], request) for name in request.frameworks]
     elif facts.host.platform == "jetson":
-        found.refused = [_jetson(NAMES[name]) for name in wishes.frameworks]
+        found.refused = [_jetson(NAMES[name]) for name in request.frameworks]
     else:
-        _choose(found, facts, ground, wishes, python)
-    if wishes.cpu and read(facts).gpus:
-        found.notes.append("The GPUs of this machine are left out, because wheels for the CPU were asked for.")
-    if wishes.container:
+        _choose(found, facts, ground, request, python)
+    if request.cpu and read(facts).gpus:
+        found.notes.append("The GPUs of this machine are not used, because CPU wheels were requested.")
+    if request.container:
         _container(found, facts, ground)
     if found.wheels and found.python:
-        found.steps += environment.steps(facts, wishes, by, found.python, found.wheels)
-        found.steps.append(verification.step(environment.interpreter(wishes, by), found.wheels, ground.kernel))
+        found.steps += environment.steps(facts, request, by, found.python, found.wheels)
+        found.steps.append(verification.step(environment.interpreter(request, by), found.wheels, ground.kernel))
     made = Plan(
         version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        wishes=wishes.frameworks,
+        wishes=request.frameworks,
         machine=ground,
         cuda=found.cuda,
         driver_cuda=found.driver_cuda,
         driver_branch=found.driver_branch,
         python=found.python,
         manager=by,
-        environment=wishes.place if not wishes.into else text_of(python.prefix) if python else "",
-        interpreter=environment.interpreter(wishes, by),
+        environment=request.place if not request.into else text_of(python.prefix) if python else "",
+        interpreter=environment.interpreter(request, by),
         wheels=found.wheels,
         steps=tuple(found.steps),
         refused=tuple(found.refused),
@@ -82,56 +81,56 @@ def plan(facts: Facts, wishes: SetupRequest) -> Plan:
     return windows.worded(made) if ground.kernel == "Windows" else made
 
 
-def _python(facts: Facts, wishes: SetupRequest) -> Python | None:
+def _python(facts: Facts, request: SetupRequest) -> Python | None:
     """The environment that is filled, or the Python that the user has."""
-    if wishes.into:
-        return next((p for p in facts.pythons if p.path == wishes.into), None)
+    if request.into:
+        return next((p for p in facts.pythons if p.path == request.into), None)
     return next((p for p in facts.pythons if p.error is None), None)
 
 
-def _pythons(wishes: SetupRequest, python: Python | None) -> tuple[str | None, ...]:
+def _pythons(request: SetupRequest, python: Python | None) -> tuple[str | None, ...]:
     """The releases of Python that may be taken, the wished one first."""
     own = python.version if python and isinstance(python.version, str) else None
     minor = ".".join(own.split(".")[:2]) if own else None
-    if wishes.into:
+    if request.into:
         return (minor,)
-    if wishes.python:
-        return (wishes.python,)
+    if request.python:
+        return (request.python,)
     preferred = table.preferred_pythons()  # one that is out of support, or too new for most wheels, comes last
     return tuple(dict.fromkeys((minor, *preferred) if minor in preferred else (*preferred, minor)))
 
 
 def _choose(
-    found: PlanDraft, facts: Facts, ground: TargetPlatform, wishes: SetupRequest, python: Python | None
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, python: Python | None
 ) -> None:
-    pythons = _pythons(wishes, python)
+    pythons = _pythons(request, python)
     if ground.vendor == "nvidia":
-        _nvidia(found, facts, ground, wishes, pythons)
+        _nvidia(found, facts, ground, request, pythons)
     else:
         if ground.vendor == "intel" and (step := level_zero.step(facts)):
             found.steps.append(step)
-        if not ground.vendor and not wishes.cpu and (wants_nvidia(facts) or on_wsl(facts)):
+        if not ground.vendor and not request.cpu and (wants_nvidia(facts) or on_wsl(facts)):
             found.notes.append(_HIDDEN)
-        _other(found, facts, ground, wishes, pythons)
+        _other(found, facts, ground, request, pythons)
 
 
 def _nvidia(
-    found: PlanDraft, facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: tuple[str | None, ...]
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...]
 ) -> None:
-    decided = driver.decide(facts, ground, wishes, pythons)
+    decided = driver.decide(facts, ground, request, pythons)
     found.refused += decided.refused
     found.notes += decided.notes
     if decided.step:
         found.steps.append(decided.step)
         found.driver_branch = decided.branch
-    choice = choose(ground, wishes.frameworks, decided.cuda, pythons)
+    choice = choose(ground, request.frameworks, decided.cuda, pythons)
     found.wheels, found.python, found.driver_cuda = (
         choice.wheels,
         choice.python or table.preferred_pythons()[0],
         decided.cuda,
     )
     found.cuda = str(choice.major) if choice.wheels else None
-    fixed = wishes.into is not None
+    fixed = request.into is not None
     found.refused += [refusal(ground, name, decided.cuda, choice, fixed) for name in choice.missing]
 
 
@@ -139,30 +138,30 @@ def _in_the_way(facts: Facts) -> tuple[str, ...]:
     """What keeps programs from an AMD or Intel GPU, whose driver is the kernel's own."""
     report = check(facts=facts, wishes=Wanted(only=("rocm", "intel"), quick=True))
     found = next((f for f in report.findings if f.status == "fail" and f.check not in _OF_WHEELS), None)
-    return () if found is None else (f"{found.message} Mend that first: gpudoctor fix {found.check}",)
+    return () if found is None else (f"{found.message} Fix that first: gpudoctor fix {found.check}",)
 
 
 def _other(
-    found: PlanDraft, facts: Facts, ground: TargetPlatform, wishes: SetupRequest, pythons: tuple[str | None, ...]
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...]
 ) -> None:
     """A GPU of AMD, Intel or Apple, or none."""
     amd = ground.vendor == "amd"
     make = rocm_cpu.for_amd if amd else rocm_cpu.for_cpu
-    best, wheels = pythons[0], make(ground, wishes.frameworks, pythons[0])
+    best, wheels = pythons[0], make(ground, request.frameworks, pythons[0])
     for python in pythons[1:]:
-        more = make(ground, wishes.frameworks, python)
+        more = make(ground, request.frameworks, python)
         if len(more) > len(wheels):
             best, wheels = python, more
     found.wheels, found.python = wheels, best or table.preferred_pythons()[0]
     own = next((w.variant for w in wheels if w.variant != "cpu"), "cpu")
     found.cuda = own if wheels else None
     there = {w.framework for w in wheels}
-    missing = [name for name in wishes.frameworks if name not in there]
+    missing = [name for name in request.frameworks if name not in there]
     found.refused += [on_amd(ground, n) if amd else on_cpu(ground, n, best) for n in missing]
     if ground.vendor in ("amd", "intel"):
         found.notes += _in_the_way(facts)
     if amd and (variable := rocm_cpu.override(ground)):
-        found.notes.append(f"Set {variable} wherever PyTorch runs: it has code for a sibling of this GPU alone.")
+        found.notes.append(f"Set {variable} wherever PyTorch runs: it has code only for a related GPU.")
 
 
 def _container(found: PlanDraft, facts: Facts, ground: TargetPlatform) -> None:
@@ -172,9 +171,9 @@ def _container(found: PlanDraft, facts: Facts, ground: TargetPlatform) -> None:
     found.notes += [note] if note else []
 
 
-def _managed(wish: str, wishes: SetupRequest) -> Refusal:
-    why = f"{present(wishes.into)} belongs to the distribution, which installs its packages itself (PEP 668)."
-    return Refusal(wish, why, "Leave out --into: then an environment of its own is made.")
+def _managed(wish: str, request: SetupRequest) -> Refusal:
+    why = f"{present(request.into)} is managed by the distribution (PEP 668: externally-managed-environment)."
+    return Refusal(wish, why, "Omit --into: then a separate environment is created.")
 
 
 def _jetson(wish: str) -> Refusal:

@@ -49,7 +49,7 @@ def _cuda(facts: Facts) -> str | None:
 
 
 def _roc(facts: Facts) -> tuple[Gpu, ...]:
-    """AMD's GPUs; one inside the processor counts where there is no other."""
+    """AMD's GPUs; one inside the CPU counts where there is no other."""
     found = tuple(g for g in amd_gpus(facts) if isinstance(g.gfx, str) and torch_gfx(g.gfx))
     return tuple(g for g in found if g.integrated is not True) or found
 

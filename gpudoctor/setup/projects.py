@@ -39,7 +39,7 @@ def _entry(wheel: Wheel, index: str) -> str:
     return f"{name} = {{ {', '.join(parts)} }}"
 
 
-def pixi(facts: Facts, wishes: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: str) -> SetupStep:
+def pixi(facts: Facts, request: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: str) -> SetupStep:
     """A workspace of pixi."""
     cuda = next((w.variant.removeprefix("cu")[:2] for w in wheels if w.variant.startswith("cu")), None)
     lines = [
@@ -55,20 +55,20 @@ def pixi(facts: Facts, wishes: SetupRequest, minor: str, wheels: tuple[Wheel, ..
         "[pypi-dependencies]",
         *(entry(w) for w in wheels),
     ]
-    path = f"{wishes.place}/pixi.toml"
+    path = f"{request.place}/pixi.toml"
     return SetupStep(
         id="wheels",
         group="environment",
-        title=f"Make a pixi workspace in {wishes.place} with {names(wheels)}.",
+        title=f"Create a pixi workspace in {request.place} with {names(wheels)}.",
         why=why,
         files=(Edit(path, "\n".join(lines) + "\n"),),
         commands=(cmd("pixi", "install", "--manifest-path", path),),
-        verify=(cmd(f"{wishes.place}{PIXI}/bin/python", "--version"),),
-        undo=(cmd("rm", "-rf", wishes.place),),
+        verify=(cmd(f"{request.place}{PIXI}/bin/python", "--version"),),
+        undo=(cmd("rm", "-rf", request.place),),
     )
 
 
-def poetry(wishes: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: str) -> SetupStep:
+def poetry(request: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: str) -> SetupStep:
     """A project of poetry."""
     lines = [
         "[tool.poetry]",
@@ -83,17 +83,17 @@ def poetry(wishes: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: str
             lines += ["", "[[tool.poetry.source]]", f'name = "pytorch-{wheel.variant}"', f'url = "{wheel.index}"']
             lines += ['priority = "explicit"']
     own = "[virtualenvs]\nin-project = true\n"
-    place = wishes.place
+    place = request.place
     return SetupStep(
         id="wheels",
         group="environment",
-        title=f"Make a poetry project in {place} with {names(wheels)}.",
+        title=f"Create a poetry project in {place} with {names(wheels)}.",
         why=why,
         files=(Edit(f"{place}/pyproject.toml", "\n".join(lines) + "\n"), Edit(f"{place}/poetry.toml", own)),
         commands=(
             cmd("poetry", "-C", place, "env", "use", minor),
             cmd("poetry", "-C", place, "install", "--no-root"),
         ),
-        verify=(cmd(f"{wishes.place}{POETRY}/bin/python", "--version"),),
+        verify=(cmd(f"{request.place}{POETRY}/bin/python", "--version"),),
         undo=(cmd("rm", "-rf", place),),
     )

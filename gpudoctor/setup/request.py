@@ -1,4 +1,4 @@
-"""What is wished for, held against what there is."""
+"""What is wished for, compared with what there is."""
 
 import os
 import re
@@ -24,19 +24,19 @@ class RequestError(ValueError):
 
 
 class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user wishes for.
+    """What the user request for.
 
     Attributes:
         frameworks: import names, in the user's order.
-        manager: who is to install; None: whoever does so in the environment, else uv where it is there, else pip.
-        place: the folder of a new environment; relative only in a plan for another machine.
+        manager: who is to install; None: those who does so in the environment, else uv where it is there, else pip.
+        place: the directory of a new environment; relative only in a plan for another machine.
         into: the interpreter of an environment that is there; None: a new one.
-        python: the release of a new environment's Python, "3.12"; None: the examined one's, where wheels exist for it.
+        python: the release of a new environment's Python, "3.12"; None: the checked one's, where wheels exist for it.
         driver: auto: where it is needed; yes: the newest that fits; no: it stays as it is.
         container: whether containers are to have the GPU.
         cpu: wheels for the CPU, whatever the machine has.
         uv: whether there is a uv to run.
-        base: the Python that makes environments; None: the examined one.
+        base: the Python that makes environments; None: the checked one.
     """
 
     frameworks: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ def place(text: str, home: str, folder: str | None) -> str:
     """
     path = os.path.join(home, text[2:]) if text.startswith("~/") else text
     if not path or any(ord(c) < 32 for c in path):
-        raise RequestError(f'"{text}" cannot be the folder of an environment.')
+        raise RequestError(f'"{text}" cannot be the directory of an environment.')
     return text if folder is None else os.path.abspath(os.path.join(folder, path))
 
 

@@ -98,17 +98,17 @@ def _has_ended(end: str | None, today: str) -> bool:
 
 
 def _framework(facts: Facts, name: str, wanted: object) -> Fix | None:
-    """The wheel that meets a demand, into the environment that was examined, with the driver that is there."""
+    """The wheel that meets a demand, into the environment that was checked, with the driver that is there."""
     answered = [python for python in facts.pythons if python.error is None]
     own = [python for python in answered if any(one.name == name for one in python.frameworks)]
     if not answered or (own and not isinstance(wanted, SpecifierSet)):
         return None  # it is there, and what it sees no wheel changes
-    wishes = SetupRequest(frameworks=(name,), into=(own or answered)[0].path, driver="no")
-    made = planner.plan(facts, wishes)
+    request = SetupRequest(frameworks=(name,), into=(own or answered)[0].path, driver="no")
+    made = planner.plan(facts, request)
     for wheel in made.wheels:
         fitting = _fitting(wheel, wanted) if isinstance(wanted, SpecifierSet) else wheel
         if fitting and (isinstance(wanted, SpecifierSet) or fitting.variant != "cpu"):
-            (step,) = environment.steps(facts, wishes, made.manager, made.python or "", (fitting,))
+            (step,) = environment.steps(facts, request, made.manager, made.python or "", (fitting,))
             return _fix(step, "reinstall-package")
     return None
 

@@ -22,14 +22,14 @@ def _plain_torch(ground: TargetPlatform, python: str | None) -> Wheel | None:
     requirement, variant, index = f"torch=={row.version}.*", "cpu", None
     if ground.vendor == "intel":
         variant, index = "xpu", torch.index_of("xpu")
-        why = f"PyTorch {row.version} for Intel's GPUs, which are the device xpu; it brings the SYCL runtime."
+        why = f"PyTorch {row.version} for Intel GPUs (device xpu); it includes the SYCL runtime."
     elif ground.kernel == "Darwin":
-        why = f"PyTorch {row.version}, which computes on Apple's GPU by Metal: the device mps."
+        why = f"PyTorch {row.version}, which uses Apple's GPU through Metal (device mps)."
     elif ground.kernel == "Windows":
         why = f"PyTorch {row.version} for the CPU."
     else:
         index = torch.index_of("cpu")
-        why = f"PyTorch {row.version} for the CPU: a fraction of the size of the build for CUDA, which PyPI gives."
+        why = f"PyTorch {row.version} for the CPU: a fraction of the size of the CUDA build on PyPI."
     return Wheel(framework="torch", requirement=requirement, variant=variant, index=index, why=why)
 
 
@@ -40,7 +40,7 @@ def _cpu(ground: TargetPlatform, name: str, python: str | None) -> Wheel | None:
         last = tensorflow.newest()
         if not _fits(python, *last.python):
             return None
-        why = "TensorFlow without CUDA libraries; it computes on the CPU."
+        why = "TensorFlow without CUDA libraries (CPU only)."
         return Wheel(framework=name, requirement=f"tensorflow>={last.version}", variant="cpu", why=why)
     if name == "jax":
         lowest = jax.lowest_python("0.4.30")
@@ -49,7 +49,7 @@ def _cpu(ground: TargetPlatform, name: str, python: str | None) -> Wheel | None:
         return Wheel(framework=name, requirement="jax>=0.4.30", variant="cpu", why="JAX without a GPU plugin.")
     if name == "onnxruntime" and _fits(python, *onnxruntime.onnxruntime().row[-1].python):
         own = newest.newest().framework["onnxruntime"]
-        why = "ONNX Runtime for the CPU; the package for GPUs would replace its files."
+        why = "ONNX Runtime for the CPU; the GPU package would overwrite its files."
         return Wheel(framework=name, requirement=f"onnxruntime>=1.22,<{version(own)[0] + 1}", variant="cpu", why=why)
     return None
 
@@ -70,7 +70,7 @@ def _amd(ground: TargetPlatform, name: str, python: str | None) -> Wheel | None:
         and (python is None or _fits(python, "3.12", "3.99"))
         and rocm_fits(ground)
     ):
-        why = f"JAX with its plugin for ROCm {plugin.rocm}, which takes the ROCm that is installed on the machine."
+        why = f"JAX with its plugin for ROCm {plugin.rocm}, which uses the ROCm installed on the machine."
         requirement = f"jax[rocm{plugin.rocm}-local]>=0.12"
         return Wheel(framework=name, requirement=requirement, variant=f"rocm{plugin.rocm}", why=why)
     return None
@@ -95,7 +95,7 @@ def _torch(ground: TargetPlatform, python: str | None) -> Wheel | None:
                     variant=variant,
                     index=torch.index_of(variant),
                     why=f"PyTorch {row.version} for ROCm {number}, which has code for {', '.join(ground.gfx)} and "
-                    "brings its ROCm libraries.",
+                    "includes its ROCm libraries.",
                 )
     return None
 

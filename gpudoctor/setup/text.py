@@ -18,13 +18,13 @@ def render(plan: Plan, width: int | None = None, colour: bool = False) -> str:
     Args:
         plan: what to show.
         width: columns; None: 80.
-        colour: whether ANSI colours are wanted.
+        colour: whether ANSI colors are wanted.
     """
     out = console(width, colour)
     _head(out, plan)
     for refused in plan.refused:
         out.print()
-        headline(out, "NOT", "bold red", f"{refused.wish} cannot be had here")
+        headline(out, "NOT", "bold red", f"{refused.wish} is not available here")
         labelled(out, "why", refused.why)
         if refused.instead:
             labelled(out, "instead", refused.instead)
@@ -38,12 +38,12 @@ def render(plan: Plan, width: int | None = None, colour: bool = False) -> str:
 
 def _head(out: "Console", plan: Plan) -> None:
     machine = plan.machine
-    labelled(out, "machine", ", ".join(w for w in (machine.system, machine.architecture) if w) or "not known")
+    labelled(out, "machine", ", ".join(w for w in (machine.system, machine.architecture) if w) or "unknown")
     for number, name in enumerate(dict.fromkeys(machine.gpus)):
         times = machine.gpus.count(name)
         labelled(out, "GPUs" if number == 0 else "", name if times == 1 else f"{times} x {name}")
     if not machine.gpus:
-        labelled(out, "GPUs", "none that computes")
+        labelled(out, "GPUs", "no compute GPU")
     if machine.vendor == "nvidia":
         driver = phrase("NVIDIA {}", machine.driver) + phrase(", CUDA up to {}", machine.driver_cuda)
         labelled(out, "driver", driver if machine.driver else "none")
@@ -52,7 +52,7 @@ def _head(out: "Console", plan: Plan) -> None:
 
 
 def _summary(plan: Plan) -> str:
-    other = {"cpu": "wheels for the CPU", "xpu": "wheels for Intel's GPUs"}
+    other = {"cpu": "CPU wheels", "xpu": "wheels for Intel GPUs"}
     if plan.machine.vendor == "apple":
         other = {"cpu": "wheels for macOS"}
     what = other.get(plan.cuda or "", phrase("wheels for CUDA {}", plan.cuda))
@@ -68,19 +68,19 @@ def _step(out: "Console", number: int, step: SetupStep, sudo: bool) -> None:
     for file in step.files:
         _file(out, file)
     if step.commands:
-        labelled(out, "type", "In this order:" if len(step.commands) > 1 else "")
+        labelled(out, "run", "In this order:" if len(step.commands) > 1 else "")
     for command in step.commands:
         command_line(out, shown(command, sudo))
     after = ["needs root"] if step.root and sudo else []
-    after += ["then restart the machine, and run this again"] if step.reboot else []
+    after += ["then reboot, and run this again"] if step.reboot else []
     if after:
         labelled(out, "", f"({'; '.join(after)})", "dim")
     for place, command in enumerate(step.verify):
         if place == 0:
-            labelled(out, "verify", "To see whether it helped:", "dim")
+            labelled(out, "verify", "Check that it worked:", "dim")
         command_line(out, shown(command, sudo))
     if step.undo:
-        labelled(out, "undo", "To take it back:", "dim")
+        labelled(out, "undo", "", "dim")
     for command in step.undo:
         command_line(out, shown(command, sudo))
 

@@ -33,7 +33,7 @@ def step(entries: Sequence[JournalEntry], ask: Ask) -> tuple[SetupStep, tuple[st
             own = [task for task in entry.undo if not _is_covered(task, restored)]
             tasks += [task for task in own if can_run(task)]
             by_hand += [shown(task) for task in own if not can_run(task)]
-    made = SetupStep(id="undo", group="environment", title="Take it back.", why="", commands=tuple(tasks))
+    made = SetupStep(id="undo", group="environment", title="Undo.", why="", commands=tuple(tasks))
     return made, tuple(by_hand)
 
 

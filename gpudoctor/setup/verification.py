@@ -24,8 +24,8 @@ def step(interpreter: str, wheels: tuple[Wheel, ...], kernel: str | None = "Linu
     return SetupStep(
         id="proof",
         group="proof",
-        title="See whether it works.",
-        why="That a framework is installed is no proof: it has to compute something, and right.",
+        title="Verify the installation.",
+        why="An installed framework proves nothing: it has to compute something, and correctly.",
         commands=tuple(_counts(_command(interpreter, w, kernel)) for w in wheels),
         verify=(_smoke(interpreter, wheels, kernel),),
     )

@@ -25,7 +25,7 @@ class SmokeDevice(msgspec.Struct, frozen=True, kw_only=True):
         numbers: of several GPUs what each is called, in the order in which the process sees them.
         address: its PCI address.
         mig: it is a slice of a GPU.
-        integrated: it is part of the processor.
+        integrated: it is part of the CPU.
     """
 
     kind: str
@@ -76,7 +76,7 @@ def targets(facts: Facts, chosen: Sequence[str] = ()) -> tuple[SmokeDevice, ...]
     for word in chosen:
         one = cpu() if word.lower() == "cpu" else _named(gpus, word)
         if one is None:
-            return f'There is no GPU "{word}" here. {_there(gpus)}'
+            return f'No such GPU: "{word}". {_there(gpus)}'
         if one not in found:
             found.append(one)
     return tuple(found)
@@ -98,7 +98,7 @@ def _named(gpus: Sequence[SmokeDevice], word: str) -> SmokeDevice | None:
 
 def _there(gpus: Sequence[SmokeDevice]) -> str:
     if not gpus:
-        return "No GPU was found; `--device cpu` tests the CPU."
+        return "No GPU found; `--device cpu` tests the CPU."
     return f"There are {', '.join(f'{gpu.label} ({gpu.name or gpu.gpu})' for gpu in gpus)}."
 
 

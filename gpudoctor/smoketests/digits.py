@@ -70,7 +70,9 @@ def shipped() -> Digits:
     data = pkgutil.get_data("gpudoctor.smoketests", "digits.gz") or b""
     wanted = (pkgutil.get_data("gpudoctor.smoketests", "digits.sha256") or b"").split(b" ")[0]
     if hashlib.sha256(data).hexdigest().encode() != wanted:
-        raise DigitsError("The digits that come with gpudoctor (smoketests/digits.gz) are damaged: install it again.")
+        raise DigitsError(
+            "The digits that come with gpudoctor (smoketests/digits.gz) are damaged: reinstall gpudoctor."
+        )
     content = zlib.decompress(data, wbits=31)
     return Digits(content[:-COUNT], content[-COUNT:], f"{COUNT} rendered digits")
 

@@ -41,7 +41,7 @@ Tell = Callable[[str, WorkerOutput], object]
 
 
 class StageDeadlines:
-    """How long a worker may be silent: each stage has its deadline, and each line starts it anew."""
+    """How long a worker may be silent: each stage has its deadline, and each line starts it again."""
 
     def __init__(self, told: WorkerOutput, stress: float, tell: Tell, halted: Event) -> None:
         self._told, self._stress, self._tell, self._halted = told, stress, tell, halted
@@ -82,7 +82,7 @@ def run_job(
         job: what to run.
         digits: what the training step sees.
         tell: hears of each stage, result and progress.
-        worker: the script; tests give one that is ill.
+        worker: the script; tests give one that is unhealthy.
         halted: ends the job when somebody sets it.
     """
     told, left, halted = WorkerOutput(), job.tests, halted or Event()

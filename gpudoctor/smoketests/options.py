@@ -50,7 +50,7 @@ def validated(choice: SmokeOptions) -> SmokeOptions:
             if name not in known:
                 raise ChoiceError(_no_such(what, name, known))
     if not 1 <= choice.seconds <= MOST_STRESS:
-        raise ChoiceError(f"stress lasts 1 to {MOST_STRESS} seconds, not {choice.seconds}.")
+        raise ChoiceError(f"stress takes 1 to {MOST_STRESS} seconds, not {choice.seconds}.")
     return choice
 
 

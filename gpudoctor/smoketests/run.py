@@ -37,7 +37,7 @@ def run(
         facts: what was found out about it before.
         jobs: as `gpudoctor.smoketests.plan.plan` gives them.
         digits: what the training step sees.
-        worker: the script; tests give one that is ill.
+        worker: the script; tests give one that is unhealthy.
         halted: ends the run when somebody sets it.
     """
     begun, runs, halted = time.monotonic(), [], halted or Event()

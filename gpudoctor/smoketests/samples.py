@@ -11,7 +11,7 @@ import msgspec
 
 from gpudoctor.maybe import Maybe, Unknown
 
-NOT = Unknown("the driver was not asked")
+NOT = Unknown("the driver was not queried")
 # Twenty minutes at twenty samples a second; a GPU's take some 5 MiB. Counters come at most ten times a second.
 MOST_SAMPLES, MOST_COUNTERS = 24_000, 12_000
 

@@ -23,17 +23,17 @@ class Test(NamedTuple):
 
 
 TESTS = (
-    Test("matmul", "products of matrices: right in each data type, and how fast", 60),
-    Test("mnist", "a training step: loss and gradients right, the loss falls", 90),
-    Test("transfer", "copies between host and device: intact, and how fast", 45),
-    Test("overlap", "copies run beside computing", 30),
-    Test("mixed-precision", "the training step in bf16 or fp16", 45),
-    Test("fused", "kernels compiled for the occasion: they compile, agree, and are faster", 120, quick=False),
-    Test("bandwidth", "the device memory's own bandwidth", 30),
-    Test("inference", "the GPU against the CPU at batch 1 and 256", 60),
-    Test("peer", "copies from GPU to GPU: intact, and how fast", 90, quick=False, between=True),
-    Test("allreduce", "sums over all GPUs: exact, and how fast", 90, quick=False, between=True),
-    Test("stress", "products compared bit for bit for some seconds, with clocks and heat", 30, quick=False),
+    Test("matmul", "matmul: correct in each data type, and how fast", 60),
+    Test("mnist", "training step: correct loss and gradients, the loss falls", 90),
+    Test("transfer", "host-device copies: intact, and how fast", 45),
+    Test("overlap", "copies overlap with compute", 30),
+    Test("mixed-precision", "training step in bf16 or fp16", 45),
+    Test("fused", "JIT-compiled kernels: they compile, agree, and are faster", 120, quick=False),
+    Test("bandwidth", "device memory bandwidth", 30),
+    Test("inference", "inference on the GPU vs. the CPU at batch 1 and 256", 60),
+    Test("peer", "GPU-to-GPU copies: intact, and how fast", 90, quick=False, between=True),
+    Test("allreduce", "all-reduce over all GPUs: exact, and how fast", 90, quick=False, between=True),
+    Test("stress", "matmuls compared bit for bit for some seconds, with clocks and temperature", 30, quick=False),
 )
 BY_NAME = {test.name: test for test in TESTS}
 # Stages before the tests. A first import from a cold disk took 18 s (TensorFlow 2.21); a context takes one second, and

@@ -23,7 +23,7 @@ AFTER = 0.06  # seconds: a period of the sampler and a little
 # NVML's utilisation is an average over a sixth of a second to a second, by product (nvmlDeviceGetUtilizationRates).
 RECENT = 1.0  # seconds
 IDLE = "gpu-idle"
-BACK = Unknown("the counter went back, as after a reset of the GPU")
+BACK = Unknown("the counter went backwards, as after a GPU reset")
 
 
 def during(
@@ -44,7 +44,7 @@ def during(
     """
     inside = [sample for sample in samples if window[0] <= sample.at <= window[1]]
     measured = _working(_timed(inside, timed or (window,)))
-    missing = Unknown(why or "the test was over before the driver was asked again")
+    missing = Unknown(why or "the test was over before the driver was queried again")
     readings = tuple(counters)
     generation, width = _link(inside, missing)
     return During(
@@ -85,7 +85,7 @@ def busy(
         why: why there are none, where something went wrong.
         ours: when work of ours before was on it, oldest first: where that was just now, the second before it counts.
     """
-    missing = Unknown(why or "the driver had not answered before the tests began")
+    missing = Unknown(why or "the driver had not responded before the tests started")
     moment = before
     for begun, ended in reversed(ours):
         if moment - ended >= 2 * RECENT:  # a second for the average to forget us, and one to look at

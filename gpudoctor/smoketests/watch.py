@@ -23,7 +23,10 @@ from gpudoctor.targets import gpu_key, gpus_of
 FOREVER = 86_400.0  # seconds: longer than any run; the machine's own limit holds besides
 STALLED = 2.0  # seconds without a line after which a driver counts as hung: forty samples
 LEAVING = 1.0  # seconds that the end of the child is waited for
-READY, EACH = 2.0, 2.0  # seconds in which a driver that is well answers, and for each GPU that has to be started first
+READY, EACH = (
+    2.0,
+    2.0,
+)  # seconds in which a driver that is healthy answers, and for each GPU that has to be started first
 LATE = 0.15  # seconds that the counters after a test are waited for: they come every tenth of a second at best
 
 
@@ -72,7 +75,7 @@ class Watch:
         if gpu is None:
             return nothing("the test did not run on one GPU")
         sampler = self._of(gpu)
-        return sampler.during(gpu, window, timed) if sampler else nothing("no driver lists this GPU")
+        return sampler.during(gpu, window, timed) if sampler else nothing("this GPU is not visible to any driver")
 
     def busy(self, gpu: str, before: float) -> tuple[Maybe[int | None], Maybe[int | None]]:
         """How many other processes computed on a GPU, and its utilisation in per cent, when our work began.
@@ -83,7 +86,7 @@ class Watch:
                 utilisation is that of the second before. From then until now it counts as ours.
         """
         sampler = self._of(gpu)
-        why = Unknown("no driver lists this GPU")
+        why = Unknown("this GPU is not visible to any driver")
         ours = self._ours.setdefault(gpu, {})
         ours[before] = time.monotonic()
         windows = [window for window in ours.items() if window[0] < before]
@@ -169,12 +172,12 @@ class _Sampler:
         if told.failed or name in told.refused:
             return told.failed or told.refused[name]
         if self._hung or self._stalled():
-            asked = f"was asked for the {told.stage}" if " of " in told.stage else f"started (stage {told.stage})"
-            return f"the driver stopped answering while it {asked}"
+            asked = f"was queried for the {told.stage}" if " of " in told.stage else f"started (stage {told.stage})"
+            return f"the driver stopped responding while it {asked}"
         ended = self._ended
         if ended is not None and not (ended.timed_out and self._left):
             return OUT_OF_TIME if ended.timed_out else end_of(ended, told.stage, ended.seconds)
-        return None if name in told.samples else f"the driver had not answered yet (stage {told.stage})"
+        return None if name in told.samples else f"the driver had not responded yet (stage {told.stage})"
 
 
 # -- what is watched ---------------------------------------------------------------------------------------------

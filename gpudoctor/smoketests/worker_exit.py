@@ -18,16 +18,16 @@ class Death(NamedTuple):
     error: Error | None = None
 
 
-STOPPED = "the run was ended"
+STOPPED = "the run was stopped"
 OVER = "The time for the whole run (--timeout) was over"
-NOT_BEGUN = f"{OVER} before it began."
-# What the kernel does about each, in a few words (signal(7)); SIGILL: code for another processor.
+NOT_BEGUN = f"{OVER} before it started."
+# What the kernel does about each, in a few words (signal(7)); SIGILL: code for another CPU.
 SIGNALS = {
-    "SIGSEGV": "it read or wrote memory that is not its own",
-    "SIGBUS": "memory that it had mapped went away; a full /dev/shm does that",
-    "SIGILL": "its code asks for instructions that this processor does not have",
+    "SIGSEGV": "it accessed invalid memory",
+    "SIGBUS": "mapped memory became unavailable; a full /dev/shm can cause this",
+    "SIGILL": "it uses instructions that this CPU does not have",
     "SIGFPE": "an arithmetic error in compiled code",
-    "SIGABRT": "it gave up by itself",
+    "SIGABRT": "it aborted",
 }
 
 
@@ -64,25 +64,25 @@ def death(
         return Death("stopped", NOT_BEGUN)
     if ended.missing:
         return Death("failed", f"{ended.argv[0]} was not started: {ended.missing}", "other")
-    deep = " It sleeps in the kernel and cannot be killed: only a reset of the GPU or a reboot ends it."
+    deep = " It hangs in the kernel and cannot be killed: only a GPU reset or a reboot ends it."
     if ended.cancelled or (halted and ended.timed_out):
         return Death("stopped", f"{STOPPED}{('.' + deep) * ended.abandoned}")
     if ended.timed_out and over:
-        return Death("stopped", f"{OVER} in the stage {stage}.{deep * ended.abandoned}")
+        return Death("stopped", f"{OVER} in stage {stage}.{deep * ended.abandoned}")
     if ended.timed_out:
-        return Death("hung", f"It stopped answering in the stage {stage}.{deep * ended.abandoned}")
+        return Death("hung", f"It stopped responding in stage {stage}.{deep * ended.abandoned}")
     if ended.signal == "SIGKILL" and None not in (killed_before, killed_after) and killed_after != killed_before:
-        return Death("died", f"The kernel killed it in the stage {stage}, because memory was full.", "out-of-memory")
-    if ended.signal:
-        why = f": {SIGNALS[ended.signal]}" if ended.signal in SIGNALS else ", which somebody sent"
-        return Death("died", f"{ended.signal} ended it in the stage {stage}{why}.", "other")
-    if ended.code:
         return Death(
-            "failed", f"It ended in the stage {stage} with exit code {ended.code}: {_last(ended.err)}", "other"
+            "died", f"The kernel killed it in stage {stage} because host memory was full (OOM).", "out-of-memory"
         )
+    if ended.signal:
+        why = f": {SIGNALS[ended.signal]}" if ended.signal in SIGNALS else ", sent from outside"
+        return Death("died", f"It was killed by {ended.signal} in stage {stage}{why}.", "other")
+    if ended.code:
+        return Death("failed", f"It ended in stage {stage} with exit code {ended.code}: {_last(ended.err)}", "other")
     return None
 
 
 def _last(err: str) -> str:
     lines = [line for line in plain(err).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "it said nothing"
+    return lines[-1].strip() if lines else "no output"

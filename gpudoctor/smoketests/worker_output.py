@@ -91,5 +91,5 @@ class WorkerOutput:
         try:
             run = msgspec.convert(facts, SmokeRun)
         except msgspec.ValidationError as error:
-            run = SmokeRun(**known, outcome="failed", message=f"it told nonsense: {error}")
+            run = SmokeRun(**known, outcome="failed", message=f"its output is invalid: {error}")
         return msgspec.structs.replace(run, tests=tuple(self.tests))

@@ -16,7 +16,7 @@ from gpudoctor.symptoms.scanner import KEPT, scan
 # waited or warned, and a launcher that passes on a failure is the last to ask.
 RANK = {"error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
-UNKNOWN_WORDS = "no message that gpudoctor knows: most often the program's own"
+UNKNOWN_WORDS = "not a message that gpudoctor knows; most often it is the program's own"
 
 
 class _Case(msgspec.Struct):
@@ -63,17 +63,17 @@ def attach(report: Report, text: str, facts: Facts | None = None, verdicts: Sequ
 def _sentences(report: Report) -> Iterable[str]:
     known = [entry for entry in report.symptoms if entry.id]
     if not known:
-        yield "The message is not one that gpudoctor knows."
+        yield "gpudoctor does not know this message."
         return
     for entry in known:
         yield f"The message means: {entry.meaning}."
     root = known[0]
     if root.explained_by:
-        yield f"What fits it here: {report.findings[0].title}."
+        yield f"Matching problem on this machine: {report.findings[0].title}."
     elif root.role == "harmless":
         yield "It is harmless."
     else:
-        yield "Nothing that was found here explains it: the cause may lie in the program, or be gone."
+        yield "No finding on this machine explains it: the cause may be in the program, or may be gone."
         yield from root.tries
     if root.advice:
         yield f"{root.advice}."
@@ -134,7 +134,7 @@ def _roles(cases: list[_Case]) -> Iterable[tuple[_Case, str]]:
 
 
 def _role(case: _Case, root: _Case) -> str:
-    """What a message is beside the root."""
+    """What a message is next to the root."""
     if any(f is g for f in case.findings for g in root.findings):
         return "same"
     if case.raised is not None:
@@ -152,7 +152,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
             role=role,
             program="Python",
             message=case.raised.text,
-            meaning="an exception that has to do with the GPU" if case.findings else UNKNOWN_WORDS,
+            meaning="a GPU-related exception" if case.findings else UNKNOWN_WORDS,
             line=case.line,
             rank=case.raised.rank,
             explained_by=tuple(f.check for f in case.findings),

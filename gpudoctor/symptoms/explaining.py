@@ -17,7 +17,7 @@ GPU_CHECKS = (
     "device.no-gpu", "cluster.*", "cloud.*", "intel.*", "environment.*", "driver.*", "container.*", "wsl.*", "rocm.*",
     "fabric.*", "mig.*", "device.*",
 )  # fmt: skip
-NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but whoever wants a GPU needs no other reason
+NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but those who wants a GPU needs no other reason
 
 
 def explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:

@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into lines as somebody saw them: without colours, and with every state of a progress bar."""
+"""Cuts a stream of bytes into lines as somebody saw them: without colors, and with every state of a progress bar."""
 
 import codecs
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from gpudoctor.lazy_regex import pattern
 # A line is cut there; a message that stands across the cut is still found, because the pieces overlap.
 LONGEST, OVERLAP = 1 << 14, 1 << 10
 _ESCAPES = pattern(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, movements
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colors, movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links
     r"|\x1b[ -/]*[0-~]"
 )

@@ -1,4 +1,4 @@
-"""The application: its keys, its screens, and the one worker that examines the machine."""
+"""The application: its keys, its screens, and the one worker that checks the machine."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class Doctor(App[int]):
     """gpudoctor in a terminal.
 
     Args:
-        source: what is examined.
-        colour: whether colours are wanted (NO_COLOR, TERM=dumb).
-        fleet: folders and files with the reports of many machines, which are shown first; none: the machine is.
+        source: what is checked.
+        colour: whether colors are wanted (NO_COLOR, TERM=dumb).
+        fleet: directories and files with the reports of many machines, which are shown first; none: the machine is.
 
     Attributes:
         first: what was opened at the start, with the interpreter that was picked since; somebody may look at other
             machines in between.
         session: the model that all screens show, but for the fleet's.
         fleet: the model of that.
-        changed: told whenever the session has something new; screens subscribe when they are mounted.
+        changed: published whenever the session has something new; screens subscribe when they are mounted.
     """
 
     TITLE = "gpudoctor"
@@ -60,15 +60,15 @@ class Doctor(App[int]):
     DEFAULT_MODE = PLACES[0].name
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(place.key, f"go('{place.name}')", place.title, show=False, tooltip=place.shows) for place in ALL),
-        Binding("r", "again", "Examine again", tooltip="Look at everything anew"),
+        Binding("r", "again", "Re-run checks", tooltip="Re-run all checks"),
         Binding("w", "save", "Save", tooltip="Save the report as JSON, Markdown, HTML or SVG"),
-        Binding("t", "theme", "Theme", show=False, tooltip="Dark or light"),
-        Binding("question_mark", "help", "Keys", key_display="?", tooltip="List the keys"),
+        Binding("t", "theme", "Theme", show=False, tooltip="Switch between dark and light"),
+        Binding("question_mark", "help", "Keys", key_display="?", tooltip="Show the keys"),
         Binding("j", "move('down')", "Down", show=False),
         Binding("k", "move('up')", "Up", show=False),
-        Binding("q", "quit", "Quit", tooltip="Leave, and end what still runs"),
-        Binding("ctrl+z", "suspend_process", "Back to the shell for a while", show=False),
-        Binding("ctrl+c", "leave", "Quit, or copy what is selected", show=False, priority=True),
+        Binding("q", "quit", "Quit", tooltip="Quit and stop running tests"),
+        Binding("ctrl+z", "suspend_process", "Suspend to the shell", show=False),
+        Binding("ctrl+c", "leave", "Copy the selection, or quit", show=False, priority=True),
     ]
 
     def __init__(self, source: SessionSource, colour: bool = True, fleet: tuple[str, ...] = ()) -> None:
@@ -98,31 +98,31 @@ class Doctor(App[int]):
         return [Reversed(), *filters]
 
     def on_mount(self) -> None:
-        """Begin to examine."""
+        """Start the checks."""
         self.sub_title = self.session.source.title
         if self.is_web:
             self.theme_changed_signal.subscribe(self, lambda _: self._tell_background())
             self._tell_background()
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         if self.fleet.paths:
-            return  # the machine is examined when somebody goes to one of its places
+            return  # the machine is checked when one of its screens is opened
         self.begin()
         if self.first.samples:
             self.action_go("gpus")
 
-    # -- the examination -----------------------------------------------------------------------------------
+    # -- the run of all checks--------------------------------------------------------------------------------
 
     def action_again(self) -> None:
-        """Examine the machine anew, where that can be."""
+        """Re-run all checks, where the machine itself is there."""
         source = self.session.source
         if source.live:
             self.begin()
         else:
-            why = f"These are recorded facts ({source.title}): only a machine itself can be examined."
+            why = f"These are recorded facts ({source.title}): checks can be re-run only on a live machine."
             self.notify(why, severity="warning", markup=False)
 
     def begin(self) -> None:
-        """Examine the machine; an examination that still runs is ended."""
+        """Run all checks; a run that still goes on is ended."""
         self._halt()
         self._begun = True
         source = self.session.source
@@ -130,12 +130,12 @@ class Doctor(App[int]):
         try:
             self._machine = source.make() if source.live else None
             self._examine(source, self._machine)
-        except Exception as error:  # a folder or an interpreter that was there before
+        except Exception as error:  # a directory or an interpreter that was there before
             self.session.fail(str(error))
         self.changed.publish(self.session)
 
     def _halt(self) -> None:
-        """End the examination and its children, and take no late word of it; whatever else runs is left alone."""
+        """End the run of the checks and its children, and take no late word of it; whatever else runs is left alone."""
         self.workers.cancel_group(self, "examination")
         if self._machine is not None:
             self._machine.halt()
@@ -163,7 +163,7 @@ class Doctor(App[int]):
             self.changed.publish(self.session)
 
     async def open(self, source: SessionSource) -> None:
-        """Look at another machine: each place begins anew with it."""
+        """Look at another machine: each place begins again with it."""
         self._halt()
         self.session.open(source)
         self.sub_title = source.title
@@ -216,7 +216,7 @@ class Doctor(App[int]):
             self.theme = (LIGHT if self.theme == DARK.name else DARK).name
 
     def _tell_background(self) -> None:
-        """Tell the page's terminal our background (OSC 11), for what is left beside the last cell."""
+        """Tell the page's terminal our background (OSC 11), for what is left next to the last cell."""
         if self._driver is not None:
             self._driver.write(f"\x1b]11;{self.theme_variables['background']}\x07")
 
@@ -239,7 +239,7 @@ class Doctor(App[int]):
             name: the file's name.
         """
         self.deliver_binary(BytesIO(text.encode()), save_directory="/", save_filename=name)
-        self.notify(f"{name} ({len(text) / 1000:.0f} kB)", title="Handed to the browser")
+        self.notify(f"{name} ({len(text) / 1000:.0f} kB)", title="Sent to the browser")
 
     def ask_for(self, kind: str) -> None:
         """Ask for a file to open, and open it: facts, samples, or a fleet; in a browser nothing is opened."""

@@ -37,30 +37,32 @@ class Commands(Provider):
         app = self.doctor
         for place in ALL:
             yield PaletteEntry(f"Go to {place.title}", place.shows, partial(app.action_go, place.name))
-        yield PaletteEntry("Examine again", "Look at everything anew", app.action_again)
-        yield PaletteEntry("Save the report", "As JSON, Markdown, HTML or SVG", app.action_save)
+        yield PaletteEntry("Re-run checks", "Re-run all checks and refresh the screens", app.action_again)
+        yield PaletteEntry("Save report", "As JSON, Markdown, HTML or SVG", app.action_save)
         if hasattr(self.screen, "action_copy"):
-            yield PaletteEntry(
-                "Copy", "What is selected here, to the clipboard", partial(app.run_action, "screen.copy")
-            )
-        yield PaletteEntry("Keys", "List the keys that work here", app.action_help)
+            yield PaletteEntry("Copy", "Copy the selection to the clipboard", partial(app.run_action, "screen.copy"))
+        yield PaletteEntry("Keys", "Show the keys of this screen (help)", app.action_help)
         if app.colour:
-            yield PaletteEntry("Dark or light", "Change the colours", app.action_theme)
+            yield PaletteEntry("Switch theme", "Dark or light colors", app.action_theme)
         if not app.is_web:  # who looks on in a browser opens no files of this machine
             yield from self._files()
         for name, message in DEMOS.items():
             yield PaletteEntry(f"Open the demo {name}", message, partial(self._demo, name))
         if app.session.source != app.first:
-            yield PaletteEntry(f"Back to {app.first.title}", "Close the recorded machine", partial(app.open, app.first))
-        yield PaletteEntry("Quit", "Leave, and end what still runs", app.action_quit)
+            yield PaletteEntry(
+                f"Back to {app.first.title}", "Close the demo or the recorded machine", partial(app.open, app.first)
+            )
+        yield PaletteEntry("Quit", "Quit and stop running tests", app.action_quit)
 
     def _files(self) -> Iterator[PaletteEntry]:
         """What asks for a file."""
         ask = self.doctor.ask_for
-        yield PaletteEntry("Open a facts file", "A machine that `gpudoctor facts` recorded", partial(ask, "facts"))
-        message = "GPUs over time, out of a file instead of a driver"
+        yield PaletteEntry("Open a facts file", "Load a machine recorded by `gpudoctor facts`", partial(ask, "facts"))
+        message = "Replay GPU metrics from a file"
         yield PaletteEntry("Play recorded samples", message, partial(ask, "samples"))
-        yield PaletteEntry("Open a fleet", "The reports of many machines, in a folder or a file", partial(ask, "fleet"))
+        yield PaletteEntry(
+            "Open a fleet", "Load the reports of many machines from a directory or a file", partial(ask, "fleet")
+        )
 
     async def discover(self) -> Hits:
         """All of them."""
@@ -68,7 +70,7 @@ class Commands(Provider):
             yield DiscoveryHit(entry.name, entry.run, help=entry.message)
 
     async def search(self, query: str) -> Hits:
-        """Those that fit what was typed, by their names or by what they say."""
+        """Those that match what was typed, by name or by description."""
         matcher = self.matcher(query)
         for entry in self.entries():
             score = max(matcher.match(entry.name), 0.5 * matcher.match(entry.message))

@@ -1,6 +1,6 @@
 """The last row: the keys of the place, then those that work everywhere; a click is as good as the key.
 
-Textual's own footer is a widget a key, made anew three times each time that another place is shown, which takes longer
+Textual's own footer is a widget a key, made again three times each time that another place is shown, which takes longer
 than all the rest of it, and it hides what it has no room for.
 """
 

@@ -1,4 +1,4 @@
-"""The first row: the places by their keys, where one is, and what is examined."""
+"""The first row: the places by their keys, where one is, and what is checked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def row(width: int, current: str, title: str, places: Sequence[ScreenEntry] = PL
     Args:
         width: of the row.
         current: the place where one is, which keeps its name longest.
-        title: of what is examined.
+        title: of what is checked.
         places: that are shown.
     """
     tabs = [Tab(f" {place.key} {place.title} ", place.name) for place in places]

@@ -16,20 +16,20 @@ from textual.widgets import Static
 
 # Nothing is wider than the screen here, and these would fill the list.
 SIDEWAYS = ("page_left", "page_right", "scroll_left", "scroll_right")
-# Actions that are one to whoever reads the list; textual has a line for each, in words that say little.
-STEPS, LEAPS = "Up and down", "By pages, to the beginning, to the end"
+# Actions that are one to those who reads the list; textual has a line for each, in words that say little.
+STEPS, LEAPS = "Up and down", "Page up, page down, first, last"
 TOGETHER = {
     **dict.fromkeys(("cursor_up", "cursor_down", "scroll_up", "scroll_down", "next", "previous"), STEPS),
     **dict.fromkeys(("page_up", "page_down", "first", "last", "scroll_home", "scroll_end"), LEAPS),
-    **dict.fromkeys(("app.focus_next", "app.focus_previous"), "To the next list or field, to the one before"),
-    **dict.fromkeys(("move('down')", "move('up')"), "Down and up, as the arrows do"),
-    "quit": "Leave, and end what still runs",
-    "command_palette": "Find whatever can be done here by its name",
+    **dict.fromkeys(("app.focus_next", "app.focus_previous"), "Next or previous list or field"),
+    **dict.fromkeys(("move('down')", "move('up')"), "Down and up, like the arrow keys"),
+    "quit": "Quit and stop running tests",
+    "command_palette": "Command palette: find any action by name",
 }
 WIDE, WIDEST = 18, 76  # columns for the keys, and of the dialog
 
 
-CURSOR, EVERYWHERE = "Where the cursor is", "Everywhere"
+CURSOR, EVERYWHERE = "Focused list or field", "Everywhere"
 
 
 class KeyEntry(NamedTuple):
@@ -82,7 +82,7 @@ def _entry(keys: Iterable[str], does: str, width: int) -> Content:
 
 
 class KeysScreen(ModalScreen[None]):
-    """The dialog; escape, the key that opened it, or a click beside it closes it."""
+    """The dialog; escape, the key that opened it, or a click next to it closes it."""
 
     DEFAULT_CSS = """
     KeysScreen {
@@ -108,11 +108,11 @@ class KeysScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Its widgets."""
         with VerticalScroll(id="keys") as box:
-            box.border_title, box.border_subtitle = "Keys", "escape closes"
+            box.border_title, box.border_subtitle = "Keys", "Esc closes"
             yield Static(markup=False)
 
     def on_resize(self) -> None:
-        """Lines are broken anew."""
+        """Lines are broken again."""
         box = self.query_one("#keys")
         box.query_one(Static).update(text(self._listed, min(WIDEST, self.size.width * 96 // 100) - 5))
 
@@ -121,6 +121,6 @@ class KeysScreen(ModalScreen[None]):
         self.query_one("#keys").scroll_relative(y=lines, animate=False)
 
     def on_click(self, event: Click) -> None:
-        """A click beside the dialog closes it."""
+        """A click next to the dialog closes it."""
         if event.widget is self:
             self.dismiss()

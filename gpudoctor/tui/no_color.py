@@ -1,4 +1,4 @@
-"""Without colours: what would have a background of its own is drawn with the terminal's two colours exchanged."""
+"""Without colors: what would have a background of its own is drawn with the terminal's two colors exchanged."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ REVERSED = Style(color="default", bgcolor="default", reverse=True)
 
 
 class Reversed(LineFilter):
-    """Has to come before textual's own filter, which takes all colours away."""
+    """Has to come before textual's own filter, which takes all colors away."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
-        """Exchange the colours where the background is not the terminal's."""
+        """Exchange the colors where the background is not the terminal's."""
         return [self._one(segment) for segment in segments]
 
     def _one(self, segment: Segment) -> Segment:

@@ -64,7 +64,7 @@ class Question(NamedTuple):
         example: a name.
         hint: where such a file comes from.
         answer: makes what is opened.
-        folder: whether it may be a folder too.
+        folder: whether it may be a directory too.
     """
 
     title: str
@@ -75,12 +75,12 @@ class Question(NamedTuple):
 
 
 KINDS = {
-    "facts": Question("Open a facts file", "host.json", "`gpudoctor facts > host.json` writes one.", opened),
+    "facts": Question("Open a facts file", "host.json", "Created by `gpudoctor facts > host.json`.", opened),
     "samples": Question(
-        "Play recorded samples", "samples.jsonl", "docs/samples.md says how such a file looks.", played
+        "Play recorded samples", "samples.jsonl", "The format is described in docs/samples.md.", played
     ),
     "fleet": Question(
-        "Open a fleet", "run/", "The folder of a run, or a folder or file with reports.", of_fleet, folder=True
+        "Open a fleet", "run/", "A run directory, or a directory or file with reports.", of_fleet, folder=True
     ),
 }
 
@@ -95,15 +95,15 @@ def answer(kind: str, path: str, now: SessionSource) -> Answer | str:
     """
     question = KINDS[kind]
     if not path:
-        return "The file needs a name."
+        return "Enter a file name."
     if not os.path.isfile(path) and not (question.folder and os.path.isdir(path)):  # a pipe might never end
-        return f"There is no file {'or folder ' if question.folder else ''}{path}."
+        return f"No such file{' or directory' if question.folder else ''}: {path}."
     try:
         return question.answer(path, now)
     except (FactsFileError, RecordingError) as error:
         return str(error)
     except Exception as error:  # a fault of ours, or a name that no file can have
-        return f"It cannot be opened: {error}."
+        return f"Cannot open it: {error}."
 
 
 class OpenScreen(ModalScreen[Answer | None]):
@@ -155,7 +155,7 @@ class OpenScreen(ModalScreen[Answer | None]):
     @on(Input.Submitted, "#path")
     @on(Button.Pressed, "#open")
     def _open(self) -> None:
-        """Open it, or say why not; beside the application, because a dead disk never answers."""
+        """Open it, or say why not; next to the application, because a dead disk never answers."""
         path = os.path.expanduser(self.query_one("#path", Input).value.strip())
         self.query_one("#why", Static).update("")
         aside(self, lambda: self.Answered(answer(self._kind, path, self._now)))
@@ -172,6 +172,6 @@ class OpenScreen(ModalScreen[Answer | None]):
         self.dismiss(None)
 
     def on_click(self, event: Click) -> None:
-        """A click beside the dialog leaves it."""
+        """A click next to the dialog leaves it."""
         if event.widget is self:
             self.dismiss(None)

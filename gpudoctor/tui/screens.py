@@ -31,12 +31,12 @@ class ScreenEntry(NamedTuple):
 
 
 PLACES = (
-    ScreenEntry("1", "diagnosis", "Diagnosis", "What is wrong, why, and what to type"),
-    ScreenEntry("2", "gpus", "GPUs", "Each GPU's load, memory, heat and clocks over time"),
-    ScreenEntry("3", "smoke", "Smoke tests", "Prove that the GPU computes, trains and copies right"),
-    ScreenEntry("4", "environment", "Environment", "Pythons, frameworks, libraries, and every fact"),
-    ScreenEntry("5", "compare", "Compare", "This machine beside another, or beside itself yesterday"),
+    ScreenEntry("1", "diagnosis", "Diagnosis", "What is wrong, why, and the commands that fix it"),
+    ScreenEntry("2", "gpus", "GPUs", "Utilization, memory, temperature and clocks over time"),
+    ScreenEntry("3", "smoke", "Smoke tests", "Prove that the GPU computes, trains and copies correctly"),
+    ScreenEntry("4", "environment", "Environment", "Python interpreters, frameworks, libraries and all facts"),
+    ScreenEntry("5", "compare", "Compare", "This machine vs. another one, or vs. an earlier state"),
 )
 # Shown among the others where a fleet was opened; its key leads there always.
-FLEET = ScreenEntry("6", "fleet", "Fleet", "Many machines at once: what is wrong on which nodes")
+FLEET = ScreenEntry("6", "fleet", "Fleet", "Many machines: what is wrong on which nodes")
 ALL = (*PLACES, FLEET)

@@ -1,4 +1,4 @@
-"""What the application examines, and what came of it so far: the model behind every screen, without any widget."""
+"""What the application checks, and what came of it so far: the model behind every screen, without any widget."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class SessionSource(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         title: for people: "this machine", "host.json", "demo: mismatch".
-        facts: of a recorded machine; None: the running one is examined.
-        wishes: how it is examined.
-        make: makes the machine anew for each examination, because each has its own time.
+        facts: of a recorded machine; None: the running one is checked.
+        wishes: how it is checked.
+        make: makes the machine again for each examination, because each has its own time.
         demo: the name of the demo that it is; empty: it is none.
         samples: a recording of GPUs, which is played instead of what their drivers say now; empty: there is none.
     """
@@ -62,7 +62,7 @@ class Session:
         facts: all of them; None while they are gathered.
         verdicts: what each check said of the last facts.
         running: whether probes still look.
-        error: why the examination itself failed, which is a fault of ours.
+        error: why the run of the checks itself failed, which is a fault of ours.
     """
 
     def __init__(self, source: SessionSource) -> None:

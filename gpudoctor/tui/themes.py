@@ -1,10 +1,10 @@
-"""The colours, dark and light, and the look without any; each text has a contrast of 4.5 or more (WCAG 2.2, 1.4.3)."""
+"""The colors, dark and light, and the look without any; each text has a contrast of 4.5 or more (WCAG 2.2, 1.4.3)."""
 
 from __future__ import annotations
 
 from textual.theme import Theme
 
-# Warnings are amber and advice is teal, so that the two differ; textual's own themes have one colour for both.
+# Warnings are amber and advice is teal, so that the two differ; textual's own themes have one color for both.
 DARK = Theme(
     name="gpudoctor-dark",
     primary="#0b69b7",
@@ -47,7 +47,7 @@ LIGHT = Theme(
         "footer-key-foreground": "#004578",
     },
 )
-# The terminal's own two colours; plain.py and style.tcss say how a cursor is told from the rest.
+# The terminal's own two colors; plain.py and style.tcss say how a cursor is told from the rest.
 PLAIN = Theme(
     name="gpudoctor-plain",
     ansi=True,

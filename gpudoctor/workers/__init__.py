@@ -1,4 +1,4 @@
-"""Scripts that run inside the examined interpreter: standard library only, Python 3.8 and newer."""
+"""Scripts that run inside the checked interpreter: standard library only, Python 3.8 and newer."""
 
 import os
 

@@ -1,8 +1,8 @@
-"""Started as `PYTHON ask.py FRAMEWORK` in the examined interpreter: imports the framework and asks it for its GPUs."""
+"""Started as `PYTHON ask.py FRAMEWORK` in the checked interpreter: imports the framework and asks it for its GPUs."""
 
 import sys
 
-# Python puts this folder first; nothing of ours may hide a module of the environment. With PYTHONSAFEPATH it does not.
+# Python puts this directory first; nothing of ours may hide a module of the environment. Not so with PYTHONSAFEPATH.
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def load(name: str) -> "ModuleType":
-    """Return a script of this folder as a module."""
+    """Return a script of this directory as a module."""
     spec = importlib.util.spec_from_file_location("_gpudoctor_" + name, __file__[: -len("ask.py")] + name + ".py")
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]

@@ -54,5 +54,5 @@ def _device(teller: Teller, device: Any, index: int) -> dict[str, Any]:
         "name": teller.find(device, "device_kind"),
         "capability": None if is_gfx or capability is None else str(capability),
         "gfx": capability.partition(":")[0] if is_gfx else None,
-        "memory": {"unknown": "JAX does not tell it without taking it"},
+        "memory": {"unknown": "JAX does not report it without initializing the GPU"},
     }

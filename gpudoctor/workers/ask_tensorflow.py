@@ -45,5 +45,5 @@ def _device(teller: Teller, tensorflow: Any, index: int, device: Any) -> dict[st
         "name": details.get("device_name"),
         "capability": ".".join(str(part) for part in capability) if capability else None,
         "gfx": None,
-        "memory": {"unknown": "TensorFlow does not tell it without taking it"},
+        "memory": {"unknown": "TensorFlow does not report it without initializing the GPU"},
     }

@@ -1,4 +1,4 @@
-"""What the scripts in this folder share: a channel on which they tell what they find, a JSON object a line.
+"""What the scripts in this directory share: a channel on which they tell what they find, a JSON object a line.
 
 What was told before a crash or a hang is kept, and the stage that began last names where it happened.
 """

@@ -47,7 +47,7 @@ def mapped() -> object:
             path = line.rstrip("\n").partition("/")[2]
             if path.rsplit("/", 1)[-1].startswith("libcuda.so"):
                 return "/" + path
-    return unknown("/proc/self/maps names no libcuda.so")
+    return unknown("libcuda.so is not in /proc/self/maps")
 
 
 def symbol(lib: ctypes.CDLL, *names: str) -> Any:
@@ -64,7 +64,7 @@ def error(lib: ctypes.CDLL, code: int, which: str) -> object:
     """What cuGetErrorName or cuGetErrorString answers for a code."""
     ask, words = symbol(lib, which), ctypes.c_char_p()
     if ask is None or ask(code, ctypes.byref(words)) != 0 or words.value is None:
-        return unknown("%s does not know the code %d" % (which, code))
+        return unknown("%s does not know error code %d" % (which, code))
     return words.value.decode("utf-8", "replace")
 
 

@@ -68,7 +68,7 @@ def standard(library):  # type: (str) -> list[str]
 def answer():  # type: () -> dict[str, object]
     """Describe this interpreter with a search path on which only the standard library can be imported.
 
-    The script's own folder goes, and for the while of our imports PYTHONPATH and site-packages too: a json.py
+    The script's own directory goes, and for the while of our imports PYTHONPATH and site-packages too: a json.py
     that lies there is none of ours.
     """
     import os
@@ -91,7 +91,7 @@ def answer():  # type: () -> dict[str, object]
 
 
 def _standard(library):  # type: (str) -> tuple[str, ...]
-    """The folders of the standard library; on Windows its compiled modules lie in DLLs beside it."""
+    """The directories of the standard library; on Windows its compiled modules lie in DLLs next to it."""
     import os
 
     return (library, library + "/lib-dynload", os.path.join(os.path.dirname(library), "DLLs"))

@@ -3,7 +3,7 @@
 It runs in a child, because a driver can hang, and sleeps at least half of the time. Standard library and
 nvidia-ml-py only, Python 3.8 and newer.
 
-    monitor.py FOLDER nvidia PYNVML   the folder (or zip) of this file, and the one that holds nvidia-ml-py's pynvml
+    monitor.py FOLDER nvidia PYNVML   the directory (or zip) of this file, and the one that holds nvidia-ml-py's pynvml
     monitor.py FOLDER amd JSON        what watch_amd.py wants to know
 
 A line is {"gpu": name, "device": {...}} for what hardly changes, {"gpu": name, "sample": {...}} for what changes all

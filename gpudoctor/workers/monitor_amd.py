@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Reading pcie_bw makes the driver count for a second (amdgpu_get_pcie_bw), in which it tells nothing else.
-NO_TRAFFIC = {"unknown": "amdgpu would count for a whole second to tell it"}
+NO_TRAFFIC = {"unknown": "amdgpu needs a whole second to measure it"}
 FULL = 255  # pwm1 of a fan at full speed (Documentation/hwmon/sysfs-interface.rst)
 
 
 class MonitoredAmdGpu:
-    """One GPU by its folder of sysfs.
+    """One GPU by its directory of sysfs.
 
     Args:
         watched: the same GPU as watch_amd.py knows it.
@@ -57,7 +57,7 @@ class MonitoredAmdGpu:
     def processes(self) -> Any:
         """Who has a queue on this GPU."""
         if self._kfd is None:
-            return {"unknown": "the kernel's compute driver does not show here who computes"}
+            return {"unknown": "the kernel's compute driver (KFD) does not list processes here"}
         return [self._process(pid, "C", self._memory(pid)) for pid in sorted(set(self._watched.pids()))]
 
     def _memory(self, pid: int) -> Any:

@@ -1,4 +1,4 @@
-"""Asks NVML about NVIDIA's GPUs for somebody who looks on; loaded by monitor.py beside it."""
+"""Asks NVML about NVIDIA's GPUs for somebody who looks on; loaded by monitor.py next to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MonitoredNvidiaGpu:
         watched: the same GPU as watch_nvidia.py knows it.
         process: tells of a process (monitor.py).
         ours: the module nvml.py.
-        nv: the initialised library.
+        nv: the initialized library.
         handle: what NVML gave for it.
     """
 
@@ -100,14 +100,14 @@ class MonitoredNvidiaGpu:
 
 
 def _told(memory: Any) -> Any:
-    return {"unknown": "NVML does not tell the memory of this process"} if memory is None else memory
+    return {"unknown": "NVML does not report the memory of this process"} if memory is None else memory
 
 
 def gpus(folder: str, say: Callable[..., None], process: Callable[..., Any]) -> list[Any]:
     """Start NVML and return the GPUs that it hands out; what fails is told.
 
     Args:
-        folder: the folder (or zip) that holds pynvml.
+        folder: the directory (or zip) that holds pynvml.
         say: tells a line.
         process: tells of a process.
     """

@@ -5,7 +5,7 @@ Python 3.8 and newer. NVML may run the driver's nvidia-modprobe, and it wakes a 
 
 Numbers that stand for something are told as NVML gives them; gpudoctor/knowledge/nvml.toml names them.
 
-    nvml.py FOLDER [OURS]    the folder (or zip) that holds nvidia-ml-py's pynvml, and the one of this file
+    nvml.py FOLDER [OURS]    the directory (or zip) that holds nvidia-ml-py's pynvml, and the one of this file
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def mapped() -> object:
             path = line.rstrip("\n").partition("/")[2]
             if path.rsplit("/", 1)[-1].startswith("libnvidia-ml.so"):
                 return "/" + path
-    return unknown("/proc/self/maps names no libnvidia-ml.so")
+    return unknown("libnvidia-ml.so is not in /proc/self/maps")
 
 
 class NvmlLibrary:
@@ -60,7 +60,7 @@ class NvmlLibrary:
 
     Args:
         lib: the loaded library.
-        module: pynvml; None before the library is initialised.
+        module: pynvml; None before the library is initialized.
     """
 
     def __init__(self, lib: ctypes.CDLL, module: Any) -> None:
@@ -80,7 +80,7 @@ class NvmlLibrary:
     def why(self, code: int) -> dict[str, str]:
         """An Unknown for a code."""
         if code == FUNCTION_NOT_FOUND:
-            return unknown("NVML: this driver is too old to tell")
+            return unknown("NVML: this driver is too old to report it")
         return unknown("NVML: " + self.words(code))
 
     def ask(self, *asks: Callable[[], Any]) -> Any:
@@ -361,7 +361,7 @@ def tell_driver(nv: NvmlLibrary, rarer: Any = None) -> None:
 
 
 def start() -> ctypes.CDLL | None:
-    """Load and initialise the library; None where that fails."""
+    """Load and initialize the library; None where that fails."""
     say(stage="load")
     try:
         lib = ctypes.CDLL("libnvidia-ml.so.1")

@@ -1,4 +1,4 @@
-"""Asks NVML what is rarely ill, after all else; loaded by nvml.py beside it.
+"""Asks NVML what is rarely ill, after all else; loaded by nvml.py next to it.
 
 Heat of the memory, fans, clocks that somebody set, spare rows, the InfoROM, NVLink's counters, confidential computing.
 """
@@ -54,7 +54,7 @@ def field(nv: NvmlLibrary, handle: Any, number: int) -> Any:
 
 
 def heat(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
-    """Temperatures beside the GPU's own, and fans."""
+    """Temperatures next to the GPU's own, and fans."""
     py, ask = nv.py, nv.ask
 
     def limit(name: str) -> Any:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 
-# Python puts this folder first; nothing of ours may hide a module of the environment. With PYTHONSAFEPATH it does not.
+# Python puts this directory first; nothing of ours may hide a module of the environment. Not so with PYTHONSAFEPATH.
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
@@ -84,7 +84,7 @@ class RayRound:
         try:
             stream = pinned.remote(self._how["argv"], self._how["seconds"] + self._how["grace"])
         except Exception as error:
-            self._over(node, "failed", "Ray does not take the task: " + text(error))
+            self._over(node, "failed", "Ray rejected the task: " + text(error))
         else:
             self._running.append(RayTask(node, stream))
 
@@ -98,7 +98,7 @@ class RayRound:
             try:
                 self._take(one, self._ray.get(next(stream), timeout=FETCH))
             except StopIteration:
-                self._end(one, "failed", "The task ended and did not say how.")
+                self._end(one, "failed", "The task ended without a result.")
             except Exception as error:
                 self._end(one, *verdict(self._ray, error, one.began))
 
@@ -121,9 +121,9 @@ class RayRound:
     def _give_up(self, one: RayTask) -> None:
         self._cancel(one)
         if one.began:
-            self._end(one, "timed out", "It did not end within %.0f s." % self._how["seconds"])
+            self._end(one, "timed out", "It did not finish within %.0f s." % self._how["seconds"])
         else:
-            self._end(one, "unreachable", "Ray did not begin the task there within %.0f s." % self._how["start"])
+            self._end(one, "unreachable", "Ray did not start the task there within %.0f s." % self._how["start"])
 
     def _cancel(self, one: RayTask) -> None:
         try:
@@ -144,7 +144,7 @@ class RayRound:
 def remote(ray: Any, name: str) -> Any:
     """A generator of ray_task.py as a task of Ray's, which carries its module by value.
 
-    Neither a CPU nor a GPU is asked for: a node whose jobs hold all of them is examined beside them.
+    Neither a CPU nor a GPU is asked for: a node whose jobs hold all of them is checked next to them.
     """
     task = importlib.import_module("ray_task")
     ray.cloudpickle.register_pickle_by_value(task)
@@ -156,26 +156,26 @@ def ended(how: dict[str, Any], program: str, seconds: float) -> tuple[str, str]:
     if "missing" in how:
         return "failed", "%s cannot be started there: %s." % (program, how["missing"])
     if how["late"]:
-        return "timed out", "It did not end within %.0f s." % seconds
+        return "timed out", "It did not finish within %.0f s." % seconds
     code, words = how["code"], [line.strip() for line in how["words"].splitlines() if line.strip()]
     said = ": " + words[-1][-LONGEST:] if words else "."
     if code is None or code < 0:
         return "failed", "The command was killed there by signal %s%s" % (-(code or 0) or "unknown", said)
-    return "failed", "The command ended there with %d%s" % (code, said)
+    return "failed", "The command failed there with exit code %d%s" % (code, said)
 
 
 def verdict(ray: Any, error: BaseException, began: bool) -> tuple[str, str]:
     """What an exception of Ray's means for the node: a state of the ledger, and one sentence."""
     kinds = ray.exceptions
     if isinstance(error, kinds.OutOfMemoryError):
-        return "failed", "Ray killed the task for want of memory: " + sentence(error)
+        return "failed", "Ray killed the task because memory was full: " + sentence(error)
     if isinstance(error, kinds.GetTimeoutError):
-        return "unreachable", "Its answer did not come within %.0f s." % FETCH
+        return "unreachable", "It did not respond within %.0f s." % FETCH
     gone = ("NodeDiedError", "WorkerCrashedError", "LocalRayletDiedError", "ObjectLostError", "RpcError")
     if isinstance(error, tuple(getattr(kinds, name) for name in gone if hasattr(kinds, name))):
-        return "unreachable", ("It went away in mid-run: " if began else "It went away: ") + sentence(error)
+        return "unreachable", ("It disappeared during the run: " if began else "It disappeared: ") + sentence(error)
     if isinstance(error, getattr(kinds, "TaskUnschedulableError", ())):
-        return "unreachable", "Ray has no such node any more: " + sentence(error)
+        return "unreachable", "Ray no longer has this node: " + sentence(error)
     return "failed", "Ray: " + sentence(error)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-# Python puts this folder first; nothing of ours may hide a module of the environment. With PYTHONSAFEPATH it does not.
+# Python puts this folder first; nothing of ours may hide a module of the environment. Not so with PYTHONSAFEPATH.
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 

@@ -1,9 +1,9 @@
 """Tells some twenty times a second what the driver says of each GPU, a JSON line a GPU, until somebody ends it.
 
-It runs in a child, because a driver can hang, and beside the smoke tests, so it sleeps at least half of the time.
+It runs in a child, because a driver can hang, and next to the smoke tests, so it sleeps at least half of the time.
 Standard library and nvidia-ml-py only, Python 3.8 and newer.
 
-    watch.py FOLDER nvidia PYNVML   the folder (or zip) of this file, and the one that holds nvidia-ml-py's pynvml
+    watch.py FOLDER nvidia PYNVML   the directory (or zip) of this file, and the one that holds nvidia-ml-py's pynvml
     watch.py FOLDER amd JSON        what watch_amd.py wants to know
 
 A line is {"gpu": name, "sample": {...}} for what changes all the time, {"gpu": name, "counters": {...}} for what is

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
     from gpudoctor.workers.watch import Others
 
-WIDEST = 32  # lanes; a link that does not answer reads as all bits set
+WIDEST = 32  # lanes; a link that does not respond reads as all bits set
 
 
 class WatchedAmdGpu:
-    """One GPU by its folder of sysfs.
+    """One GPU by its directory of sysfs.
 
     Args:
         name: in the lines.
         folder: under /sys/bus/pci/devices.
-        link: the folder of the function that faces the slot.
+        link: the directory of the function that faces the slot.
         kfd: the number that the kernel's compute driver gave it; None: unknown.
-        processes: /sys/class/kfd/kfd/proc, with a folder for each process that uses that driver.
+        processes: /sys/class/kfd/kfd/proc, with a directory for each process that uses that driver.
         generations: GT/s as the kernel writes them, and the PCIe generation.
     """
 
@@ -48,7 +48,7 @@ class WatchedAmdGpu:
         return {
             "sm_clock": self.first(1e-6, self.hwmon + "/freq1_input"),
             "memory_clock": self._memory_clock(),
-            "event_reasons": {"unknown": "amdgpu does not tell in sysfs what holds the clocks"},
+            "event_reasons": {"unknown": "amdgpu does not report throttle reasons in sysfs"},
             "temperature": self.first(1e-3, self.hwmon + "/temp1_input", self.hwmon + "/temp2_input"),
             "power": self.first(1e-6, self.hwmon + "/power1_average", self.hwmon + "/power1_input"),
             "utilisation": self.first(1, "gpu_busy_percent"),
@@ -77,7 +77,7 @@ class WatchedAmdGpu:
             text = _text("%s/%s" % (self._folder, name))
             if text is not None and re.fullmatch(r"-?\d+", text):
                 return int(text) if factor == 1 else int(text) * factor
-        return {"unknown": "amdgpu shows no %s for this GPU" % names[0]}
+        return {"unknown": "amdgpu reports no %s for this GPU" % names[0]}
 
     def _memory_clock(self) -> Any:
         """MHz, by the sensor that GPUs with memory of their own have, else by the level in use ("1: 1000Mhz *")."""
@@ -87,14 +87,14 @@ class WatchedAmdGpu:
 
     def _link_now(self) -> tuple[Any, Any]:
         speed, width = (_text("%s/current_link_%s" % (self._link, name)) for name in ("speed", "width"))
-        if speed is None or width is None or width == "0":  # integrated into the processor: no link
+        if speed is None or width is None or width == "0":  # integrated into the CPU: no link
             why = {"unknown": self._link + "/current_link_speed cannot be read"}
             return (why, why) if os.path.exists(self._link + "/current_link_speed") and width != "0" else (None, None)
         generation = self._generations.get(speed.split(" ")[0])
         lanes = int(width) if width.isdigit() else WIDEST + 1
         return (
-            {"unknown": "current_link_speed says " + speed} if generation is None else generation,
-            {"unknown": "current_link_width says " + width} if lanes > WIDEST else lanes,
+            {"unknown": "current_link_speed is " + speed} if generation is None else generation,
+            {"unknown": "current_link_width is " + width} if lanes > WIDEST else lanes,
         )
 
     def _errors(self, kind: str) -> Any:
@@ -109,7 +109,7 @@ class WatchedAmdGpu:
     def _others(self, others: Others) -> Any:
         """How many processes that are not ours have a queue on this GPU."""
         if self._kfd is None or not os.path.isdir(self._processes):
-            return {"unknown": "the kernel's compute driver does not show here who computes"}
+            return {"unknown": "the kernel's compute driver (KFD) does not list processes here"}
         return others.count(pid for pid in self.pids())
 
     def pids(self) -> Iterator[int]:
@@ -125,7 +125,7 @@ SAMPLE = (
     "sm_clock", "memory_clock", "event_reasons", "temperature", "power", "utilisation", "link_generation", "link_width",
 )  # fmt: skip
 COUNTERS = ("ecc_corrected", "ecc_uncorrected", "pcie_replays")
-ASLEEP = {"unknown": "not read: the GPU sleeps, and reading would wake it"}
+ASLEEP = {"unknown": "not read: the GPU is suspended, and reading would wake it"}
 
 
 def _text(path: str) -> str | None:
@@ -145,7 +145,7 @@ def _names(folder: str) -> list[str]:
 
 
 def gpus(task: str, say: Callable[..., None], make: Callable[..., Any] = WatchedAmdGpu) -> list[Any]:
-    """Return the GPUs that a task names; one whose folder is not shown here is told and left out.
+    """Return the GPUs that a task names; one whose directory is not shown here is told and left out.
 
     Args:
         task: in JSON the arguments of `Gpu`: "gpus" with what each has of its own, the rest common to all.

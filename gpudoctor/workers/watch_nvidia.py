@@ -1,4 +1,4 @@
-"""Asks NVML about NVIDIA's GPUs while they are watched; loaded by watch.py beside it."""
+"""Asks NVML about NVIDIA's GPUs while they are watched; loaded by watch.py next to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WatchedNvidiaGpu:
 
     Args:
         ours: the module nvml.py, which knows how NVML's answers and refusals are told.
-        nv: the initialised library.
+        nv: the initialized library.
         index: NVML's.
         handle: what NVML gave for it.
     """
@@ -66,7 +66,7 @@ def gpus(folder: str, say: Callable[..., None], make: Callable[..., Any] = Watch
     """Start NVML and return the GPUs that it hands out; what fails is told.
 
     Args:
-        folder: the folder (or zip) that holds pynvml.
+        folder: the directory (or zip) that holds pynvml.
         say: tells a line.
         make: makes a GPU of the arguments of `Gpu`.
     """

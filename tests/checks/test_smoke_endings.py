@@ -15,7 +15,7 @@ CHECKS: dict[str, Check[Any]] = {one.id: one for one in catalogue.load() if one.
 H100, CPU, MI300X = m.machine(), m.on_cpu(), m.machine(m.MI300X)
 ON = "PyTorch on GPU 0"
 WELL, SKIPPED = [("pass", "")], [("skipped", "")]
-SILENT = "It did not answer for 60 s in the stage matmul bf16."
+SILENT = "It did not answer for 60 s in stage matmul bf16."
 TRACE = "Traceback (most recent call last):\n  ...\nRuntimeError: CUBLAS_STATUS_NOT_SUPPORTED"
 
 
@@ -34,7 +34,7 @@ def whole(outcome: str, stage: str, message: str, error: str | None = None, fact
 
 
 OOM, LOST = "CUDA out of memory. Tried to allocate 2.00 GiB.", "CUDA error: unspecified launch failure"
-KILLED = "The kernel killed it in the stage mnist, because memory was full."
+KILLED = "The kernel killed it in stage mnist, because memory was full."
 ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.hangs", H100, WELL),
     ("smoke.hangs", ended("matmul bf16", "hung", SILENT), problem(f"{ON} hung in matmul bf16: {SILENT}")),
@@ -53,8 +53,8 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.crashes", H100, WELL),
     (
         "smoke.crashes",
-        ended("mnist", "died", "SIGSEGV ended it in the stage mnist.", "other"),
-        problem(f"{ON} crashed in mnist: SIGSEGV ended it in the stage mnist."),
+        ended("mnist", "died", "SIGSEGV ended it in stage mnist.", "other"),
+        problem(f"{ON} crashed in mnist: SIGSEGV ended it in stage mnist."),
     ),
     ("smoke.crashes", ended("mnist", "died", KILLED, "out-of-memory"), WELL),
     (

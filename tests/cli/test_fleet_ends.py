@@ -91,7 +91,7 @@ def test_a_run_that_was_killed_can_be_gone_on_with(tmp_path: Path, fleet: Run) -
 def test_two_runs_at_once(tmp_path: Path, fleet: Run) -> None:
     with started(tmp_path, "hang1,a") as run:
         try:
-            assert fleet("b").sentence == f"Another run writes to {tmp_path}/run at this moment."
+            assert fleet("b").sentence == f"Another run is writing to {tmp_path}/run."
         finally:
             run.send_signal(signal.SIGINT)
             run.communicate(timeout=30)

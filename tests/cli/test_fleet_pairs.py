@@ -95,7 +95,7 @@ def test_a_link_without_a_way_fails(run: Run, engine: Engine, tmp_path: Path) ->
     ran = _run(run, tmp_path)
     assert ran.code == 1
     said = " ".join(ran.out.split())
-    assert "Neighbours cannot sum, or not rightly" in said
+    assert "All-reduce between neighbor nodes fails or is wrong" in said
     assert "n1 and n2: no sum" in said
     again = run("fleet", "report", str(tmp_path / "run"))
     assert again.code == 1

@@ -83,7 +83,7 @@ def run_folder(path: Path, reports: dict[str, Report], **states: str) -> str:
 def test_every_node_is_well(run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "report", lay(tmp_path / "r", **healthy()))
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("PASS  All 9 nodes are well.\n")
+    assert ran.out.startswith("PASS  All 9 nodes are healthy.\n")
 
 
 def test_one_that_fails_gives_1(run: Run, folder: str) -> None:
@@ -250,7 +250,7 @@ def test_only_some_nodes(run: Run, tmp_path: Path) -> None:
 def test_a_chosen_node_of_which_there_is_nothing_is_no_pass(run: Run, folder: str) -> None:
     ran = run("fleet", "report", folder, "--nodes", "n[1-2],x[1-3]")
     assert (ran.code, ran.err) == (3, "gpudoctor: Of these nodes there is nothing: x[1-3].\n")
-    assert ran.out.startswith("PASS  All 2 nodes are well.")
+    assert ran.out.startswith("PASS  All 2 nodes are healthy.")
 
 
 def test_several_sources_and_a_node_twice(run: Run, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_since_an_older_summary_a_folder_or_a_run(run: Run, tmp_path: Path) -> N
         assert ran.code == 1
         assert "- pass before, fail now\n         1  n9\n" in ran.out
     narrowed = run("fleet", "report", now, "--since", old, "--nodes", "n[1-3]")
-    assert "Since 2026-11-21 03:00:00 UTC\n  Nothing has changed.\n" in narrowed.out
+    assert "Since 2026-11-21 03:00:00 UTC\n  No changes.\n" in narrowed.out
 
 
 def test_an_update_of_the_driver_is_told_with_its_nodes(run: Run, tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_what_reports_do_not_carry_is_neither_a_pass_nor_a_fail(run: Run, tmp_pa
     path = lay(tmp_path / "r", **healthy())
     ran = run("fleet", "report", path, "--expect", _expect(tmp_path, "at_most = 80", "gpus.*.temperature"))
     assert ran.code == 3
-    assert ran.out.count("Not held: `gpus.*.temperature`. Reports do not carry it; use `gpudoctor fleet") == 1
+    assert ran.out.count("Not checked: `gpus.*.temperature`. Reports do not contain it; use `gpudoctor fleet") == 1
     assert "is not as expected" not in ran.out
 
 

@@ -122,7 +122,7 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
         ("run kubernetes --print", "kubernetes starts containers and needs --image: one that holds gpudoctor."),
         ("run kubernetes a --into x", "kubernetes starts containers and needs --image: one that holds gpudoctor."),
         ("run kubernetes --print --image i --into x", "--into has no meaning with --print, which asks nobody."),
-        ("run kubernetes --print --image i --namespace A_b", "'A_b' is no name for Kubernetes."),
+        ("run kubernetes --print --image i --namespace A_b", "'A_b' is not a valid Kubernetes name."),
         ("run kubernetes --print --image i --no-gpus", "--no-gpus has no meaning with --print, which asks nobody."),
         ("run kubernetes --print --image i node[1-2]", "A manifest chooses nodes by labels, as nvidia.com/gpu.present"),
         ("run ray --into x --address=", "--address takes a text; a shell variable that is not set gives an empty one."),
@@ -146,7 +146,7 @@ def test_folders_of_something_else_and_of_another_run(fleet: Run, tmp_path: Path
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "data.csv").write_text("1")
     assert fleet("a").sentence == (
-        f"{tmp_path}/run holds other files, as data.csv: choose a new folder, or that of a fleet run."
+        f"{tmp_path}/run contains other files, such as data.csv: choose a new directory, or that of a fleet run."
     )
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["data.csv"]
 

@@ -49,7 +49,7 @@ def _arguments(line: str) -> Any:
         ("serve --samples /", "The recording / cannot be read: Is a directory."),
         (
             "serve --samples /dev/null",
-            'The file is no recording: its first line does not say "schema": "gpudoctor.samples/1".',
+            'The file is not a recording: its first line does not contain "schema": "gpudoctor.samples/1".',
         ),
     ],
 )

@@ -124,13 +124,13 @@ class Card:
     def matmul(self, dtype: str) -> SmokeTest:
         """Products in one type."""
         rate, clock, watts = PRODUCTS[dtype]
-        method = "median of batches of queued products, clocks warm, N(0,1) data"
+        method = "median of batches of queued matmuls, clocks warm, N(0,1) data"
         figures = [
             Figure(
                 name="first call",
                 value=self.near(0.21 if dtype == "fp32" else 0.034, 0.2),
                 unit="s",
-                method="the first product of this type, with loading and compiling",
+                method="first matmul of this type, with loading and compiling",
             ),
             self.ratio("error", ERRORS[dtype], "relative Frobenius norm against float64, 4 projections", 0.004),
             self.rate("rate", rate * self.speed, "TFLOP/s", method),

@@ -83,7 +83,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             nodes=fold(fails),
             count=len(fails),
             times=len(fails),
-            fixes=(FixEntry("Restart the machine.", ("sudo reboot",), "reboot", root=True, verify="nvidia-smi"),),
+            fixes=(FixEntry("Reboot.", ("sudo reboot",), "reboot", root=True, verify="nvidia-smi"),),
             run="gpudoctor fix driver.library-mismatch --with-root",
             references=("https://docs.nvidia.com/deploy/cuda-compatibility/",),
         ),
@@ -139,7 +139,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
 def _missing(dead: tuple[str, ...], refused: tuple[str, ...], late: tuple[str, ...]) -> tuple[Missing, ...]:
     why = {
         "unreachable": ("ssh: connect to host: No route to host", dead),
-        "timed out": ("It did not end within 150 s; it was importing torch.", late),
+        "timed out": ("It did not finish within 150 s; it was importing torch.", late),
         "refused": ("Permission denied (publickey).", refused),
     }
     return tuple(

@@ -73,7 +73,7 @@ def test_a_node_goes_its_way(old: str, new: str, kind: str) -> None:
 
 def test_nodes_come_and_go() -> None:
     found = told(fleet({"pass": "n[1-3]"}), fleet({"pass": "n[2-5]"}))
-    assert found == [("vanished", "Not in the fleet any more", "n1"), ("appeared", "New in the fleet", "n[4-5]")]
+    assert found == [("vanished", "No longer in the fleet", "n1"), ("appeared", "New in the fleet", "n[4-5]")]
 
 
 NAME = "Title of a.b (a.b)"
@@ -154,7 +154,7 @@ def test_the_same_update_is_told_once() -> None:
 def test_many_packages_are_one_line() -> None:
     names = [f"packages.p{n}" for n in range(30)] + ["packages.torch"]
     found = told(of_group("n1", dict.fromkeys(names, "1")), of_group("n1", dict.fromkeys(names, "2")))
-    assert found == [("fact", "31 packages are others, as packages.torch: 1 before, 2 now", "n1")]
+    assert found == [("fact", "31 packages differ, as packages.torch: 1 before, 2 now", "n1")]
     few = told(of_group("n1", dict.fromkeys(names[:2], "1")), of_group("n1", dict.fromkeys(names[:2], "2")))
     assert [one[1] for one in few] == ["packages.p0: 1 before, 2 now", "packages.p1: 1 before, 2 now"]
 
@@ -164,8 +164,8 @@ def test_nodes_leave_what_most_have_and_come_back() -> None:
     before = of_group("n[1-9]", most, ("gpus.*.vbios", "95", "n[1-2]"))
     now = of_group("n[1-9],n20", most, ("gpus.*.vbios", "97", "n[2-3],n20"))
     assert [one for one in told(before, now) if one[0] == "fact"] == [
-        ("fact", "gpus.*.vbios is not 96 any more, which most have", "n3"),
-        ("fact", "gpus.*.vbios is 96 again, as most have", "n1"),
+        ("fact", "gpus.*.vbios no longer has the majority value 96", "n3"),
+        ("fact", "gpus.*.vbios has the majority value 96 again", "n1"),
     ]
 
 
@@ -220,7 +220,7 @@ def test_medians_beyond_their_noise(was: Spread, one: Spread, moved: bool) -> No
 
 def test_a_median_is_told_with_its_part() -> None:
     (found,) = changes(fleet({}, spreads=(spread(55.0),)), fleet({}, spreads=(spread(49.5),)))
-    assert found.message == f"f: the median is 49.5 GB/s, 55.0 before (-10.0 %), on {H100}"
+    assert found.message == f"f: the median is 49.5 GB/s, was 55.0 (-10.0 %), on {H100}"
 
 
 def test_noise_is_three_standard_errors() -> None:

@@ -142,7 +142,9 @@ def test_what_reports_do_not_carry_is_told_once(path: str, operator: str) -> Non
     for _ in range(3):
         assert one(HOST.inventory, HOST.smoke) == ()
     (message,) = one.unheld()
-    assert message.startswith(f"Not held: `{path}`. Reports do not carry it; use `gpudoctor fleet run --expect FILE`")
+    assert message.startswith(
+        f"Not checked: `{path}`. Reports do not contain it; use `gpudoctor fleet run --expect FILE`"
+    )
     assert one.open
 
 
@@ -166,10 +168,10 @@ def test_what_a_report_does_not_say_is_no_fail(made: Inventory) -> None:
     assert one(made, ()) == ()
     assert one.open
     (message,) = one.unheld()
-    assert message.startswith("`gpus.*.memory` could not be held against any report: ")
+    assert message.startswith("`gpus.*.memory` could not be checked in any report: ")
     assert one(HOST.inventory, ()) == ()
     (message,) = one.unheld()
-    assert message.startswith("`gpus.*.memory` could not be held against some of the reports: ")
+    assert message.startswith("`gpus.*.memory` could not be checked in some of the reports: ")
 
 
 def test_an_interpreter_without_a_list_of_packages_is_no_fail() -> None:

@@ -88,7 +88,7 @@ def test_every_gpu_tells_who_it_is_how_it_does_and_who_uses_it(live: Callable[..
     assert isinstance(slices[0], Slice)
     last = first.samples[0]
     assert (last.memory_used, last.power, last.utilisation, last.performance_state) == (1 << 30, 30.5, 7, 8)
-    assert last.fan == last.pcie_rx == Unknown("NVML: this driver is too old to tell")
+    assert last.fan == last.pcie_rx == Unknown("NVML: this driver is too old to report it")
     assert isinstance(first.processes, tuple)
     assert [(p.pid, p.kind, p.memory) for p in first.processes] == [(1, "C", 1 << 30)]
 
@@ -116,7 +116,7 @@ def test_a_driver_that_hangs_says_since_when_and_the_rest_stands(
     monkeypatch.setattr(sampling, "STALLED", 1.6)  # seconds: more than lies between two samples
     source = live(STANDIN_BAD="1", STANDIN_ROUNDS="3", STANDIN_GPU_TROUBLE=how)
     look = until(source, lambda look: "2 s ago" in "".join(look.troubles))
-    assert look.troubles == ("NVIDIA's driver stopped answering 2 s ago, asked for the state of GPU 1.",)
+    assert look.troubles == ("NVIDIA's driver stopped responding 2 s ago, queried for the state of GPU 1.",)
     assert [gpu.samples[0].power for gpu in look.devices] == [30.5, 30.5]
     begun = time.monotonic()
     source.stop()
@@ -131,7 +131,7 @@ def test_a_driver_that_hangs_at_the_start_names_its_stage(
     monkeypatch.setattr(sampling, "PATIENT", 0.5)
     source = live(STANDIN_NVML_TROUBLE="hang")
     assert until(source, lambda look: look.troubles).troubles == (
-        "NVIDIA's driver stopped answering 1 s ago, in stage init.",
+        "NVIDIA's driver stopped responding 1 s ago, in stage init.",
     )
 
 

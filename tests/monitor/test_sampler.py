@@ -77,7 +77,7 @@ def test_a_child_that_cannot_be_killed_is_not_joined_by_others(monkeypatch: pyte
         return ChildResult(argv=("x",), abandoned=True, timed_out=True)
 
     sampler = Sampler(vendor(), lambda: Stub(sleeps), History())
-    stuck = "NVIDIA's driver: an earlier child sleeps in it and cannot even be killed: it is stuck."
+    stuck = "NVIDIA's driver: an earlier child process hangs in it and cannot be killed."
     assert state(sampler, lambda now: now.trouble == stuck).trouble == stuck
     assert len(begun) == 1
     left[0] = 0

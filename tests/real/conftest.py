@@ -72,7 +72,7 @@ def interpreter(folder: Path) -> Callable[..., str]:
 
 def _make(place: Path, path: Path, pip: bool, *requirements: str) -> None:
     _run(str(_UV), "venv", "-q", "--python", sys.executable, str(place))
-    if pip:  # only pip reads find-links, where wheels for the CPU may lie
+    if pip:  # only pip reads find-links, where CPU wheels may lie
         _run(str(_UV), "pip", "install", "-q", "--python", str(path), "pip")
         _run(str(path), "-m", "pip", "install", "-q", *requirements)
     else:

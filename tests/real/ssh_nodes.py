@@ -214,7 +214,7 @@ class Nodes:
         end = time.monotonic() + SECONDS
         while not self._answers(name):
             log = (self.home(name) / "sshd.log").read_text(errors="replace")
-            assert time.monotonic() < end, f"{name} does not answer; its sshd says: {log}"
+            assert time.monotonic() < end, f"{name} does not respond; its sshd says: {log}"
             time.sleep(0.05)
 
     def _answers(self, name: str) -> bool:

@@ -254,12 +254,12 @@ def test_every_node_ends_as_it_should(serving: Any) -> None:
 
     overs, lines = ran(engine, targets)
     assert {name: (one.state, one.why) for name, one in overs.items()} == {
-        "well": ("failed", "The command ended there with 0."),
-        "shell": ("failed", "The command ended there with 127: sh: gpudoctor: not found."),
+        "well": ("failed", "The command failed there with exit code 0."),
+        "shell": ("failed", "The command failed there with exit code 127: sh: gpudoctor: not found."),
         "image": ("failed", "Its container cannot be started: ErrImagePull: not found."),
-        "full": ("not asked", f"Kubernetes finds no place for the pod: {NO_PLACE}"),
-        "slow": ("timed out", "It did not end within 2 s."),
-        "lost": ("unreachable", "Its pod was deleted in mid-run, by somebody or with its node."),
+        "full": ("not asked", f"Kubernetes cannot schedule the pod: {NO_PLACE}"),
+        "slow": ("timed out", "It did not finish within 2 s."),
+        "lost": ("unreachable", "Its pod was deleted during the run, by a user or with its node."),
     }
     reports = protocol.Assembler()
     found = [reports.feed(one.text, one.node) for one in lines]
@@ -278,7 +278,7 @@ def test_a_node_that_is_not_there_any_more(serving: Any) -> None:
     targets = list(engine.targets(""))
     del api.nodes[0]
     overs, _ = ran(engine, targets)
-    assert overs["a"].why == "It went away: The node is no part of the cluster any more."
+    assert overs["a"].why == "It disappeared: The node is no longer part of the cluster."
     assert overs["b"].state == "timed out"
 
 

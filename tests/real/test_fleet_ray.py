@@ -196,7 +196,7 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
     assert sorted(told.reports) == names
     assert set(told.reports.values()) == {repr(("not set", "5")).encode() * 20_000}, "as its raylet was started"
     assert told.states() == dict.fromkeys(names, "failed"), "by the engine alone; reports are counted elsewhere"
-    assert {one.why for one in told.overs} == {"The command ended there with 0: a word on the side"}
+    assert {one.why for one in told.overs} == {"The command failed there with exit code 0: a word on the side"}
     assert {one.node for one in told.lines} == set(names)
 
     mark = f"{60 + os.getpid() / 1e6:.6f}"  # found again among the processes
@@ -207,7 +207,7 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
     told = broken.ended()
     assert told.states() == {**dict.fromkeys(names, "timed out"), "node3": "unreachable"}
     (why,) = [one.why for one in told.overs if one.node == "node3"]
-    assert why.startswith("It went away in mid-run: ")
+    assert why.startswith("It disappeared during the run: ")
     until(lambda: not processes(mark), "the end of what it started")
 
     left = [name for name in names if name != "node3"]

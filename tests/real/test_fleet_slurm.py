@@ -53,7 +53,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     gres = f"NodeName=node1 Name=gpu Type=h100 File={folder}/gpu[0-1]\nNodeName=node1 Name=gpu Type=a100 File="
     (folder / "gres.conf").write_text(f"{gres}{folder}/gpu2\n")
     lines = [slurm_cluster.node("node1", "CPUs=1 Gres=gpu:h100:2,gpu:a100:1"), *map(slurm_cluster.node, NODES[1:])]
-    # A node that does not answer is down within half a minute, so that srun learns of its end.
+    # A node that does not respond is down within half a minute, so that srun learns of its end.
     made.configure("SelectType=select/cons_tres", "GresTypes=gpu", "SlurmdTimeout=5", *lines)
     try:
         made.start(NODES)
@@ -146,14 +146,17 @@ def test_every_node_that_is_not_well_is_accounted_for(
     when_it_has_begun(cluster, "node3", lambda: cluster.kill_node("node3"), monkeypatch)
     command = greeter(cluster, node1="echo ouch >&2; exit 3", node2=HANGS, node3=DIES)
     entries = asked(cluster, tmp_path, NodeJob(command, 5.0))
-    assert (entries["node1"].state, entries["node1"].why) == ("failed", "The command ended there with 3 (ouch).")
+    assert (entries["node1"].state, entries["node1"].why) == (
+        "failed",
+        "The command failed there with exit code 3 (ouch).",
+    )
     assert (entries["node2"].state, entries["node2"].why) == (
-        "timed out", "It did not end within its limit of 5 s, and was ended.",
+        "timed out", "It did not finish within its limit of 5 s, and was ended.",
     )  # fmt: skip
     assert entries["node3"].state == "unreachable"
     assert "Slurm hears nothing from it any more" in entries["node3"].why
     assert (entries["node4"].state, entries["node4"].why) == (
-        "not asked", "Slurm says that it is down: a new fan | burnt.",
+        "not asked", "Slurm reports it as down: a new fan | burnt.",
     )  # fmt: skip
     assert not runs(cluster, "node2")
     cluster.until(lambda: cluster.queue() == [], "the end of what ran on the dead node")
@@ -173,7 +176,7 @@ def test_a_node_that_dies_in_mid_run_has_not_reported_though_srun_ends_with_0(
     when_it_has_begun(cluster, "node3", lambda: cluster.kill_node("node3"), monkeypatch)
     entries = asked(cluster, tmp_path, NodeJob(greeter(cluster, node3=DIES), 80.0))
     assert [entries[node].state for node in NODES] == ["reported", "reported", "unreachable", "reported"]
-    assert entries["node3"].why == "Slurm says: Node failure on node3."
+    assert entries["node3"].why == "Slurm reports: Node failure on node3."
     assert (0, ["srun: error: Node failure on node3"]) in codes
     cluster.until(lambda: cluster.queue() == [], "the end of its jobs")
 
@@ -184,7 +187,7 @@ def test_a_busy_node_keeps_its_job_and_holds_nobody_up(cluster: Cluster, tmp_pat
     cluster.until(lambda: cluster.queue() == ["theirs RUNNING"], "the job of somebody else")
     entries = asked(cluster, tmp_path, NodeJob((*COMMAND, "60"), 60.0))
     assert [entries[node].state for node in NODES] == ["reported", "not asked", "reported", "reported"]
-    assert entries["node2"].why == "It was busy: its job did not start within 3 s (Resources)."
+    assert entries["node2"].why == "The node was busy: its job did not start within 3 s (Resources)."
     cluster.until(lambda: cluster.queue() == ["theirs RUNNING"], "the end of its jobs")
     assert cluster.run("scancel", "--name=theirs").returncode == 0
 
@@ -218,7 +221,7 @@ def test_a_job_has_all_gpus_and_what_the_user_adds(cluster: Cluster) -> None:
 
 
 def test_what_slurm_does_not_know_or_refuses(cluster: Cluster) -> None:
-    with pytest.raises(EngineError, match=r"Slurm knows no node node\[8-9\]\."):
+    with pytest.raises(EngineError, match=r"Slurm has no node node\[8-9\]\."):
         Slurm().targets("node[8-9]")
     with pytest.raises(EngineError, match="Slurm has no nodes in a partition gone"):
         Slurm(partition="gone").targets("")
@@ -229,7 +232,7 @@ def test_what_slurm_does_not_know_or_refuses(cluster: Cluster) -> None:
         Over(
             "node2",
             "refused",
-            "Slurm says: Unable to allocate resources: Requested node configuration is not available.",
+            "Slurm reports: Unable to allocate resources: Requested node configuration is not available.",
         )
     ]
 

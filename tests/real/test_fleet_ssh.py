@@ -157,7 +157,7 @@ def test_every_node_ends_in_the_ledger_as_it_should_and_a_second_run_asks_the_re
         "cut": "in mid-run: Timeout, server",
         "lost": "in mid-run: Connection to",
         "killed": "ended there by a signal",
-        "hangs": "It did not end within",
+        "hangs": "It did not finish within",
     }
     assert {name: words for name, words in message.items() if words not in entries[name].why} == {}
     assert entries["down"].why.startswith("ssh: connect to host ")
@@ -219,7 +219,7 @@ def test_a_tree_goes_through_its_gateway(lab: Lab, monkeypatch: pytest.MonkeyPat
     assert {name: entry.state for name, entry in entries.items()} == {
         "behind1": "reported", "behind2": "reported", "behind3": "failed",
     }  # fmt: skip
-    assert entries["behind3"].why == "The command ended there with 3 (no driver at all)."
+    assert entries["behind3"].why == "The command failed there with exit code 3 (no driver at all)."
     assert sorted(lab.reports()) == ["behind1", "behind2"]
     _until(lambda: lab.ours() == [], f"a gateway is left: {lab.ours()}")
 

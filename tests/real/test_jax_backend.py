@@ -37,7 +37,7 @@ def test_products(found: Worked) -> None:
         assert least < product.notes["part_error"] < most
         assert product.notes["not_finite"] == product.notes["not_repeated"] == 0
     assert products["tf32"].message == "TF32 is a format of NVIDIA's GPUs, and this is the CPU."
-    assert products["fp8"].message == "Products in fp8 are meant for GPUs, and this is the CPU."
+    assert products["fp8"].message == "fp8 matmul is for GPUs, and this is the CPU."
 
 
 def test_a_training_step(found: Worked) -> None:

@@ -59,12 +59,12 @@ def test_a_file_goes_to_the_browser_and_not_to_the_disk(served: Served, page: Pa
     where = {"behavior": "allow", "downloadPath": str(downloads)}
     page.call("goog/cdp/execute", cmd="Browser.setDownloadBehavior", params=where)
     page.press("w")
-    page.shows("Save the report")
+    page.shows("Save report")
     page.press(ENTER)
     report = downloads / "gpudoctor-report.json"
     until(report.exists, "the download")
     assert json.loads(report.read_text())["status"] == "fail"
-    page.shows("Handed to the browser")
+    page.shows("Sent to the browser")
     page.press("c")
     page.shows("To the clipboard")
     assert not (tmp_path / ".local").exists()

@@ -220,7 +220,7 @@ def test_ansible_leaves_a_machine_that_has_driver_and_toolkit(
     tasks = tasks.replace("ansible.builtin.reboot: {}", "ansible.builtin.debug: {msg: now}")  # this very machine
     done = _play(ansible, tmp_path, tasks, "--check", path=str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    restart = done.stdout.partition("TASK [Restart the machine]")[2].partition("TASK [")[0]
+    restart = done.stdout.partition("TASK [Reboot]")[2].partition("TASK [")[0]
     assert ("skipping" in restart) is not needed
     assert ('"now"' in restart) is needed
 

@@ -113,7 +113,7 @@ def test_no_gpu_is_told(way: Way) -> None:
     one = worked(way.python, "tensorflow", "matmul", kind="cuda", env=way.env)
     assert (one.facts["outcome"], one.tests) == ("unsupported", [])
     assert one.facts["message"] in (
-        "tf.config.list_physical_devices('GPU') is empty; TensorFlow's log says why.",
+        "tf.config.list_physical_devices('GPU') is empty; TensorFlow's log shows why.",
         f"TensorFlow {one.facts['version']} was built without support for GPUs.",
     )
 

@@ -59,9 +59,9 @@ def test_every_figure_is_listed_with_unit_samples_and_method() -> None:
         ),
         (smoked(outcome="stopped", message="late."), "incomplete", ["None of the tests could be run: late."]),
         (
-            smoked(outcome="unsupported", message="CuPy computes on a GPU alone.", backend="cupy"),
+            smoked(outcome="unsupported", message="CuPy computes on GPUs only.", backend="cupy"),
             "incomplete",
-            ["None of the tests could be run: CuPy computes on a GPU alone."],
+            ["None of the tests could be run: CuPy computes on GPUs only."],
         ),
     ],
 )

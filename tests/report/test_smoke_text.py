@@ -45,7 +45,7 @@ H100 = SmokeEntry(
         entry_of("transfer", figure("h2d pinned", 55.4, "GB/s", 63.0), figure("d2h pinned", 55.1, "GB/s", 63.0)),
         entry_of("overlap", figure("overlap", 0.93, "ratio"), figure("duplex", 1.4, "ratio")),
         entry_of("mixed-precision", figure("gradient error", 4.2e-2, "ratio"), variant="bf16"),
-        entry_of("bandwidth", outcome="hung", message="It stopped answering in the stage bandwidth."),
+        entry_of("bandwidth", outcome="hung", message="It stopped responding in stage bandwidth."),
         entry_of(
             "inference",
             figure("gpu 1", 2500.0, "images/s"),
@@ -67,7 +67,7 @@ PyTorch 2.13.0 on GPU 0 (NVIDIA H100 80GB HBM3)
   overlap                              93 %  of the shorter hidden, both ways at once 1.4 times one
                                              way
   mixed-precision bf16        error 4.2e-02  worst gradient, from float64
-  bandwidth                           hangs  It stopped answering in the stage bandwidth.
+  bandwidth                           hangs  It stopped responding in stage bandwidth.
   inference fp32 batch 1     2 500 images/s
   inference fp32 batch 256 410 000 images/s  100 times the CPU
 """

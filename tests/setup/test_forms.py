@@ -180,7 +180,7 @@ def test_ansible_restarts_after_the_driver_and_asks_nothing() -> None:
     names = [task["name"] for task in tasks]
     words = [t["ansible.builtin.command"]["argv"] for t in tasks if "ansible.builtin.command" in t]
     assert ["apt-get", "--yes", "install", "nvidia-driver-580-open"] in words
-    assert names.index("Restart the machine") < names.index("Install what makes virtual environments")
+    assert names.index("Reboot") < names.index("Install the venv module")
     made = next(t for t in tasks if t["name"].startswith("Make an environment with Python"))
     assert made["ansible.builtin.command"]["creates"] == "/opt/gpu-env/bin/python"
 
@@ -270,7 +270,7 @@ def test_the_python_that_brings_uv_is_one_that_uv_runs_on(
 def test_ansible_changes_no_machine_that_has_driver_and_toolkit() -> None:
     tasks = loaded(render("ansible", PLANS["new machine"]))
     conditions = {t["name"]: t.get("when") for t in tasks}
-    assert conditions["Restart the machine"] == (
+    assert conditions["Reboot"] == (
         "gpudoctor_driver.rc | default(1) != 0 or "
         "(gpudoctor_driver.stdout_lines | first | default('0')) is version('580', '<')"
     )
@@ -286,4 +286,4 @@ def test_with_root_the_script_brings_the_toolkit_before_the_restart() -> None:
 
 
 def test_what_environment_yml_cannot_bring_is_told() -> None:
-    assert "# Before it, on the machine: Install NVIDIA's driver" in render("environment.yml", PLANS["new machine"])
+    assert "# First, on the machine: Install NVIDIA's driver" in render("environment.yml", PLANS["new machine"])

@@ -72,7 +72,9 @@ def test_a_wish_that_a_newer_driver_meets_brings_it() -> None:
     assert found.steps[0].id == "driver"
     kept = made(machine("blackwell", branch=570), "onnxruntime", driver="no")
     assert kept.steps == ()
-    assert kept.refused[0].why.startswith("ONNX Runtime is made for CUDA 13 here, and the driver runs CUDA up to 12.8.")
+    assert kept.refused[0].why.startswith(
+        "ONNX Runtime is built for CUDA 13 here, but the driver supports CUDA up to 12.8."
+    )
 
 
 def test_one_cuda_major_serves_them_all_where_there_is_one() -> None:
@@ -293,7 +295,7 @@ def test_a_driver_whose_version_nobody_knows_is_not_called_none() -> None:
         facts = change(facts, path, Unknown("no answer"))
     facts = change(change(facts, "nvidia.cuda.version", "10.1"), "nvidia.nvml.cuda_version", "10.1")
     why = next(step.why for step in made(facts, "torch").steps if step.id == "driver")
-    assert why.startswith("The driver runs CUDA up to 10.1; branch ")
+    assert why.startswith("The driver supports CUDA up to 10.1; branch ")
 
 
 @pytest.mark.parametrize(

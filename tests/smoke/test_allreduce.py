@@ -74,7 +74,7 @@ def test_on_the_cpu_nobody_counts_gpus() -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_one_gpu_has_nobody_to_sum_with(count: int) -> None:
     done = one(Gpus(count=count))
-    assert (done.outcome, done.message) == ("unsupported", f"Sums over GPUs need two GPUs, and NumPy sees {count}.")
+    assert (done.outcome, done.message) == ("unsupported", f"All-reduce needs two GPUs, and NumPy sees {count}.")
 
 
 def test_a_backend_without_collectives() -> None:

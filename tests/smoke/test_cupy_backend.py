@@ -56,8 +56,8 @@ def test_amds_gpus(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("devices", "task", "message"),
     [
-        (1, {"kind": "cpu"}, "CuPy computes on a GPU alone."),
-        (1, {"device": 1}, "CuPy sees 1 GPUs, and none has the number 1."),
+        (1, {"kind": "cpu"}, "CuPy computes on GPUs only."),
+        (1, {"device": 1}, "CuPy sees 1 GPUs, but no GPU 1."),
         (
             0,
             {},
@@ -143,8 +143,8 @@ def test_tf32_is_switched_for_one_type_and_put_back(cupy: Any) -> None:
     ("major", "dtype", "message"),
     [
         (7, "tf32", "tf32 needs compute capability 8.0, and this GPU has 7.0."),
-        (9, "fp8", "CuPy has no products in fp8."),
-        (9, "bf16", "CuPy has bf16 only beside the package ml_dtypes, which is not installed."),
+        (9, "fp8", "CuPy has no fp8 matmul."),
+        (9, "bf16", "CuPy needs the package ml_dtypes for bf16, which is not installed."),
     ],
 )
 def test_types_that_it_has_not(
@@ -239,7 +239,7 @@ def test_a_worker_on_the_stand_in(told: Callable[..., list[dict[str, Any]]]) -> 
     lines = told("mixed-precision", "inference", free=300)
     found = {line["result"]["name"]: line["result"] for line in lines if "result" in line}
     assert found["mixed-precision"]["outcome"] == "unsupported"
-    assert found["mixed-precision"]["message"] == "This network, written out by hand, has no mixed precision."
+    assert found["mixed-precision"]["message"] == "This network, written by hand, has no mixed precision."
     assert found["inference"]["outcome"] == "done"
     assert {figure["name"] for figure in found["inference"]["figures"]} >= {"gpu 256", "cpu 256", "error"}
     assert lines[-1] == {"stage": "done", "outcome": "done"}

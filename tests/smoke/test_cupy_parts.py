@@ -173,7 +173,7 @@ def test_sums_on_amds(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("module", "message"),
     [
-        (SimpleNamespace(available=False), "CuPy finds no NCCL, which is a package of its own beside it."),
+        (SimpleNamespace(available=False), "CuPy finds no NCCL, which is a separate package."),
         (None, "CuPy cannot load NCCL: import of cupy.cuda.nccl halted; None in sys.modules."),
     ],
 )

@@ -19,30 +19,30 @@ AT = "mnist"
         (
             {"signal": "SIGSEGV"},
             "died",
-            "SIGSEGV ended it in the stage mnist: it read or wrote memory that is not its own.",
+            "SIGSEGV ended it in stage mnist: it accessed invalid memory.",
         ),
-        ({"signal": "SIGKILL"}, "died", "SIGKILL ended it in the stage mnist, which somebody sent."),
+        ({"signal": "SIGKILL"}, "died", "SIGKILL ended it in stage mnist, sent from outside."),
         (
             {"signal": "SIGBUS"},
             "died",
-            "SIGBUS ended it in the stage mnist: memory that it had mapped went away; a full /dev/shm does that.",
+            "SIGBUS ended it in stage mnist: mapped memory became unavailable; a full /dev/shm can cause this.",
         ),
-        ({"timed_out": True, "signal": "SIGKILL"}, "hung", "It stopped answering in the stage mnist."),
+        ({"timed_out": True, "signal": "SIGKILL"}, "hung", "It stopped responding in stage mnist."),
         (
             {"timed_out": True, "abandoned": True},
             "hung",
-            "It stopped answering in the stage mnist. It sleeps in the kernel and cannot be killed: "
-            "only a reset of the GPU or a reboot ends it.",
+            "It stopped responding in stage mnist. It hangs in the kernel and cannot be killed: only a GPU reset or "
+            "a reboot ends it.",
         ),
-        ({"cancelled": True, "signal": "SIGTERM"}, "stopped", "the run was ended"),
-        ({"missing": OUT_OF_TIME}, "stopped", "The time for the whole run (--timeout) was over before it began."),
+        ({"cancelled": True, "signal": "SIGTERM"}, "stopped", "the run was stopped"),
+        ({"missing": OUT_OF_TIME}, "stopped", "The time for the whole run (--timeout) was over before it started."),
         ({"missing": "No such file or directory"}, "failed", "python was not started: No such file or directory"),
         (
             {"code": 7, "err": "first\nlast words\n\n"},
             "failed",
-            "It ended in the stage mnist with exit code 7: last words",
+            "It ended in stage mnist with exit code 7: last words",
         ),
-        ({"code": 7}, "failed", "It ended in the stage mnist with exit code 7: it said nothing"),
+        ({"code": 7}, "failed", "It ended in stage mnist with exit code 7: no output"),
     ],
 )
 def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, message: str | None) -> None:
@@ -53,11 +53,10 @@ def test_each_end_has_its_sentence(ended: dict[str, Any], outcome: str | None, m
 @pytest.mark.parametrize(
     ("ended", "message"),
     [
-        ({"timed_out": True}, "the run was ended"),
+        ({"timed_out": True}, "the run was stopped"),
         (
             {"timed_out": True, "abandoned": True},
-            "the run was ended. It sleeps in the kernel and cannot be killed: "
-            "only a reset of the GPU or a reboot ends it.",
+            "the run was stopped. It hangs in the kernel and cannot be killed: only a GPU reset or a reboot ends it.",
         ),
     ],
 )

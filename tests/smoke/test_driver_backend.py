@@ -95,7 +95,7 @@ def test_stress_repeats_to_the_bit(well: WorkerOutput) -> None:
 def test_what_needs_a_framework_says_so(well: WorkerOutput) -> None:
     mixed, fused = one(well, "mixed-precision"), one(well, "fused")
     assert (mixed.outcome, mixed.message) == (
-        "unsupported", "The bare driver computes in fp32 alone: bf16 needs a framework.",
+        "unsupported", "The bare driver computes in fp32 only: bf16 needs a framework.",
     )  # fmt: skip
     assert (fused.outcome, fused.message) == (
         "unsupported", "The bare driver compiles no expressions: that needs a framework.",
@@ -121,7 +121,7 @@ def test_products_are_right_to_float32(well: WorkerOutput) -> None:
     assert float(product.notes["worst_ratio"] or 0) < 4
     assert (other.outcome, other.message) == (
         "unsupported",
-        "The bare driver computes in fp32 alone: bf16 needs a framework.",
+        "The bare driver computes in fp32 only: bf16 needs a framework.",
     )
 
 
@@ -139,7 +139,7 @@ def test_copies_between_devices_arrive_both_ways(pair: WorkerOutput) -> None:
 
 
 def test_sums_over_all_devices_need_a_framework(pair: WorkerOutput) -> None:
-    assert one(pair, "allreduce").message == "Sums over all GPUs need NCCL, which comes with a framework."
+    assert one(pair, "allreduce").message == "All-reduce needs NCCL, which comes with a framework."
 
 
 def test_streams_out_of_order_show(libcuda: str) -> None:
@@ -290,7 +290,7 @@ def test_a_device_that_cannot_be_had_fails_with_the_functions_name(
 
 def test_the_cpu_is_not_its_business(libcuda: str) -> None:
     told = worked(libcuda, "mnist", {"kind": "cpu"})
-    assert told.facts["message"] == "The bare driver computes on GPUs alone."
+    assert told.facts["message"] == "The bare driver computes on GPUs only."
 
 
 def test_no_call_is_made_that_the_first_drivers_with_this_ptx_lack() -> None:

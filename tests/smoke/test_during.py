@@ -10,8 +10,8 @@ from gpudoctor.smoketests.samples import Counters, SmokeSample
 from gpudoctor.smoketests.telemetry import BACK, busy, during, nothing
 
 LOST = Unknown("NVML: GPU is lost")
-HUNG = "the driver stopped answering while it was asked for the clocks of GPU 0"
-FAR = Unknown("the test was over before the driver was asked again")
+HUNG = "the driver stopped responding while it was queried for the clocks of GPU 0"
+FAR = Unknown("the test was over before the driver was queried again")
 UNREAD = Unknown("the counter was not read both before and after the test")
 IDLE, POWER, THERMAL = 1, 4, 64  # NVML's bits
 
@@ -171,7 +171,7 @@ def test_a_hang_leaves_what_grew_before_it(values: tuple[int, int], growth: obje
     ("readings", "others"),
     [
         ([(1, 2), (4, 1), (6, 7)], 1),
-        ([(6, 7)], Unknown("the driver had not answered before the tests began")),
+        ([(6, 7)], Unknown("the driver had not responded before the tests started")),
         ([(1, None)], None),
         ([(1, LOST)], LOST),
     ],
@@ -186,7 +186,7 @@ def test_others_are_those_of_the_last_look_before(readings: list[tuple[float, An
     [
         ([(3.0, 100), (4.2, 0), (4.4, 6), (4.6, 90), (5.1, 100)], 6),
         ([(4.5, 3), (4.6, 4)], 4),
-        ([(3.9, 100)], Unknown("the driver had not answered before the tests began")),
+        ([(3.9, 100)], Unknown("the driver had not responded before the tests started")),
         ([(4.5, None)], None),
     ],
 )

@@ -116,7 +116,7 @@ def test_a_network_that_has_no_such_type() -> None:
     _, bf16 = passes(Classifier(of=ArrayNetwork))
     assert (bf16.outcome, bf16.message) == (
         "unsupported",
-        "This network, written out by hand, computes in float32 alone.",
+        "This network, written by hand, computes in float32 only.",
     )
 
 

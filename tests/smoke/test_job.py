@@ -50,9 +50,9 @@ def test_a_healthy_worker_ends_in_order() -> None:
 @pytest.mark.parametrize(
     ("fault", "outcome", "message"),
     [
-        ("segfault", "died", "SIGSEGV ended it in the stage mnist: it read or wrote memory that is not its own."),
-        ("killed", "died", "SIGKILL ended it in the stage mnist, which somebody sent."),
-        ("exits", "failed", "It ended in the stage mnist with exit code 7: something went wrong inside"),
+        ("segfault", "died", "SIGSEGV ended it in stage mnist: it accessed invalid memory."),
+        ("killed", "died", "SIGKILL ended it in stage mnist, sent from outside."),
+        ("exits", "failed", "It ended in stage mnist with exit code 7: something went wrong inside"),
     ],
 )
 def test_what_a_death_takes_with_it_is_run_anew(fault: str, outcome: str, message: str) -> None:
@@ -68,7 +68,7 @@ def test_a_hang_ends_at_its_deadline_and_leaves_no_process(fault: str) -> None:
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     run = ran(fault)
     assert outcomes(run) == {"transfer": "done", "mnist": "hung", "bandwidth": "done"}
-    assert [t.message for t in run.tests if t.name == "mnist"] == ["It stopped answering in the stage mnist."]
+    assert [t.message for t in run.tests if t.name == "mnist"] == ["It stopped responding in stage mnist."]
     assert {p.pid for p in psutil.Process().children(recursive=True)} <= before
 
 
@@ -81,7 +81,7 @@ def test_the_end_of_the_time_for_the_whole_run_is_no_hang(fault: str, monkeypatc
     first, second = (run_job(machine, job, digits(machine), lambda *_: None, ILL).run for _ in range(2))
     assert (first.outcome, first.error) == (second.outcome, second.error) == ("stopped", None)
     assert first.message.startswith("The time for the whole run (--timeout) was over in the stage ")
-    assert second.message == "The time for the whole run (--timeout) was over before it began."
+    assert second.message == "The time for the whole run (--timeout) was over before it started."
     assert set(outcomes(first).values()) <= {"done", "stopped", "not reached"}
     assert {test.message for test in first.tests if test.outcome != "done"} == {first.message}
     assert outcomes(second) == dict.fromkeys(TESTS, "not reached")

@@ -14,7 +14,7 @@ def no_products(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_data_type_that_was_asked_for_and_is_not_there_says_so() -> None:
     (bf16,) = results(matmul.run, bench(dtypes=["bf16"]))
     assert (bf16.variant, bf16.outcome) == ("bf16", "unsupported")
-    assert bf16.message == "NumPy computes no products in bf16."
+    assert bf16.message == "NumPy has no matmul in bf16."
 
 
 def test_a_data_type_that_nobody_asked_for_is_passed_over() -> None:
@@ -28,4 +28,4 @@ def test_a_type_that_the_device_has_beside_the_list_is_no_product() -> None:
 
     fp32, fp8 = results(matmul.run, bench(Lenient(), dtypes=["fp8", "fp32"]))
     assert (fp32.variant, fp32.outcome) == ("fp32", "done")
-    assert (fp8.variant, fp8.outcome, fp8.message) == ("fp8", "unsupported", "NumPy computes no products in fp8.")
+    assert (fp8.variant, fp8.outcome, fp8.message) == ("fp8", "unsupported", "NumPy has no matmul in fp8.")

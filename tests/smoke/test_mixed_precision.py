@@ -107,14 +107,14 @@ def test_a_loss_that_is_no_number_is_no_good_one() -> None:
 
 def test_nothing_but_float32() -> None:
     done = one()
-    assert (done.outcome, done.variant, done.message) == ("unsupported", "bf16", "NumPy computes no products in bf16.")
+    assert (done.outcome, done.variant, done.message) == ("unsupported", "bf16", "NumPy has no matmul in bf16.")
 
 
 def test_what_the_network_cannot() -> None:
     done = one(Trainer(of=ArrayNetwork))
     assert (done.outcome, done.message) == (
         "unsupported",
-        "This network, written out by hand, has no mixed precision.",
+        "This network, written by hand, has no mixed precision.",
     )
 
 

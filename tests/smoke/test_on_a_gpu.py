@@ -80,14 +80,14 @@ def nvml() -> Iterator[Any]:
     try:
         code = subprocess.run([sys.executable, "-c", asked], stderr=subprocess.DEVNULL, timeout=120).returncode
     except subprocess.TimeoutExpired:
-        pytest.skip("libcuda does not answer within two minutes")
+        pytest.skip("libcuda does not respond within two minutes")
     if code:
         pytest.skip("there is no GPU that libcuda reaches")
     library = importlib.import_module("pynvml")
     try:
         library.nvmlInit()
     except library.NVMLError as error:
-        pytest.skip(f"NVML does not answer: {error}")
+        pytest.skip(f"NVML does not respond: {error}")
     yield library
     library.nvmlShutdown()
 

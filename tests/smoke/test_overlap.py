@@ -187,14 +187,14 @@ def test_the_cpu_has_no_link() -> None:
     (done,) = results(overlap.run, bench())
     assert (done.outcome, done.message) == (
         "unsupported",
-        "There is no link to copy over beside products: this is the CPU.",
+        "There is no link for copies that overlap with matmul: this is the CPU.",
     )
 
 
 def test_a_backend_without_streams(clock: StillClock) -> None:
     class Streamless(Gpu):
         def overlap(self, size: int) -> Overlap:
-            raise Unsupported("It gives no hold on streams.")
+            raise Unsupported("It does not expose streams.")
 
     (done,) = results(overlap.run, bench(Streamless()))
-    assert (done.outcome, done.message) == ("unsupported", "It gives no hold on streams.")
+    assert (done.outcome, done.message) == ("unsupported", "It does not expose streams.")

@@ -112,7 +112,7 @@ def test_a_gpu_without_room(clock: StillClock) -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_one_gpu_has_no_peer(clock: StillClock, count: int) -> None:
     (one,) = done(clock=clock, count=count)
-    assert (one.outcome, one.message) == ("unsupported", f"Copies between GPUs need two GPUs, and NumPy sees {count}.")
+    assert (one.outcome, one.message) == ("unsupported", f"GPU-to-GPU copy needs two GPUs, and NumPy sees {count}.")
 
 
 def test_a_backend_that_copies_nothing_between_devices() -> None:

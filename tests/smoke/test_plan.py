@@ -95,19 +95,19 @@ def test_the_driver_on_a_machine_without_a_gpu_says_itself_what_it_misses() -> N
     [
         (nvidia_host(), {"tests": ("matmult",)}, 'There is no smoke test "matmult". Did you mean "matmul"?'),
         (nvidia_host(), {"dtypes": ("int4",)}, 'There is no data type "int4". There are fp32, tf32, fp16, bf16, fp8.'),
-        (nvidia_host(), {"seconds": 601}, "stress lasts 1 to 600 seconds, not 601."),
+        (nvidia_host(), {"seconds": 601}, "stress takes 1 to 600 seconds, not 601."),
         (nvidia_host(), {"backends": ("torch",)}, 'There is no backend "torch". Did you mean "pytorch"?'),
         (with_framework(TORCH), {"backends": ("jax",)}, "JAX is not installed for /opt/env/bin/python."),
         (nvidia_host(), {"backends": ("jax",)}, "JAX is not installed for any Python that was found."),
         (
             nvidia_host(),
             {"devices": ("3",)},
-            'There is no GPU "3" here. There are GPU 0 (NVIDIA GeForce RTX 4090).',
+            'No such GPU: "3". There are GPU 0 (NVIDIA GeForce RTX 4090).',
         ),
         (
             plain_host(),
             {"devices": ("0",)},
-            'There is no GPU "0" here. No GPU was found; `--device cpu` tests the CPU.',
+            'No such GPU: "0". No GPU found; `--device cpu` tests the CPU.',
         ),
     ],
 )

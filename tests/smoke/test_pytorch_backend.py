@@ -110,7 +110,7 @@ V100, T4, A100, A6000, L4, H100, B200 = (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), 
         ("fp8", B200, ""),
         ("bf16", None, ""),
         ("tf32", None, "PyTorch computes in TF32 on NVIDIA's GPUs."),
-        ("fp8", None, "AMD's GPUs differ in their fp8 formats, and this test knows NVIDIA's alone."),
+        ("fp8", None, "AMD GPUs use other fp8 formats, and this test supports only NVIDIA's."),
     ],
 )
 def test_which_types_a_gpu_has(dtype: str, capability: Any, message: str) -> None:
@@ -121,7 +121,7 @@ def test_which_types_a_gpu_has(dtype: str, capability: Any, message: str) -> Non
 @pytest.mark.parametrize("torch", [SimpleNamespace(__version__="1.13.1"), SimpleNamespace(__version__="2.4.1")])
 def test_fp8_in_releases_whose_product_has_other_arguments(torch: Any) -> None:
     torch.float8_e4m3fn = None
-    message = f"PyTorch has products in fp8 from 2.5 on, and this is {torch.__version__}."
+    message = f"PyTorch has fp8 matmul since 2.5, and this is {torch.__version__}."
     assert lacks_on_gpu(torch, "fp8", H100) == message
 
 

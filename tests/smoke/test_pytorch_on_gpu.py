@@ -218,8 +218,8 @@ except Exception as error:
 def test_one_gpu_has_no_peer(python: str) -> None:
     found = worker(python, "peer allreduce", "cuda", devices=1)
     assert [(done.outcome, done.message) for done in found] == [
-        ("unsupported", "Copies between GPUs need two GPUs, and PyTorch sees 1."),
-        ("unsupported", "Sums over GPUs need two GPUs, and PyTorch sees 1."),
+        ("unsupported", "GPU-to-GPU copy needs two GPUs, and PyTorch sees 1."),
+        ("unsupported", "All-reduce needs two GPUs, and PyTorch sees 1."),
     ]
 
 

@@ -96,7 +96,7 @@ def test_ranks_that_do_not_end(start: Start) -> None:
     ranks = start("print('NCCL WARN waits', flush=True)\ntime.sleep(60)", count=1)
     while not ranks[0].lines:
         time.sleep(0.01)
-    assert words(ranks, 0.1) == "no sum within 0.1 seconds: rank 0 is silent; NCCL WARN waits"
+    assert words(ranks, 0.1) == "all-reduce did not finish within 0.1 seconds: rank 0 sent nothing; NCCL WARN waits"
 
 
 def test_much_output_is_bounded(start: Start) -> None:

@@ -88,5 +88,5 @@ def test_nonsense_about_the_device_leaves_the_results() -> None:
     found = told(line(about={"processors": "many"}), line(result=dict(RESULT)))
     run = found.run(backend="pytorch", kind="cuda")
     assert run.outcome == "failed"
-    assert run.message.startswith("it told nonsense: ")
+    assert run.message.startswith("its output is invalid: ")
     assert isinstance(run.tests[0], SmokeTest)

@@ -63,7 +63,7 @@ def test_a_run_that_is_halted_keeps_what_it_has_and_leaves_no_process() -> None:
     before = {p.pid for p in psutil.Process().children(recursive=True)}
     _, facts = ran("transfer", "mnist", "bandwidth", fault="spins", then=halt_in_mnist)
     assert outcomes(facts) == [{"transfer": "done", "mnist": "stopped", "bandwidth": "not reached"}]
-    assert [(run.outcome, run.message) for run in facts.smoke.runs] == [("stopped", "the run was ended")]
+    assert [(run.outcome, run.message) for run in facts.smoke.runs] == [("stopped", "the run was stopped")]
     assert {p.pid for p in psutil.Process().children(recursive=True)} <= before
 
 
@@ -97,5 +97,7 @@ def test_no_job_is_begun_when_the_time_is_over() -> None:
     assert (cpu.outcome, driver.outcome) == ("stopped", "stopped")
     assert cpu.message.startswith("The time for the whole run (--timeout) was over in the stage ")
     assert (
-        driver.message == driver.tests[0].message == "The time for the whole run (--timeout) was over before it began."
+        driver.message
+        == driver.tests[0].message
+        == "The time for the whole run (--timeout) was over before it started."
     )

@@ -141,8 +141,8 @@ def test_work_that_lands_elsewhere_is_an_error(played: Played) -> None:
     ("gpus", "with_gpus", "message"),
     [
         ([], False, "TensorFlow 2.21.0 was built without support for GPUs."),
-        ([], True, "tf.config.list_physical_devices('GPU') is empty; TensorFlow's log says why."),
-        (["A40"], True, "TensorFlow lists 1 GPUs, and none with the number 1."),
+        ([], True, "tf.config.list_physical_devices('GPU') is empty; TensorFlow's log shows why."),
+        (["A40"], True, "TensorFlow lists 1 GPUs, but no GPU 1."),
     ],
 )
 def test_no_gpu(played: Played, gpus: list[str], with_gpus: bool, message: str) -> None:

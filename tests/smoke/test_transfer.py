@@ -234,10 +234,10 @@ def test_it_comes_back_after_an_error(tmp_path: Path, chosen: list[set[int]]) ->
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("8-11", "This process may use none of the CPUs beside the GPU (8,9,10,11)."),
+        ("8-11", "This process may use none of the CPUs local to the GPU (8,9,10,11)."),
         (None, "/0000:17:00.0 cannot be read: No such file or directory."),
         ("", "/0000:17:00.0 names no CPU."),
-        ("first", "/0000:17:00.0 is no list of CPUs."),
+        ("first", "/0000:17:00.0 is not a list of CPUs."),
     ],
 )
 def test_why_it_does_not_go(tmp_path: Path, chosen: list[set[int]], text: str | None, why: str) -> None:
@@ -246,7 +246,7 @@ def test_why_it_does_not_go(tmp_path: Path, chosen: list[set[int]], text: str | 
 
 
 def test_a_place_that_nobody_knows(chosen: list[set[int]]) -> None:
-    assert one(Link()).notes["affinity"] == "The GPU's place on the PCI bus is not known."
+    assert one(Link()).notes["affinity"] == "The GPU's PCI address is unknown."
     assert chosen == []
 
 
@@ -256,7 +256,7 @@ def test_a_system_that_refuses(tmp_path: Path, chosen: list[set[int]], monkeypat
 
     monkeypatch.setattr(os, "sched_setaffinity", refuse, raising=False)
     why = affinity(tmp_path, "0-3")
-    assert why == "The system does not let CPUs be chosen: Operation not permitted."
+    assert why == "CPU affinity cannot be set: Operation not permitted."
 
 
 @pytest.mark.parametrize(("text", "found"), [("0\n", {0}), ("0-2,5", {0, 1, 2, 5}), ("", set())])

@@ -116,7 +116,7 @@ def test_what_a_gpu_has_not_is_none_and_what_the_driver_is_too_old_for_is_unknow
     with watched(plain) as watch:
         told = until(watch, some)
     assert (told.ecc_corrected, told.ecc_uncorrected) == (None, None)
-    assert told.pcie_replays == Unknown("NVML: this driver is too old to tell")
+    assert told.pcie_replays == Unknown("NVML: this driver is too old to report it")
 
 
 @needs_gcc
@@ -125,7 +125,7 @@ def test_before_the_tests_only_others_count(folder: str, pid: str, others: int) 
     with watched(folder, STANDIN_PID=pid) as watch:
         until(watch, some)
         assert watch.busy(FIRST, time.monotonic()) == (others, 7)
-        missing = Unknown("the driver had not answered before the tests began")
+        missing = Unknown("the driver had not responded before the tests started")
         assert watch.busy(FIRST, 0.0) == (missing, missing)
 
 
@@ -199,7 +199,7 @@ def test_a_driver_that_hangs_halfway_keeps_what_came_before(
     folder: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "STALLED", 0.5)
-    why = Unknown("the driver stopped answering while it was asked for the clocks of GPU 1")
+    why = Unknown("the driver stopped responding while it was queried for the clocks of GPU 1")
     with watched(folder, 2, STANDIN_BAD="1", STANDIN_ROUNDS="4", STANDIN_GPU_TROUBLE=how) as watch:
         assert until(watch, lambda told: told.ecc_corrected == why).temperature == 44
         assert watch.during(SECOND, ALWAYS, ()).temperature == 43
@@ -210,7 +210,7 @@ def test_a_driver_that_hangs_halfway_keeps_what_came_before(
 @needs_gcc
 def test_a_driver_that_hangs_at_the_start_names_the_stage(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "STALLED", 0.5)
-    why = "the driver stopped answering while it started (stage init)"
+    why = "the driver stopped responding while it started (stage init)"
     with watched(folder, STANDIN_NVML_TROUBLE="hang") as watch:
         assert not watch.ready(0.1)
         assert until(watch, lambda told: told == nothing(why)).samples == 0
@@ -235,8 +235,8 @@ def recorded(
 def test_without_a_gpu_nothing_is_started() -> None:
     machine, watch = recorded(plain_host())
     assert machine.ran == []
-    assert watch.during(FIRST, ALWAYS, ()) == nothing("no driver lists this GPU")
-    assert watch.busy(FIRST, 1.0) == (Unknown("no driver lists this GPU"),) * 2
+    assert watch.during(FIRST, ALWAYS, ()) == nothing("this GPU is not visible to any driver")
+    assert watch.busy(FIRST, 1.0) == (Unknown("this GPU is not visible to any driver"),) * 2
 
 
 def test_a_test_on_the_cpu_or_on_several_gpus_has_no_samples() -> None:

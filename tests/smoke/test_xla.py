@@ -51,10 +51,10 @@ T4, A100, A6000, H100 = (7, 5), (8, 0), (8, 6), (9, 0)
         ("cuda", None, "fp8", ""),
         ("rocm", None, "bf16", ""),
         ("rocm", None, "tf32", "TF32 is a format of NVIDIA's GPUs."),
-        ("rocm", None, "fp8", "AMD's GPUs differ in their fp8 formats, and this test knows NVIDIA's alone."),
+        ("rocm", None, "fp8", "AMD GPUs use other fp8 formats, and this test supports only NVIDIA's."),
         ("cpu", None, "fp32", ""),
         ("cpu", None, "tf32", "TF32 is a format of NVIDIA's GPUs, and this is the CPU."),
-        ("cpu", None, "fp8", "Products in fp8 are meant for GPUs, and this is the CPU."),
+        ("cpu", None, "fp8", "fp8 matmul is for GPUs, and this is the CPU."),
     ],
 )
 def test_which_types_a_device_has(kind: str, capability: Any, dtype: str, message: str) -> None:
@@ -83,7 +83,7 @@ class Slow:
 
 def test_a_cpu_without_instructions_for_a_type() -> None:
     slow: Any = Slow(fp32=1e-3, fp16=55e-3, bf16=9e-3)
-    message = "This processor has no arithmetic in fp16: a product takes 55 times as long as in fp32."
+    message = "This CPU has no fp16 arithmetic: a matmul takes 55 times as long as in fp32."
     assert (xla.lacks(slow, None, "fp16"), xla.lacks(slow, None, "bf16")) == (message, "")
 
 

@@ -25,8 +25,8 @@ REPORT = Report(
             "driver.library-mismatch",
             (
                 "The message means: the loaded kernel module and the NVIDIA libraries are of different versions.",
-                "What fits it here: Title of driver.library-mismatch.",
-                "Reinstalling the driver is not needed where an upgrade only waits for a restart.",
+                "Matching problem on this machine: Title of driver.library-mismatch.",
+                "Reinstalling the driver is not needed if an upgrade only waits for a reboot.",
             ),
         ),
         (
@@ -34,8 +34,8 @@ REPORT = Report(
             "fabric.not-ready",
             (
                 "The message means: the NVLink fabric is not ready.",
-                "What fits it here: Title of fabric.not-ready.",
-                "PyTorch's question whether CUDA functions were called before has nothing to do with it.",
+                "Matching problem on this machine: Title of fabric.not-ready.",
+                "PyTorch's question about earlier CUDA calls is unrelated.",
             ),
         ),
         (
@@ -43,7 +43,7 @@ REPORT = Report(
             "host.shm-small",
             (
                 "The message means: PyTorch is a CPU-only build.",
-                "Nothing that was found here explains it: the cause may lie in the program, or be gone.",
+                "No finding on this machine explains it: the cause may be in the program, or may be gone.",
                 "Install a CUDA build into the same Python: `python -m pip install --force-reinstall torch --index-url "
                 "https://download.pytorch.org/whl/cu128`.",
             ),
@@ -52,11 +52,11 @@ REPORT = Report(
             "Unable to register cuDNN factory",
             "host.shm-small",
             (
-                "The message means: two parts of XLA register the same plugin, and the first one stays.",
+                "The message means: two parts of XLA register the same plugin, and the first one is used.",
                 "It is harmless.",
             ),
         ),
-        ("segfault in my own code", "host.shm-small", ("The message is not one that gpudoctor knows.",)),
+        ("segfault in my own code", "host.shm-small", ("gpudoctor does not know this message.",)),
     ],
 )
 def test_the_explanation_comes_first(text: str, first: str, lines: tuple[str, ...]) -> None:

@@ -26,19 +26,19 @@ def test_words_without_sense_tell_nothing(name: str, text: str) -> None:
 
 
 TABLE = [
-        ("driver_found", "too old (found version 11040).", ("The driver that the program met runs CUDA up to 11.4.",)),
+        ("driver_found", "too old (found version 11040).", ("The driver that the program used supports CUDA up to 11.4.",)),
         ("cuda_name", "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", None),
         ("cuda_number", "Error 802: system not yet initialized", None),
         (
             "nvml_mismatch",
             "NVRM: API mismatch: the client has the version 550.107.02, but\nNVRM: this kernel module has the version 550.90.07.  Please",
-            ("The program's libraries were 550.107.02, and the kernel module 550.90.07.",),
+            ("The program's libraries had version 550.107.02, the kernel module 550.90.07.",),
         ),
-        ("nvml_mismatch", "Driver/library version mismatch\nNVML library version: 550.107", ("NVML's library was 550.107.",)),
+        ("nvml_mismatch", "Driver/library version mismatch\nNVML library version: 550.107", ("The NVML library had version 550.107.",)),
         (
             "container_requirement",
             "unsatisfied condition: cuda>=12.8, please update your driver",
-            ("The image asks for a driver that runs CUDA 12.8 or newer.",),
+            ("The image requires a driver that supports CUDA 12.8 or newer.",),
         ),
         (
             "torch_arch",
@@ -58,40 +58,40 @@ TABLE = [
             "- 9.0 which supports hardware CC >=9.0,<10.0 except {9.9}\nNo published build supports 6.1.",
             ("The GPU has compute capability 6.1; PyTorch was built for sm_75, sm_90: the GPU is older than this build.",),
         ),
-        ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_120a'", ("It was asked for compute capability 12.0.",)),
+        ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_120a'", ("It was compiled for compute capability 12.0.",)),
         (
             "xid",
             "NVRM: Xid (PCI:0000:3b:00): 48, pid=7, DBE",
-            ("Xid 48: Uncorrectable (double-bit) ECC error; the card, its link or its power is at fault.",),
+            ("Xid 48: Uncorrectable (double-bit) ECC error; the card, its PCIe link or its power supply is at fault.",),
         ),
         (
             "xid",
             "NVRM: Xid (PCI:0000:3b:00): 45, pid=7, Ch 01\nsomething else\nNVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen",
-            ("Xid 79: GPU fell off the bus: PCIe link to it is gone; the card, its link or its power is at fault.", "Beside it: Xid 45."),
+            ("Xid 79: GPU fell off the bus: PCIe link to it is gone; the card, its PCIe link or its power supply is at fault.", "Also logged: Xid 45."),
         ),
         ("sxid", "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32", None),
-        ("assertion", "x.cu:1292: block: [1,0,0] Assertion `srcIndex < srcSelectDimSize` failed.", ("The kernel's check was: srcIndex < srcSelectDimSize.",)),
-        ("vllm_memory", "Free memory on device (7.34/15.49 GiB) on startup is less than desired GPU memory utilization (0.8, 12.39 GiB).", ("7.34 of 15.49 GiB were free at its start, and it wanted 12.39 GiB.",)),
-        ("oom_kill", "Out of memory: Killed process 4711 (python) total-vm:9kB, anon-rss:64221180kB", ("The kernel ended python (process 4711), which held 61.2 GiB of the host's memory.",)),
-        ("out_of_memory", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.", ("The program wanted 4.0 GiB more.",)),
-        ("exit_code", "failed (exitcode: -9) local_rank: 3 (pid: 7)", ("Rank 3 was ended by SIGKILL: nearly always the kernel for want of the host's memory.",)),
-        ("exit_code", "returned non-zero exit status 1.", ("The process ended by itself with code 1.",)),
-        ("exit_code", "exit code 139", ("The process was ended by SIGSEGV: a compiled library crashed.",)),
+        ("assertion", "x.cu:1292: block: [1,0,0] Assertion `srcIndex < srcSelectDimSize` failed.", ("The failed assertion: srcIndex < srcSelectDimSize.",)),
+        ("vllm_memory", "Free memory on device (7.34/15.49 GiB) on startup is less than desired GPU memory utilization (0.8, 12.39 GiB).", ("7.34 of 15.49 GiB were free at startup, and it wanted 12.39 GiB.",)),
+        ("oom_kill", "Out of memory: Killed process 4711 (python) total-vm:9kB, anon-rss:64221180kB", ("The kernel killed python (process 4711), which used 61.2 GiB of host memory.",)),
+        ("out_of_memory", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4294967296 bytes.", ("The program tried to allocate 4.0 GiB more.",)),
+        ("exit_code", "failed (exitcode: -9) local_rank: 3 (pid: 7)", ("Rank 3 was killed by SIGKILL: nearly always the OOM killer, because the host ran out of memory.",)),
+        ("exit_code", "returned non-zero exit status 1.", ("The process exited with code 1.",)),
+        ("exit_code", "exit code 139", ("The process was killed by SIGSEGV: a compiled library crashed.",)),
         ("nccl", "ncclSystemError: x\nLast error:\nError while creating shared memory segment", ("NCCL's last error: Error while creating shared memory segment",)),
         ("collective", "WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1) ran for 600013 milliseconds", ("It waited 600 s in ALLREDUCE.",)),
-        ("soname", "libcudnn.so.9: cannot open shared object file", ("libcudnn.so.9 is cuDNN 9; the wheels nvidia-cudnn-cuNN bring it.",)),
-        ("soname", "libcublas.so.12: cannot open shared object file", ("libcublas.so.12 is CUDA 12's; the wheel nvidia-cublas-cu12 brings it.",)),
-        ("soname", "libcublas.so.13: cannot open shared object file", ("libcublas.so.13 is CUDA 13's; the wheel nvidia-cublas brings it.",)),
-        ("soname", "dlerror: libmine.so.3: cannot open shared object file", ("The library that was not found: libmine.so.3.",)),
-        ("cudnn_versions", "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN", ("Loaded was cuDNN 8.0.5; the program was compiled with 8.1.0.",)),
-        ("cudnn_versions", "PyTorch was compiled  against (9, 1, 0) but found runtime version (8, 9, 7).", ("Loaded was cuDNN 8.9.7; the program was compiled with 9.1.0.",)),
-        ("extension", "ImportError: /e/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", ("The file that does not fit is flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so of the package flash_attn_2_cuda.",)),
-        ("nvcc_versions", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1).", ("nvcc is of CUDA 11.8, PyTorch of CUDA 12.1.",)),
-        ("numpy_versions", "compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash", ("Installed is NumPy 2.0.2.",)),
-        ("glibc", "/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /e/x/_C.so)", ("_C.so wants GLIBCXX_3.4.32, which /lib/libstdc++.so.6 does not have.",)),
+        ("soname", "libcudnn.so.9: cannot open shared object file", ("libcudnn.so.9 is cuDNN 9; the wheels nvidia-cudnn-cuNN provide it.",)),
+        ("soname", "libcublas.so.12: cannot open shared object file", ("libcublas.so.12 is CUDA 12's; the wheel nvidia-cublas-cu12 provides it.",)),
+        ("soname", "libcublas.so.13: cannot open shared object file", ("libcublas.so.13 is CUDA 13's; the wheel nvidia-cublas provides it.",)),
+        ("soname", "dlerror: libmine.so.3: cannot open shared object file", ("The missing library: libmine.so.3.",)),
+        ("cudnn_versions", "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN", ("cuDNN 8.0.5 was loaded; the program was compiled with 8.1.0.",)),
+        ("cudnn_versions", "PyTorch was compiled  against (9, 1, 0) but found runtime version (8, 9, 7).", ("cuDNN 8.9.7 was loaded; the program was compiled with 9.1.0.",)),
+        ("extension", "ImportError: /e/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3c10", ("The incompatible file is flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so of the package flash_attn_2_cuda.",)),
+        ("nvcc_versions", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1).", ("nvcc is from CUDA 11.8, PyTorch was built with CUDA 12.1.",)),
+        ("numpy_versions", "compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash", ("NumPy 2.0.2 is installed.",)),
+        ("glibc", "/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /e/x/_C.so)", ("_C.so needs GLIBCXX_3.4.32, which /lib/libstdc++.so.6 does not have.",)),
         ("pip_versions", "requirement torch==2.1 (from versions: none)", ("The index has no version at all for this Python: the Python or the index is wrong.",)),
-        ("pip_versions", "requirement torch==2.1 (from versions: 2.5.0, 2.6.0)", ("For this Python the index has from 2.5.0 to 2.6.0, and not what was asked for.",)),
-        ("jax_outdated", "Outdated cuDNN installation found.\nVersion JAX was built against: 90100\nMinimum supported: 90100\nInstalled version: 8907", ("JAX met cuDNN 8907 and wants 90100 at least.",)),
+        ("pip_versions", "requirement torch==2.1 (from versions: 2.5.0, 2.6.0)", ("For this Python the index has from 2.5.0 to 2.6.0, but not the requested version.",)),
+        ("jax_outdated", "Outdated cuDNN installation found.\nVersion JAX was built against: 90100\nMinimum supported: 90100\nInstalled version: 8907", ("JAX found cuDNN 8907 but needs 90100 or newer.",)),
 ]  # fmt: skip
 
 
@@ -122,8 +122,8 @@ def test_a_gpu_that_the_builds_code_fits_is_no_trouble() -> None:
     ("own", "kept", "meaning", "rules_out"),
     [
         (22.5, 0.3, "the program itself needs more memory than this GPU has", True),
-        (22.5, 5.0, "the memory would be enough, and lies in pieces that are too small", True),
-        (8.0, 0.3, "other programs hold much of the GPU's memory, and this one got too little", False),
+        (22.5, 5.0, "there is enough memory, but it is fragmented", True),
+        (8.0, 0.3, "other processes use much of the GPU's memory, and too little was left for this one", False),
     ],
 )
 def test_who_took_the_memory(own: float, kept: float, meaning: str, rules_out: bool) -> None:
@@ -145,13 +145,13 @@ def test_the_old_form_of_pytorchs_count() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "remark"),
     [
-        ("driver_found", "(found version 11040)", "That is not this machine as it is now: the driver here runs CUDA up to 12.8."),
+        ("driver_found", "(found version 11040)", "This does not match this machine now: the driver here supports CUDA up to 12.8."),
         ("driver_found", "(found version 12080)", None),
-        ("container_requirement", "unsatisfied condition: cuda>=13.0, please", "The driver here runs CUDA up to 12.8."),
+        ("container_requirement", "unsatisfied condition: cuda>=13.0, please", "The driver here supports CUDA up to 12.8."),
         (
             "torch_arch",
             "with CUDA capability sm_120 is not compatible",
-            "No GPU of this machine has compute capability 12.0: the log is of another one.",
+            "No GPU of this machine has compute capability 12.0: the log is from another machine.",
         ),
         ("torch_arch", "with CUDA capability sm_89 is not compatible", None),
         ("compiler_arch", "Unsupported gpu architecture 'compute_120'", "No GPU of this machine has compute capability 12.0"),
@@ -188,7 +188,7 @@ def test_no_number_is_invented_where_a_message_is_cut_or_another_one_follows(nam
 def test_what_a_cut_message_does_not_tell_is_left_out() -> None:
     cut = OOM_LINE.partition(" Including")[0]
     said = told("out_of_memory", [cut])
-    assert said.details == ("It wanted 2.0 GiB of the GPU's 23.7 GiB; 1.1 GiB were free.",)
+    assert said.details == ("It tried to allocate 2.0 GiB of the GPU's 23.7 GiB; 1.1 GiB were free.",)
     assert (said.meaning, said.tries, said.advice) == ("", (), "")
     assert told("out_of_memory", [cut, OOM_LINE.replace("23.69", "79.10")]) == said  # another process's message
     assert details("out_of_memory", "Tried to allocate 2\n0.00 GiB. 1\n0.00 GiB free") == ()

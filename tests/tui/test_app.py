@@ -245,7 +245,7 @@ def test_the_palette_offers_places_keys_and_other_machines() -> None:
         app = await judged(pilot)
         names = _offered(app)
         assert names[:5] == [f"Go to {place.title}" for place in PLACES]
-        assert {"Examine again", "Save the report", "Copy", "Keys", "Dark or light", "Open a facts file", "Quit"} <= {
+        assert {"Examine again", "Save report", "Copy", "Keys", "Dark or light", "Open a facts file", "Quit"} <= {
             *names
         }
         assert {f"Open the demo {name}" for name in demo.DEMOS} <= {*names}
@@ -317,7 +317,7 @@ def test_a_facts_file_is_asked_for_and_opened(tmp_path: Path) -> None:
         await settled(pilot, lambda: app.screen.query("OpenScreen #path"))
         field = app.screen.query_one("#path", Input)
         for text, why in (
-            ("", "The file needs a name."),
+            ("", "Enter a file name."),
             ("/proc/none", "There is no file /proc/none."),
             ("/dev/null", "There is"),
         ):
@@ -351,4 +351,4 @@ def test_who_thinks_better_of_it_stays() -> None:
     run(opened, go)
 
 
-# -- the examination -------------------------------------------------------------------------------------
+# -- the run of all checks----------------------------------------------------------------------------------

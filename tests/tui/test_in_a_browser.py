@@ -84,7 +84,7 @@ def test_a_report_is_handed_over(number: int, place: Path) -> None:
         await settled(pilot)
         await pilot.press("enter")
         await settled(pilot, lambda: pilot.app.handed)  # type: ignore[attr-defined]
-        await settled(pilot, lambda: "Save the report" not in text(pilot))
+        await settled(pilot, lambda: "Save report" not in text(pilot))
 
     ended = run(recorded, look)
     ((name, report),) = ended.handed.items()  # type: ignore[attr-defined]

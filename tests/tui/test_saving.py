@@ -196,7 +196,7 @@ def test_an_error_is_a_sentence_in_the_dialog_and_one_may_try_again(tmp_path: Pa
     async def look(pilot: Pilot[Any]) -> None:
         await name(pilot, str(tmp_path / "nowhere" / "a.json"))
         await settled(pilot)
-        assert f"There is no folder {tmp_path}/nowhere." == screen(pilot)
+        assert f"No such directory: {tmp_path}/nowhere." == screen(pilot)
         await name(pilot, str(tmp_path / "a.json"))
         await saved(pilot)
 
@@ -245,7 +245,7 @@ def test_a_report_that_cannot_be_made_is_a_sentence(monkeypatch: pytest.MonkeyPa
 
     async def look(pilot: Pilot[Any]) -> None:
         await name(pilot, str(tmp_path / "a.json"))
-        await settled(pilot, lambda: "It could not be made: ValueError: x." in screen(pilot))
+        await settled(pilot, lambda: "The report could not be written: ValueError: x." in screen(pilot))
 
     use(look)
 
@@ -353,9 +353,9 @@ def test_what_may_be_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 ERRORS = [
     (errno.ENOSPC, "the disk is full"),
-    (errno.EROFS, "the file system is read-only"),
-    (errno.EACCES, "you may not write there"),
-    (errno.EDQUOT, "your quota is used up"),
+    (errno.EROFS, "read-only file system"),
+    (errno.EACCES, "permission denied"),
+    (errno.EDQUOT, "disk quota exceeded"),
     (errno.EIO, "Input/output error"),
 ]
 

@@ -140,7 +140,7 @@ def test_a_process_that_computes_and_draws_is_one(monkeypatch: pytest.MonkeyPatc
     told = {one["pid"]: (one["kind"], one["memory"]) for one in gpu.processes()}
     assert told[os.getpid()] == ("C+G", 7)
     assert told[2] == ("C", 9)
-    assert told[3] == ("G", {"unknown": "NVML does not tell the memory of this process"})
+    assert told[3] == ("G", {"unknown": "NVML does not report the memory of this process"})
 
 
 # -- AMD -----------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def conducted(ray: PlayedRay, stop_after: int = -1) -> dict[str, list[Any]]:
 def test_each_node_is_told_once_with_what_it_wrote(clock: Callable[[], None]) -> None:
     ray = PlayedRay({"a": [b"", b"one\ntw", b"o\nrest", WELL], "b": [b"", {"missing": "No such file"}]}, clock)
     assert conducted(ray) == {
-        "a": ["one", "two", "rest", ["failed", "The command ended there with 0."]],
+        "a": ["one", "two", "rest", ["failed", "The command failed there with exit code 0."]],
         "b": [["failed", "gpudoctor cannot be started there: No such file."]],
     }
     assert ray.options == [{"num_cpus": 0, "num_gpus": 0, "max_retries": 0, "num_returns": "streaming"}]
@@ -130,9 +130,9 @@ def test_no_more_nodes_than_the_fan_are_asked_at_once(clock: Callable[[], None])
 def test_a_node_that_never_begins_and_one_that_never_ends_are_given_up(clock: Callable[[], None]) -> None:
     ray = PlayedRay({"mute": [None], "slow": [b"", b"hello\n", None], "well": [b"", WELL]}, clock)
     assert conducted(ray) == {
-        "mute": [["unreachable", "Ray did not begin the task there within 5 s."]],
-        "slow": ["hello", ["timed out", "It did not end within 5 s."]],
-        "well": [["failed", "The command ended there with 0."]],
+        "mute": [["unreachable", "Ray did not start the task there within 5 s."]],
+        "slow": ["hello", ["timed out", "It did not finish within 5 s."]],
+        "well": [["failed", "The command failed there with exit code 0."]],
     }
     assert {one.node for one in ray.asked if one.cancelled} == {"mute", "slow"}
 
@@ -146,23 +146,23 @@ def test_when_it_is_stopped_what_runs_is_ended_and_nobody_else_is_asked(clock: C
 def test_a_task_that_ray_does_not_take_fails_alone(clock: Callable[[], None]) -> None:
     ray = PlayedRay({"a": [ValueError("Invalid node_id")], "b": [b"", WELL]}, clock)
     told = conducted(ray)
-    assert told["a"] == [["failed", "Ray does not take the task: Invalid node_id"]]
+    assert told["a"] == [["failed", "Ray rejected the task: Invalid node_id"]]
     assert "b" in told
 
 
-CUT = "It went away in mid-run: "
-GONE = "Ray has no such node any more: "
-MEMORY = "Ray killed the task for want of memory: "
+CUT = "It disappeared during the run: "
+GONE = "Ray no longer has this node: "
+MEMORY = "Ray killed the task because memory was full: "
 
 
 @pytest.mark.parametrize(
     ("error", "began", "state", "why"),
     [
         (Kinds.NodeDiedError("The node is dead. Node ID: 0ee7."), True, "unreachable", f"{CUT}The node is dead."),
-        (Kinds.WorkerCrashedError("The worker died."), False, "unreachable", "It went away: The worker died."),
+        (Kinds.WorkerCrashedError("The worker died."), False, "unreachable", "It disappeared: The worker died."),
         (Kinds.TaskUnschedulableError("no such node. lease_id=3"), False, "unreachable", f"{GONE}no such node."),
         (Kinds.OutOfMemoryError("Task was killed. More."), True, "failed", f"{MEMORY}Task was killed."),
-        (Kinds.GetTimeoutError("Get timed out"), True, "unreachable", "Its answer did not come within 20 s."),
+        (Kinds.GetTimeoutError("Get timed out"), True, "unreachable", "It did not respond within 20 s."),
         (RuntimeError(""), True, "failed", "Ray: RuntimeError."),
     ],
 )
@@ -174,9 +174,13 @@ def test_what_rays_errors_mean(error: Exception, began: bool, state: str, why: s
 @pytest.mark.parametrize(
     ("how", "state", "why"),
     [
-        ({"code": 127, "late": False, "words": "\nsh: no\n"}, "failed", "The command ended there with 127: sh: no"),
+        (
+            {"code": 127, "late": False, "words": "\nsh: no\n"},
+            "failed",
+            "The command failed there with exit code 127: sh: no",
+        ),
         ({"code": -11, "late": False, "words": ""}, "failed", "The command was killed there by signal 11."),
-        ({"code": -9, "late": True, "words": ""}, "timed out", "It did not end within 5 s."),
+        ({"code": -9, "late": True, "words": ""}, "timed out", "It did not finish within 5 s."),
         ({"code": None, "late": False, "words": ""}, "failed", "The command was killed there by signal unknown."),
     ],
 )

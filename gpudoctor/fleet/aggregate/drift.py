@@ -129,13 +129,13 @@ def _environments(part: _Part, start: str, other: Mapping[int, int], folded: _Fo
     found: dict[str, list[int]] = defaultdict(list)
     for number, packages in other.items():
         where = f": {section.value(number, INTERPRETER)}" if start == "packages." else ""
-        found[f"{packages} packages are others{where}"].append(number)
+        found[f"{packages} packages differ{where}"].append(number)
     counts = Counter({value: sum(classes[number] for number in numbers) for value, numbers in found.items()})
     known = sum(count for number, count in classes.items() if not section.empty(number))
     return Drift(
         hardware=part.label,
         fact=f"{start}*",
-        majority="those that most have",
+        majority="the most common set",
         count=known - counts.total(),
         known=known,
         values=len(counts) + 1,

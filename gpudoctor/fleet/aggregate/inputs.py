@@ -1,4 +1,4 @@
-"""The places in which reports lie: a folder of files, a single file, a file with a line a node."""
+"""The places in which reports lie: a directory of files, a single file, a file with a line a node."""
 
 import codecs
 import os
@@ -70,12 +70,12 @@ class ReportSource(Protocol):
 
 
 class ReportDirectory:
-    """A folder with a file for each node: NODE.json.
+    """A directory with a file for each node: NODE.json.
 
     Args:
         path: of the folder.
         named: gives the node of a file's name without its ending.
-        ordered: whether the files come in the order of their names, and not as the folder holds them, which needs
+        ordered: whether the files come in the order of their names, and not as the directory holds them, which needs
             memory for all names.
     """
 
@@ -174,7 +174,7 @@ class ReportLines:
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return Sent(f"{self._stem}:{number}", why=_why(line))
         data = bytes(one.report)
-        return Sent(_readable(one.node), data, "" if data else "The line holds no report.")
+        return Sent(_readable(one.node), data, "" if data else "The line contains no report.")
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines with their numbers; an empty one stands for all that is lost of a packed file."""
@@ -203,8 +203,8 @@ class ReportLines:
 
 def _why(line: bytes) -> str:
     if not line:
-        return "The file is cut short or damaged from here on."
-    return f"The line is longer than {LIMIT >> 20} MiB." if len(line) > LIMIT else "The line is no report of a node."
+        return "The file is truncated or damaged from here on."
+    return f"The line is longer than {LIMIT >> 20} MiB." if len(line) > LIMIT else "The line is not a report of a node."
 
 
 def _file(name: str, path: str) -> Sent:
@@ -221,7 +221,7 @@ def _held(path: str) -> tuple[bytes, str]:
         return b"", f"The file cannot be read: {error.strerror or error}."
     try:
         if not stat.S_ISREG(os.fstat(begun).st_mode):
-            return b"", "It is a pipe or a device, and no file."
+            return b"", "It is a pipe or a device, not a file."
         data = os.read(begun, _CHUNK)
         while len(data) <= LIMIT and (more := os.read(begun, max(_CHUNK, len(data)))):
             data += more

@@ -1,4 +1,4 @@
-"""What a node's inventory tells as facts with one value each, so that nodes can be held against each other."""
+"""What a node's inventory tells as facts with one value each, so that nodes can be compared with each other."""
 
 import re
 from collections import Counter
@@ -84,14 +84,14 @@ def of_shown(data: bytes) -> Facts:
     gpus = _few(_shown(data))
     listed = [one.name for one in gpus if not (one.status or "").startswith(("no driver", "driver "))]
     if gpus and not listed:
-        return {HARDWARE: Hardware(0, (), f"{_number(len(gpus))} that no driver lists", silent=True)}
+        return {HARDWARE: Hardware(0, (), f"{_number(len(gpus))} not visible to any driver", silent=True)}
     return {HARDWARE: _hardware(listed)}
 
 
 def of_packages(data: bytes) -> Facts:
     """The versions of the packages: of the first interpreter by name alone, wherever it lies; of others with its place.
 
-    The folder of a user is no difference: it stands as ~.
+    The directory of a user is no difference: it stands as ~.
 
     Raises:
         msgspec.MsgspecError: there are none.
@@ -109,7 +109,7 @@ def of_packages(data: bytes) -> Facts:
 
 def _sane(facts: dict[str, Any]) -> dict[str, Any]:
     if any(isinstance(value, int | float) and not -LARGEST < value < LARGEST for value in facts.values()):
-        raise ValueError("a number is larger than any machine's")
+        raise ValueError("a number is implausibly large")
     _few(facts)
     return facts
 
@@ -129,7 +129,7 @@ def _number(count: int) -> str:
 
 
 def _hardware(names: Iterable[object]) -> Hardware:
-    found = Counter("GPU of unknown name" if name is None else str(name) for name in names)
+    found = Counter("unknown GPU" if name is None else str(name) for name in names)
     label = " + ".join(f"{count} x {name}" for name, count in sorted(found.items()))
     return Hardware(found.total(), tuple(sorted(found)), label or "no GPU")
 

@@ -16,9 +16,9 @@ from gpudoctor.fleet.aggregate.inventory_facts import Facts, Value
 
 # Bytes of JSON of which it is known what they mean; classes; facts by which they differ, of some hundred bytes each.
 _KEPT, _CLASSES, _DIFFERENCES = 2 << 20, 4096, 50_000
-# Names of facts: a second Python lies in a folder of its own on each node, and each of its packages is a fact there.
+# Names of facts: a second Python lies in a directory of its own on each node, and each of its packages is a fact there.
 _NAMES = 3000
-OTHER = "facts of other names"
+OTHER = "facts with other names"
 
 
 class AbsentFact:
@@ -37,7 +37,7 @@ class InventorySection:
 
     Attributes:
         of: the class of each node.
-        base: the facts of the class that the others are held against.
+        base: the facts of the class that the others are compared with.
         given_up: facts that differ on too many nodes, and how many values were seen of each.
     """
 
@@ -159,7 +159,7 @@ class InventorySection:
             self._known(_delta(self.base, {k: v for k, v in facts.items() if not isinstance(v, AbsentFact)}))
 
     def _without(self, gone: set[str]) -> list[int]:
-        """Make the classes anew without some facts; gives the new number of each."""
+        """Make the classes again without some facts; gives the new number of each."""
         old, self._deltas, self._numbers, self._differences = self._deltas, [], {}, 0
         self.base = {fact: value for fact, value in self.base.items() if fact not in gone}
         return [self._known(tuple(pair for pair in delta if pair[0] not in gone)) for delta in old]

@@ -1,4 +1,4 @@
-"""Which links between neighbours are slow, and whether it is the link or one of its nodes."""
+"""Which links between neighbors are slow, and whether it is the link or one of its nodes."""
 
 import os
 from collections import defaultdict
@@ -14,7 +14,7 @@ from gpudoctor.fleet.runner.pairs import PairLink
 from gpudoctor.fleet.summary import Cause, Fleet
 
 SLOW, NONE = "pairs.slow", "pairs.no-sum"
-TITLES = {SLOW: "Sums with a neighbour are slow", NONE: "Neighbours cannot sum, or not rightly"}
+TITLES = {SLOW: "Slow all-reduce between neighbor nodes", NONE: "All-reduce between neighbor nodes fails or is wrong"}
 # A slow node spoils two links, which among few are enough to spoil the spread as well: less than half of what most
 # carry is slow, however far the others are from one another. (Trees of switches are oversubscribed two to one.)
 SURE = 0.5
@@ -52,7 +52,7 @@ class LinkVerdicts(NamedTuple):
 
 
 def with_links(fleet: Fleet, folders: Iterable[str], only: Container[str] | None = None) -> Fleet:
-    """The summary with what neighbours measured with each other, where they did.
+    """The summary with what neighbors measured with each other, where they did.
 
     Args:
         fleet: the summary of the reports.
@@ -71,7 +71,7 @@ def with_links(fleet: Fleet, folders: Iterable[str], only: Container[str] | None
 
 
 def folders(ledgers: Iterable[str]) -> list[str]:
-    """The folders of runs, by their ledgers; one that was named twice, as by RUN and RUN/reports, stands once."""
+    """The directories of runs, by their ledgers; one that was named twice, as by RUN and RUN/reports, stands once."""
     return list(dict.fromkeys(os.path.realpath(os.path.dirname(ledger)) for ledger in ledgers))
 
 
@@ -140,22 +140,24 @@ def _ill(link: PairLink, slowest: float) -> bool:
 def _of_node(node: str, links: Sequence[PairLink], median: float) -> str:
     others = [next(name for name in link.nodes if name != node) for link in links]
     ends = [f"{_how(link)} with {other}" for link, other in zip(links, others, strict=True)]
-    return f"{node} itself, and not the links, for it is so with both neighbours: {'; '.join(ends)}{_usual(median)}."
+    return f"{node} itself, not the links, because both neighbors are affected: {'; '.join(ends)}{_usual(median)}."
 
 
 def _of_link(link: PairLink, by_node: Mapping[str, Sequence[PairLink]], median: float) -> str:
     one, other = link.nodes
     alone = [node for node in link.nodes if len(by_node[node]) < 2]
-    which = f"; whether it is the link or {' or '.join(alone)}, a third node would show" if alone else ""
+    which = (
+        f"; testing with a third node would show whether the link or {' or '.join(alone)} is at fault" if alone else ""
+    )
     return f"{one} and {other}: {_how(link)}{_usual(median)}{which}."
 
 
 def _how(link: PairLink) -> str:
     if link.error:
-        return f"no sum ({link.error.rstrip('.')})"
-    wrong = f", and {link.wrong} elements of the sums are wrong" if link.wrong else ""
+        return f"all-reduce failed ({link.error.rstrip('.')})"
+    wrong = f", and {link.wrong} elements of the result are wrong" if link.wrong else ""
     return f"{link.rate or 0:.3g} GB/s{wrong}"
 
 
 def _usual(median: float) -> str:
-    return f"; most links carry {median:.3g} GB/s" if median else ""
+    return f"; most links reach {median:.3g} GB/s" if median else ""

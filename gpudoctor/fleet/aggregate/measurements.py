@@ -93,7 +93,7 @@ def _measured(entry: _Entry) -> DeviceFigures:
     found = [(test.test, test.variant, one.name, one.unit) for test in entry.tests for one in test.figures]
     values = [one.value for test in entry.tests for one in test.figures]
     if values and not -LARGEST < min(values) <= max(values) < LARGEST:
-        raise ValueError("a measured value is larger than any machine's")
+        raise ValueError("a measured value is implausibly large")
     return DeviceFigures(entry.device, entry.kind, _named(entry.backend, tuple(found)), values)
 
 

@@ -51,7 +51,7 @@ def merge(sources: Sources, path: str) -> Merged:
                 absent.add(sent.node, UNREADABLE, str(error))
         asked(absent, names, sources.ledgers)
         if not names:
-            raise SourceError("There is no report that can be read, so nothing was written.")
+            raise SourceError("No readable report, so nothing was written.")
     return Merged(len(names), sources.doubles, absent.told())
 
 
@@ -69,7 +69,7 @@ def line(sent: Sent) -> bytes:
         report = msgspec.json.format(data, indent=-1)
         report.decode()
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise ReportError("It is no report: it is no JSON throughout.") from None
+        raise ReportError("It is not a report: it is not valid JSON throughout.") from None
     return b'{"node":%b,"report":%b}\n' % (msgspec.json.encode(sent.node), report)
 
 

@@ -30,7 +30,7 @@ class MissingReports:
         why = why[:500]
         key = state, _unnamed(why, node) if state != UNREADABLE and node in why else why
         if key not in self._nodes and len(self._nodes) >= MOST:
-            key = state, "There are more reasons than can be told."
+            key = state, "There are more reasons than can be listed."
         self._own.setdefault(key, why)
         self._nodes.setdefault(key, []).append(node)
 
@@ -104,5 +104,5 @@ def of_ledger(path: str, reported: Container[str]) -> Iterator[tuple[str, str, s
                 last[entry.node] = entry.state, entry.why
     for node, (state, why) in last.items():
         if state == "reported":
-            state, why = "failed", "The ledger says that its report is here, and it is not."
+            state, why = "failed", "The ledger lists its report as received, but the file is missing."
         yield node, state, why

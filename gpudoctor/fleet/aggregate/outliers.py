@@ -1,4 +1,4 @@
-"""Which measured values stand apart from those of like hardware, by statistics that the ones apart do not move."""
+"""Which measured values are outliers from those of like hardware, by statistics that the ones apart do not move."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ def _spread(
 
 
 def _far(parts: list[Column], median: float, deviation: float, rule: OutlierRule) -> list[tuple[float, int, str]]:
-    """The values that stand apart, on the side that is bad."""
+    """The values that are outliers, on the side that is bad."""
     if not deviation:
         return []  # all are equal
     reach = max(FAR * deviation, rule.matters * abs(median))

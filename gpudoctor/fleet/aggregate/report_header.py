@@ -66,11 +66,11 @@ def head(data: bytes, line: bytes = b"") -> ReportHeader:
     try:
         report = _decode_line(line).report if line else _decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise ReportError(f"It is no report: {said(error)}.") from None
+        raise ReportError(f"It is not a report: {said(error)}.") from None
     if report.schema != SCHEMA:
         raise ReportError(f"It has the schema {report.schema[:60]!r}; this version reads {SCHEMA}.")
     if report.status not in STATUSES:
-        raise ReportError(f"It has the status {report.status[:60]!r}, which means nothing.")
+        raise ReportError(f"It has the status {report.status[:60]!r}, which is not defined.")
     inventory = report.inventory
     return ReportHeader(
         report.status,

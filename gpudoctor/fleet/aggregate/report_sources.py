@@ -30,8 +30,8 @@ class Sources:
     """All reports under some paths, each node once: of several reports the one that was made last counts.
 
     Args:
-        paths: folders of NODE.json (also the folder of a run, which holds reports/), single reports, files of lines.
-        ordered: whether the reports of a folder come in the order of their nodes' names.
+        paths: directories of NODE.json (also that of a run, which holds reports/), single reports, files of lines.
+        ordered: whether the reports of a directory come in the order of their nodes' names.
 
     Raises:
         SourceError: one does not exist, cannot be read, or none of them holds a report.
@@ -45,13 +45,15 @@ class Sources:
         for path in paths:
             self._add(path)
         if not self.ledgers and not any(True for source in self._sources for _ in _named(source)):
-            raise SourceError(f"{' and '.join(paths)} {'hold' if len(paths) > 1 else 'holds'} no report: NODE.json.")
+            raise SourceError(
+                f"{' and '.join(paths)} {'contain' if len(paths) > 1 else 'contains'} no report (NODE.json)."
+            )
 
     def __iter__(self) -> Iterator[Sent]:
         """The reports, one after the other; nothing of those before is kept.
 
         Raises:
-            SourceError: a folder or a file of lines cannot be read to its end.
+            SourceError: a directory or a file of lines cannot be read to its end.
         """
         older = self._older()
         for at, source in enumerate(self._sources):
@@ -65,7 +67,7 @@ class Sources:
         """The report of one node, the newest that can be read; None: there is none.
 
         Raises:
-            SourceError: a folder or a file of lines cannot be read.
+            SourceError: a directory or a file of lines cannot be read.
         """
         found: list[Sent] = []
         for source in self._sources:
@@ -83,12 +85,12 @@ class Sources:
         if stat.S_ISDIR(mode):
             self._add_folder(path)
         elif not stat.S_ISREG(mode):
-            raise SourceError(f"{path} is neither a folder nor a file.")
+            raise SourceError(f"{path} is neither a directory nor a file.")
         else:
             self._sources.append(ReportLines(path) if path.endswith(ENDINGS) else ReportFile(path))
 
     def _add_folder(self, path: str) -> None:
-        """A run's folder has its reports in one below, and beside it what is about the run."""
+        """A run's directory has its reports in one below, and next to it what is about the run."""
         reports = os.path.join(path, REPORTS)
         run = os.path.dirname(os.path.abspath(path)) if os.path.basename(os.path.abspath(path)) == REPORTS else path
         of_a_run = any(os.path.isfile(os.path.join(run, name)) for name in (LEDGER, RUN))
@@ -103,7 +105,7 @@ class Sources:
     def _older(self) -> dict[int, set[tuple[int, str]]]:
         """By source, the reports that do not count because there is a newer one of the same node."""
         if len(self._sources) == 1 and not isinstance(self._sources[0], ReportLines):
-            return {}  # a folder holds a name once
+            return {}  # a directory holds a name once
         seen: set[str] = set()
         twice: set[str] = set()
         for source in self._sources:

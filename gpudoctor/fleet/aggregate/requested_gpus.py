@@ -15,7 +15,7 @@ from gpudoctor.fleet.summary import Cause, Fleet
 from gpudoctor.report.numbers import number
 
 CHECK = "fleet.gpus-missing"
-TITLE = "No GPU was found where the scheduler lists some"
+TITLE = "No GPU found on a node that should have GPUs"
 # How each engine that counts GPUs says so.
 _LISTS = {"slurm": "Slurm lists {} in GRES", "kubernetes": "Kubernetes lists {} as allocatable", "ray": "Ray lists {}"}
 _entry = msgspec.json.Decoder(LedgerEntry).decode
@@ -59,9 +59,9 @@ def _causes(found: dict[tuple[str, int], set[str]]) -> Iterator[Cause]:
             check=CHECK,
             status="fail",
             title=TITLE,
-            cause=f"{lists} for {which}, and gpudoctor found none there. Keep jobs off, and run `gpudoctor check` on "
-            "the node itself, as root and outside of a job: whether the GPU is gone or was not given to the job, "
-            "it says there.",
+            cause=f"{lists} for {which}, but gpudoctor found none. Drain the node, then run `gpudoctor check` on the "
+            "node itself, as root and outside of a job: that shows whether the GPU is gone or was not given to the "
+            "job.",
             message="",
             example=min(nodes),
             nodes=fold(nodes),

@@ -35,14 +35,14 @@ def summed(
 
     Args:
         sources: the reports, each node once, and the ledgers of the runs that they are of.
-        hold: gives the findings of a node that is held against expectations; they count like its report's own, and
+        hold: gives the findings of a node that is compared with expectations; they count like its report's own, and
             make it "fail" where one is. It is asked once for nodes that say the same.
         created: when the summary is made, ISO 8601; empty: now.
         tell: is told now and then how many reports were read so far; what it raises ends the reading.
         only: names of the nodes that count; None: all.
 
     Raises:
-        SourceError: a folder, a file of lines or a ledger cannot be read.
+        SourceError: a directory, a file of lines or a ledger cannot be read.
     """
     tally = Tally(hold)
     for number, sent in enumerate(sources):
@@ -75,8 +75,8 @@ def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[s
     # An expectation is told by its own file, and what is told together has no name.
     known = next((one for one in causes if one.check and not one.check.startswith("expect.")), None)
     if known and known.status != "advice":
-        word = "worst cause" if known is causes[0] else "cause of this name"
-        yield f"`gpudoctor explain {known.check}` says more of what the {word} is; its fix is in the summary."
+        word = "worst cause" if known is causes[0] else "cause with this ID"
+        yield f"`gpudoctor explain {known.check}` explains the {word}; the fix is in the summary."
     silent = sum(one.count for one in missing if one.state != UNREADABLE)
     if silent:
-        yield f"The same `gpudoctor fleet run` again asks the {silent} without a report once more."
+        yield f"Run the same `gpudoctor fleet run` again to retry the {silent} without a report."

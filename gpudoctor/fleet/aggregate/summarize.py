@@ -24,8 +24,8 @@ def together(
     """The summary of what the paths hold.
 
     Args:
-        paths: folders of runs or of reports, reports, files of lines.
-        hold: gives the findings of a node that is held against expectations.
+        paths: directories of runs or of reports, reports, files of lines.
+        hold: gives the findings of a node that is compared with expectations.
         only: names of the nodes that count; None: all.
         tell: is told now and then how many reports were read so far.
 

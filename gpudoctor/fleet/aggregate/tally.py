@@ -35,7 +35,7 @@ class Tally:
     """The nodes so far.
 
     Args:
-        hold: gives the findings of a node that is held against expectations, besides its report's own.
+        hold: gives the findings of a node that is compared with expectations, besides its report's own.
     """
 
     def __init__(self, hold: Hold | None = None) -> None:
@@ -58,7 +58,7 @@ class Tally:
         except ReportError as error:
             self.absent.add(sent.node, UNREADABLE, str(error))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            self.absent.add(sent.node, UNREADABLE, f"It is no report: {said(error)}.")
+            self.absent.add(sent.node, UNREADABLE, f"It is not a report: {said(error)}.")
 
     def _take(self, name: str, one: ReportHeader) -> None:
         """Everything is parsed before anything is noted, so that half a report leaves nothing."""
@@ -100,7 +100,7 @@ class Tally:
         self._figures.slim(self.names)
 
     def _lacks(self, one: ReportHeader) -> tuple[FindingEntry, ...]:
-        """What a node is found to lack when it is held against expectations."""
+        """What a node is found to lack when it is compared with expectations."""
         key = one.machine, one.listed, one.packages
         if one.smoke == EMPTY and key in self._held:
             return self._held[key]

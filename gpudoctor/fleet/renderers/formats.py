@@ -12,8 +12,8 @@ class FleetFormat(NamedTuple):
     Attributes:
         name: as `--format` takes it; its module is gpudoctor.fleet.renderers.NAME.
         reader: who reads it.
-        leaves: whether it is made to be handed on: then names of people and their folders are masked unless one says
-            otherwise. Names of nodes stay: they are the answer.
+        leaves: whether it is made to be handed on: then names of people and their directories are masked by default.
+            Names of nodes stay: they are the answer.
         binary: whether it is bytes and no text.
     """
 
@@ -33,11 +33,11 @@ class FleetFormat(NamedTuple):
 FORMATS = {
     one.name: one
     for one in (
-        FleetFormat("text", "a person at a terminal"),
+        FleetFormat("text", "terminal"),
         FleetFormat("json", "programs: gpudoctor.fleet/1"),
-        FleetFormat("html", "a person in a browser", leaves=True),
+        FleetFormat("html", "browser", leaves=True),
         FleetFormat("prometheus", "node_exporter's textfile collector"),
-        FleetFormat("csv", "a spreadsheet or a script: a row a node"),
-        FleetFormat("parquet", "DuckDB, pandas, Spark: a row a node", binary=True),
+        FleetFormat("csv", "spreadsheets and scripts: one row per node"),
+        FleetFormat("parquet", "DuckDB, pandas, Spark: one row per node", binary=True),
     )
 }

@@ -1,5 +1,5 @@
 "use strict";
-// Filters the cells, and tells what is known of the node that is chosen. Every text goes in as text, never as markup.
+// Filters the cells, and shows the details of the selected node. Every text goes in as text, never as markup.
 (() => {
   const told = JSON.parse(document.getElementById("told").textContent);
   const grid = document.getElementById("grid");
@@ -19,7 +19,7 @@
   const of = place => told.nodes[place] || {};
   const digits = value => Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "?";
 
-  // Everything that is said of a node, in small letters, for the search; made when somebody first searches.
+  // All text about a node in lower case, for the search; made on the first search.
   const texts = () => words ||= cells.map((cell, place) => {
     const more = of(place);
     return [
@@ -34,14 +34,14 @@
   const search = made("input");
   search.type = "search";
   search.placeholder = "Name, check, fact, hardware …";
-  search.setAttribute("aria-label", "Show only nodes of which this is said");
+  search.setAttribute("aria-label", "Filter nodes");
   const count = made("span");
   count.className = "soft";
   count.setAttribute("role", "status");
   const all = made("button", "Show all");
   all.type = "button";
 
-  // Whether a node is among those that a button stands beside: "c2" is the third cause, "d0" the first departure.
+  // Whether a node is among those that a button belongs to: "c2" is the third cause, "d0" the first departure.
   const among = place => {
     const numbers = of(place)[key[0]], number = Number(key.slice(1));
     return Array.isArray(numbers) ? numbers.includes(number) : numbers === number;
@@ -57,7 +57,7 @@
       if (show) seen.push(cell);
     });
     const narrowed = seen.length < cells.length;
-    count.textContent = narrowed ? `${seen.length} of ${cells.length} nodes` : `${cells.length} nodes`;
+    count.textContent = narrowed ? `${seen.length.toLocaleString("en-US")} of ${cells.length.toLocaleString("en-US")} nodes` : `${cells.length.toLocaleString("en-US")} nodes`;
     all.hidden = !narrowed && !text && !wanted.size;
     if (current >= 0 && cells[current].hidden) choose(-1);
   };
@@ -76,12 +76,12 @@
   };
   const departure = n => {
     const [fact, value, most] = told.departures[n];
-    const rest = most ? `, most have ${most}` : ", and no value has a majority";
+    const rest = most ? `, most nodes have ${most}` : ", no value has a majority";
     return made("li", "", made("code", fact), `: ${value}${rest}`);
   };
   const outlier = ([n, device, value, deviations]) => {
     const [figure, unit, median] = told.spreads[n];
-    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} deviations`;
+    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} sigma, MAD`;
     return made("li", `${device}, ${figure}: ${digits(value)} ${unit}; the median is ${digits(median)} (${far})`);
   };
 
@@ -94,11 +94,11 @@
       made("h3", cells[place].title),
       made("p", "", made("b", told.states[states[place]]), told.hardware[told.of[place]] ? `, ${told.hardware[told.of[place]]}` : ""),
       ...(more.m === undefined ? [] : [made("p", told.missing[more.m])]),
-      ...section("What to mend", (more.c || []).map(cause)),
-      ...section("Otherwise than its like", (more.d || []).map(departure)),
-      ...section("Measured apart from others", (more.o || []).map(outlier)),
+      ...section("Problems", (more.c || []).map(cause)),
+      ...section("Differs from peers", (more.d || []).map(departure)),
+      ...section("Outliers", (more.o || []).map(outlier)),
     ];
-    if (parts.length === 2) parts.push(made("p", "Nothing else is said of it."));
+    if (parts.length === 2) parts.push(made("p", "No findings for this node."));
     said.replaceChildren(...parts, close);
   };
 
@@ -144,7 +144,7 @@
 
   grid.tabIndex = 0;
   grid.setAttribute("role", "listbox");
-  grid.setAttribute("aria-label", "Nodes: arrow keys go from one to the next");
+  grid.setAttribute("aria-label", "Nodes: move with the arrow keys");
   grid.addEventListener("click", event => {
     const place = cells.indexOf(event.target.closest("i"));
     if (place < 0) return;

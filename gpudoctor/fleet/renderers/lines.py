@@ -30,7 +30,7 @@ def folded_lines(folded: str, width: int, most: int = 0) -> list[str]:
 
 
 def bar(spread: Spread, width: int) -> str:
-    """Where values lie: `-` from the least to the most, `=` nine tenths of them, `|` the median, `*` outliers."""
+    """Where values lie: `-` from min to max, `=` nine tenths of them, `|` the median, `*` outliers."""
     reach = spread.most - spread.least
     if not reach > 0 or reach == float("inf"):
         return "|"

@@ -1,4 +1,4 @@
-"""Words that the text and the page say alike: when, how many, how far like nodes agree, who stands apart."""
+"""Words that the text and the page share: when, how many, how far nodes agree, which are outliers."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from gpudoctor.fleet.summary import Cause, Drift, Fleet
 from gpudoctor.report.numbers import number
 
 MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
-OFTEN = 5  # devices that are named because they stand apart in several figures
+OFTEN = 5  # devices that are named because they are outliers in several figures
 
 
 def named(state: str) -> str:
@@ -23,14 +23,14 @@ def when(fleet: Fleet) -> str:
 
 
 def apart(fleet: Fleet) -> str:
-    """What a pass does not say: that nodes which are well by themselves are not like their like; empty: they are."""
+    """What a pass does not show: healthy nodes that differ from their peers; empty: none does."""
     facts = len(fleet.drifts)
     figures = sum(bool(one.outliers) for one in fleet.spreads)
-    said = [
-        *([f"like nodes do not agree on {_some(facts, 'fact')}"] if facts else []),
-        *([f"devices stand apart in {_some(figures, 'measured figure')}"] if figures else []),
+    parts = [
+        *([f"configuration drift in {_some(facts, 'fact')}"] if facts else []),
+        *([f"outliers in {_some(figures, 'measured figure')}"] if figures else []),
     ]
-    return "; ".join(said)
+    return "; ".join(parts)
 
 
 def _some(count: int, what: str) -> str:
@@ -54,15 +54,15 @@ def count_of(nodes: int) -> str:
 
 
 def agreement(drift: Drift) -> str:
-    """How far like nodes agree."""
+    """How far nodes of like hardware agree."""
     if drift.majority:
         return f"{drift.majority} on {number(drift.count)} of {number(drift.known)}"
     if not drift.departures:
-        return f"nearly every node has its own ({number(drift.values)} values on {count_of(drift.known)})"
+        return f"nearly every node differs ({number(drift.values)} values on {count_of(drift.known)})"
     return "no majority"
 
 
 def often_apart(fleet: Fleet) -> list[tuple[str, str, int]]:
-    """Node and device of those that stand apart in several figures, and in how many; most often first."""
+    """Node and device of outliers in several figures, and in how many; most often first."""
     times = Counter((one.node, one.device) for spread in fleet.spreads for one in spread.outliers)
     return [(node, device, count) for (node, device), count in times.most_common(OFTEN) if count > 1]

@@ -29,17 +29,21 @@ def _metrics(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
     states = dict.fromkeys((*STATES, *fleet.counts))
     counted = [({"state": state}, float(fleet.counts.get(state, 0))) for state in states]
     yield "gpudoctor_fleet_nodes", "Nodes by state.", counted
-    yield "gpudoctor_fleet_cause_nodes", "Nodes that have a root cause.", _causes(fleet)
+    yield "gpudoctor_fleet_cause_nodes", "Nodes with a root cause.", _causes(fleet)
     kinds: dict[str, int] = {}
     for one in fleet.groups:
         kinds[one.hardware] = kinds.get(one.hardware, 0) + one.count
     like = [({"hardware": hardware}, float(count)) for hardware, count in kinds.items()]
-    yield "gpudoctor_fleet_group_nodes", "Nodes of like hardware.", like
-    yield "gpudoctor_fleet_drift_nodes", "Nodes whose fact is not that of most others of their kind.", _drifts(fleet)
+    yield "gpudoctor_fleet_group_nodes", "Nodes by hardware.", like
+    yield (
+        "gpudoctor_fleet_drift_nodes",
+        "Nodes whose value of a fact differs from the majority of their hardware group.",
+        _drifts(fleet),
+    )
     yield from _spreads(fleet)
     for name, help_, text in (
-        ("oldest_report", "When the oldest report was made.", fleet.oldest),
-        ("newest_report", "When the newest report was made.", fleet.newest),
+        ("oldest_report", "Time of the oldest report.", fleet.oldest),
+        ("newest_report", "Time of the newest report.", fleet.newest),
     ):
         if (when := _moment(text)) is not None:
             yield f"gpudoctor_fleet_{name}_timestamp_seconds", help_, [({}, when)]
@@ -64,12 +68,12 @@ def _drifts(fleet: Fleet) -> list[Sample]:
 def _spreads(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
     known = {(one.hardware, one.figure, one.unit): one for one in fleet.spreads}.values()
     quantiles = [(_labels(one) | {"quantile": name}, value(one)) for one in known for name, value in QUANTILES]
-    yield "gpudoctor_fleet_figure", "A measured value over all devices of a kind, by quantile.", quantiles
-    yield "gpudoctor_fleet_figure_values", "How many were measured.", _each(known, lambda one: one.count)
+    yield "gpudoctor_fleet_figure", "Measured value over all devices of a hardware group, by quantile.", quantiles
+    yield "gpudoctor_fleet_figure_values", "Number of measured devices.", _each(known, lambda one: one.count)
     deviation = _each(known, lambda one: one.deviation)
     yield "gpudoctor_fleet_figure_deviation", "Robust standard deviation of a measured value.", deviation
     outliers = _each(known, lambda one: len(one.outliers) + one.more)
-    yield "gpudoctor_fleet_figure_outliers", "Devices that stand apart from the others.", outliers
+    yield "gpudoctor_fleet_figure_outliers", "Number of outliers.", outliers
 
 
 def _each(spreads: Iterable[Spread], value: Callable[[Spread], float]) -> list[Sample]:

@@ -1,4 +1,4 @@
-"""The summary for a person at a terminal: how many are well first, then what to mend, and where."""
+"""The summary for a terminal: how many nodes are healthy first, then what to fix, and where."""
 
 from rich.console import Console
 from rich.text import Text
@@ -25,7 +25,7 @@ def render(fleet: Fleet, width: int | None = None, colour: bool = False, everyth
     Args:
         fleet: what to show.
         width: columns; None: 80.
-        colour: whether ANSI colours are wanted.
+        colour: whether ANSI colors are wanted.
         everything: also what is cut where there is much of it: every cause, fact and figure, each node's name.
     """
     out = console(width, colour)
@@ -46,9 +46,13 @@ def _head(out: Console, fleet: Fleet, everything: bool) -> None:
         labelled(out, "when", said, "dim")
     like = fleet.groups if everything else fleet.groups[:GROUPS]
     for group in like:
-        _nodes(out, "like" if group is fleet.groups[0] else "", f"{count_of(group.count)} with {group.hardware}")
+        _nodes(out, "fleet" if group is fleet.groups[0] else "", f"{count_of(group.count)} with {group.hardware}")
     if left := sum(group.count for group in fleet.groups[len(like) :]):
-        _nodes(out, "", f"{count_of(left)} of {number(len(fleet.groups) - len(like))} more kinds (--all shows them)")
+        _nodes(
+            out,
+            "",
+            f"{count_of(left)} with {number(len(fleet.groups) - len(like))} other kinds of hardware (--all shows them)",
+        )
     shown = [one for one in states(fleet) if one[0] != "pass"]
     wide = max((len(clean(named(state))) for state, _, _ in shown), default=0)
     for place, (state, count, nodes) in enumerate(shown):
@@ -78,7 +82,7 @@ def _causes(out: Console, fleet: Fleet, everything: bool) -> None:
 
 
 def _cause(out: Console, cause: Cause, everything: bool) -> None:
-    """A cause as a report tells its finding, with the nodes that have it in place of its subject."""
+    """A cause as a report shows its finding, with the nodes that have it in place of its subject."""
     room = max(20, out.width - INDENT)
     lines = folded_lines(cause.nodes, room, 0 if everything else NODE_LINES)
     entry = FindingEntry(
@@ -86,9 +90,9 @@ def _cause(out: Console, cause: Cause, everything: bool) -> None:
         status=cause.status,
         subject=cause.example,
         title=f"{cause.title} ({share(cause)})",
-        message="\n".join([*lines, *([f"{cause.example} says: {cause.message}"] if cause.message else [])]),
+        message="\n".join([*lines, *([f"{cause.example}: {cause.message}"] if cause.message else [])]),
         cause=cause.cause,
-        fixes=cause.fixes if cause.check else (),  # those of many causes together mend none of them
+        fixes=cause.fixes if cause.check else (),  # those of many causes together fix none of them
         references=cause.references,
     )
     label = LABEL.get(cause.status, ("?", UNKNOWN))

@@ -1,4 +1,4 @@
-"""The parts of the text that compare: like nodes with one another, devices with one another, today with earlier."""
+"""The parts of the text that compare: nodes with their peers, devices with their peers, now with earlier."""
 
 from rich.console import Console
 from rich.text import Text
@@ -12,7 +12,7 @@ from gpudoctor.report.sanitize import clean, wrapped
 # What a screen holds; --all shows the rest.
 DRIFTS, VALUES, SPREADS, OUTLIERS, CHANGES, NODE_LINES = 15, 6, 8, 5, 15, 2
 BAR = 41
-BESIDE = 20  # columns of a value that its nodes stand beside
+BESIDE = 20  # columns of a value that its nodes stand next to
 
 
 def section(out: Console, title: str) -> None:
@@ -31,12 +31,12 @@ def listed(out: Console, nodes: str, count: int, everything: bool, before: str =
 
 
 def drifts(out: Console, fleet: Fleet, everything: bool) -> None:
-    """What like nodes do not agree on."""
+    """Configuration drift."""
     shown = fleet.drifts if everything else fleet.drifts[:DRIFTS]
     before = None
     for drift in shown:
         if drift.hardware != before:
-            section(out, f"Like nodes that do not agree: {drift.hardware}")
+            section(out, f"Configuration drift: {drift.hardware}")
             before = drift.hardware
         _drift(out, drift, everything)
     if hidden := len(fleet.drifts) - len(shown):
@@ -60,11 +60,11 @@ def _drift(out: Console, drift: Drift, everything: bool) -> None:
 
 
 def spreads(out: Console, fleet: Fleet, everything: bool) -> None:
-    """Those from which a device stands apart; all of them where everything is wanted."""
+    """Those with outliers; all of them where everything is wanted."""
     apart = [one for one in fleet.spreads if one.outliers]
     shown = list(fleet.spreads) if everything else apart[:SPREADS]
     if shown:
-        section(out, "Measured")
+        section(out, "Outliers")
         _often(out, fleet)
     for spread in shown:
         _spread(out, spread, everything)
@@ -72,13 +72,13 @@ def spreads(out: Console, fleet: Fleet, everything: bool) -> None:
         words = "figure" if hidden == 1 else "figures"
         if not fleet.spreads or not shown:
             out.print()
-        out.print(Text(f"  {number(hidden)} more {words} without such a device (--all shows them)."), soft_wrap=True)
+        out.print(Text(f"  {number(hidden)} more {words} without outliers (--all shows them)."), soft_wrap=True)
 
 
 def _often(out: Console, fleet: Fleet) -> None:
     if often := often_apart(fleet):
         devices = ", ".join(f"{node} {device} ({count})" for node, device, count in often)
-        for line in wrapped(f"In several figures: {devices}", out.width - 2):
+        for line in wrapped(f"Outliers in several figures: {devices}", out.width - 2):
             out.print(Text("  " + line, "bold"), soft_wrap=True)
 
 
@@ -88,13 +88,13 @@ def _spread(out: Console, spread: Spread, everything: bool) -> None:
         out.print(Text("  " + line), soft_wrap=True)
     five = [amount(v) for v in (spread.least, spread.low, spread.median, spread.high, spread.most)]
     wide = max(8, *map(len, five))
-    names = ("least", "5 %", "median", "95 %", "most")
+    names = ("min", "p5", "median", "p95", "max")
     out.print(Text("    " + " ".join(f"{name:>{wide}}" for name in names), "dim"), soft_wrap=True)
     out.print(Text("    " + " ".join(f"{value:>{wide}}" for value in five)), soft_wrap=True)
     out.print(Text("    " + bar(spread, BAR), "cyan"), soft_wrap=True)
     shown = spread.outliers if everything else spread.outliers[:OUTLIERS]
     for one in shown:
-        message = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} deviations)"
+        message = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} sigma, MAD)"
         for line in wrapped(message, out.width - 4):
             out.print(Text("    " + line, "bold"), soft_wrap=True)
     if hidden := len(spread.outliers) - len(shown) + spread.more:
@@ -106,7 +106,7 @@ def changes(out: Console, fleet: Fleet, everything: bool) -> None:
     if fleet.since:
         section(out, f"Since {moment(fleet.since)}")
         if not fleet.changes:
-            out.print(Text("  Nothing has changed."), soft_wrap=True)
+            out.print(Text("  No changes."), soft_wrap=True)
     elif fleet.changes:
         section(out, "Changed")
     shown = fleet.changes if everything else fleet.changes[:CHANGES]

@@ -1,26 +1,26 @@
-"""What is to be said of the whole fleet in a line: how many of how many are well, and what the others are."""
+"""The whole fleet in one line: how many nodes of how many are healthy, and the state of the others."""
 
 from gpudoctor.fleet.summary import REPORTED, STATES, Fleet
 from gpudoctor.report.numbers import number
 
 WORDS = {
     "fail": ("fails", "fail"),
-    "incomplete": ("could not be judged", "could not be judged"),
-    "failed": ("ended without a report", "ended without a report"),
-    "timed out": ("did not end in time", "did not end in time"),
-    "unreachable": ("could not be reached", "could not be reached"),
-    "refused": ("refused", "refused"),
-    "not asked": ("was not asked", "were not asked"),
-    "unreadable": ("gave a report that cannot be read", "gave reports that cannot be read"),
+    "incomplete": ("is incomplete", "are incomplete"),
+    "failed": ("failed without a report", "failed without a report"),
+    "timed out": ("timed out", "timed out"),
+    "unreachable": ("is unreachable", "are unreachable"),
+    "refused": ("was refused", "were refused"),
+    "not asked": ("was not checked", "were not checked"),
+    "unreadable": ("sent an unreadable report", "sent unreadable reports"),
     "no-gpu": ("has NO GPU", "have NO GPU"),
-    "warn": ("works with warnings", "work with warnings"),
+    "warn": ("has warnings", "have warnings"),
 }
 
 
 def status(fleet: Fleet) -> str:
-    """The verdict: one of a report's; a fleet of which a node says nothing, or has no GPU, is no pass.
+    """The verdict: one of a report's; a fleet in which a node has no report, or no GPU, is no pass.
 
-    A cause may lie between nodes, each of which is well: then it counts as if one were not.
+    A cause may be between nodes, each of which is healthy: then it counts as if one were not.
     """
     causes = {cause.status for cause in fleet.causes}
     if fleet.counts.get("fail") or "fail" in causes:
@@ -50,15 +50,15 @@ def states(fleet: Fleet) -> list[tuple[str, int, str]]:
 
 
 def sentence(fleet: Fleet) -> str:
-    """How many of how many are well, and what the others are."""
+    """How many nodes of how many are healthy, and the state of the others."""
     if not fleet.total:
-        return "There is no node: nothing was reported, and nobody was asked."
-    well = fleet.counts.get("pass", 0)
-    if well == fleet.total:
-        return f"All {number(well)} nodes are well." if well > 1 else "The one node is well."
+        return "No nodes: there are no reports, and no node was checked."
+    healthy = fleet.counts.get("pass", 0)
+    if healthy == fleet.total:
+        return f"All {number(healthy)} nodes are healthy." if healthy > 1 else "The node is healthy."
     others = ", ".join(_words(state, count) for state, count, _ in states(fleet) if state != "pass")
-    are = "is" if well == 1 else "are"
-    return f"{number(well)} of {number(fleet.total)} node{'s' * (fleet.total != 1)} {are} well; {others}."
+    are = "is" if healthy == 1 else "are"
+    return f"{number(healthy)} of {number(fleet.total)} node{'s' * (fleet.total != 1)} {are} healthy; {others}."
 
 
 def _words(state: str, count: int) -> str:

@@ -40,7 +40,7 @@ class Over(NamedTuple):
     Attributes:
         node: its name.
         state: one of gpudoctor.fleet.runner.ledger.STATES but "reported": how it would end without a report. Whether
-            there is a report is for whoever counts them to say, never for a launcher's exit code.
+            there is a report is for those who counts them to say, never for a launcher's exit code.
         why: one sentence, with the launcher's own words.
     """
 
@@ -69,7 +69,7 @@ class NodeJob(NamedTuple):
 
 
 class EngineError(Exception):
-    """The engine cannot be used at all: it is not installed, or does not answer. The message is one sentence."""
+    """The engine cannot be used at all: it is not installed, or does not respond. The message is one sentence."""
 
 
 class Engine(Protocol):
@@ -84,7 +84,7 @@ class Engine(Protocol):
         """The nodes that a node set means (empty: all that the engine knows), and which cannot be asked.
 
         Raises:
-            EngineError: the engine does not answer, or the wish means nothing to it.
+            EngineError: the engine does not respond, or the wish means nothing to it.
         """
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:

@@ -109,7 +109,7 @@ def _read(path: str) -> tuple[dict[str, LedgerEntry], int | None]:
     for number, line in enumerate(data[:end].split(b"\n")[:-1], 1):
         entry = _entry(line)
         if entry is None:
-            raise LedgerError(f"{path} is no ledger: line {number} is none of its lines.")
+            raise LedgerError(f"{path} is not a ledger: line {number} does not belong in one.")
         entries[entry.node] = entry
     return entries, end if end < len(data) else None
 

@@ -1,4 +1,4 @@
-"""What runs on each node: says hello, examines the machine within a limit, and sends the report in lines."""
+"""What runs on each node: says hello, checks the machine within a limit, and sends the report in lines."""
 
 import os
 import signal
@@ -89,7 +89,7 @@ def only_lines() -> Write:
 
 
 def _end_with(number: int) -> None:
-    """End when whoever asked has gone: ssh ends nothing there, and what goes on would disturb whoever asks next."""
+    """End when those who asked has gone: ssh ends nothing there, and what goes on would disturb those who asks next."""
     import select
 
     poll = select.poll()
@@ -108,7 +108,7 @@ def end_in(seconds: float) -> None:
 
 def _end(seconds: float) -> NoReturn:
     time.sleep(seconds)
-    message = f"gpudoctor: The examination did not end within its limit of {seconds:g} s.\n"
+    message = f"gpudoctor: The check did not finish within its limit of {seconds:g} s.\n"
     os.write(2, message.encode())
     _leave(LATE)
 

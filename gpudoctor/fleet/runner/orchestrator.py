@@ -42,7 +42,7 @@ def conduct(
     watch: Callable[[RunProgress], None] | None = None,
     hurry: Event | None = None,
 ) -> RunOutcome:
-    """Ask these nodes, until each is accounted for in the folder's ledger.
+    """Ask these nodes, until each is accounted for in the directory's ledger.
 
     The engine works in a thread of its own, so that a signal is answered at once; an engine that does not end when it
     is asked to is left behind. What ends this (KeyboardInterrupt) finds the ledger complete.
@@ -52,9 +52,9 @@ def conduct(
         targets: nodes without a report; each stands here once.
         job: what runs on each.
         folder: of the run.
-        stop: set by whoever wants the run to end early.
+        stop: set by those who wants the run to end early.
         watch: told some times a second how the run stands.
-        hurry: set by whoever does not want to wait for the engine's end either.
+        hurry: set by those who does not want to wait for the engine's end either.
 
     Raises:
         Exception: a fault of the engine's, when the ledger is complete.
@@ -88,7 +88,7 @@ def conduct(
 
 
 def _why_not(target: FleetTarget) -> str:
-    return target.why_not or ("Its name is too long for a file." if too_long(target.node) else "")
+    return target.why_not or ("The node name is too long for a file name." if too_long(target.node) else "")
 
 
 class _Work:
@@ -121,7 +121,7 @@ class _Work:
             self.error = str(error)
         except Exception as error:
             self.fault = error
-            self.error = "Its engine failed by a fault of gpudoctor's."
+            self.error = "Its engine failed because of a bug in gpudoctor."
         finally:
             self.over.set()
 
@@ -131,7 +131,7 @@ def patiently(wait: Callable[[float], object], hurry: Event | None) -> None:
 
     Args:
         wait: for so many seconds; true when it has ended.
-        hurry: set by whoever is.
+        hurry: set by those who is.
     """
     end = time.monotonic() + PATIENCE
     while not wait(LOOK) and time.monotonic() < end and not (hurry and hurry.is_set()):

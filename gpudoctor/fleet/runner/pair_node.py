@@ -1,4 +1,4 @@
-"""One side of a pair: finds out which node this is, and lets its ranks sum with those of its neighbour."""
+"""One side of a pair: finds out which node this is, and lets its ranks sum with those of its neighbor."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class PairError(Exception):
 
 
 def answer(task: PairTask, name: str, write: Callable[[str], None]) -> None:
-    """Sum with the neighbour, and send what was measured, or why nothing was.
+    """Sum with the neighbor, and send what was measured, or why nothing was.
 
     Args:
         task: what is asked.
@@ -90,7 +90,7 @@ def place(nodes: Sequence[str], names: Iterable[str], mine: Callable[[str], bool
     found += [short[name.partition(".")[0]] for name in known if name.partition(".")[0] in short]
     found = found[:1] or [at for at, node in enumerate(nodes[:ASKED]) if mine(node)][:1]
     if not found or (found[0] ^ 1) >= len(nodes):
-        raise PairError("This node is none of those that are to sum: its name and addresses are others.")
+        raise PairError("This node is not one of the pair: its name and addresses do not match.")
     return found[0]
 
 
@@ -119,11 +119,13 @@ def _summed(task: PairTask, at: int) -> PairReport:
     """Let the ranks of this node sum.
 
     Raises:
-        PairError: the neighbour's name means nothing here.
+        PairError: the neighbor's name means nothing here.
     """
     peer = task.nodes[at ^ 1]
     if not (addresses := _addresses(peer)):
-        raise PairError(f"The name {peer} means nothing here: nodes that sum have to know each other's names.")
+        raise PairError(
+            f"The name {peer} does not resolve here: the nodes of a pair must be able to resolve each other's names."
+        )
     machine = Machine(seconds=task.seconds)
     count, sizes = max(1, task.gpus), ON_GPUS if task.gpus else ON_CPU
     library, limit = "nccl" if task.gpus else "gloo", task.seconds - min(REST, 0.4 * task.seconds)
@@ -194,7 +196,7 @@ def _how(said: dict[str, Any], ended: ChildResult) -> str:
     if "error" in said:
         how = f"failed: {str(said['error']).strip()}"
     elif ended.timed_out:
-        how = f"did not end within {ended.seconds:.0f} s"
+        how = f"did not finish within {ended.seconds:.0f} s"
     else:
         how = f"could not be started: {ended.missing}" if ended.missing else f"ended with {ended.signal or ended.code}"
     lines = [line.strip() for line in f"{ended.out}\n{ended.err}".splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""Has neighbours sum with each other, through the engine that asked them, and keeps what each pair measured."""
+"""Has neighbors sum with each other, through the engine that asked them, and keeps what each pair measured."""
 
 import os
 from collections import defaultdict
@@ -17,7 +17,7 @@ from gpudoctor.fleet.runner.pairs import SCHEMA, SIDE, PairGroup, PairLink, Pair
 from gpudoctor.fleet.runner.report_store import ENDING, file_name, node_name
 from gpudoctor.fleet.runner.run_directory import REPORTS
 
-PAIRS = "pairs"  # the folder, in that of the run
+PAIRS = "pairs"  # the directory, in that of the run
 _MOST = 1000  # nodes at once: their names are one argument, of which Linux takes 128 KiB (MAX_ARG_STRLEN, execve(2))
 _NONE = (msgspec.MsgspecError, ValueError, RecursionError)  # what JSON that is none of ours raises
 _LOOK = 0.2  # seconds between two looks at whether somebody wants to stop
@@ -54,7 +54,7 @@ class _ReportHardware(msgspec.Struct):
 
 
 def groups(folder: str) -> list[PairGroup]:
-    """The nodes that have reported, by their GPUs, neighbours beside each other.
+    """The nodes that have reported, by their GPUs, neighbors next to each other.
 
     Args:
         folder: of the run.
@@ -88,7 +88,7 @@ def ask(
         folder: of the run; what a pair measured lands in pairs/ROUND-A-B.json.
         stop: ends it early.
         tell: told which round begins, as a text.
-        hurry: set by whoever does not want to wait for the engine's end either.
+        hurry: set by those who does not want to wait for the engine's end either.
 
     Raises:
         EngineError: the engine cannot be used.
@@ -104,7 +104,7 @@ def ask(
             for wave in waves(left, min(how.fan, _MOST)):
                 if stop.is_set():
                     return landed
-                tell(f"{group.hardware}: round {number} of {len(rounds)}, {landed} pairs have summed")
+                tell(f"{group.hardware}: round {number} of {len(rounds)}, {landed} pairs finished")
                 for one in _wave(engine, group, number, wave, how, stop, hurry):
                     write(os.path.join(place, _name(one.round, one.nodes)), msgspec.json.encode(one) + b"\n")
                     landed += 1

@@ -1,4 +1,4 @@
-"""Which neighbours sum with each other, round by round, and what is known of a link when they have."""
+"""Which neighbors sum with each other, round by round, and what is known of a link when they have."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -72,7 +72,7 @@ class PairGroup(NamedTuple):
     Attributes:
         hardware: as a text.
         gpus: of each node; 0: the CPUs sum.
-        names: of the nodes, neighbours beside each other.
+        names: of the nodes, neighbors next to each other.
     """
 
     hardware: str
@@ -81,9 +81,9 @@ class PairGroup(NamedTuple):
 
 
 def plan(names: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """The rounds: in each, a node is in one pair at most; after all, each has summed with both its neighbours.
+    """The rounds: in each, a node is in one pair at most; after all, each has summed with both its neighbors.
 
-    The last node is the first one's neighbour, so that every node has two links: one that is slow over both is slow
+    The last node is the first one's neighbor, so that every node has two links: one that is slow over both is slow
     itself. Two nodes have one link.
     """
     count = len(names)
@@ -125,7 +125,7 @@ def link(
         sizes=sizes if whole else (),
         rate=sizes[-1].rate if whole and sizes else None,
         wrong=max((one.wrong for one in both), default=0),
-        error="" if whole and sizes else "; ".join(errors) or "Neither side says why.",
+        error="" if whole and sizes else "; ".join(errors) or "Neither node reports a reason.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Files of expectations on their way to the nodes: read and held to be usable here, sent as one argument."""
+"""Files of expectations on their way to the nodes: read and compared with be usable here, sent as one argument."""
 
 import base64
 import zlib
@@ -12,7 +12,7 @@ from gpudoctor.lazy_regex import pattern
 
 # Of one argument Linux takes 128 KiB (MAX_ARG_STRLEN, execve(2)), and a launcher may need some of it for itself.
 LONGEST = 96 << 10
-_NO = "What was sent as expectations cannot be read."
+_NO = "The expectations that were sent cannot be read."
 _ARGUMENT = pattern(r"[A-Za-z0-9_=-]*\Z")
 
 
@@ -29,8 +29,8 @@ def packed(paths: Sequence[str]) -> str:
     argument = base64.urlsafe_b64encode(zlib.compress(msgspec.json.encode(texts), 9)).decode()
     if len(argument) > LONGEST:
         raise ExpectFileError(
-            f"{paths[0]} is too large to be sent to nodes: packed it has {len(argument) >> 10} KiB, and "
-            f"{LONGEST >> 10} fit; files in /etc/gpudoctor/expect.d of the nodes are read there."
+            f"{paths[0]} is too large to send to nodes: {len(argument) >> 10} KiB compressed, the limit is "
+            f"{LONGEST >> 10}; put such files in /etc/gpudoctor/expect.d on the nodes."
         )
     return argument
 

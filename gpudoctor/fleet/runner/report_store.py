@@ -80,7 +80,7 @@ def checked(data: bytes) -> bytes:
         line = msgspec.json.format(data, indent=-1)
         line.decode()
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        raise NoReportError(f"What it sent is no report: {str(error)[:200].rstrip('.')}.") from None
+        raise NoReportError(f"What it sent is not a report: {str(error)[:200].rstrip('.')}.") from None
     if head.schema != SCHEMA or not head.status:
         raise NoReportError(f"What it sent has the schema {head.schema[:60]!r}; this version reads {SCHEMA}.")
     return line

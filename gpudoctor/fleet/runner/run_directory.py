@@ -1,4 +1,4 @@
-"""The folder of a run: what was asked, the ledger, the reports; and that only one run writes to it at a time."""
+"""The directory of a run: what was asked, the ledger, the reports; and that only one run writes to it at a time."""
 
 import os
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _PART = ".part"  # how facts.file.write ends the name of what is not whole yet
 
 
 class FolderError(Exception):
-    """The folder cannot be used; the message is one sentence."""
+    """The directory cannot be used; the message is one sentence."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunDirectory:
-    """An opened folder; close it at the end.
+    """An opened directory; close it at the end.
 
     Args:
         path: made where it is not there.
@@ -83,7 +83,7 @@ class RunDirectory:
         before = read(self.path)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         run = msgspec.structs.replace(run, started=(*(before.started if before else ()), now))
-        # First of all: it is what shows that the folder is of a run.
+        # First of all: it is what shows that the directory is of a run.
         write(os.path.join(self.path, RUN), msgspec.json.format(msgspec.json.encode(run), indent=2) + b"\n")
         os.makedirs(self.reports, exist_ok=True)
         for folder in (self.path, self.reports):
@@ -97,7 +97,7 @@ class RunDirectory:
 
         Args:
             targets: all that somebody wishes to ask.
-            again: whether those that have reported are asked once more; their reports are kept in a folder beside.
+            again: whether those that have reported are asked once more; their reports are kept in a directory next to.
 
         Raises:
             FolderError: a report cannot be put aside.
@@ -136,7 +136,7 @@ class RunDirectory:
 
 
 def read(path: str) -> Run | None:
-    """What was asked in a folder; None where nothing was.
+    """What was asked in a directory; None where nothing was.
 
     Raises:
         FolderError: its run.json is none of ours.
@@ -150,25 +150,27 @@ def read(path: str) -> Run | None:
     except OSError as error:
         raise FolderError(f"{file} cannot be read: {error.strerror or error}.") from None
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise FolderError(f"{file} is not of a fleet run: choose another folder.") from None
+        raise FolderError(f"{file} does not belong to a fleet run: choose another directory.") from None
     if run.schema != SCHEMA:
         raise FolderError(f"{file} has the schema {run.schema[:60]!r}; this version reads {SCHEMA}.")
     return run
 
 
 def _must_be_ours(path: str) -> None:
-    """Hold that the folder is of a run, or empty.
+    """Hold that the directory is of a run, or empty.
 
     Raises:
         FolderError: it is not.
     """
     others = [name for name in os.listdir(path) if name != LOCK and not name.startswith(RUN + ".")]
     if others and RUN not in others:
-        raise FolderError(f"{path} holds other files, as {min(others)}: choose a new folder, or that of a fleet run.")
+        raise FolderError(
+            f"{path} contains other files, such as {min(others)}: choose a new directory, or that of a fleet run."
+        )
 
 
 def _locked(path: str) -> int:
-    """The folder's lock, which the kernel takes back however we end.
+    """The directory's lock, which the kernel takes back however we end.
 
     Raises:
         FolderError: another run has it.
@@ -176,13 +178,13 @@ def _locked(path: str) -> int:
     try:
         import fcntl
     except ImportError:  # Windows
-        raise FolderError("A fleet is run from Linux or macOS.") from None
+        raise FolderError("`gpudoctor fleet run` works on Linux and macOS only.") from None
     number = os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(number)
-        raise FolderError(f"Another run writes to {path} at this moment.") from None
+        raise FolderError(f"Another run is writing to {path}.") from None
     except OSError:
         os.close(number)
         raise

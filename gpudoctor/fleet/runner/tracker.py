@@ -53,7 +53,7 @@ def resolved(state: str, why: str, seen: NodeTrace) -> tuple[str, str]:
         seen: what came from the node itself, which weighs more.
     """
     if state not in STATES or state == REPORTED:
-        state, why = "failed", why or "Its engine counts it as done, and it sent no report."
+        state, why = "failed", why or "Its engine reports it as done, but it sent no report."
     if seen.began and state in ("refused", "not asked"):
         state = "failed"
     if not seen.began and state == "failed" and not why:
@@ -61,15 +61,15 @@ def resolved(state: str, why: str, seen: NodeTrace) -> tuple[str, str]:
     why = why or _WHY[state]
     if seen.ill:
         return state, f"{why} {seen.ill}"
-    return state, f"{why} Its report came only in part." if seen.half else why
+    return state, f"{why} Its report arrived incomplete." if seen.half else why
 
 
 _WHY = {
-    "failed": "It began, and ended without a report.",
-    "timed out": "It did not end within its limit.",
-    "unreachable": "Nothing came from it, and its engine does not say why.",
-    "refused": "It refused, and did not say why.",
-    "not asked": "Nobody asked it.",
+    "failed": "It started, but ended without a report.",
+    "timed out": "It did not finish within its limit.",
+    "unreachable": "It sent nothing, and its engine gives no reason.",
+    "refused": "It was refused without a reason.",
+    "not asked": "It was not checked.",
 }
 
 
@@ -124,7 +124,7 @@ class Register:
         with self._lock:
             now = time.monotonic()
             for node in [node for node, at in self._hellos.items() if node in self._left and now - at > seconds]:
-                self._note(node, "timed out", f"It said hello, and nothing more within {seconds:.0f} s.")
+                self._note(node, "timed out", f"It started, then sent nothing for {seconds:.0f} s.")
 
     def close(self, stopped: bool, why: str = "") -> None:
         """Note all that are left, and take nothing more.
@@ -138,11 +138,11 @@ class Register:
             for node in list(self._left):
                 seen = self._seen(node)
                 if not (stopped or why):
-                    self._note(node, *resolved("failed", "Its engine ended without a word about it.", seen))
+                    self._note(node, *resolved("failed", "Its engine ended without reporting on it.", seen))
                 elif seen.began:
-                    self._note(node, *resolved("failed", why or "The run was ended before its report was here.", seen))
+                    self._note(node, *resolved("failed", why or "The run was stopped before its report arrived.", seen))
                 else:
-                    self._note(node, "not asked", why or "The run was ended before it was asked.")
+                    self._note(node, "not asked", why or "The run was stopped before it was checked.")
             self._closed = True
 
     def _line(self, line: NodeLine) -> None:

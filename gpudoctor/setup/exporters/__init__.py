@@ -13,7 +13,7 @@ FORMS = {
     "cloud-init": "cloud_init",
     "environment.yml": "conda",
 }
-# Those that are for other machines than this one, so that nothing of this one's folders belongs into them.
+# Those that are for other machines than this one, so that nothing of this one's directories belongs into them.
 ELSEWHERE = ("dockerfile", "ansible", "cloud-init")
 
 

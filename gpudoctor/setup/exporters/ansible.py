@@ -40,7 +40,7 @@ def render(plan: Plan) -> str:
         if step is first:
             tasks += _before(plan)
         tasks += _of(plan, step)
-    lines = ["---", *head(plan, "A list of tasks for Ansible"), *(_plainly(one) for one in yaml(tasks))]
+    lines = ["---", *head(plan, "Ansible tasks"), *(_plainly(one) for one in yaml(tasks))]
     return "\n".join(lines) + "\n"
 
 
@@ -58,13 +58,11 @@ def _before(plan: Plan) -> list[object]:
     found: list[object] = []
     if names:
         brought = {"name": names, "state": "present"}
-        found.append(
-            {"name": "Install what makes virtual environments", "ansible.builtin.package": brought, "become": True}
-        )
+        found.append({"name": "Install the venv module", "ansible.builtin.package": brought, "become": True})
     if uses_uv(plan):
         made, filled = bring_uv(plan)
-        found.append(_task("Make an environment for uv", made, become=True, creates=f"{UV}/bin/python"))
-        found.append(_task("Bring uv", filled, become=True, creates=f"{UV}/bin/uv"))
+        found.append(_task("Create an environment for uv", made, become=True, creates=f"{UV}/bin/python"))
+        found.append(_task("Install uv", filled, become=True, creates=f"{UV}/bin/uv"))
     return found
 
 
@@ -72,11 +70,11 @@ def _of(plan: Plan, step: SetupStep) -> list[object]:
     if step.group == "proof":
         return [_task(name, c, become=False) | {"changed_when": False} for name, c in _named(step)]
     if not step.commands and not step.files:
-        return [{"name": "To be done by hand", "ansible.builtin.debug": {"msg": step.title}}]
+        return [{"name": "Manual step", "ansible.builtin.debug": {"msg": step.title}}]
     asked, when = _asked(plan, step)
     found = [*_files(step), *_commands(plan, step)]
     if step.reboot:
-        found.append({"name": "Restart the machine", "ansible.builtin.reboot": {}, "become": True})
+        found.append({"name": "Reboot", "ansible.builtin.reboot": {}, "become": True})
     return [*asked, *(task | when for task in found)]
 
 
@@ -86,7 +84,7 @@ def _asked(plan: Plan, step: SetupStep) -> tuple[list[object], dict[str, object]
         return [], {}
     name, argv, condition = _ASKED[step.group]
     task: dict[str, object] = {
-        "name": f"Ask whether it is needed: {step.group}",
+        "name": f"Check whether it is needed: {step.group}",
         "ansible.builtin.command": {"argv": list(argv)},
         "register": name,
         "check_mode": False,  # asking changes nothing, and ansible-playbook --check needs the answer
@@ -100,7 +98,7 @@ def _files(step: SetupStep) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     for file in step.files:
         folder = {"path": file.path.rpartition("/")[0], "state": "directory", "mode": "0755"}
-        found.append({"name": "Make the folder", "ansible.builtin.file": folder, "become": True})
+        found.append({"name": "Create the directory", "ansible.builtin.file": folder, "become": True})
         content = {"dest": file.path, "content": file.text, "mode": "0644"}
         found.append({"name": f"Write {file.path}", "ansible.builtin.copy": content, "become": True})
     return found
@@ -121,7 +119,7 @@ def _named(step: SetupStep) -> list[tuple[str, Task]]:
 def _task(name: str, task: Task, *, become: bool, creates: str | None = None) -> dict[str, object]:
     """A task of Ansible that does one of ours, without a shell where that is possible."""
     if isinstance(task, Manual):
-        return {"name": "To be done by hand", "ansible.builtin.debug": {"msg": task.text}}
+        return {"name": "Manual step", "ansible.builtin.debug": {"msg": task.text}}
     quiet = unattended(task)
     made: dict[str, object] = {"name": name}
     what: dict[str, object] = {"creates": creates} if creates else {}

@@ -1,4 +1,4 @@
-"""User data for cloud-init: packages, files, commands as root at the first start, and a restart for the driver."""
+"""cloud-init user data: packages, files, commands as root at the first start, and a restart for the driver."""
 
 from gpudoctor.setup.exporters.common import (
     bring_uv,
@@ -33,8 +33,8 @@ def render(plan: Plan) -> str:
     if commands:
         data["runcmd"] = commands
     if any(step.reboot and step.commands for step in steps):
-        data["power_state"] = {"mode": "reboot", "message": "The new driver is loaded by a restart", "timeout": 30}
-    return "\n".join(["#cloud-config", *head(plan, "User data for cloud-init"), *yaml(data)]) + "\n"
+        data["power_state"] = {"mode": "reboot", "message": "Reboot to load the new driver", "timeout": 30}
+    return "\n".join(["#cloud-config", *head(plan, "cloud-init user data"), *yaml(data)]) + "\n"
 
 
 def _run(task: Task) -> object:

@@ -96,7 +96,7 @@ def with_own_uv(task: Task, env: bool = True) -> Task:
 
     Args:
         task: the task.
-        env: say beside it where the Pythons go that it fetches.
+        env: say next to it where the Pythons go that it fetches.
     """
     if not isinstance(task, Command) or not _is_uv(task):
         return task
@@ -130,7 +130,7 @@ def remarks(text: str, width: int = 100) -> list[str]:
 def head(plan: Plan, what: str) -> list[str]:
     """The remarks on top: what it is, for which machine, and what is not in it."""
     machine = plan.machine
-    gpus = ", ".join(dict.fromkeys(machine.gpus)) or "no GPU that computes"
+    gpus = ", ".join(dict.fromkeys(machine.gpus)) or "no compute GPU"
     found = remarks(f"{what}, made by gpudoctor {plan.version} for: {machine.system or 'Linux'}, {gpus}.")
     for refused in plan.refused:
         found += remarks(f"Not in it: {refused.wish}. {refused.why} {refused.instead}")

@@ -13,5 +13,5 @@ def render(plan: Plan) -> str:
         "channels": ["conda-forge"],
         "dependencies": [f"python={plan.python or '3.12'}", "pip", *([{"pip": pip}] if pip else [])],
     }
-    first = [line for step in of_group(plan, "driver") for line in remarks(f"Before it, on the machine: {step.title}")]
+    first = [line for step in of_group(plan, "driver") for line in remarks(f"First, on the machine: {step.title}")]
     return "\n".join([*head(plan, "environment.yml"), *first, *yaml(data)]) + "\n"

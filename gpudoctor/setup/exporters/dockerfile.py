@@ -24,7 +24,7 @@ def render(plan: Plan) -> str:
     """The fragment, to be put below a FROM line of Debian or Ubuntu."""
     debian = Plan(machine=TargetPlatform(family="debian"))  # whatever this machine is, the image is that
     return template("dockerfile.jinja").render(
-        head=Code("\n".join(head(plan, "Dockerfile fragment for images of Debian and Ubuntu"))),
+        head=Code("\n".join(head(plan, "Dockerfile fragment for Debian and Ubuntu images"))),
         host=of_group(plan, "driver", "container"),
         uv=bring_uv(debian) if uses_uv(plan) else (),
         uv_pythons=Code(UV_PYTHONS),

@@ -1,4 +1,4 @@
-"""What a message's own words tell besides: numbers, versions, names, held against the machine's facts."""
+"""What a message's own words tell besides: numbers, versions, names, compared with the machine's facts."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -51,7 +51,7 @@ def told(name: str, lines: Sequence[str], facts: Facts | None = None) -> Extract
     Args:
         name: the reader, as the message's row names it; empty: there is none.
         lines: the message's own line, and those after it.
-        facts: of the examined machine; None: nothing is known of it.
+        facts: of the checked machine; None: nothing is known of it.
     """
     module = next((module for module, names in READERS.items() if name in names), None)
     if module is None:

@@ -8,8 +8,8 @@ from gpudoctor.queries.capability import covers, side, sm
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 
 TRIES = {
-    "newer": ("Install a newer CUDA variant of PyTorch.",),
-    "older": ("Install an older CUDA variant of PyTorch, such as cu126, or an older release.",),
+    "newer": ("Install a newer CUDA build of PyTorch.",),
+    "older": ("Install an older CUDA build of PyTorch, such as cu126, or an older release.",),
     "between": (),
 }
 
@@ -40,7 +40,7 @@ def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
         return NOTHING
     digits = found[1] or found[2]
     capability = digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
-    return Extracted(details=(f"It was asked for compute capability {capability}.", *_elsewhere(capability, facts)))
+    return Extracted(details=(f"It was compiled for compute capability {capability}.", *_elsewhere(capability, facts)))
 
 
 def _capability(text: str) -> str | None:
@@ -71,4 +71,4 @@ def _elsewhere(capability: str, facts: Facts | None) -> tuple[str, ...]:
     there = {g.capability for g in gpus if isinstance(g.capability, str)}
     if not there or capability in there:
         return ()
-    return (f"No GPU of this machine has compute capability {capability}: the log is of another one.",)
+    return (f"No GPU of this machine has compute capability {capability}: the log is from another machine.",)

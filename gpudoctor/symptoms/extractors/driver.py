@@ -15,10 +15,10 @@ def driver_found(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if found is None:
         return NOTHING
     release = cuda_release(int(found[1]))
-    details = [f"The driver that the program met runs CUDA up to {release}."]
+    details = [f"The driver that the program used supports CUDA up to {release}."]
     now = driver_cuda(facts) if facts else None
     if isinstance(now, str) and now != release:
-        details.append(_other(f"the driver here runs CUDA up to {now}"))
+        details.append(_other(f"the driver here supports CUDA up to {now}"))
     return Extracted(details=tuple(details))
 
 
@@ -28,7 +28,7 @@ def cuda_release(number: int) -> str:
 
 
 def _other(what: str) -> str:
-    return f"That is not this machine as it is now: {what}."
+    return f"This does not match this machine now: {what}."
 
 
 def cuda_number(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -45,7 +45,7 @@ def cuda_name(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
     error = cuda_error_named(found[0]) if found else None
     if error is None and "(303)" in text:
         return Extracted(
-            meaning="libcuda.so.1 could not be loaded: no driver is here, or the container was given no GPU"
+            meaning="libcuda.so.1 could not be loaded: no driver is installed, or the container has no GPU access"
         )
     return _of_error(error.name, error.meaning, error.causes) if error else NOTHING
 
@@ -63,9 +63,9 @@ def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     loaded = module_version(facts) if facts else None
     details = []
     if client and module:
-        details.append(f"The program's libraries were {client[1]}, and the kernel module {module[1]}.")
+        details.append(f"The program's libraries had version {client[1]}, the kernel module {module[1]}.")
     elif library:
-        details.append(f"NVML's library was {library[1]}.")
+        details.append(f"The NVML library had version {library[1]}.")
     seen = module[1] if module else None
     if seen and loaded and seen != loaded:
         details.append(_other(f"the module loaded here is {loaded}"))
@@ -73,10 +73,10 @@ def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Extracted:
 
 
 def container_requirement(lines: Sequence[str], facts: Facts | None) -> Extracted:
-    """The image's own requirement, held against the driver of the host."""
+    """The image's own requirement, compared with the driver of the host."""
     found = re.search(r"unsatisfied condition: cuda\s*>=\s*(\d+\.\d+)(?=,)", lines[0], re.I)
     if found is None:
         return NOTHING
     now = driver_cuda(facts) if facts else None
-    host = f" The driver here runs CUDA up to {now}." if isinstance(now, str) else ""
-    return Extracted(details=(f"The image asks for a driver that runs CUDA {found[1]} or newer.{host}",))
+    host = f" The driver here supports CUDA up to {now}." if isinstance(now, str) else ""
+    return Extracted(details=(f"The image requires a driver that supports CUDA {found[1]} or newer.{host}",))

@@ -9,10 +9,10 @@ from gpudoctor.symptoms.extractors import NOTHING, Extracted
 
 GRAVEST = ("hardware", "driver", "application", "informational")
 FAULT = {
-    "application": "the program on the GPU is at fault, or only it is lost",
-    "driver": "the driver is at fault, or its firmware",
-    "hardware": "the card, its link or its power is at fault",
-    "informational": "it is for information only",
+    "application": "the program on the GPU is at fault, or only that program is lost",
+    "driver": "the driver or its firmware is at fault",
+    "hardware": "the card, its PCIe link or its power supply is at fault",
+    "informational": "informational only",
 }
 
 
@@ -26,12 +26,14 @@ def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
     details = [f"Xid {error.code}: {error.meaning}; {FAULT[error.fault]}."]
     others = sorted({one.code for one, _ in known if one.code != error.code})
     if others:
-        details.append(f"Beside it: Xid {', '.join(map(str, others))}.")
+        details.append(f"Also logged: Xid {', '.join(map(str, others))}.")
     address = kernel_log.pci_address(where.removeprefix("PCI:"))
     gpus = facts.gpus if facts and isinstance(facts.gpus, tuple) else ()
     there = [g.address for g in gpus if isinstance(g.address, str)]
     if there and not any(one.rpartition(".")[0] == address.rpartition(".")[0] for one in there):
-        details.append(f"No GPU of this machine lies at {address}: the line is of another one, or that GPU is gone.")
+        details.append(
+            f"No GPU of this machine is at {address}: the line is from another machine, or that GPU is gone."
+        )
     return Extracted(details=tuple(details), tries=(f"{error.action}.",))
 
 
@@ -45,6 +47,6 @@ def sxid(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG00
 
 
 def assertion(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
-    """What the kernel held to be true."""
+    """What the kernel compared with be true."""
     found = next((m for line in lines if (m := re.search(r"Assertion [`'](.{1,200}?)[`'] failed", line))), None)
-    return Extracted(details=(f"The kernel's check was: {found[1]}.",)) if found else NOTHING
+    return Extracted(details=(f"The failed assertion: {found[1]}.",)) if found else NOTHING

@@ -12,15 +12,15 @@ _SIZE = r"(?<![\d.,])(?<![\d.,] )([\d.,]+) ?(bytes|[KMGT]i?B)\b"  # no rest of a
 _BEGINS = re.compile(r"(?=CUDA out of memory|HIP out of memory|RESOURCE_EXHAUSTED)")
 # A share of the GPU's memory that is more than what the driver and the context take for themselves.
 MUCH = 0.1
-SMALLER = "Make the batch, the sequence or the picture smaller, or use gradient checkpointing and 16-bit data types."
-OTHERS = "See who holds the rest and end it: `nvidia-smi`."
+SMALLER = "Reduce the batch size, sequence length or image size, or use gradient checkpointing and 16-bit data types."
+OTHERS = "See which processes use the rest and stop them: `nvidia-smi`."
 PIECES = (
-    "Set PYTORCH_ALLOC_CONF=expandable_segments:True (before PyTorch 2.9: PYTORCH_CUDA_ALLOC_CONF): here the "
-    "message's own hint is right."
+    "Set PYTORCH_ALLOC_CONF=expandable_segments:True (before PyTorch 2.9: PYTORCH_CUDA_ALLOC_CONF): the hint in the "
+    "message is right here."
 )
-NO_PIECES = "PyTorch's hint at expandable_segments does not help here: hardly any memory lies in pieces"
+NO_PIECES = "PyTorch's hint about expandable_segments does not help here: hardly any memory is fragmented"
 HELD = ("health.memory-held", "health.stuck-process")
-CONTEXT = 1.0  # GiB that CUDA takes for a process beside what PyTorch counts, at most
+CONTEXT = 1.0  # GiB that CUDA takes for a process next to what PyTorch counts, at most
 
 
 def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -37,9 +37,11 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     torch = _size(rf"{_SIZE} reserved in total by PyTorch", text) or _size(rf"{_SIZE} is allocated by PyTorch", text)
     kept = _size(rf"{_SIZE} is reserved by PyTorch but unallocated", text)
     if tried is None or total is None or free is None:
-        return Extracted(details=(f"The program wanted {_gib(tried)} more.",)) if tried is not None else NOTHING
+        return (
+            Extracted(details=(f"The program tried to allocate {_gib(tried)} more.",)) if tried is not None else NOTHING
+        )
     elsewhere = _elsewhere(total, facts)
-    details = f"It wanted {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
+    details = f"It tried to allocate {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
     held = own or torch
     if held is None:
         return Extracted(details=(f"{details}.", *elsewhere))
@@ -47,15 +49,15 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     least = "" if own else "at least "
     details += f", {_gib(held)} its own"
     if others > MUCH * total:
-        meaning = "other programs hold much of the GPU's memory, and this one got too little"
+        meaning = "other processes use much of the GPU's memory, and too little was left for this one"
         said = f"{details}, and {least}{_gib(others)} others'."
         return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(OTHERS,), advice=NO_PIECES)
     if kept and kept > tried:
-        meaning = "the memory would be enough, and lies in pieces that are too small"
-        said = f"{details}, of which {_gib(kept)} were kept and unused."
+        meaning = "there is enough memory, but it is fragmented"
+        said = f"{details}, of which {_gib(kept)} were reserved but unallocated."
         return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(PIECES,), rules_out=HELD)
     meaning = "the program itself needs more memory than this GPU has"
-    said = f"{details}: no other program took it."
+    said = f"{details}; no other process used it."
     return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(SMALLER,), advice=NO_PIECES, rules_out=HELD)
 
 
@@ -65,7 +67,7 @@ def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
     there = [g.memory / (1 << 30) for g in gpus if isinstance(g.memory, int)]
     if not there or any(abs(one - total) < MUCH * total for one in there):
         return ()
-    return (f"No GPU of this machine has {_gib(total)}: the log is of another one, or of a part of one (MIG).",)
+    return (f"No GPU of this machine has {_gib(total)}: the log is from another GPU, or from a MIG slice.",)
 
 
 def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
@@ -75,7 +77,7 @@ def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa
     wanted = re.search(r"utilization \(([\d.]+), ([\d.]+) GiB\)", text)
     if free is None or wanted is None:
         return NOTHING
-    return Extracted(details=(f"{free[1]} of {free[2]} GiB were free at its start, and it wanted {wanted[2]} GiB.",))
+    return Extracted(details=(f"{free[1]} of {free[2]} GiB were free at startup, and it wanted {wanted[2]} GiB.",))
 
 
 def oom_kill(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -83,8 +85,8 @@ def oom_kill(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: A
     found = re.search(r"killed process (\d+) \(([^)]*)\)(?:.*?anon-rss:(\d+)kB)?", lines[0], re.I)
     if found is None:
         return NOTHING
-    held = f", which held {_gib(int(found[3]) / (1 << 20))} of the host's memory" if found[3] else ""
-    return Extracted(details=(f"The kernel ended {found[2]} (process {found[1]}){held}.",))
+    held = f", which used {_gib(int(found[3]) / (1 << 20))} of host memory" if found[3] else ""
+    return Extracted(details=(f"The kernel killed {found[2]} (process {found[1]}){held}.",))
 
 
 def _size(source: str, text: str) -> float | None:

@@ -7,12 +7,12 @@ from gpudoctor.facts import Facts
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 
 ENDS = {
-    9: "SIGKILL: nearly always the kernel for want of the host's memory",
+    9: "SIGKILL: nearly always the OOM killer, because the host ran out of memory",
     11: "SIGSEGV: a compiled library crashed",
-    6: "SIGABRT: a library gave up",
-    7: "SIGBUS: shared memory was full, most often",
-    4: "SIGILL: an instruction that this processor does not have",
-    15: "SIGTERM: it was asked to end",
+    6: "SIGABRT: a library aborted",
+    7: "SIGBUS: most often /dev/shm (shared memory) was full",
+    4: "SIGILL: an instruction that this CPU does not have",
+    15: "SIGTERM: it was asked to terminate",
     2: "SIGINT: it was interrupted",
 }
 
@@ -28,8 +28,8 @@ def exit_code(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
     rank = re.search(r"\brank\s*:\s*(\d+)|local_rank: (\d+)", text)
     who = f"Rank {rank[1] or rank[2]}" if rank else "The process"
     if number in ENDS:
-        return Extracted(details=(f"{who} was ended by {ENDS[number]}.",))
-    return Extracted(details=(f"{who} ended by itself with code {code}.",)) if code else NOTHING
+        return Extracted(details=(f"{who} was killed by {ENDS[number]}.",))
+    return Extracted(details=(f"{who} exited with code {code}.",)) if code else NOTHING
 
 
 def nccl(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001

@@ -11,7 +11,7 @@ _SONAME = r"(lib[\w+-]+?\.so(?:\.\d+)*)(?![\w.]|$)"  # whole: a line that is cut
 
 
 def soname(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
-    """Which library is missing, and what brings it."""
+    """Which library is missing, and what provides it."""
     text = "\n".join(lines[:2])
     found = re.search(rf"{_SONAME}(?:: cannot open| is not found|'; dlerror)", text) or _before(text)
     name = found[1] if found else None
@@ -19,16 +19,16 @@ def soname(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG
         return NOTHING
     library = library_of(name)
     if library is None:
-        return Extracted(details=(f"The library that was not found: {name}.",))
+        return Extracted(details=(f"The missing library: {name}.",))
     wheel, major = library.wheel, name.rpartition(".so.")[2]
     if wheel.endswith("cudnn"):
         number = f" {major}" if major[:1].isdigit() else ""
-        return Extracted(details=(f"{name} is cuDNN{number}; the wheels {wheel}-cuNN bring it.",))
+        return Extracted(details=(f"{name} is cuDNN{number}; the wheels {wheel}-cuNN provide it.",))
     cuda = [release for release, one in library.soname.items() if one == name]
     if not cuda:
-        return Extracted(details=(f"{name} belongs to the wheel {wheel}.",))
+        return Extracted(details=(f"{name} is in the wheel {wheel}.",))
     return Extracted(
-        details=(f"{name} is CUDA {' and '.join(cuda)}'s; the wheel {_wheel(wheel, cuda[-1])} brings it.",)
+        details=(f"{name} is CUDA {' and '.join(cuda)}'s; the wheel {_wheel(wheel, cuda[-1])} provides it.",)
     )
 
 
@@ -52,7 +52,7 @@ def cudnn_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # n
 
 
 def _cudnn(loaded: str, compiled: str) -> Extracted:
-    return Extracted(details=(f"Loaded was cuDNN {loaded}; the program was compiled with {compiled}.",))
+    return Extracted(details=(f"cuDNN {loaded} was loaded; the program was compiled with {compiled}.",))
 
 
 def extension(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -62,20 +62,24 @@ def extension(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
         return NOTHING
     package = re.search(r"(?:site|dist)-packages/([\w.]+?)(?:/|\.cpython|\.abi3|\.so)", found[1])
     name = f" of the package {package[1]}" if package else ""
-    return Extracted(details=(f"The file that does not fit is {found[1].rpartition('/')[2]}{name}.",))
+    return Extracted(details=(f"The incompatible file is {found[1].rpartition('/')[2]}{name}.",))
 
 
 def nvcc_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
     """The compiler's release, and PyTorch's."""
     text = " ".join(lines[:3])
     found = re.search(r"CUDA version \((\d+\.\d+)\) mismatches .*?PyTorch\s+\((\d+\.\d+)\)", text)
-    return Extracted(details=(f"nvcc is of CUDA {found[1]}, PyTorch of CUDA {found[2]}.",)) if found else NOTHING
+    return (
+        Extracted(details=(f"nvcc is from CUDA {found[1]}, PyTorch was built with CUDA {found[2]}.",))
+        if found
+        else NOTHING
+    )
 
 
 def numpy_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
     """Which NumPy is installed."""
     found = re.search(r"cannot be run in\s+NumPy ([\d.]+\d)\s", " ".join(lines[:2]))
-    return Extracted(details=(f"Installed is NumPy {found[1]}.",)) if found else NOTHING
+    return Extracted(details=(f"NumPy {found[1]} is installed.",)) if found else NOTHING
 
 
 def glibc(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -84,7 +88,7 @@ def glibc(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG0
     found = re.search(wanted, lines[0])
     if found is None:
         return NOTHING
-    return Extracted(details=(f"{found[3].rpartition('/')[2]} wants {found[2]}, which {found[1]} does not have.",))
+    return Extracted(details=(f"{found[3].rpartition('/')[2]} needs {found[2]}, which {found[1]} does not have.",))
 
 
 def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -98,7 +102,7 @@ def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
         )
     there = found[1].split(", ")
     span = f"from {there[0]} to {there[-1]}" if len(there) > 1 else there[0]
-    return Extracted(details=(f"For this Python the index has {span}, and not what was asked for.",))
+    return Extracted(details=(f"For this Python the index has {span}, but not the requested version.",))
 
 
 def jax_outdated(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -109,4 +113,4 @@ def jax_outdated(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     least = re.search(r"Minimum supported: (\d+)", text)
     if not (name and met and least):
         return NOTHING
-    return Extracted(details=(f"JAX met {name[1]} {met[1]} and wants {least[1]} at least.",))
+    return Extracted(details=(f"JAX found {name[1]} {met[1]} but needs {least[1]} or newer.",))

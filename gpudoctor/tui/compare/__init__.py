@@ -1,1 +1,1 @@
-"""This machine beside another."""
+"""This machine next to another."""

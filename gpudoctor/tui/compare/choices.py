@@ -50,10 +50,14 @@ def choices(env: Mapping[str, str], here: str | None) -> list[CompareChoice]:
     from gpudoctor.demo import DEMOS
 
     kept = [
-        CompareChoice("This machine, kept earlier", _date(path), path)
+        CompareChoice("This machine, saved earlier", _date(path), path)
         for path in saved_facts.kept(saved_facts.folder(env))
     ]
-    files = [CompareChoice("Files here", name, os.path.join(here, name)) for name in _files(here)] if here else []
+    files = (
+        [CompareChoice("Files in this directory", name, os.path.join(here, name)) for name in _files(here)]
+        if here
+        else []
+    )
     demos = [CompareChoice("Recorded machines", f"{name}: {message}", name, True) for name, message in DEMOS.items()]
     return [*kept[:MOST], *files[:MOST], *demos]
 

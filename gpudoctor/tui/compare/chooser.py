@@ -58,7 +58,7 @@ class Chooser(Vertical):
         yield Static(CLOSED if self.app.is_web else TITLE, markup=False)
         if not self.app.is_web:
             yield Input(
-                placeholder="path of a .json file; right arrow completes, down goes to the list",
+                placeholder="path of a .json file; right arrow completes, down opens the list",
                 suggester=PathSuggester(self.here),
             )
         yield Static(markup=False, id="compare-error")
@@ -69,7 +69,7 @@ class Chooser(Vertical):
         self.list()
 
     def list(self) -> None:
-        """Look anew what there is to compare with."""
+        """Look again what there is to compare with."""
         here = None if self.app.is_web else self.here
         aside(self, lambda: self.Listed(choices(os.environ, here)))
 

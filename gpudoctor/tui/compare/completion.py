@@ -1,4 +1,4 @@
-"""Completes a path while it is typed: folders, and the JSON files in them."""
+"""Completes a path while it is typed: directories, and the JSON files in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.suggester import Suggester
 
 from gpudoctor.tui.compare.background import answer
 
-MOST = 5000  # names of one folder that are looked through
+MOST = 5000  # names of one directory that are looked through
 
 
 def completed(text: str, here: str) -> str | None:
@@ -16,7 +16,7 @@ def completed(text: str, here: str) -> str | None:
 
     Args:
         text: what was typed so far.
-        here: the folder that a relative path starts from.
+        here: the directory that a relative path starts from.
     """
     if not text:
         return None

@@ -44,7 +44,7 @@ class Whole(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The values."""
         with VerticalScroll() as box:
-            box.border_subtitle = "c copies, escape closes"
+            box.border_subtitle = "c copies, Esc closes"
             yield Static(self._content(), markup=False)
 
     def _content(self) -> Content:

@@ -1,4 +1,4 @@
-"""The rows of a comparison as somebody wants to see them: which ones, and how they fit beside each other."""
+"""The rows of a comparison as somebody wants to see them: which ones, and how they fit next to each other."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def summary(comparison: Comparison, wanted: Filter) -> str:
     """What came of it, in a sentence."""
     rows = comparison.rows
     if not rows:
-        return "Nothing differs but what differs by nature: time, load, heat, processes, serial numbers."
+        return "No relevant differences (time, load, temperatures, processes and serial numbers are ignored)."
     unknown = sum(row.state.unknown for row in rows)
     others = len(rows) - len(comparison.matters) - unknown
     parts = [f"{len(comparison.matters)} differences that matter", f"{others} others", f"{unknown} unknown on one side"]
     shown = sum(wanted.shows(row) for row in rows)
     said = ", ".join(parts) + (f"; {shown} shown" if shown < len(rows) else "") + "."
-    return said if comparison.whole else f"{said} One side is a report, which tells less than facts."
+    return said if comparison.whole else f"{said} One side is a report, which has less detail than facts."
 
 
 def whole(row: Difference, here: str, there: str) -> str:

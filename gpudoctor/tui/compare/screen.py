@@ -1,4 +1,4 @@
-"""The place "compare": this machine beside another one, or beside itself earlier."""
+"""The place "compare": this machine next to another one, or next to itself earlier."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
 
 CHOOSER, VIEW = "compare-chooser", "compare-view"
-WAIT = "The facts of this machine come when all probes have ended; then it is compared."
+WAIT = "Waiting for all probes to finish; the comparison starts then."
 
 
 class CompareScreen(Screen[None]):
@@ -38,7 +38,7 @@ class CompareScreen(Screen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "choose", "Compare with"),
-        Binding("K", "keep", "Keep these facts"),
+        Binding("K", "keep", "Save these facts"),
         Binding("escape", "back", "Back", show=False),
     ]
 
@@ -82,7 +82,7 @@ class CompareScreen(Screen[None]):
         self.query_one(Chooser).begin()
 
     def refresh_from(self, session: Session) -> None:
-        """Compare anew when the machine was examined anew."""
+        """Compare again when the machine was checked again."""
         if session.facts is not self._facts:
             self._facts = session.facts
             self._compare()
@@ -93,7 +93,7 @@ class CompareScreen(Screen[None]):
         """Say that there are no facts yet, or that none will come."""
         if session.error:
             self.choice = None
-        why = f"The examination failed, so there is nothing to compare: {session.error}"
+        why = f"The checks failed, so there is nothing to compare: {session.error}"
         self.query_one(Chooser).fail(why if session.error else WAIT)
 
     # -- the comparison ----------------------------------------------------------------------------------------
@@ -147,7 +147,11 @@ class CompareScreen(Screen[None]):
         """Keep the present facts, to compare with them later."""
         facts = self.session.facts
         if facts is None or not self.session.source.live:
-            why = "A recorded machine is a file already." if facts else "The facts come when all probes have ended."
+            why = (
+                "This recorded machine is already a file."
+                if facts
+                else "Facts are available when all probes have finished."
+            )
             self.app.notify(why, severity="warning", markup=False)
             return
         web = self.app.is_web
@@ -156,13 +160,13 @@ class CompareScreen(Screen[None]):
     def on_compare_screen_kept(self, message: Kept) -> None:
         """Say so."""
         if message.why:
-            self.app.notify(f"It cannot be kept: {message.why}.", severity="error", markup=False)
+            self.app.notify(f"Cannot save the facts: {message.why}.", severity="error", markup=False)
             return
         if message.text:
             cast("Doctor", self.app).deliver(message.text, message.path)
             return
         self.query_one(Chooser).list()
-        self.app.notify(message.path, title="Kept, masked", markup=False)
+        self.app.notify(message.path, title="Saved, masked", markup=False)
 
 
 def _compared(choice: CompareChoice, title: str, facts: Facts) -> Comparison | str:
@@ -172,7 +176,7 @@ def _compared(choice: CompareChoice, title: str, facts: Facts) -> Comparison | s
     except FactsFileError as error:
         return str(error)
     except Exception as error:  # a fault of ours must not end the thread without a word
-        return f"It could not be compared: {type(error).__name__}: {error}."
+        return f"Comparison failed: {type(error).__name__}: {error}."
 
 
 def _kept(facts: Facts, web: bool) -> CompareScreen.Kept:

@@ -14,11 +14,11 @@ from gpudoctor.comparison import Comparison, Difference, DifferenceGroup, Differ
 from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.compare.layout import GAP, Columns, Filter, cells, columns, grouped, summary
 
-MUTED, OPEN = "dim", "dim italic"  # no colours: the cursor has its own, on which they could not be read
+MUTED, OPEN = "dim", "dim italic"  # no colors: the cursor has its own, on which they could not be read
 
 
 class DifferenceTable(Vertical):
-    """The rows, broken anew when the width changes."""
+    """The rows, broken again when the width changes."""
 
     DEFAULT_CSS = """
     DifferenceTable { height: 1fr; padding: 0 1; }
@@ -59,7 +59,7 @@ class DifferenceTable(Vertical):
         self._draw()
 
     def on_resize(self, _: events.Resize) -> None:
-        """Break the rows anew."""
+        """Break the rows again."""
         self._draw()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -92,7 +92,7 @@ def _titles(comparison: Comparison, wide: Columns) -> str:
 
 
 def _content(row: Difference, wide: Columns) -> Content:
-    """A row; what is unknown or absent looks so beside saying so."""
+    """A row; what is unknown or absent looks so next to saying so."""
     path, here, there = cells(row, wide)
     unknown = {DifferenceState.UNKNOWN_HERE: "here", DifferenceState.UNKNOWN_THERE: "there"}.get(row.state)
     return Content.assemble(

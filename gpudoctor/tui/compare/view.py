@@ -25,10 +25,10 @@ class ComparisonView(Vertical):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", key_display="/"),
-        Binding("m", "matters", "What matters"),
+        Binding("m", "matters", "Only relevant"),
         Binding("u", "unknown", "Unknown"),
         Binding("c", "copy", "Copy"),
-        Binding("escape", "leave", "Leave the search", show=False),
+        Binding("escape", "leave", "Clear search", show=False),
     ]
 
     def __init__(self, name: str) -> None:

@@ -11,7 +11,7 @@ from gpudoctor.tui.diagnosis.page import PageCommand
 
 
 def place(environment: Mapping[str, str]) -> str:
-    """The file: under the folder for state (XDG Base Directory Specification), which has to be an absolute path."""
+    """The file: under the directory for state (XDG Base Directory Specification), which has to be an absolute path."""
     state = environment.get("XDG_STATE_HOME", "")
     if not os.path.isabs(state):
         home = environment.get("HOME", "")

@@ -22,7 +22,7 @@ def copy(app: App[Any], chosen: Sequence[PageCommand], machine: str) -> None:
         machine: whose fix it is.
     """
     if not chosen:
-        app.notify("There is no command here to copy.", severity="warning", markup=False)
+        app.notify("There is no command to copy here.", severity="warning", markup=False)
         return
     app.copy_to_clipboard("\n".join(command.text for command in chosen))
     what = commands.one_line(chosen[0].text) if len(chosen) == 1 else f"{len(chosen)} commands"

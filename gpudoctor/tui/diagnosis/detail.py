@@ -34,7 +34,7 @@ class FindingDetail(VerticalScroll):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "next", "Next command", show=False),
         Binding("up", "previous", "Previous command", show=False),
-        Binding("enter", "copy", "Copy", tooltip="Copy the chosen command", show=False),
+        Binding("enter", "copy", "Copy", tooltip="Copy the selected command", show=False),
         Binding("left", "back", "Back to the list", show=False),
     ]
 
@@ -149,7 +149,7 @@ class FindingDetail(VerticalScroll):
             await self.run_action(line.press)
 
     def on_resize(self) -> None:
-        """Lines are broken anew."""
+        """Lines are broken again."""
         self._lay_out()
 
     def on_focus(self) -> None:

@@ -12,7 +12,7 @@ def switches(view: FindingFilter) -> list[Switch]:
     return [
         Switch("f", "status", f"status {WORDS[view.status]}" if view.status else "status", bool(view.status)),
         Switch("a", "area", f"area {view.area}" if view.area else "area", bool(view.area)),
-        Switch("p", "others", "passed shown" if view.others else "passed", view.others),
+        Switch("p", "others", "including passed" if view.others else "passed", view.others),
         Switch("/", "search", f'"{view.text}"' if view.text else "search", bool(view.text)),
     ]
 
@@ -37,4 +37,4 @@ class FindingSearch(SearchField):
     DEFAULT_CSS = "FindingSearch { padding: 0 1; }"
 
     def __init__(self) -> None:
-        super().__init__(placeholder="a word of a title, a command, an id", id="search", compact=True)
+        super().__init__(placeholder="text in a title, command or ID", id="search", compact=True)

@@ -14,7 +14,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from gpudoctor.tui.diagnosis.items import OTHERS, WORDS, Item
-from gpudoctor.tui.diagnosis.lines import INDENT, folded
+from gpudoctor.tui.diagnosis.lines import LIST_INDENT, folded
 from gpudoctor.tui.diagnosis.page import STYLES
 from gpudoctor.tui.diagnosis.styled import style, styled
 from gpudoctor.tui.diagnosis.view import FindingFilter, Heading, Row
@@ -27,8 +27,8 @@ class FindingList(RowList):
     """What is wrong, root causes first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Read", show=False, tooltip="Go to what is said of it, and to its commands"),
-        Binding("space,right,left", "fold", "Fold", show=False, tooltip="Show or hide what follows from it"),
+        Binding("enter", "open", "Details", show=False, tooltip="Open details"),
+        Binding("space,right,left", "fold", "Fold", show=False, tooltip="Show or hide its consequences"),
     ]
 
     class Chosen(Message):
@@ -99,10 +99,10 @@ class FindingList(RowList):
     def _of_root(self, item: Item) -> list[Content]:
         names = f"heading {STYLES[item.status]}" if item.status not in OTHERS else STYLES.get(item.status, "dim")
         title = item.check if item.status in ("pass", "skipped") else item.title
-        parts = folded(title, self.width - INDENT)
-        label = f"{WORDS[item.status]:<{INDENT}}"
+        parts = folded(title, self.width - LIST_INDENT)
+        label = f"{WORDS[item.status]:<{LIST_INDENT}}"
         lines = [styled([(label, names), (parts[0], "heading" if item.status not in OTHERS else "")])]
-        lines += [styled([(" " * INDENT + part, "heading")]) for part in parts[1:]]
+        lines += [styled([(" " * LIST_INDENT + part, "heading")]) for part in parts[1:]]
         below = self._below(item)
         return [*lines, below] if below.plain else lines
 
@@ -113,15 +113,15 @@ class FindingList(RowList):
         parts = [styled([(item.subject, "dim")])] if item.subject != "this machine" else []
         if number := len(item.finding.consequences):
             sign = "▾" if item.key in self._view.unfolded else "▸"
-            words = f"{sign} {number} follow{'s' if number == 1 else ''} from it"
+            words = f"{sign} {number} consequence{'s' * (number != 1)}"
             parts.append(Content(words).stylize(Style.from_meta({"fold": item.key})).stylize(style("advice")))
         if mark := self._marks.get(item.key):
-            parts.append(styled([(mark, "heading pass" if "mended" in mark else "heading warn")]))
+            parts.append(styled([(mark, "heading pass" if mark.startswith("✓") else "heading warn")]))
         joined = Content("  ").join(parts)
-        return Content(" " * INDENT).append(joined) if parts else joined
+        return Content(" " * LIST_INDENT).append(joined) if parts else joined
 
     def on_resize(self) -> None:
-        """Rows are broken anew."""
+        """Rows are broken again."""
         if self._shown and self._shown[-1] != self.width:
             item = self.item
             self.show(self._rows, self._view, self._marks, item.key if item else None)
@@ -150,6 +150,6 @@ class FindingList(RowList):
 
 def _of_consequence(item: Item, width: int) -> list[Content]:
     times = f" ({item.times} times)" if item.times > 1 else ""
-    parts = folded(item.title + times, width - INDENT - 3)
-    lines = [styled([(" " * INDENT, ""), ("└─ ", "dim"), (parts[0], "")])]
-    return lines + [styled([(" " * (INDENT + 3) + part, "")]) for part in parts[1:]]
+    parts = folded(item.title + times, width - LIST_INDENT - 3)
+    lines = [styled([(" " * LIST_INDENT, ""), ("└─ ", "dim"), (parts[0], "")])]
+    return lines + [styled([(" " * (LIST_INDENT + 3) + part, "")]) for part in parts[1:]]

@@ -19,13 +19,13 @@ WORDS = {
     "broken": "broken",
     "unknown": "unknown",
     "pass": "pass",
-    "skipped": "not here",
+    "skipped": "n/a",
 }
 GROUPS = {
-    "broken": "What failed in gpudoctor itself",
-    "unknown": "What could not be found out",
-    "pass": "Checks that found nothing",
-    "skipped": "Checks that are not for this machine",
+    "broken": "Errors in gpudoctor itself",
+    "unknown": "Unknown",
+    "pass": "Passed checks",
+    "skipped": "Checks that do not apply to this machine",
 }
 
 
@@ -80,7 +80,7 @@ def groups(
     Args:
         report: what was found; None: nothing yet.
         verdicts: what each check said, for those that passed or were skipped.
-        renewed: by key, findings that were tried again and are told anew.
+        renewed: by key, findings that were tried again and are told again.
     """
     if report is None:
         return []

@@ -1,4 +1,4 @@
-"""What the detail says of an item: seen, why, what to type, how to verify."""
+"""The detail of an item: evidence, cause, what to type, how to verify."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Page(NamedTuple):
 
 
 def headline(label: str, text: str, width: int, status: str) -> list[DetailLine]:
-    """The first lines of a page, their label in the colour of the status like the rest."""
+    """The first lines of a page, their label in the color of the status like the rest."""
     look = f"heading {STYLES.get(status, 'dim')}"
     return [line._replace(look=look) for line in hanging(label, text, width, look)]
 
@@ -82,9 +82,9 @@ def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[DetailLin
         yield from hanging("again", remark, width, "heading")
     yield from hanging("", entry.message, width)
     yield BLANK
-    yield from hanging("why", entry.cause, width)
+    yield from hanging("cause", entry.cause, width)
     for number, seen in enumerate(entry.evidence):
-        yield from hanging("" if number else "seen", seen, width, "dim")
+        yield from hanging("" if number else "evidence", seen, width, "dim")
     first = 0
     for number, one in enumerate(entry.fixes):
         yield BLANK
@@ -108,49 +108,51 @@ def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[DetailLin
     for note in notes(one):
         yield from hanging("note", note, width, "dim")
     if one.verify:
-        yield from hanging("verify", "To see whether it helped:", width, "dim")
+        yield from hanging("verify", "Check that it worked:", width, "dim")
         yield from typed("", one.verify, width, first + len(one.commands))
 
 
 def notes(fix: FixEntry) -> list[str]:
-    """What somebody has to know before typing: root, what follows, how bad it can get, how it is undone."""
+    """What somebody has to know before typing: root, what follows, how risky it is, how to undo it."""
     parts = fixes.notes(fix)
     if fix.needs == "reboot" and "then: reboot" not in parts:
-        parts.insert(len(parts[:1]), "restarts the computer")
-    undo = [f"To take it back: {fix.undo}"] if fix.undo else []
+        parts.insert(len(parts[:1]), "requires a reboot")
+    undo = [f"Undo: {fix.undo}"] if fix.undo else []
     return ["; ".join(parts), *undo] if parts else undo
 
 
 def _rest(entry: FindingEntry, width: int) -> Iterator[DetailLine]:
-    """What follows, what was ruled out, where it stands."""
+    """The consequences, what was ruled out, what it applies to."""
     yield BLANK
-    said: dict[str, int] = {}
+    messages: dict[str, int] = {}
     for one in entry.consequences:
-        said[one.message] = said.get(one.message, 0) + 1
-    for number, (message, times) in enumerate(said.items()):
-        mark = "- " if len(said) > 1 else ""
-        yield from hanging("" if number else "so", mark + message + (f" ({times} times)" if times > 1 else ""), width)
+        messages[one.message] = messages.get(one.message, 0) + 1
+    for number, (message, times) in enumerate(messages.items()):
+        mark = "- " if len(messages) > 1 else ""
+        yield from hanging(
+            "" if number else "effects", mark + message + (f" ({times} times)" if times > 1 else ""), width
+        )
     if entry.ruled_out:
-        yield from hanging("well", ", ".join(entry.ruled_out), width, "dim")
+        yield from hanging("ruled out", ", ".join(entry.ruled_out), width, "dim")
     for number, reference in enumerate(entry.references):
         yield from hanging("" if number else "see", reference, width, "dim")
-    yield from hanging("about", entry.subject, width, "dim")
+    yield from hanging("applies to", entry.subject, width, "dim")
     yield from hanging("id", entry.check, width, "dim")
 
 
 def _consequence(item: Item, cause: FindingEntry, width: int) -> Iterator[DetailLine]:
-    yield from headline("so", item.title, width, item.status)
+    yield from headline("effect", item.title, width, item.status)
     yield BLANK
-    yield from hanging("why", f"It follows from: {cause.title}. Mend that first.", width)
-    yield from hanging("about", item.subject, width, "dim")
+    yield from hanging("cause", f"This is a consequence of: {cause.title}. Fix that first.", width)
+    yield from hanging("applies to", item.subject, width, "dim")
     yield from hanging("id", item.check, width, "dim")
 
 
 def _quiet(item: Item, width: int) -> Iterator[DetailLine]:
     if item.status == "pass":
-        yield from headline(WORDS["pass"], f"Looked for, and not found: {item.title}", width, item.status)
+        yield from headline(WORDS["pass"], f"Not found: {item.title}", width, item.status)
     elif item.status == "skipped":
-        yield from headline("skipped", "This machine has nothing that this check is about.", width, item.status)
+        yield from headline("skipped", "This check does not apply to this machine.", width, item.status)
     else:
         yield from headline(WORDS[item.status], item.title, width, item.status)
     if item.message:
@@ -158,7 +160,7 @@ def _quiet(item: Item, width: int) -> Iterator[DetailLine]:
         yield from hanging("what" if item.status in ("pass", "skipped") else "why", item.message, width)
     yield BLANK
     if item.subjects:
-        yield from hanging("about", item.subject, width, "dim")
+        yield from hanging("applies to", item.subject, width, "dim")
     if item.check != "probe":
         yield from hanging("id", item.check, width, "dim")
 
@@ -172,39 +174,37 @@ def _nothing(
     report: Report | None, running: bool, error: str | None, width: int, held_back: bool
 ) -> Iterator[DetailLine]:
     if error:
-        yield from headline(
-            "broken", "The examination itself failed, which is a fault of gpudoctor's.", width, "broken"
-        )
+        yield from headline("broken", "gpudoctor itself failed. Please report this bug.", width, "broken")
         yield from hanging("", error, width, "dim")
     elif held_back:
-        yield from hanging("", "Nothing here fits what is searched for: escape shows everything.", width)
+        yield from hanging("", "No matches. Esc clears the search.", width)
     elif running or report is None:
-        yield from hanging("", "Probes look at the machine. What they find appears here at once.", width, "dim")
+        yield from hanging("", "The probes are running. Findings appear here as they are made.", width, "dim")
     else:
         yield from _proven(report, width)
 
 
 SAYS = {
-    "pass": "Nothing is wrong",
-    "no-gpu": "Programs have no GPU here, so none was judged",
-    "incomplete": "Nothing was found, but not everything is known",
+    "pass": "No problems found",
+    "no-gpu": "No GPU is available to programs here, so none was checked",
+    "incomplete": "No problems found, but some facts are unknown",
 }
 
 
 def _proven(report: Report, width: int) -> Iterator[DetailLine]:
-    """What is known to be well, and how to know more."""
-    word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "no-gpu": "NO GPU"}.get(report.status, "OPEN")
+    """What is known to be healthy, and how to know more."""
+    word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "no-gpu": "NO GPU"}.get(report.status, "INCOMPLETE")
     message = SAYS.get(report.status, SAYS["incomplete"])
     yield from headline(word, message, width, "pass" if report.status == "pass" else "warn")
     yield BLANK
-    told = [sentence for sentence in report.next if "--verbose" not in sentence]
-    for number, sentence in enumerate(told):
-        yield from hanging("" if number else "proven", sentence, width)
+    sentences = [sentence for sentence in report.next if "--verbose" not in sentence]
+    for number, sentence in enumerate(sentences):
+        yield from hanging("" if number else "next", sentence, width)
     if report.unknown:
         yield BLANK
-        yield from _key("p", "lists what could not be found out, and what would permit it.", "screen.others", width)
+        yield from _key("p", "lists what is unknown, and how to find it out.", "screen.others", width)
     yield BLANK
-    smoke = "runs the smoke tests: they prove that the GPU computes, trains and copies right."
+    smoke = "runs the smoke tests: they prove that the GPU computes, trains and copies correctly."
     yield from _key("3", smoke, "app.go('smoke')", width)
 
 

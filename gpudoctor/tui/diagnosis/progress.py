@@ -1,4 +1,4 @@
-"""The two lines above the list: how it stands in numbers, and how far the probes are."""
+"""The two lines above the list: the status in numbers, and how far the probes are."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def summary(session: Session, width: int) -> list[Part]:
     """The status and its numbers; the last of them are left out where there is no room."""
     report = session.report
     if session.error:
-        return [("BROKEN", "heading fail"), ("  the examination itself failed; r tries again", "")]
+        return [("ERROR", "heading fail"), ("  the checks themselves failed; r re-runs them", "")]
     if report is None:
-        return [("LOOKING", "heading advice"), ("  nothing can be said yet", "dim")]
+        return [("CHECKING", "heading advice"), ("  no results yet", "dim")]
     word = "SO FAR" if session.running else word_of(report.status)
     style = "advice" if session.running and report.status != "fail" else STATUS.get(report.status, "warn")
     numbers = counts(report)
@@ -30,7 +30,7 @@ def summary(session: Session, width: int) -> list[Part]:
 
 
 def probes(session: Session, width: int, seconds: float = 0.0) -> list[Part]:
-    """How far the probes are, who still looks, and which failed."""
+    """How far the probes are, which still run, and which failed."""
     if not session.source.live:
         return _recorded(session, width)
     ended, all_ = session.progress
@@ -48,10 +48,10 @@ def probes(session: Session, width: int, seconds: float = 0.0) -> list[Part]:
 
 
 def _recorded(session: Session, width: int) -> list[Part]:
-    """Facts of elsewhere or of another time; nothing here can be tried again."""
+    """Facts of another machine or another time; nothing here can be re-checked."""
     created = session.report.created if session.report else ""
     when = f" {created[:10]} {created[11:16]} UTC" if len(created) >= 16 else " facts"
-    words = f"Recorded{when}: r and x need the machine"
+    words = f"Recorded{when}: r (re-run) needs a live machine"
     return [(_cut(words, width), "dim")]
 
 
@@ -62,12 +62,12 @@ def _after(number: int, failed: Collection[Probe], report: Report | None, width:
         names = "; ".join(f"{probe.label}: {probe.error}" for probe in failed)
         return [(_cut(f"{len(failed)} of {number} probes failed: {names}", width), "fail")]
     seconds = f" in {report.seconds:.1f} s" if report else ""
-    return [(_cut(f"All {number} probes have answered{seconds}", width), "dim")]
+    return [(_cut(f"All {number} probes finished{seconds}", width), "dim")]
 
 
 def again(check: str, ended: int, all_: int, width: int) -> list[Part]:
-    """How far the examination of one check is."""
-    return [*_bar(ended, all_), (" " + _cut(f"trying {check} again: {ended} of {all_} probes", width - BAR - 1), "")]
+    """How far the run of one check is."""
+    return [*_bar(ended, all_), (" " + _cut(f"re-checking {check}: {ended} of {all_} probes", width - BAR - 1), "")]
 
 
 def _bar(ended: int, all_: int) -> list[Part]:

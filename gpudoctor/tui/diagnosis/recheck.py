@@ -1,4 +1,4 @@
-"""Whether one finding is mended: which checks are asked again, and what their answer means."""
+"""Whether one finding is fixed: which checks run again, and what their results mean."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gpudoctor.report.model import FindingEntry, Report
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of trying one finding again.
+    """The result of re-checking one finding.
 
     Attributes:
-        state: mended, there, unknown.
+        state: fixed, there, unknown.
         remark: a sentence for the detail.
-        entry: the finding as it is told now; None: it is not there any more, or not known to be.
+        entry: the finding as it is reported now; None: it is not there any more, or not known to be.
     """
 
     state: str
@@ -26,7 +26,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def mark(self) -> str:
         """The words in the list."""
-        return {"mended": "✓ mended", "there": "still there", "unknown": "not known"}[self.state]
+        return {"fixed": "✓ fixed", "there": "not fixed", "unknown": "unknown"}[self.state]
 
 
 def asked(check: str, verdicts: Iterable[Any]) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def asked(check: str, verdicts: Iterable[Any]) -> tuple[str, ...]:
 
 
 def outcome(old: FindingEntry, before: Report, now: Report) -> Trial:
-    """What a second look at one check says of a finding.
+    """What a second run of one check means for a finding.
 
     A subject may have another name now (PyTorch of another version): one that was not there before counts too.
 
@@ -52,15 +52,15 @@ def outcome(old: FindingEntry, before: Report, now: Report) -> Trial:
     for unknown in now.unknown:
         mine = unknown.check == old.check and unknown.subject not in known
         if mine or unknown.check == "probe":
-            return Trial(state="unknown", remark=f"It could not be found out this time: {unknown.why}")
-    return Trial(state="mended", remark="Mended: the check does not find it any more. r examines everything again.")
+            return Trial(state="unknown", remark=f"Unknown this time: {unknown.why}")
+    return Trial(state="fixed", remark="Fixed: the check passes now. r re-runs all checks.")
 
 
 def _still(_: str, finding: FindingEntry, message: str) -> Trial:
     """Of a consequence only its sentence is known, and that the cause comes first."""
     if message:
-        return Trial(state="there", remark=f"Still there, and it follows from something else now: {finding.title}.")
-    return Trial(state="there", remark="Still there: this is what was found just now.", entry=finding)
+        return Trial(state="there", remark=f"Not fixed yet; it is now a consequence of: {finding.title}.")
+    return Trial(state="there", remark="Not fixed yet: this is what the check found just now.", entry=finding)
 
 
 def _problems(report: Report, check: str) -> Iterator[tuple[str, FindingEntry, str]]:
@@ -74,7 +74,7 @@ def _problems(report: Report, check: str) -> Iterator[tuple[str, FindingEntry, s
 
 
 def renewed(old: FindingEntry, trial: Trial) -> FindingEntry:
-    """The finding as it is told now, with the consequences of which nobody asked."""
+    """The finding as it is reported now, with the consequences that were not re-checked."""
     if trial.entry is None:
         return old
     return msgspec.structs.replace(trial.entry, consequences=old.consequences, ruled_out=old.ruled_out)

@@ -1,4 +1,4 @@
-"""Looks again at one finding, in a thread: whether it is mended."""
+"""Looks again at one finding, in a thread: whether it is fixed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Trials(Static):
         self._machine: Machine | None = None
 
     def follow(self, session: Session) -> None:
-        """What was tried is of yesterday once everything is examined anew."""
+        """What was tried is of yesterday once everything is checked again."""
         if session.running and self.check:
             self.workers.cancel_node(self)
             self._halt()
@@ -51,13 +51,13 @@ class Trials(Static):
     def begin(self, item: Item, session: Session) -> str | None:
         """Try again; gives the reason where that is not possible."""
         if not session.source.live:
-            return f"These are recorded facts ({session.source.title}): only the machine itself can be tried again."
+            return f"These are recorded facts ({session.source.title}): only a live machine can be re-checked."
         if session.running:
-            return "The probes still look: try again when they have ended."
+            return "The probes are still running: try again when they have finished."
         if self.check:
             return f"{self.check} is being tried again; one at a time."
         if item.finding is None or session.report is None:
-            return "Only a finding can be tried again."
+            return "Only a finding can be re-checked."
         root = item.key.split(" > ")[0]
         self.check, self.progress = item.finding.check, (0, 0)
         only = recheck.asked(item.finding.check, session.verdicts)
@@ -94,7 +94,7 @@ class Trials(Static):
                     app.call_from_thread(self._tell, worker, (ended, begun))
         except Exception as error:
             if not worker.is_cancelled:
-                failed = Trial(state="unknown", remark=f"It could not be tried: {type(error).__name__}: {error}")
+                failed = Trial(state="unknown", remark=f"The re-check failed: {type(error).__name__}: {error}")
                 app.call_from_thread(self._end, worker, key, failed)
 
     def _tell(self, worker: object, progress: tuple[int, int]) -> None:
@@ -106,4 +106,4 @@ class Trials(Static):
         if not getattr(worker, "is_cancelled", False):
             self.done[key], self.check = came, None
             self._changed()
-            self.notify(came.remark, severity="information" if came.state == "mended" else "warning", markup=False)
+            self.notify(came.remark, severity="information" if came.state == "fixed" else "warning", markup=False)

@@ -57,14 +57,14 @@ class DiagnosisScreen(Screen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Back", tooltip="Back to the list; there: show everything"),
-        Binding("c", "copy", "Copy", tooltip="Copy the chosen command, and keep it in a file"),
+        Binding("escape", "leave", "Back", tooltip="Back to the list, then clear all filters"),
+        Binding("c", "copy", "Copy", tooltip="Copy the selected command, and save it to a file"),
         Binding("C", "copy_all", "Copy fix", show=False, tooltip="Copy all commands of the fix"),
-        Binding("x", "again_one", "Try again", tooltip="See whether the selected finding is mended"),
-        Binding("slash", "search", "Search", key_display="/", show=False, tooltip="Show only what holds a text"),
-        Binding("f", "status", "Status", show=False, tooltip="Show only FAIL, then only WARN, ..."),
-        Binding("a", "area", "Area", show=False, tooltip="Show only one area of checks, then the next"),
-        Binding("p", "others", "Passed", show=False, tooltip="Show unknown, passed and skipped checks too"),
+        Binding("x", "again_one", "Re-check", tooltip="Check whether the selected finding is fixed"),
+        Binding("slash", "search", "Search", key_display="/", show=False, tooltip="Filter by text"),
+        Binding("f", "status", "Status", show=False, tooltip="Filter by status: FAIL, WARN, ..."),
+        Binding("a", "area", "Area", show=False, tooltip="Filter by area of checks"),
+        Binding("p", "others", "Passed", show=False, tooltip="Also show unknown, passed and skipped checks"),
     ]
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class DiagnosisScreen(Screen[None]):
         self.refresh_from(self.session)
 
     def on_resize(self) -> None:
-        """Lines are cut anew."""
+        """Lines are cut again."""
         self._tell_state()
 
     def _tick(self) -> None:
@@ -252,7 +252,7 @@ class DiagnosisScreen(Screen[None]):
     # -- again, and commands -------------------------------------------------------------------------------
 
     def action_again_one(self) -> None:
-        """See whether the selected finding is mended."""
+        """See whether the selected finding is fixed."""
         item = self.query_one(FindingList).item
         why = self._trials.begin(item, self.session) if item else "Nothing is selected."
         if why:

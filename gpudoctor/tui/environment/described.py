@@ -15,14 +15,14 @@ GAP = LabeledLine("", "")
 
 
 def described(python: Python) -> list[LabeledLine]:
-    """All lines about an examined interpreter."""
+    """All lines about an interpreter that was checked."""
     lines = [LabeledLine("", python.path, "heading"), *_interpreter(python)]
     for framework in python.frameworks:
         lines += [GAP, *of_framework(framework)]
     if not python.frameworks and python.error is None:
         lines += [
             GAP,
-            LabeledLine("", "No framework of PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime is installed in it."),
+            LabeledLine("", "No framework is installed (PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime)."),
         ]
     return lines
 
@@ -36,7 +36,7 @@ def word(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def told(label: str, value: Any, style: str = "") -> LabeledLine:
+def known(label: str, value: Any, style: str = "") -> LabeledLine:
     """A fact with its label."""
     return LabeledLine(label, word(value), "warn" if isinstance(value, Unknown) else style)
 
@@ -51,12 +51,12 @@ def _interpreter(python: Python) -> Iterator[LabeledLine]:
         words.append(f"{python.manager} installs")
     yield LabeledLine("Python", ", ".join(words))
     yield from (LabeledLine("chosen by", python.why) for _ in [0] if python.why not in ("", "--python"))
-    yield told("packages in", python.site_packages)
-    yield from (LabeledLine("hides", _hidden(s.module, s.wins, s.origin), "warn") for s in python.shadows[:5])
-    yield from (LabeledLine("remains", f"{r.path}: {r.why}", "warn") for r in python.remnants[:5])
+    yield known("packages in", python.site_packages)
+    yield from (LabeledLine("shadowed", _hidden(s.module, s.wins, s.origin), "warn") for s in python.shadows[:5])
+    yield from (LabeledLine("leftover", f"{r.path}: {r.why}", "warn") for r in python.remnants[:5])
     for one in python.unmet[:5]:
-        found = f"has {one.found}" if one.found else "has none"
-        yield LabeledLine("unmet", f"{one.package} {one.version} requires {one.requires}, and {found}", "warn")
+        found = f"found {one.found}" if one.found else "it is missing"
+        yield LabeledLine("unmet", f"{one.package} {one.version} requires {one.requires}; {found}", "warn")
 
 
 def _hidden(module: str, wins: str, caused_by: str) -> str:
@@ -74,7 +74,7 @@ def of_framework(framework: Framework) -> list[LabeledLine]:
         *(
             _ran(framework, framework.live)
             if framework.live
-            else [LabeledLine("sees", "not asked: it was not imported", "dim")]
+            else [LabeledLine("sees", "unknown: it was not imported", "dim")]
         ),
         *_libraries(framework),
     ]
@@ -88,19 +88,19 @@ def _built(framework: Framework) -> Iterator[LabeledLine]:
         name = text_of(framework.variant)
         yield LabeledLine("built for", ", ".join(parts) or {"cpu": "the CPU only"}.get(name, name))
     else:
-        yield told("built for", framework.variant)
+        yield known("built for", framework.variant)
     if framework.archs != ():
-        yield told("code for", framework.archs)
+        yield known("code for", framework.archs)
     if isinstance(framework.kernels, tuple) and framework.kernels not in ((), framework.archs):
-        yield told("truly holds", framework.kernels)
-    for label, value in (("plugin", framework.plugin), ("its version", framework.plugin_version)):
+        yield known("contains", framework.kernels)
+    for label, value in (("plugin", framework.plugin), ("version", framework.plugin_version)):
         if isinstance(value, str):
             yield LabeledLine(label, value)
     if isinstance(framework.backend_version, str):
         yield LabeledLine("jaxlib", framework.backend_version)
-    yield from (LabeledLine("also there", f"{name} {version}", "warn") for name, version in framework.others)
+    yield from (LabeledLine("also found", f"{name} {version}", "warn") for name, version in framework.others)
     if framework.location is not None:
-        yield LabeledLine("lies in", framework.location)
+        yield LabeledLine("location", framework.location)
 
 
 def _ran(framework: Framework, live: LiveFramework) -> Iterator[LabeledLine]:
@@ -108,32 +108,32 @@ def _ran(framework: Framework, live: LiveFramework) -> Iterator[LabeledLine]:
     if live.import_error is None:
         yield _sees(framework, live)
     if isinstance(live.error, str):
-        yield LabeledLine("refuses", live.error, "" if framework.variant == "cpu" else "fail")
-    for label, value in (("cuDNN loaded", live.cudnn), ("takes CUDA in", live.cuda_path), ("NVRTC", live.nvrtc)):
+        yield LabeledLine("error", live.error, "" if framework.variant == "cpu" else "fail")
+    for label, value in (("cuDNN loaded", live.cudnn), ("CUDA path", live.cuda_path), ("NVRTC", live.nvrtc)):
         if isinstance(value, str):
             yield LabeledLine(label, value)
     for label, error in (("cuDNN", live.cudnn_error), ("NVRTC", live.nvrtc_error)):
         if error is not None:
             yield LabeledLine(label, error, "fail")
     if isinstance(live.providers, tuple):
-        yield told("providers", live.providers)
-    yield from (LabeledLine("warns", text, "warn") for text in live.warnings[:3])
+        yield known("providers", live.providers)
+    yield from (LabeledLine("warning", text, "warn") for text in live.warnings[:3])
 
 
 def _imported(live: LiveFramework) -> LabeledLine:
     if live.import_error is not None:
         return LabeledLine("import", live.import_error, "fail")
     if live.died is not None:
-        return LabeledLine("import", f"ended by {live.died} in the stage {live.stage}", "fail")
+        return LabeledLine("import", f"killed by {live.died} in stage {live.stage}", "fail")
     if live.hung:
-        return LabeledLine("import", f"did not answer any more in the stage {live.stage}", "fail")
+        return LabeledLine("import", f"stopped responding in stage {live.stage}", "fail")
     seconds = "" if live.import_seconds is None else f"in {live.import_seconds:.2g} s"
     return LabeledLine("import", f"works {seconds}".strip())
 
 
 def _sees(framework: Framework, live: LiveFramework) -> LabeledLine:
     if isinstance(live.count, Unknown):
-        return told("sees", live.count)
+        return known("sees", live.count)
     if live.count == 0 or live.available is False:
         return LabeledLine("sees", "no GPU", "dim" if framework.variant == "cpu" else "fail")
     names = [word(device.name) for device in live.devices] if isinstance(live.devices, tuple) else []
@@ -145,9 +145,9 @@ def _sees(framework: Framework, live: LiveFramework) -> LabeledLine:
 def _libraries(framework: Framework) -> Iterator[LabeledLine]:
     found, more = linked(framework), besides(framework)
     if isinstance(framework.needs, Unknown):
-        yield told("libraries", framework.needs)
+        yield known("libraries", framework.needs)
     if found:
-        yield LabeledLine("", "Libraries that it needs, and where they come from", "dim")
+        yield LabeledLine("", "Required libraries and where they come from", "dim")
     for one in found:
         yield from _library(one)
     if more:
@@ -158,7 +158,7 @@ def _libraries(framework: Framework) -> Iterator[LabeledLine]:
 def _library(one: Linked) -> Iterator[LabeledLine]:
     yield LabeledLine(one.need.soname, one.message, "fail" if one.need.path is None else "")
     if one.need.path is not None:
-        yield LabeledLine("  wins", one.need.path)
+        yield LabeledLine("  used", one.need.path)
     if one.loaded is not None and not one.agrees:
-        yield LabeledLine("  but loaded", one.loaded, "warn")
-    yield from (LabeledLine("  loses", path, "dim") for path in one.need.copies)
+        yield LabeledLine("  loaded", one.loaded, "warn")
+    yield from (LabeledLine("  hidden", path, "dim") for path in one.need.copies)

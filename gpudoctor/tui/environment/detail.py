@@ -23,7 +23,7 @@ STYLES = {
 
 
 class EnvironmentDetail(VerticalScroll):
-    """Lines that are broken anew when the width changes."""
+    """Lines that are broken again when the width changes."""
 
     DEFAULT_CSS = """
     EnvironmentDetail { width: 1fr; height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
@@ -47,7 +47,7 @@ class EnvironmentDetail(VerticalScroll):
         self._draw()
 
     def on_resize(self, _: events.Resize) -> None:
-        """Break the lines anew."""
+        """Break the lines again."""
         self._draw()
 
     def _draw(self) -> None:

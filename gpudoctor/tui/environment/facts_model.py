@@ -40,7 +40,7 @@ def children(node: Any) -> list[tuple[str | int, Any]]:
 
 
 def value_of(node: Any) -> str:
-    """What is said of a node beside its key: its value, of a part its name or how much it holds."""
+    """What is said of a node next to its key: its value, of a part its name or how much it holds."""
     if isinstance(node, (list, tuple)):
         return (
             counted(len(node)) if any(isinstance(one, (dict, list, tuple)) for one in node) else _short(text(node), 60)

@@ -13,7 +13,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.tui.environment.facts_model import Place, copied, plain, search
 from gpudoctor.tui.environment.facts_tree import FactsTree
 
-NOTHING = "The facts come when all probes have ended."
+NOTHING = "Facts are available when all probes have finished."
 
 
 class FactsView(Vertical):
@@ -29,7 +29,7 @@ class FactsView(Vertical):
         Binding("n", "next(1)", "Next"),
         Binding("N", "next(-1)", "Previous", key_display="N"),
         Binding("c", "copy", "Copy"),
-        Binding("escape", "leave", "Leave the search", show=False),
+        Binding("escape", "leave", "Clear search", show=False),
     ]
 
     def __init__(self, name: str) -> None:
@@ -42,7 +42,7 @@ class FactsView(Vertical):
         """A row that says what was found, the tree, and the search."""
         yield Static(NOTHING, markup=False)
         yield FactsTree()
-        yield Input(placeholder="Search keys and values; enter: to the first", compact=True)
+        yield Input(placeholder="Search keys and values; Enter goes to the first match", compact=True)
 
     @property
     def facts_tree(self) -> FactsTree:
@@ -99,11 +99,11 @@ class FactsView(Vertical):
         if self._facts is None:
             said = NOTHING
         elif not words:
-            said = "/ searches keys and values, c copies a place and its value"
+            said = "/ searches keys and values, c copies a path and its value"
         elif not self._hits:
-            said = f"Nothing holds {words}"
+            said = f"No match for {words}"
         else:
-            said = f"{self._at + 1} of {len(self._hits)} with {words}: n next, N previous"
+            said = f"{self._at + 1} of {len(self._hits)} matches for {words}: n next, N previous"
         self.query_one(Static).update(said)
 
     # -- copying ---------------------------------------------------------------------------------------------

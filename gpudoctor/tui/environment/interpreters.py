@@ -1,4 +1,4 @@
-"""The interpreters to pick from: those that were examined, and others found on this machine."""
+"""The interpreters to pick from: those that were checked, and others found on this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpudoctor.facts import Facts, Python
 from gpudoctor.maybe import text_of
 
-GENERIC = (".venv", "venv", "env", ".env")  # they say nothing without the folder that holds them
+GENERIC = (".venv", "venv", "env", ".env")  # they say nothing without the directory that holds them
 
 
 class InterpreterEntry(NamedTuple):
@@ -18,8 +18,8 @@ class InterpreterEntry(NamedTuple):
     Attributes:
         path: of the interpreter.
         kind: venv, conda, pyenv, uv, system ...; empty: not known yet.
-        state: examined, examining, found.
-        python: its facts; None: it was not examined this time.
+        state: checked, examining, found.
+        python: its facts; None: it was not checked this time.
     """
 
     path: str
@@ -29,7 +29,7 @@ class InterpreterEntry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """A short name: the environment's folder, with its project where that is called .venv."""
+        """A short name: the environment's directory, with its project where that is called .venv."""
         folder, program = os.path.dirname(self.path), os.path.basename(self.path)
         if self.kind == "system" or os.path.basename(folder) != "bin":
             return program
@@ -42,19 +42,19 @@ class InterpreterEntry(NamedTuple):
     def about(self) -> str:
         """Its kind, and how far it is known."""
         if self.state == "examining":
-            return f"{self.kind}, being examined".strip(", ")
+            return f"{self.kind}, being checked".strip(", ")
         if self.python is None:
             return self.kind
         version = self.python.version if isinstance(self.python.version, str) else ""
         count = len(self.python.frameworks)
-        what = "does not answer" if self.python.error else f"{count} framework{'' if count == 1 else 's'}"
+        what = "does not respond" if self.python.error else f"{count} framework{'' if count == 1 else 's'}"
         return ", ".join(part for part in (self.kind, version, what) if part)
 
 
 def entries(
     facts: Facts | None, found: Iterable[tuple[str, str]], picked: Sequence[str] = (), running: bool = False
 ) -> list[InterpreterEntry]:
-    """All interpreters, the examined ones first.
+    """All interpreters, the checked ones first.
 
     Args:
         facts: of the last examination.

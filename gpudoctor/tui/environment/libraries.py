@@ -27,13 +27,13 @@ class Linked(NamedTuple):
     def message(self) -> str:
         """In a few words."""
         if self.need.path is None:
-            return f"found nowhere, though {os.path.basename(self.need.needed_by)} needs it"
+            return f"not found, required by {os.path.basename(self.need.needed_by)}"
         parts = [self.need.version or "", f"by {self.need.how}" if self.need.how else "", "loaded" * self.agrees]
         return ", ".join(part for part in parts if part)
 
 
 def linked(framework: Framework) -> list[Linked]:
-    """What a framework needs, beside what it truly loaded."""
+    """What a framework needs, next to what it really loaded."""
     needs = framework.needs if isinstance(framework.needs, tuple) else ()
     mapped = _mapped(framework)
     return [_linked(need, mapped) for need in needs]
@@ -62,5 +62,5 @@ def _copies(soname: str, mapped: Sequence[str]) -> Iterator[str]:
 
 
 def _same(path: str, mapped: str) -> bool:
-    """Whether a mapped file is what a path leads to: of a link only the folder is the same."""
+    """Whether a mapped file is what a path leads to: of a link only the directory is the same."""
     return os.path.dirname(path) == os.path.dirname(mapped)

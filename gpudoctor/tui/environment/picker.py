@@ -38,7 +38,7 @@ class Picker(OptionList):
             self.path = path
 
     class Picked(Message):
-        """Somebody wants an interpreter examined."""
+        """Somebody wants an interpreter checked."""
 
         def __init__(self, path: str) -> None:
             super().__init__()
@@ -64,12 +64,12 @@ class Picker(OptionList):
         before = self.path if self._known else ""  # until then nobody can have chosen
         self._shown, self._known = what, known
         options, paths = [], []
-        for title, states in (("Examined", ("examined", "examining")), ("Also on this machine", ("found",))):
+        for title, states in (("Checked", ("examined", "examining")), ("Also on this machine", ("found",))):
             some = [entry for entry in entries if entry.state in states]
             for option, path in [(_heading(title), ""), *((_option(one), one.path) for one in some)] if some else []:
                 options.append(option)
                 paths.append(path)
-        options += [_heading("Outside Python"), Option(_lines("CUDA and ROCm", "toolkits, driver libraries"))]
+        options += [_heading("Outside of Python"), Option(_lines("CUDA and ROCm", "toolkits, driver libraries"))]
         self._paths = [*paths, "", TOOLKITS]
         self.set_options(options)
         self.highlighted = self._paths.index(before) if before in self._paths and before else 1

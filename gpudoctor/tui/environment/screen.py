@@ -123,7 +123,7 @@ class EnvironmentScreen(Screen[None]):
         self._describe()
 
     def on_picker_picked(self, message: Picker.Picked) -> None:
-        """Examine the machine with another interpreter."""
+        """Check the machine with another interpreter."""
         entry = self._entry(message.path)
         if entry is None or entry.state != "found":
             return
@@ -144,7 +144,7 @@ class EnvironmentScreen(Screen[None]):
     def _lines(self, path: str) -> list[LabeledLine]:
         session, entry = self.session, self._entry(path)
         failed = (
-            [LabeledLine("", f"The examination failed: {session.error}", "fail"), LabeledLine("", "")]
+            [LabeledLine("", f"The checks failed: {session.error}", "fail"), LabeledLine("", "")]
             if session.error
             else []
         )
@@ -154,7 +154,7 @@ class EnvironmentScreen(Screen[None]):
             return failed + described(entry.python)
         if entry is not None:
             return [*failed, LabeledLine("", entry.path, "heading"), LabeledLine("", SAYS[entry.state], "dim")]
-        return [*failed, LabeledLine("", SAYS["examining"], "dim")]
+        return [*failed, LabeledLine("", SAYS["checking"], "dim")]
 
     # -- keys --------------------------------------------------------------------------------------------------
 
@@ -175,11 +175,11 @@ class EnvironmentScreen(Screen[None]):
         lines = self.query_one(EnvironmentDetail).lines
         text = "\n".join(f"{line.label}: {line.text}" if line.label else line.text for line in lines)
         self.app.copy_to_clipboard(text)
-        self.app.notify("What is written on the right", title="Copied", markup=False)
+        self.app.notify("The text on the right", title="Copied", markup=False)
 
 
 SAYS = {
-    "found": "It was not examined. Enter examines this machine with it.",
-    "examining": "Being examined: what is known comes when the probes have ended.",
-    "examined": "",
+    "found": "This interpreter was not checked. Enter re-runs the checks with it.",
+    "checking": "Checking: results appear when the probes have finished.",
+    "checked": "",
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.maybe import Maybe, Unknown, phrase
-from gpudoctor.tui.environment.described import GAP, told
+from gpudoctor.tui.environment.described import GAP, known
 from gpudoctor.tui.environment.lines import LabeledLine
 
 
@@ -31,13 +31,13 @@ def toolkits(facts: Facts) -> list[LabeledLine]:
 def _nvccs(facts: Facts) -> Iterator[LabeledLine]:
     installed = facts.toolkits.installed
     if isinstance(installed, Unknown):
-        yield told("installed", installed)
+        yield known("installed", installed)
     else:
         yield from (LabeledLine("installed", f"{folder}, CUDA {version}") for folder, version in installed)
         yield from (LabeledLine("installed", "none under /usr/local", "dim") for _ in [0] if not installed)
     nvccs = facts.toolkits.nvccs
     if isinstance(nvccs, Unknown):
-        yield told("nvcc", nvccs)
+        yield known("nvcc", nvccs)
         return
     for one in nvccs:
         version = one.version if isinstance(one.version, str) else "version unknown"
@@ -48,10 +48,10 @@ def _nvccs(facts: Facts) -> Iterator[LabeledLine]:
 def _home(facts: Facts) -> Iterator[LabeledLine]:
     home = facts.toolkits.home
     if home.path is None:
-        yield LabeledLine("CUDA_HOME", "build tools find none", "dim")
+        yield LabeledLine("CUDA_HOME", "not found by build tools", "dim")
         return
     missing = [
-        name for name, there in (("no such folder", home.exists), ("no headers", home.headers)) if there is False
+        name for name, there in (("no such directory", home.exists), ("no headers", home.headers)) if there is False
     ]
     missing += ["no nvcc"] if home.nvcc is None else []
     nvcc = f"nvcc {home.nvcc}" if isinstance(home.nvcc, str) else ""
@@ -62,13 +62,13 @@ def _home(facts: Facts) -> Iterator[LabeledLine]:
 def _compiler(facts: Facts) -> Iterator[LabeledLine]:
     cxx, version = facts.toolkits.cxx, facts.toolkits.cxx_version
     both = phrase("{}, {}", cxx, version)
-    yield LabeledLine("compiler", both) if both else told("compiler", cxx)
+    yield LabeledLine("compiler", both) if both else known("compiler", cxx)
 
 
 def _copies(libraries: Maybe[tuple[DriverLibrary, ...]], loaded: Maybe[str | None]) -> Iterator[LabeledLine]:
     """Each library, the copy that wins first."""
     if isinstance(libraries, Unknown):
-        yield told("libraries", libraries)
+        yield known("libraries", libraries)
         return
     if not libraries and loaded is None:
         yield LabeledLine("", "none", "dim")
@@ -80,7 +80,7 @@ def _copies(libraries: Maybe[tuple[DriverLibrary, ...]], loaded: Maybe[str | Non
         parts = [version, f"by {one.why}" if one.why else "", one.kind, "loaded" if one.real == loaded else ""]
         if first:
             yield LabeledLine(one.soname, ", ".join(part for part in parts if part))
-        yield LabeledLine("  wins" if first else "  loses", _linked(one), "" if first else "dim")
+        yield LabeledLine("  used" if first else "  hidden", _linked(one), "" if first else "dim")
 
 
 def _linked(one: DriverLibrary) -> str:
@@ -92,5 +92,5 @@ def _rocm(facts: Facts) -> Iterator[LabeledLine]:
         return
     yield GAP
     yield LabeledLine("", "ROCm", "heading")
-    yield told("release", facts.amd.rocm)
-    yield told("lies in", facts.amd.rocm_path)
+    yield known("release", facts.amd.rocm)
+    yield known("location", facts.amd.rocm_path)

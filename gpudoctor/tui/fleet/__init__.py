@@ -1,1 +1,1 @@
-"""Many machines at once: which nodes are ill, of what, and where they are."""
+"""Many machines at once: which nodes are unhealthy, of what, and where they are."""

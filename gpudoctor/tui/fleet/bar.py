@@ -35,7 +35,7 @@ def switches(view: NodeFilter, lit: frozenset[int] | None) -> list[Switch]:
     if lit is not None:
         found.append(Switch("n", "next(1)", f"{number(len(lit))} marked", False))
     if view.narrowed:
-        found.append(Switch("esc", "leave", "mark as the list says", False))
+        found.append(Switch("esc", "leave", "clear selection", False))
     return found
 
 
@@ -54,4 +54,4 @@ class FleetSearch(SearchField):
     """Where a node is searched for."""
 
     def __init__(self) -> None:
-        super().__init__(placeholder="a part of a name, or node[001-016]", id="fleet-search", compact=True)
+        super().__init__(placeholder="part of a name, or node[001-016]", id="fleet-search", compact=True)

@@ -11,7 +11,13 @@ from gpudoctor.report.numbers import amount, number
 from gpudoctor.tui.diagnosis.items import WORDS
 from gpudoctor.tui.fleet.states import look
 
-CAUSES, MISSING, DRIFT, SPREADS, CHANGES = "Causes", "Without a report", "Drift", "Measured values", "Changes"
+CAUSES, MISSING, DRIFT, SPREADS, CHANGES = (
+    "Causes",
+    "Without a report",
+    "Configuration drift",
+    "Measurements",
+    "Changes",
+)
 KINDS = {
     "worse": ("worse", "fail"),
     "better": ("better", "pass"),
@@ -106,9 +112,9 @@ def _drifts(drifts: Iterable[Drift]) -> Iterator[FleetEntry]:
             label="differs",
             style="warn",
             title=f"{one.fact}: {most}",
-            below=f"{nodes(count)} otherwise  {others}"
+            below=f"{nodes(count)} differ{'s' * (count == 1)}  {others}"
             if others
-            else f"{number(one.values)} values, one on nearly each node",
+            else f"{number(one.values)} values, nearly one for each node",
             sets=tuple((departure.nodes, departure.count) for departure in one.departures),
             about=one,
         )
@@ -118,14 +124,14 @@ def _spreads(spreads: Iterable[Spread]) -> Iterator[FleetEntry]:
     for one in spreads:
         apart = len(one.outliers) + one.more
         names = ", ".join(dict.fromkeys(outlier.node for outlier in one.outliers))
-        stands = f"{number(apart)} of {number(one.count)} stand{'s' * (apart == 1)} apart"
+        stands = f"{number(apart)} of {number(one.count)} {'is an outlier' if apart == 1 else 'are outliers'}"
         yield FleetEntry(
             key=f"spread {one.hardware} {one.figure}",
             group=SPREADS,
-            label="apart" if apart else "even",
+            label="outlier" if apart else "ok",
             style="warn" if apart else "dim",
             title=f"{one.figure}: {amount(one.median)} {one.unit}".rstrip(),
-            below=f"{stands}  {names}" if apart else f"{number(one.count)} values, none stands apart",
+            below=f"{stands}  {names}" if apart else f"{number(one.count)} values, no outliers",
             sets=tuple(dict.fromkeys((outlier.node, 1) for outlier in one.outliers)),
             about=one,
         )

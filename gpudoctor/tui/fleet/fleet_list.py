@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.diagnosis.commands import one_line
-from gpudoctor.tui.diagnosis.lines import INDENT, folded
+from gpudoctor.tui.diagnosis.lines import LIST_INDENT, folded
 from gpudoctor.tui.diagnosis.styled import styled
 from gpudoctor.tui.fleet.entries import FleetEntry, heading
 from gpudoctor.tui.row_list import RowList
@@ -24,8 +24,8 @@ class FleetList(RowList):
     """Causes first, worst first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Read", show=False, tooltip="Go to what is said of it, and to its commands"),
-        Binding("right", "grid", "Nodes", show=False, tooltip="Go to its nodes in the grid"),
+        Binding("enter", "open", "Details", show=False, tooltip="Open details"),
+        Binding("right", "grid", "Nodes", show=False, tooltip="Show its nodes in the grid"),
     ]
 
     class Chosen(Message):
@@ -67,18 +67,20 @@ class FleetList(RowList):
             self.highlighted = next(iter(same or like or places), None)
 
     def _content(self, entry: FleetEntry) -> Content:
-        room = self._width - INDENT
+        room = self._width - LIST_INDENT
         parts = folded(entry.title, room)
-        lines = [styled([(f"{one_line(entry.label)[:7]:<{INDENT}}", f"heading {entry.style}"), (parts[0], "heading")])]
-        lines += [styled([(" " * INDENT + part, "heading")]) for part in parts[1:3]]
+        lines = [
+            styled([(f"{one_line(entry.label)[:7]:<{LIST_INDENT}}", f"heading {entry.style}"), (parts[0], "heading")])
+        ]
+        lines += [styled([(" " * LIST_INDENT + part, "heading")]) for part in parts[1:3]]
         below = one_line(entry.below)
         if below:
             short = below if len(below) <= room else below[: room - 1] + "…"
-            lines.append(styled([(" " * INDENT + short, "dim")]))
+            lines.append(styled([(" " * LIST_INDENT + short, "dim")]))
         return Content("\n").join(lines)
 
     def on_resize(self) -> None:
-        """Lines are broken anew."""
+        """Lines are broken again."""
         if self._entries and self._width != self.width:
             self.show(self._fleet, self._entries)
 

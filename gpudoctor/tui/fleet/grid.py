@@ -31,7 +31,7 @@ COLOURED = {
     "cursor": "bold $background on $foreground",
     "cursor away": "underline $foreground on $panel",
 }
-# Without colours letters tell the states; what is marked is bold and underlined, the cursor is reversed.
+# Without colors letters tell the states; what is marked is bold and underlined, the cursor is reversed.
 PLAIN = {**{f"lit {style}": "bold underline" for style in COLOURS}, "cursor": "reverse", "cursor away": "underline"}
 
 
@@ -42,15 +42,15 @@ class NodeGrid(ScrollView, can_focus=True):
     NodeGrid { height: 1fr; scrollbar-gutter: stable; scrollbar-size: 0 1; background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "step(-1)", "Left", show=False, tooltip="To the node before"),
-        Binding("right", "step(1)", "Right", show=False, tooltip="To the next node"),
+        Binding("left", "step(-1)", "Left", show=False, tooltip="Previous node"),
+        Binding("right", "step(1)", "Right", show=False, tooltip="Next node"),
         Binding("up", "line(-1)", "Up", show=False, tooltip="Up and down"),
         Binding("down", "line(1)", "Down", show=False, tooltip="Up and down"),
         Binding("pageup", "page(-1)", "Page up", show=False, tooltip="By pages"),
         Binding("pagedown", "page(1)", "Page down", show=False, tooltip="By pages"),
-        Binding("home", "end(0)", "First", show=False, tooltip="To the first node, to the last one"),
-        Binding("end", "end(1)", "Last", show=False, tooltip="To the first node, to the last one"),
-        Binding("enter", "open", "Open", tooltip="The report of the node on which the cursor is"),
+        Binding("home", "end(0)", "First", show=False, tooltip="First node, last node"),
+        Binding("end", "end(1)", "Last", show=False, tooltip="First node, last node"),
+        Binding("enter", "open", "Open", tooltip="Open the report of the selected node"),
     ]
 
     class Chosen(Message):

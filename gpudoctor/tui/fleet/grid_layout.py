@@ -90,7 +90,7 @@ class Marks(NamedTuple):
     lit: frozenset[int] | None = None
 
     def style(self, node: int, state: str) -> str:
-        """The style of a node: of its state, dimmed beside those that are lit, or of the cursor."""
+        """The style of a node: of its state, dimmed next to those that are lit, or of the cursor."""
         if node == self.cursor:
             return "cursor"
         style = look(state).style
@@ -135,7 +135,7 @@ def fitted(name: str, width: int) -> str:
 
 
 def joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces, neighbours of one style as one."""
+    """The pieces, neighbors of one style as one."""
     found: list[Piece] = []
     for text, style in pieces:
         if found and found[-1][1] == style:

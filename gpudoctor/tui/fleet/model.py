@@ -15,7 +15,7 @@ class Opened:
     """A fleet.
 
     Args:
-        paths: folders and files with its reports; none: no fleet was opened.
+        paths: directories and files with its reports; none: no fleet was opened.
 
     Attributes:
         fleet: its summary; None: it was not read to its end yet.

@@ -1,4 +1,4 @@
-"""What the detail says of one node: its state, its causes, where it departs from the others of its kind."""
+"""The detail of one node: its state, its causes, where it differs from its peers."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[DetailL
     yield from hanging("state", look(state).words, width, f"heading {status}")
     for one in fleet.missing:
         if node in nodes.of(one.nodes, one.count):
-            yield from hanging("why", one.why or "Nothing was noted.", width)
+            yield from hanging("reason", one.why or "No reason was recorded.", width)
     for group in fleet.groups:
         if node in nodes.of(group.nodes, group.count):
-            yield from hanging("has", group.hardware, width, "dim")
+            yield from hanging("hardware", group.hardware, width, "dim")
     if state in REPORTED:
         yield from (line._replace(press=OPEN) for line in hanging("enter", "opens its own report.", width, "dim"))
     if state == "pass":
-        yield from hanging("", "Nothing is wrong with it.", width, "pass")
+        yield from hanging("", "This node is healthy.", width, "pass")
 
 
 def _cause(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
     yield from headline(short(WORDS.get(cause.status, cause.status)), cause.title, width, cause.status)
-    yield from hanging("why", cause.cause, width)
+    yield from hanging("cause", cause.cause, width)
     yield from fixes(cause, width, first)
 
 
@@ -83,10 +83,10 @@ def _outliers(fleet: Fleet, name: str, width: int) -> Iterator[DetailLine]:
                 yield BLANK
                 unit = f" {spread.unit}" if spread.unit else ""
                 message = f"{one.device}, {spread.figure}: {amount(one.value)}{unit}"
-                yield from hanging("apart", message, width, "heading warn")
+                yield from hanging("outlier", message, width, "heading warn")
                 yield from hanging("", f"median {amount(spread.median)}{unit}, {_away(one.deviations)}", width, "dim")
 
 
 def _away(deviations: float) -> str:
     side = "below" if deviations < 0 else "above"
-    return f"{abs(deviations):.1f} robust deviations {side} it"
+    return f"{abs(deviations):.1f} sigma (MAD) {side}"

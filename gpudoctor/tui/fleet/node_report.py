@@ -49,10 +49,10 @@ class NodeReport(Screen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Back", tooltip="Back to the list; there: back to the fleet"),
-        Binding("c", "copy", "Copy", tooltip="Copy the chosen command, and keep it in a file"),
+        Binding("escape", "leave", "Back", tooltip="Back to the list, then back to the fleet"),
+        Binding("c", "copy", "Copy", tooltip="Copy the selected command, and save it to a file"),
         Binding("C", "copy_all", "Copy fix", show=False, tooltip="Copy all commands of the fix"),
-        Binding("p", "others", "Unknown", tooltip="Show what could not be found out too"),
+        Binding("p", "others", "Unknown", tooltip="Also show what is unknown"),
     ]
 
     def __init__(self, node: str, path: str, report: Report) -> None:
@@ -70,7 +70,7 @@ class NodeReport(Screen[None]):
 
     def on_mount(self) -> None:
         """Show the report."""
-        made = f", made {self.report.created}" if self.report.created else ""
+        made = f", created {self.report.created}" if self.report.created else ""
         parts = [(self.node, "heading"), (f"  {word(self.report.status)}{made}  ", ""), (self.path, "dim")]
         self.query_one("#node-title", Static).update(styled(parts))
         self._show()

@@ -1,4 +1,4 @@
-"""What the detail says of a line of the list: what was seen, on which nodes, and what to type."""
+"""The detail of a line of the list: what was found, on which nodes, and what to type."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fixes(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
 
 def short(label: str) -> str:
     """A label that leaves its text where it is."""
-    return one_line(label)[:7]
+    return one_line(label)[: INDENT - 1]
 
 
 def on_nodes(text: str, width: int, label: str = "on") -> list[DetailLine]:
@@ -67,10 +67,10 @@ def _cause(one: Cause, width: int) -> Iterator[DetailLine]:
     times = f" ({number(one.times)} findings)" if one.times > one.count else ""
     yield from hanging("", nodes(one.count) + times, width, "dim")
     yield BLANK
-    yield from hanging("seen", one.message, width)
+    yield from hanging("evidence", one.message, width)
     if one.example:
         yield from hanging("", f"on {one.example}", width, "dim")
-    yield from hanging("why", one.cause, width)
+    yield from hanging("cause", one.cause, width)
     yield from fixes(one, width, 0)
     yield BLANK
     for place, reference in enumerate(one.references):
@@ -84,14 +84,14 @@ def _missing(one: Missing, width: int) -> Iterator[DetailLine]:
     yield from on_nodes(one.nodes, width)
     yield from hanging("", f"{nodes(one.count)} without a report", width, "dim")
     yield BLANK
-    yield from hanging("why", one.why or "Nothing was noted.", width)
+    yield from hanging("reason", one.why or "No reason was recorded.", width)
 
 
 def _drift(one: Drift, width: int) -> Iterator[DetailLine]:
     yield from headline("differs", one.fact, width, "warn")
     yield from hanging("among", one.hardware, width, "dim")
     yield BLANK
-    known = f"the {number(one.known)} nodes of which it is known"
+    known = f"the {number(one.known)} nodes where it is known"
     if one.majority:
         yield from hanging("most", one.majority, width, "heading")
         yield from hanging("", f"on {number(one.count)} of {known}", width, "dim")
@@ -106,27 +106,27 @@ def _drift(one: Drift, width: int) -> Iterator[DetailLine]:
         shown = min(MOST, len(one.departures)) + bool(one.majority)
         yield from _more(max(one.values, len(one.departures) + bool(one.majority)) - shown, "values", width)
     else:
-        yield from hanging("", f"Nearly every node has a value of its own: {number(one.values)} of them.", width)
+        yield from hanging("", f"Nearly every node has its own value: {number(one.values)} values.", width)
 
 
 def _spread(one: Spread, width: int) -> Iterator[DetailLine]:
     apart = len(one.outliers) + one.more
-    yield from headline("apart" if apart else "even", one.figure, width, "warn" if apart else "pass")
+    yield from headline("outliers" if apart else "ok", one.figure, width, "warn" if apart else "pass")
     yield from hanging("among", f"{one.hardware}, {number(one.count)} values", width, "dim")
     yield BLANK
     yield DetailLine("", scale(one, width - INDENT))
     unit = f" {one.unit}" if one.unit else ""
-    yield from hanging("median", f"{amount(one.median)}{unit}, robust deviation {amount(one.deviation)}", width)
-    yield from hanging("90 %", f"{amount(one.low)} to {amount(one.high)}{unit}", width)
+    yield from hanging("median", f"{amount(one.median)}{unit}, MAD-based sigma {amount(one.deviation)}", width)
+    yield from hanging("p5 to p95", f"{amount(one.low)} to {amount(one.high)}{unit}", width)
     if not apart:
         yield BLANK
-        yield from hanging("", "None stands apart.", width)
+        yield from hanging("", "No outliers.", width)
         return
     yield BLANK
     longest = max((len(clean(f"{o.node} {o.device}")) for o in one.outliers[:MOST]), default=0)
     for outlier in one.outliers[:MOST]:
         where = clean(f"{outlier.node} {outlier.device}").ljust(longest)
-        message = f"{where}  {amount(outlier.value)}{unit}  {outlier.deviations:+.1f} deviations"
+        message = f"{where}  {amount(outlier.value)}{unit}  {outlier.deviations:+.1f} sigma (MAD)"
         yield from hanging("●", message, width)
     yield from _more(max(0, len(one.outliers) - MOST) + one.more, "outliers", width)
 

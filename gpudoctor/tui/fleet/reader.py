@@ -39,7 +39,7 @@ class FleetReader(Widget):
         self._halted, self._opened = Event(), Opened()
 
     def begin(self, opened: Opened) -> None:
-        """Read a fleet, anew where it was read before."""
+        """Read a fleet, again where it was read before."""
         self._halted.set()
         if not opened.paths:
             return

@@ -1,4 +1,4 @@
-"""Reads a fleet, and the report of one of its nodes; what takes long, and is done beside the application."""
+"""Reads a fleet, and the report of one of its nodes; what takes long, and is done next to the application."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
     """A fleet, or the sentence that says why it cannot be read.
 
     Args:
-        paths: folders and files with reports.
+        paths: directories and files with reports.
         tell: is told how many reports were read so far; what it raises ends the reading.
     """
     from gpudoctor.fleet.aggregate.report_sources import SourceError
@@ -54,7 +54,7 @@ def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
     """The summary of what is there: reports, ledgers, links between nodes.
 
     Args:
-        paths: folders and files with reports; or a single summary, which is taken as it is.
+        paths: directories and files with reports; or a single summary, which is taken as it is.
         tell: is told how many reports were read so far; what it raises ends the reading.
 
     Raises:
@@ -72,7 +72,7 @@ def summary(paths: Sequence[str], tell: Callable[[int], None]) -> Fleet:
 
 
 def with_history(paths: Sequence[str], fleet: Fleet) -> tuple[Fleet, str]:
-    """The summary with what has changed since the one that a run's folder keeps, or why that cannot be said."""
+    """The summary with what has changed since the one that a run's directory keeps, or why that cannot be said."""
     from gpudoctor.fleet.summary_store import SummaryError, since_last
 
     if len(paths) > 1 or not os.path.isdir(paths[0]):
@@ -80,7 +80,7 @@ def with_history(paths: Sequence[str], fleet: Fleet) -> tuple[Fleet, str]:
     try:
         return since_last(paths[0], fleet), ""
     except SummaryError as error:
-        return fleet, f"{error} Nothing is compared with it."
+        return fleet, f"{error} No comparison with it is shown."
 
 
 def fault(error: Exception) -> str:
@@ -92,7 +92,7 @@ def report(paths: Sequence[str], node: str) -> tuple[str, Report] | str:
     """Where a node's newest report is, and what is in it; or the sentence that says why there is none.
 
     Args:
-        paths: folders and files with reports.
+        paths: directories and files with reports.
         node: its name.
     """
     from gpudoctor.comparison import loaded

@@ -64,16 +64,16 @@ class FleetScreen(Screen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Back", tooltip="Back to the list; there: mark what it says again"),
-        Binding("c", "copy", "Copy", tooltip="Copy the chosen command, and keep it in a file"),
+        Binding("escape", "leave", "Back", tooltip="Back to the list, then clear the selection"),
+        Binding("c", "copy", "Copy", tooltip="Copy the selected command, and save it to a file"),
         Binding("C", "copy_all", "Copy fix", show=False, tooltip="Copy all commands of the fix"),
-        Binding("s", "copy_nodes", "Copy nodes", tooltip="Copy the nodes as a folded set, for a scheduler or a shell"),
-        Binding("slash", "search", "Search", key_display="/", tooltip="Mark nodes by name or by a node set"),
-        Binding("f", "state", "State", show=False, tooltip="Mark the nodes of one state, then of the next"),
-        Binding("n", "next(1)", "Next node", show=False, tooltip="To the next marked node, to the one before"),
-        Binding("N", "next(-1)", "Node before", show=False, tooltip="To the next marked node, to the one before"),
-        Binding("r", "again", "Read again", tooltip="Read the reports anew"),
-        Binding("w", "save", "Save", show=False, tooltip="What saves this"),
+        Binding("s", "copy_nodes", "Copy nodes", tooltip="Copy the nodes as a node set, for a scheduler or a shell"),
+        Binding("slash", "search", "Search", key_display="/", tooltip="Select nodes by name or node set"),
+        Binding("f", "state", "State", show=False, tooltip="Select nodes by state"),
+        Binding("n", "next(1)", "Next node", show=False, tooltip="Next selected node, previous selected node"),
+        Binding("N", "next(-1)", "Previous node", show=False, tooltip="Next selected node, previous selected node"),
+        Binding("r", "again", "Reload", tooltip="Reload the reports"),
+        Binding("w", "save", "Save", show=False, tooltip="Show export command"),
         Binding("o", "open", "Open", tooltip="Open the reports of another fleet"),
     ]
 
@@ -120,7 +120,7 @@ class FleetScreen(Screen[None]):
             self.action_again()
 
     def on_resize(self) -> None:
-        """The first lines are broken anew."""
+        """The first lines are broken again."""
         self._tell()
 
     # -- reading -------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class FleetScreen(Screen[None]):
 
     @on(NodeGrid.Sized)
     def _make_room(self) -> None:
-        """Few nodes need few lines; where the list stands beside the grid, both have as many."""
+        """Few nodes need few lines; where the list stands next to the grid, both have as many."""
         nodes, grid, fleet = self.opened.nodes, self.query_one(NodeGrid), self.query_one("#fleet")
         alone = self.has_class("-wide") or self.has_class("-well")
         if nodes is None or not alone:
@@ -337,7 +337,7 @@ class FleetScreen(Screen[None]):
         """Copy the nodes of which the detail speaks, or those that are searched for, as a folded set."""
         text = self._folded()
         if not text:
-            self.notify("There are no nodes here to copy.", severity="warning")
+            self.notify("There are no nodes to copy here.", severity="warning")
             return
         self.app.copy_to_clipboard(text)
         self.notify(clean(text), title="Copied")

@@ -1,4 +1,4 @@
-"""The states of a node as the grid shows them: a letter, the class of its colour, and words."""
+"""The states of a node as the grid shows them: a letter, the class of its color, and words."""
 
 from __future__ import annotations
 

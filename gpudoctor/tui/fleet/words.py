@@ -1,4 +1,4 @@
-"""What the first line says: how many nodes there are, by state, and from when the reports are."""
+"""The first line: how many nodes there are, by state, and from when the reports are."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ CLASSES = {"fail": "heading fail", "warn": "heading warn", "open": "heading advi
            "pass": "heading pass"}  # fmt: skip
 
 ROOMY = 100  # columns from which on the times have a line of their own
-OPEN = (("o", "opens the reports of many machines: the folder of a run, or files that were gathered."), ("", ""))
+OPEN = (("o", "opens the reports of many machines: the directory of a run, or files that were collected."), ("", ""))
 HOW = (
-    ("run", "`gpudoctor fleet run slurm NODES --into DIR` checks many nodes and brings their reports into DIR."),
-    ("gather", "`gpudoctor check --json > SHARED/$(hostname).json` on each machine does without anything else."),
-    ("open", "`gpudoctor tui --fleet DIR` begins here."),
+    ("run", "`gpudoctor fleet run slurm NODES --into DIR` checks many nodes and collects their reports in DIR."),
+    ("collect", "`gpudoctor check --json > SHARED/$(hostname).json` on each machine works without a scheduler."),
+    ("open", "`gpudoctor tui --fleet DIR` starts here."),
 )
 
 
@@ -50,7 +50,7 @@ def _short(time: str) -> str:
 
 
 def lines(opened: Opened, width: int) -> list[list[Part]]:
-    """The first lines of the place, each as parts.
+    """The first lines of the screen, each as parts.
 
     Args:
         opened: the fleet.
@@ -72,7 +72,7 @@ def lines(opened: Opened, width: int) -> list[list[Part]]:
 
 
 def wrapped(pieces: list[list[Part]], width: int) -> list[list[Part]]:
-    """Pieces beside each other as long as there is room; a piece is never broken."""
+    """Pieces next to each other as long as there is room; a piece is never broken."""
     rows: list[list[Part]] = []
     used = 0
     for piece in pieces:
@@ -97,9 +97,9 @@ def nothing(opened: Opened, width: int, openable: bool) -> Page:
         openable: whether another can be opened.
     """
     if opened.error:
-        again = "`o` opens other reports, and `r` reads these again." if openable else "`r` reads them again."
+        again = "`o` opens other reports, and `r` reloads these." if openable else "`r` reloads them."
         return Page(tuple(hanging("", again, width)))
     if opened.running:
-        return Page(tuple(hanging("", "The reports are read. What they come to appears here at once.", width)))
+        return Page(tuple(hanging("", "Reading the reports. The summary appears here as they are read.", width)))
     lines = [line for label, text in (*(OPEN if openable else ()), *HOW) for line in hanging(label, text, width)]
     return Page(tuple(lines))

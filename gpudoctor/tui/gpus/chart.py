@@ -18,7 +18,7 @@ class Glyphs(NamedTuple):
 
     Attributes:
         name: dots, blocks.
-        across: values beside each other in a cell.
+        across: values next to each other in a cell.
         steps: in the height of a cell.
     """
 

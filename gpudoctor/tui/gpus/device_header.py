@@ -45,28 +45,28 @@ def header(gpu: Watched, span: str, width: int) -> list[Content]:
 def _state(gpu: Watched) -> Content:
     last = gpu.last
     if gpu.refused:
-        return Content.styled(f"cannot be asked: {clean(gpu.refused)}", "$text-error")
+        return Content.styled(f"cannot be queried: {clean(gpu.refused)}", "$text-error")
     if last is None:
-        return Content.styled("nothing was told yet", "$foreground-muted")
+        return Content.styled("no samples yet", "$foreground-muted")
     state = last.performance_state
     told = (
         ("state ", f"P{state}" if isinstance(state, int) else words.of(state)),
         ("memory clock ", words.of(last.memory_clock, " MHz")),
-        ("fan ", words.of(last.fan, " %")),
+        ("fan ", words.of(last.fan, "%")),
     )
     parts: list[Content | tuple[str, str]] = []
     for name, value in told:
         parts += [(name, "$foreground-muted"), (value, ""), ("   ", "")]
-    return Content.assemble(*parts, *_held(gpu))
+    return Content.assemble(*parts, *_throttle(gpu))
 
 
-def _held(gpu: Watched) -> list[tuple[str, str]]:
-    """What holds the clocks."""
+def _throttle(gpu: Watched) -> list[tuple[str, str]]:
+    """What throttles the clocks."""
     last = gpu.last
     told = last.reasons if last else None
     if isinstance(told, Unknown) or told is None:
-        return [("clocks held by ", "$foreground-muted"), (words.UNKNOWN if told else words.NONE, "")]
+        return [("throttle: ", "$foreground-muted"), (words.UNKNOWN if told else words.NONE, "")]
     if not told:
-        return [("clocks held by ", "$foreground-muted"), ("nothing", "")]
+        return [("throttle: ", "$foreground-muted"), ("none", "")]
     colour = "$text-error" if words.serious(last) else "$text-warning" if told != ("gpu-idle",) else ""
-    return [("clocks held by ", "$foreground-muted"), (clean(words.reasons(last)), colour)]
+    return [("throttle: ", "$foreground-muted"), (clean(words.reasons(last)), colour)]

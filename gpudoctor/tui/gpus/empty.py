@@ -21,8 +21,8 @@ def nothing(look: Snapshot, facts: Facts | None) -> list[Content]:
         facts: of the machine; None: they are still gathered.
     """
     if look.waiting:
-        return [Content.styled("Asking the drivers for their GPUs …", "bold")]
-    lines = [Content.styled("No driver lists a GPU here, so there is nothing to draw.", "bold"), Content("")]
+        return [Content.styled("Querying the drivers …", "bold")]
+    lines = [Content.styled("No GPU is visible to a driver here, so there is nothing to show.", "bold"), Content("")]
     why = [Content.styled(clean(text), "$foreground-muted") for text in (*look.absent, *_said(facts))]
     return [*lines, *why, *([Content("")] if why else []), *_bus(facts), Content(""), *_next(look)]
 
@@ -31,35 +31,35 @@ def _said(facts: Facts | None) -> list[str]:
     """Why the facts list no GPU, where they say so."""
     if facts is None or not isinstance(facts.gpus, Unknown):
         return []
-    return [f"When it was asked: {facts.gpus.unknown}."]
+    return [f"When the driver was queried: {facts.gpus.unknown}."]
 
 
 def _bus(facts: Facts | None) -> list[Content]:
     if facts is None:
-        return [Content("What the PCI bus shows is not known yet: the probes still look.")]
+        return [Content("The PCI devices are not known yet: the probes are still running.")]
     if isinstance(facts.pci, Unknown):
-        return [Content(f"What the PCI bus shows is unknown: {clean(facts.pci.unknown)}.")]
+        return [Content(f"The PCI devices are unknown: {clean(facts.pci.unknown)}.")]
     cards = [device for device in facts.pci if device.role == "gpu"]
     if not cards:
-        return [Content("The PCI bus shows no GPU either.")]
-    return [Content("The PCI bus shows:"), *(_card(card) for card in cards)]
+        return [Content("There is no GPU on the PCI bus either.")]
+    return [Content("On the PCI bus:"), *(_card(card) for card in cards)]
 
 
 def _card(card: PciDevice) -> Content:
     name = clean(card.name) if isinstance(card.name, str) else f"device {card.device}"
     driver = card.driver
     if isinstance(driver, Unknown):
-        bound = "its driver is unknown"
+        bound = "driver unknown"
     else:
-        bound = f"driven by {clean(driver)}" if driver else "no driver is bound to it"
-    bound += "" if card.vendor in SAMPLED else ", which is not sampled"
+        bound = f"driver {clean(driver)}" if driver else "no driver bound"
+    bound += "" if card.vendor in SAMPLED else ", not sampled"
     maker = MAKERS.get(card.vendor, card.vendor)
     place = f"  {clean(card.address)}  "
     return Content.assemble(place, (f"{maker} {name}", "bold"), (f"\n{' ' * len(place)}{bound}", "$foreground-muted"))
 
 
 def _next(look: Snapshot) -> list[Content]:
-    lines = [Content.assemble(("1", "bold"), " says what is wrong and how to mend it.")]
+    lines = [Content.assemble(("1", "bold"), " shows what is wrong and how to fix it.")]
     if look.kind == LIVE:
         lines.append(Content.assemble(("gpudoctor --demo bad-link", "$success"), " shows eight recorded GPUs here."))
     return lines

@@ -30,7 +30,7 @@ class Metric(NamedTuple):
         high: what the top stands for, by the GPU and the values that are drawn.
         text: the newest value and its limit.
         field: of a sample; its Unknown says why there is nothing.
-        warn: share of the height above which the colour is a warning.
+        warn: share of the height above which the color is a warning.
     """
 
     key: str
@@ -75,8 +75,8 @@ def _traffic_top(gpu: Watched, values: Sequence[float]) -> float:
 
 
 def _with_limit(value: str, limit: str, unit: str) -> str:
-    told = limit not in (words.UNKNOWN, words.NONE)
-    return f"{value} of {limit}{unit}" if told else value + (unit if value != words.UNKNOWN else "")
+    limited = limit not in (words.UNKNOWN, words.NONE)
+    return f"{value} of {limit}{unit}" if limited else value + (unit if value != words.UNKNOWN else "")
 
 
 def _temperature(gpu: Watched, sample: MonitorSample) -> str:
@@ -86,8 +86,8 @@ def _temperature(gpu: Watched, sample: MonitorSample) -> str:
 
 METRICS = (
     Metric(
-        "utilisation", "Utilisation", "$text-success", (field("utilisation"),), 0.0, lambda *_: 100.0,
-        lambda _, s: words.of(s.utilisation, " %"), "utilisation",
+        "utilisation", "Utilization", "$text-success", (field("utilisation"),), 0.0, lambda *_: 100.0,
+        lambda _, s: words.of(s.utilisation, "%"), "utilisation",
     ),
     Metric(
         "memory", "Memory", "$text-primary", (field("memory_used"),), 0.0, _limit("memory"),

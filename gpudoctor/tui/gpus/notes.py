@@ -14,16 +14,16 @@ from gpudoctor.tui.gpus.chart import Glyphs
 from gpudoctor.tui.gpus.metrics import METRICS
 
 KINDS = {
-    LIVE: "live, one sample a second",
+    LIVE: "live, one sample per second",
     REPLAYED: "replayed",
-    STILL: "one recorded moment: nothing moves",
+    STILL: "a single recorded sample",
 }
 
 
 def note(look: Snapshot) -> list[Content]:
     """What goes wrong, a line each; else whose samples these are."""
     if look.troubles:
-        old = " What you see is older." if look.devices else ""
+        old = " The values shown are older." if look.devices else ""
         return [Content.styled(clean(text) + old, "$text-error bold") for text in look.troubles]
     if not look.devices:
         return []
@@ -49,6 +49,6 @@ def summary(gpus: Sequence[Watched]) -> str:
         last = gpu.last
         said = [f"{metric.title} {metric.text(gpu, last)}" for metric in METRICS] if last else [gpu.refused or "?"]
         held = words.reasons(last)
-        said += [f"held by {held}"] if held else []
+        said += [f"throttle: {held}"] if held else []
         lines.append(clean(f"{gpu.label} {words.name(gpu)}: " + ", ".join(said)))
     return "\n".join(lines)

@@ -19,7 +19,7 @@ from gpudoctor.tui.gpus.series import spaced
 
 Row = list[tuple[str, str]]  # a text and its style, each after the other
 SCALED = 36  # columns of a title with room for the scale
-NOTHING = "This GPU has no such sensor, or its driver does not show it."
+NOTHING = "This GPU has no such sensor, or its driver does not report it."
 
 
 class Plot(Widget):
@@ -106,7 +106,7 @@ def _title(metric: Metric, value: str, width: int) -> Row:
 
 
 def _coloured(row: str, metric: Metric, bottom: float) -> Row:
-    """A row in the metric's colour, or in that of a warning where it stands for what is near the limit."""
+    """A row in the metric's color, or in that of a warning where it stands for what is near the limit."""
     return [(row, "$text-warning" if bottom >= metric.warn - 0.1 else metric.colour)]
 
 
@@ -118,7 +118,7 @@ def _why(metric: Metric, gpu: Watched) -> str:
         return ""
     found = getattr(gpu.last, metric.field, None)
     if gpu.last is None:
-        return "Nothing was told yet."
+        return "No samples yet."
     return f"Unknown: {clean(found.unknown)}." if isinstance(found, Unknown) else NOTHING
 
 

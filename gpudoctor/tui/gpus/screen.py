@@ -44,13 +44,13 @@ class GpusScreen(Screen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "All GPUs", tooltip="Go back to the table of all GPUs"),
+        Binding("escape", "back", "All GPUs", tooltip="Back to the table of all GPUs"),
         Binding("n", "next(1)", "Next GPU", tooltip="Show the next GPU", show=False),
-        Binding("p", "next(-1)", "Previous GPU", tooltip="Show the GPU before", show=False),
-        Binding("plus,equals_sign", "zoom(1)", "Longer", key_display="+", tooltip="Show a longer time"),
-        Binding("minus", "zoom(-1)", "Shorter", key_display="-", tooltip="Show a shorter time", show=False),
-        Binding("b", "glyphs", "Dots or blocks", tooltip="Draw with dots or with blocks", show=False),
-        Binding("c", "copy", "Copy", tooltip="Copy what the GPUs say now"),
+        Binding("p", "next(-1)", "Previous GPU", tooltip="Show the previous GPU", show=False),
+        Binding("plus,equals_sign", "zoom(1)", "Longer", key_display="+", tooltip="Show a longer time span"),
+        Binding("minus", "zoom(-1)", "Shorter", key_display="-", tooltip="Show a shorter time span", show=False),
+        Binding("b", "glyphs", "Dots or blocks", tooltip="Draw charts with dots or blocks", show=False),
+        Binding("c", "copy", "Copy", tooltip="Copy the current values"),
     ]
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class GpusScreen(Screen[None]):
         self.look()
 
     def on_resize(self) -> None:
-        """Draw anew when all widgets have their sizes."""
+        """Draw again when all widgets have their sizes."""
         self.call_after_refresh(self.draw)
 
     def _changed(self, _: Session) -> None:
@@ -205,7 +205,7 @@ class GpusScreen(Screen[None]):
         text = summary((gpu,) if gpu else self._look.devices)
         if text:
             self.app.copy_to_clipboard(text)
-            self.notify("What the GPUs say now is in the clipboard.")
+            self.notify("The current values are in the clipboard.")
 
 
 def _newest(look: Snapshot) -> object:

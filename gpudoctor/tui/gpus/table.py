@@ -17,9 +17,9 @@ BY_KEY = {metric.key: metric for metric in METRICS}
 LEAST, WIDEST = 6, 48  # columns of a small chart
 NAMED = 120  # columns from which on each row has the product's name
 NAME = 26
-LEFT = ("GPU", "Held by")
+LEFT = ("GPU", "Throttle")
 CHOSEN = ">"
-# What stands in a row beside the two charts: their columns, with a blank after each.
+# What stands in a row next to the two charts: their columns, with a blank after each.
 PLAIN = (
     ("GPU", 4),
     ("Util", 6),
@@ -28,7 +28,7 @@ PLAIN = (
     ("Power W", 9),
     ("MHz", 5),
     ("Link", 6),
-    ("Held by", 9),
+    ("Throttle", 9),
 )
 
 
@@ -58,7 +58,7 @@ def row(
     named = [(words.fit(words.name(gpu), NAME) + " ", "")] if width >= NAMED else []
     label = (f"{CHOSEN if chosen else ' '}{gpu.index:<3}", "bold")
     if gpu.refused:
-        text = Content.assemble(label, *named, (f"cannot be asked: {clean(gpu.refused)}", "$text-error"))
+        text = Content.assemble(label, *named, (f"cannot be queried: {clean(gpu.refused)}", "$text-error"))
         return Content("\n").join([text, *[Content("")] * (height - 1)])
     left = _small(BY_KEY["utilisation"], gpu, look, load, height, step, glyphs)
     right = _small(BY_KEY["memory"], gpu, look, memory, height, step, glyphs)
@@ -87,7 +87,7 @@ def _small(
 
 
 def _values(gpu: Watched) -> Sequence[tuple[str, str]]:
-    """The cells beside the charts, each as wide as its column."""
+    """The cells next to the charts, each as wide as its column."""
     last, device = gpu.last, gpu.device
     if last is None:
         return [(" " * columns, "") for _, columns in PLAIN[1:]]

@@ -14,17 +14,17 @@ T = TypeVar("T")
 UNKNOWN, NONE = "?", "-"
 # NVML's reasons (knowledge/nvml.toml) in words, long and short.
 REASONS = {
-    "gpu-idle": ("nothing to do", "idle"),
-    "applications-clocks": ("clocks that somebody set", "clocks set"),
-    "sw-power-cap": ("the power limit", "power"),
-    "hw-slowdown": ("a slowdown in hardware", "slowdown"),
-    "sync-boost": ("other GPUs that boost together with it", "sync boost"),
-    "sw-thermal-slowdown": ("heat", "heat"),
-    "hw-thermal-slowdown": ("heat: hardware slowdown", "heat!"),
-    "hw-power-brake": ("a power brake from outside", "brake!"),
-    "display-clocks": ("a display", "display"),
-    "board-limit": ("the limit of the board", "board"),
-    "reliability": ("the limit of its voltage", "voltage"),
+    "gpu-idle": ("idle", "idle"),
+    "applications-clocks": ("application clocks are set", "app clk"),
+    "sw-power-cap": ("power cap", "power"),
+    "hw-slowdown": ("hardware slowdown", "slowdown"),
+    "sync-boost": ("sync boost with other GPUs", "sync"),
+    "sw-thermal-slowdown": ("thermal", "thermal"),
+    "hw-thermal-slowdown": ("thermal: hardware slowdown", "thermal!"),
+    "hw-power-brake": ("external power brake", "brake!"),
+    "display-clocks": ("display clocks", "display"),
+    "board-limit": ("board limit", "board"),
+    "reliability": ("voltage reliability", "voltage"),
 }
 SERIOUS = ("hw-slowdown", "sw-thermal-slowdown", "hw-thermal-slowdown", "hw-power-brake")
 KIB, GIB = 1 << 10, 1 << 30
@@ -80,17 +80,17 @@ def narrow(gpu: Watched) -> bool:
 
 
 def reasons(sample: MonitorSample | None, short: bool = False) -> str:
-    """What holds the clocks, in words; empty where nothing does."""
-    told = sample.reasons if sample else None
-    if isinstance(told, Unknown):
+    """What throttles the clocks, in words; empty where nothing does."""
+    found = sample.reasons if sample else None
+    if isinstance(found, Unknown):
         return UNKNOWN
-    return ", ".join(REASONS.get(name, (name, name))[short] for name in told or ())
+    return ", ".join(REASONS.get(name, (name, name))[short] for name in found or ())
 
 
 def serious(sample: MonitorSample | None) -> bool:
-    """Whether something holds the clocks that should not: heat or a brake."""
-    told = sample.reasons if sample else None
-    return isinstance(told, tuple) and any(name in SERIOUS for name in told)
+    """Whether something throttles the clocks that should not: heat or a brake."""
+    found = sample.reasons if sample else None
+    return isinstance(found, tuple) and any(name in SERIOUS for name in found)
 
 
 def links_up(links: Maybe[Sequence[bool] | None]) -> str:
@@ -102,8 +102,8 @@ def links_up(links: Maybe[Sequence[bool] | None]) -> str:
 
 def name(gpu: Watched) -> str:
     """The product's name, harmless."""
-    told = gpu.device.name
-    return clean(told) if isinstance(told, str) else "name unknown"
+    found = gpu.device.name
+    return clean(found) if isinstance(found, str) else "name unknown"
 
 
 def fit(text: str, width: int) -> str:

@@ -35,9 +35,9 @@ class SaveFormat(NamedTuple):
 
 
 def masked_report(facts: Facts, wishes: CheckOptions) -> tuple[Report, Facts]:
-    """The report on a machine whose names, home folders, serial numbers and tokens are masked, and its facts.
+    """The report on a machine whose names, home directories, serial numbers and tokens are masked, and its facts.
 
-    The masked facts are judged anew, because a name may be anywhere in a sentence or a command of the report.
+    The masked facts are judged again, because a name may be anywhere in a sentence or a command of the report.
     """
     from gpudoctor.privacy import masked
 
@@ -76,8 +76,8 @@ def _svg(report: Report, _: Facts) -> str:
 
 
 FORMS = (
-    SaveFormat("JSON", "json", "for programs, and to compare with later", _json),
+    SaveFormat("JSON", "json", "for programs and later comparisons", _json),
     SaveFormat("Markdown", "md", "to paste into an issue", _markdown),
-    SaveFormat("HTML", "html", "one page to read or to hand on", _html),
-    SaveFormat("SVG", "svg", "a picture, for a page or a chat", _svg),
+    SaveFormat("HTML", "html", "a single page to read or share", _html),
+    SaveFormat("SVG", "svg", "an image for a web page or a chat", _svg),
 )

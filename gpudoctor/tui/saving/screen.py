@@ -20,11 +20,11 @@ from gpudoctor.tui.session import Session
 if TYPE_CHECKING:
     from gpudoctor.tui.app import Doctor
 
-MASKED = "Without names of user and host, home folders, serial numbers and tokens."
+MASKED = "User and host names, home directories, serial numbers and tokens are masked."
 
 
 class FormButton(RadioButton):
-    """Tells by its sign, and not by its colour alone, whether it is chosen."""
+    """Tells by its sign, and not by its color alone, whether it is chosen."""
 
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = " ", "○", " "
 
@@ -64,8 +64,8 @@ class SaveScreen(ModalScreen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "form(-1)", "Another form", show=False),
-        Binding("down", "form(1)", "Another form", show=False),
+        Binding("up", "form(-1)", "Another format", show=False),
+        Binding("down", "form(1)", "Another format", show=False),
         Binding("enter", "wanted", "Save", show=False),
         Binding("escape", "leave", "Cancel"),
     ]
@@ -78,7 +78,7 @@ class SaveScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Its widgets."""
         with Vertical(id="save") as box:
-            box.border_title = "Save the report"
+            box.border_title = "Save report"
             with RadioSet(id="save-form", compact=True):
                 for number, form in enumerate(FORMS):
                     yield FormButton(form, chosen=number == 0)
@@ -103,7 +103,9 @@ class SaveScreen(ModalScreen[None]):
         button = self.query_one("#save-do", Button)
         if waiting != button.disabled:
             button.disabled = waiting
-            self._tell("The probes still look: it can be saved when they have ended." if waiting else "")
+            self._tell(
+                "The probes are still running: the report can be saved when they have finished." if waiting else ""
+            )
 
     def _tell(self, words: str) -> None:
         self.query_one("#save-told", Static).update(clean(words))
@@ -179,7 +181,7 @@ class SaveScreen(ModalScreen[None]):
         except NotSavedError as error:
             app.call_from_thread(self._failed, str(error))
         except Exception as error:
-            app.call_from_thread(self._failed, f"It could not be made: {type(error).__name__}: {error}.")
+            app.call_from_thread(self._failed, f"The report could not be written: {type(error).__name__}: {error}.")
         else:
             app.call_from_thread(self._saved, path, size)
 
@@ -193,7 +195,7 @@ class SaveScreen(ModalScreen[None]):
             text = form.render(*masked_report(facts, self.session.source.wishes))
             app.call_from_thread(app.deliver, text, os.path.basename(form.file))
         except Exception as error:
-            app.call_from_thread(self._failed, f"It could not be made: {type(error).__name__}: {error}.")
+            app.call_from_thread(self._failed, f"The report could not be written: {type(error).__name__}: {error}.")
         else:
             app.call_from_thread(self._done)
 

@@ -20,15 +20,15 @@ def resolved(name: str) -> str:
         NotSavedError: it names no file that could be written.
     """
     if not name.strip():
-        raise NotSavedError("The file needs a name.")
+        raise NotSavedError("Enter a file name.")
     if "\0" in name:
-        raise NotSavedError("A file's name holds no null character.")
+        raise NotSavedError("A file name cannot contain a null character.")
     path = os.path.realpath(os.path.expanduser(name.strip()))
     folder = os.path.dirname(path)
     if os.path.isdir(path) or name.strip().endswith("/"):
-        raise NotSavedError(f"{name.strip()} is a folder: add the name of a file.")
+        raise NotSavedError(f"{name.strip()} is a directory: add a file name.")
     if not os.path.isdir(folder):
-        raise NotSavedError(f"There is no folder {folder}.")
+        raise NotSavedError(f"No such directory: {folder}.")
     return path
 
 
@@ -69,9 +69,9 @@ def _why(error: OSError) -> str:
     """The kernel's words, in clearer ones where people meet them often."""
     clearer = {
         errno.ENOSPC: "the disk is full",
-        errno.EDQUOT: "your quota is used up",
-        errno.EROFS: "the file system is read-only",
-        errno.EACCES: "you may not write there",
-        errno.ENAMETOOLONG: "the name is too long",
+        errno.EDQUOT: "disk quota exceeded",
+        errno.EROFS: "read-only file system",
+        errno.EACCES: "permission denied",
+        errno.ENAMETOOLONG: "file name too long",
     }
     return clearer.get(error.errno or 0) or error.strerror or str(error)

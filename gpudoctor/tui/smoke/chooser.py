@@ -15,7 +15,7 @@ from gpudoctor.tui.smoke.selection import Changed, SmokePicks, StressSeconds
 
 
 class SmokeChooser(VerticalScroll, can_focus=False):
-    """The lists; side by side where the screen is narrow, one beneath the other beside the results."""
+    """The lists; side by side where the screen is narrow, one beneath the other next to the results."""
 
     DEFAULT_CSS = """
     SmokeChooser {
@@ -42,7 +42,7 @@ class SmokeChooser(VerticalScroll, can_focus=False):
             for name in ("backends", "devices", "dtypes"):
                 yield from self._group(name)
             with Vertical(id="stress"):
-                yield Static("Stress lasts", markup=False)
+                yield Static("Stress test", markup=False)
                 yield StressSeconds()
 
     def _group(self, name: str) -> ComposeResult:

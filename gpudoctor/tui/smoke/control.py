@@ -59,7 +59,7 @@ class SmokeControl(Horizontal):
         """Show how far a run is."""
         stage, whole = course.seconds(now)
         parts = [course.title, course.place, course.stage, f"{stage:.0f} s"]
-        words = "Stopping: what was measured is kept" if course.stopping else "  ".join(filter(None, parts))
+        words = "Stopping: measured results are kept" if course.stopping else "  ".join(filter(None, parts))
         self.say(words, "stopping" if course.stopping else "halt")
         beside = f"  {course.done} of {course.total} tests  {clock(whole)}"
         width = max(10, min(LONGEST, self.size.width - 18 - len(beside)))

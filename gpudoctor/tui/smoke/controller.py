@@ -31,9 +31,9 @@ def conduct(
         machine: where they run; they take their own time.
         facts: what was found out about it before.
         choice: what the user wishes.
-        wishes: how the machine was examined, so that the same checks are asked again.
+        wishes: how the machine was checked, so that the same checks are asked again.
         halted: ends the run when somebody sets it; what was measured is judged.
-        worker: the script; tests give one that is ill.
+        worker: the script; tests give one that is unhealthy.
 
     Raises:
         ChoiceError: what was chosen cannot be run.

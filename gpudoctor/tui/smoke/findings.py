@@ -63,7 +63,7 @@ class SmokeFindings(Vertical):
         heading = self.query_one("#heading", Static)
         heading.display = bool(findings)
         count = len(findings)
-        heading.update(f"{count} finding{'s' * (count != 1)}: enter, a click or d shows why and what to type")
+        heading.update(f"{count} finding{'s' * (count != 1)}: Enter, click or d shows the cause and the fix")
         said = self.query_one("#verdict", Static)
         said.display = bool(verdict)
         said.update(content([[piece] for piece in verdict]))

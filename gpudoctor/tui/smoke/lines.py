@@ -11,9 +11,9 @@ from gpudoctor.report.sanitize import clean, wrapped
 from gpudoctor.report.smoke import gaps
 from gpudoctor.report.smoke_rows import SmokeRow, remarks, rows, title
 
-PER_CENT = 6  # columns
+PER_CENT = 5  # columns
 BAR, LONGEST_BAR = 8, 30
-# Columns in which a remark is broken beside its row; with fewer, one that does not fit stands beneath, at DEEPER.
+# Columns in which a remark is broken next to its row; with fewer, one that does not fit stands beneath, at DEEPER.
 ROOMY, LEAST, DEEPER = 34, 20, 6
 LOOKS = {
     "failed": "fail",
@@ -24,8 +24,8 @@ LOOKS = {
     "unsupported": "dim",
 }
 
-ON_CPU = "All of it ran on the CPU: nothing was proven about a GPU."
-ILL = ("failed", "hung", "died")
+ON_CPU = "All tests ran on the CPU: this proves nothing about a GPU."
+BAD = ("failed", "hung", "died")
 WORST = ("failed", "stopped", "not reached", "done", "unsupported")
 
 # A piece of a line: its text, and one of "", heading, dim, bar, track, fail, warn.
@@ -86,14 +86,14 @@ def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[SmokeRow, str]]:
 
 
 def _lines(row: SmokeRow, look: str, width: int, columns: tuple[int, int]) -> list[Line]:
-    """One row; a remark goes on beneath itself, or stands beneath the row where there is no room beside it."""
+    """One row; a remark goes on beneath itself, or stands beneath the row where there is no room next to it."""
     names, values = columns
     at = names + values + 6
     long = max(BAR, min(LONGEST_BAR, (width - at - PER_CENT - 40) // 2))
     line: Line = [(f"  {clean(row.name):<{names}}  ", ""), (f"{clean(row.value):>{values}}  ", look)]
     if row.share is not None:
         full, track = bar(row.share, long)
-        line += [(full, "bar"), (track, "track"), (f"{100 * row.share:4.0f} %  ", "")]
+        line += [(full, "bar"), (track, "track"), (f"{100 * row.share:4.0f}%  ", "")]
         at += long + PER_CENT + 2
     beneath = width - at < min(ROOMY, len(row.remark))
     at = DEEPER if beneath else at
@@ -128,8 +128,8 @@ def verdict(facts: Facts | None, report: Report | None) -> list[Piece]:
     done = outcomes([(test.name, test.outcome) for test in run.tests] for run in runs)["done"]
     if not done or findings(report):
         return open_
-    what = "1 test ran to its end" if done == 1 else f"{done} tests ran to their end"
-    return [(f"{what}, and nothing was found wrong.", "pass"), *open_]
+    what = "1 test passed" if done == 1 else f"{done} tests passed"
+    return [(f"{what}, no problems found.", "pass"), *open_]
 
 
 def outcomes(jobs: Iterable[Iterable[tuple[str, str]]]) -> Counter[str]:
@@ -143,14 +143,14 @@ def outcomes(jobs: Iterable[Iterable[tuple[str, str]]]) -> Counter[str]:
     for tests in jobs:
         worst: dict[str, str] = {}
         for name, outcome in tests:
-            told = "failed" if outcome in ILL else outcome
-            worst[name] = min(told, worst.get(name, told), key=WORST.index)
+            ending = "failed" if outcome in BAD else outcome
+            worst[name] = min(ending, worst.get(name, ending), key=WORST.index)
         found.update(worst.values())
     return found
 
 
 def ended(entries: Iterable[SmokeEntry], stopped: bool, found: int) -> str:
-    """How a run ended, in a line: "Stopped after ..." is put before it by whoever knows when."""
+    """How a run ended, in a line: "Stopped after ..." is put before it by those who knows when."""
     count = outcomes([(test.test, test.outcome) for test in entry.tests] for entry in entries)
     parts = [f"{count['done']} done"]
     parts += [f"{count['failed']} failed"] if count["failed"] else []
@@ -158,4 +158,4 @@ def ended(entries: Iterable[SmokeEntry], stopped: bool, found: int) -> str:
     parts += [f"{count['unsupported']} not possible"] if count["unsupported"] else []
     parts += [f"{count['not reached']} not reached"] if count["not reached"] else []
     parts += [f"{found} finding{'s' * (found != 1)}"] if found else []
-    return ("Stopped" if stopped else "Ended") + ": " + ", ".join(parts) + "."
+    return ("Stopped" if stopped else "Finished") + ": " + ", ".join(parts) + "."

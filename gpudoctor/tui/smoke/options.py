@@ -14,18 +14,18 @@ from gpudoctor.smoketests.suite import DTYPES, MOST_STRESS, STRESS_SECONDS, TEST
 
 # Seconds of stress that can be stepped through; the last is the most that the tests take.
 SECONDS = (5, STRESS_SECONDS, 30, 60, 120, 300, MOST_STRESS)
-OWN = {"driver": "needs no framework", "cpu": "for comparison"}
+OWN = {"driver": "no framework needed", "cpu": "for comparison"}
 # Of each group its heading, and the sentence where nothing in it is chosen.
 HEADINGS = {"tests": "Tests", "backends": "Run with", "devices": "On", "dtypes": "Data types of matmul"}
 NONE_CHOSEN = {
-    "tests": "Choose at least one test.",
-    "backends": "Choose at least one backend.",
-    "devices": "Choose at least one device.",
-    "dtypes": "Choose at least one data type.",
+    "tests": "Select at least one test.",
+    "backends": "Select at least one backend.",
+    "devices": "Select at least one device.",
+    "dtypes": "Select at least one data type.",
 }
 
 
-NO_GPU = "No GPU was found. Choose the CPU to test that instead: it proves nothing about a GPU."
+NO_GPU = "No GPU found. You can select the CPU instead, but that proves nothing about a GPU."
 
 
 class SmokeOption(msgspec.Struct, frozen=True):
@@ -121,7 +121,7 @@ def _built(framework: Framework) -> str:
 
 
 def _devices(facts: Facts) -> Iterator[SmokeOption]:
-    """Every GPU, preset; the CPU, which proves nothing about a GPU, for whoever chooses it."""
+    """Every GPU, preset; the CPU, which proves nothing about a GPU, for those who chooses it."""
     gpus = [target for target in _there(facts) if target.kind != "cpu"]
     for target in gpus:
         yield SmokeOption(_word(target), target.label, target.name or "")

@@ -84,6 +84,6 @@ class SmokeResults(VerticalScroll):
         return content(table(self._entries[place], self.scrollable_content_region.width))
 
     def on_resize(self) -> None:
-        """Lay the lines out anew."""
+        """Lay the lines out again."""
         for place, card in enumerate(self._cards):
             card.update(self._drawn(place))

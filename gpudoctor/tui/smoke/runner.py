@@ -22,7 +22,7 @@ class SmokeRunner(Widget):
     """One run at a time.
 
     Attributes:
-        worker: the script that runs the tests; tests give one that is ill.
+        worker: the script that runs the tests; tests give one that is unhealthy.
         course: the run that goes on or went last.
     """
 
@@ -67,7 +67,7 @@ class SmokeRunner(Widget):
             machine: where the tests run.
             facts: what was found out about it.
             choice: which tests, and on what.
-            wishes: how the machine was examined.
+            wishes: how the machine was checked.
 
         Raises:
             ChoiceError: what was chosen cannot be run.

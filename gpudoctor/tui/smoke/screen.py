@@ -40,12 +40,12 @@ class SmokeScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - typed by Screen
     AUTO_FOCUS = "#tests"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "start", "Start", tooltip="Run the chosen tests"),
-        Binding("x", "halt", "Stop", tooltip="End the run at once; what was measured is kept"),
-        Binding("escape", "halt", "Stop", show=False, tooltip="End the run at once; what was measured is kept"),
-        Binding("a", "all", "All or none", tooltip="Choose all of a list, or none"),
-        Binding("e", "turn", "Tests or results", tooltip="Show the other one, where there is room for one"),
-        Binding("d", "explain", "Why", tooltip="The diagnosis of the finding"),
+        Binding("s", "start", "Start", tooltip="Run the selected tests"),
+        Binding("x", "halt", "Stop", tooltip="Stop the run now; measured results are kept"),
+        Binding("escape", "halt", "Stop", show=False, tooltip="Stop the run now; measured results are kept"),
+        Binding("a", "all", "All or none", tooltip="Select all or none of a list"),
+        Binding("e", "turn", "Tests or results", tooltip="Switch between tests and results"),
+        Binding("d", "explain", "Why", tooltip="Show the finding on the diagnosis screen"),
     ]
     DEFAULT_CSS = """
     SmokeScreen {
@@ -103,7 +103,7 @@ class SmokeScreen(Screen[None]):
         self.refresh_from(self.session)
 
     def _is_here(self) -> bool:
-        """Whether the running system is examined; one that is gone says so when tests are started."""
+        """Whether the running system is checked; one that is gone says so when tests are started."""
         try:
             return self.session.source.make().here
         except Exception:
@@ -112,7 +112,7 @@ class SmokeScreen(Screen[None]):
     # -- what is shown ---------------------------------------------------------------------------------------
 
     def refresh_from(self, session: Session) -> None:
-        """Show the session; where the machine is examined again, the tests have ended."""
+        """Show the session; where the machine is checked again, the tests have ended."""
         if session.running and self.runner.running:
             self.runner.halt()
         self.query_one(SmokeChooser).offer(session.facts)
@@ -178,7 +178,7 @@ class SmokeScreen(Screen[None]):
                 raise ChoiceError(why)
             choice = self.query_one(SmokeChooser).choice
             self.runner.begin(session.source.make(), facts, choice, session.source.wishes)
-        except Exception as error:  # it cannot be run, or an interpreter or a folder is not there any more
+        except Exception as error:  # it cannot be run, or an interpreter or a directory is not there any more
             self.notify(str(error) or type(error).__name__, severity="warning", markup=False)
             return
         self.add_class("-results")
@@ -206,7 +206,7 @@ class SmokeScreen(Screen[None]):
 
     @on(SmokeRunner.Ended)
     def _ended(self, message: SmokeRunner.Ended) -> None:
-        """What was measured belongs to the session's report, unless the machine is examined again by now."""
+        """What was measured belongs to the session's report, unless the machine is checked again by now."""
         self._clock.pause()
         self._looking_ahead = False
         if message.course.judged and not self.session.running:

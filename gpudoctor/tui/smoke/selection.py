@@ -18,9 +18,9 @@ from gpudoctor.report.sanitize import clean
 from gpudoctor.smoketests.suite import STRESS_SECONDS
 from gpudoctor.tui.smoke.options import SECONDS, SmokeOption, preset
 
-PICKED, NOT_PICKED = "■", "□"  # told apart without colour
+PICKED, NOT_PICKED = "■", "□"  # told apart without color
 ASIDE: list[BindingType] = [
-    Binding("left", "app.focus_previous", "List before", show=False),
+    Binding("left", "app.focus_previous", "Previous list", show=False),
     Binding("right", "app.focus_next", "Next list", show=False),
 ]
 
@@ -128,7 +128,7 @@ class StressSeconds(Widget, can_focus=True):
         Binding("left,minus", "step(-1)", "Shorter", show=False),
         Binding("right,plus", "step(1)", "Longer", show=False),
         Binding("down", "app.focus_next", "Next", show=False),
-        Binding("up", "app.focus_previous", "Before", show=False),
+        Binding("up", "app.focus_previous", "Previous", show=False),
     ]
     value: reactive[int] = reactive(STRESS_SECONDS)
 

@@ -12,11 +12,13 @@ from gpudoctor.tui.smoke.lines import ended, findings
 from gpudoctor.tui.smoke.progress import Course, clock
 
 MOST_NAMED = 3  # devices
-RECORDED = "A recorded machine: nothing can be run here."
-NOT_RECORDED = "No smoke tests were recorded on it. `gpudoctor check --smoke` and `gpudoctor smoke` run them there."
-FIRST = "Choose, then start. Each test says what came out as soon as it has ended."
-ELSEWHERE = "Another root is examined: nothing can be run there."
-OLD = "The machine was examined again since: these figures are from before."
+RECORDED = "This is a recorded machine: tests cannot run on it."
+NOT_RECORDED = (
+    "No smoke tests were recorded. `gpudoctor check --smoke` or `gpudoctor smoke` runs them on the machine itself."
+)
+FIRST = "Select tests and press s to start. Results appear as tests finish."
+ELSEWHERE = "The system under another root is checked: tests cannot run there."
+OLD = "The checks were re-run since: these figures are from before."
 
 
 def hindrance(session: Session, here: bool) -> str:
@@ -24,17 +26,19 @@ def hindrance(session: Session, here: bool) -> str:
 
     Args:
         session: the model.
-        here: whether the running system is examined, not one under another root.
+        here: whether the running system is checked, not one under another root.
     """
     if not session.source.live:
         return RECORDED
     if not here:
         return ELSEWHERE
     if session.error:
-        return f"The examination failed, so nothing is known to test: {session.error}" if session.facts is None else ""
+        return (
+            f"The checks failed, so the devices to test are unknown: {session.error}" if session.facts is None else ""
+        )
     if session.facts is None or session.running:
         probes, of = session.progress
-        return f"The machine is being examined ({probes} of {of} probes have ended). Then tests can start."
+        return f"The checks are running ({probes} of {of} probes finished). Tests can start after that."
     return ""
 
 
@@ -62,6 +66,6 @@ def came_out(course: Course) -> str:
     """How a run ended."""
     if course.error:
         return course.error
-    told = ended(course.entries, course.stopped, len(findings(course.report)))
+    line = ended(course.entries, course.stopped, len(findings(course.report)))
     took = clock(course.seconds(0)[1])
-    return f"{told[:-1]}, after {took}."
+    return f"{line[:-1]}, after {took}."

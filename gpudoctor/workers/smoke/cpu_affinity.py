@@ -1,4 +1,4 @@
-"""Keeps the process on the CPUs beside its GPU: memory at the far socket is slower, and would pass for the link."""
+"""Keeps the process on the CPUs next to its GPU: memory at the far socket is slower, and would pass for the link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def near(bench: Bench, place: str = LOCAL) -> Iterator[None]:
 
     Args:
         bench: what the test works with; `task["address"]` is the GPU's place on the PCI bus.
-        place: where the kernel lists the CPUs beside a device.
+        place: where the kernel lists the CPUs next to a device.
     """
     if bench.backend.kind == "cpu":
         bench.note(affinity=None)
@@ -36,7 +36,7 @@ def near(bench: Bench, place: str = LOCAL) -> Iterator[None]:
     except _Unknown as reason:
         why = str(reason)
     except (OSError, AttributeError) as error:
-        why = "The system does not let CPUs be chosen: %s." % (getattr(error, "strerror", None) or error)
+        why = "CPU affinity cannot be set: %s." % (getattr(error, "strerror", None) or error)
     bench.note(affinity=why)
     try:
         yield
@@ -59,12 +59,12 @@ def cpus(text: str) -> set[int]:
 
 
 class _Unknown(Exception):
-    """Nobody says which CPUs are beside the GPU."""
+    """Nobody says which CPUs are next to the GPU."""
 
 
 def _wanted(address: str | None, place: str) -> set[int]:
     if not address:
-        raise _Unknown("The GPU's place on the PCI bus is not known.")
+        raise _Unknown("The GPU's PCI address is unknown.")
     path = place % address
     try:
         with open(path, encoding="ascii") as lines:
@@ -72,7 +72,7 @@ def _wanted(address: str | None, place: str) -> set[int]:
     except OSError as error:
         raise _Unknown("%s cannot be read: %s." % (path, error.strerror)) from error
     except ValueError as error:
-        raise _Unknown("%s is no list of CPUs." % path) from error
+        raise _Unknown("%s is not a list of CPUs." % path) from error
     if not found:
         raise _Unknown("%s names no CPU." % path)
     return found
@@ -81,7 +81,7 @@ def _wanted(address: str | None, place: str) -> set[int]:
 def _set(chosen: set[int], before: set[int], wanted: set[int]) -> str | None:
     """Choose CPUs; a sentence where this process may use none of those wanted."""
     if not chosen:
-        return "This process may use none of the CPUs beside the GPU (%s)." % ",".join(map(str, sorted(wanted)))
+        return "This process may use none of the CPUs local to the GPU (%s)." % ",".join(map(str, sorted(wanted)))
     if chosen != before:
         os.sched_setaffinity(0, chosen)
     return None

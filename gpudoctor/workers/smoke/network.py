@@ -94,7 +94,7 @@ class ArrayNetwork:
         if precision != "fp32" or scale != 1.0:
             from .runner import Unsupported
 
-            raise Unsupported("This network, written out by hand, has no mixed precision.")
+            raise Unsupported("This network, written by hand, has no mixed precision.")
         loss, self._last = self.gradients_of(self.images, self.labels)
         return float(loss), [self.to_host(g) for g in self._last]
 
@@ -128,7 +128,7 @@ class ArrayNetwork:
         if precision != "fp32":
             from .runner import Unsupported
 
-            raise Unsupported("This network, written out by hand, computes in float32 alone.")
+            raise Unsupported("This network, written by hand, computes in float32 only.")
         images = self.images[:batch]
         return lambda: self._forward(images, [])
 

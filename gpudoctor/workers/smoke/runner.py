@@ -123,7 +123,7 @@ class Bench:
         except Unsupported as reason:
             self._end("unsupported", str(reason), None, begun)
         except Stopped:
-            self._end("stopped", "the run was ended", None, begun)
+            self._end("stopped", "the run was stopped", None, begun)
             raise
         except Exception as error:
             kind = self.backend.kind_of(error)

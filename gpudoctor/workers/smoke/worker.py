@@ -1,12 +1,12 @@
 """Started as `PYTHON worker.py` with a task as JSON on stdin: runs smoke tests with one backend on one device.
 
-It tells a JSON object a line, as common.py of the folder above does, so that what was measured before a hang or a crash
-is kept.
+It writes a JSON object a line, as common.py of the directory above does, so that what was measured before a hang or a
+crash is kept.
 """
 
 import sys
 
-# Python puts this folder first; nothing of ours may hide a module of the environment. With PYTHONSAFEPATH it does not.
+# Python puts this directory first; nothing of ours may hide a module of the environment. Not so with PYTHONSAFEPATH.
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
@@ -23,7 +23,7 @@ PACKAGE = "_gpudoctor_smoke"
 
 
 def load(name: str) -> "ModuleType":
-    """Return a module of this folder; the folder becomes a package under a name that nobody else has."""
+    """Return a module of this directory; the directory becomes a package under a name that nobody else has."""
     if PACKAGE not in sys.modules:
         folder = __file__[: -len("/worker.py")]
         spec = importlib.util.spec_from_file_location(
@@ -36,7 +36,7 @@ def load(name: str) -> "ModuleType":
 
 
 def teller() -> "Any":
-    """Return the channel of common.py in the folder above."""
+    """Return the channel of common.py in the directory above."""
     path = __file__[: -len("smoke/worker.py")] + "common.py"
     spec = importlib.util.spec_from_file_location("_gpudoctor_common", path)
     common = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]

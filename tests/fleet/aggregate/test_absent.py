@@ -33,12 +33,12 @@ def test_a_reason_that_names_the_node(given: tuple[tuple[str, str], ...], told: 
 def test_a_reason_of_our_own_names_no_node() -> None:
     found = MissingReports()
     for node in ("x1", "x2"):
-        found.add(node, "unreadable", "It is no report: got x1.")
-    assert [(one.why, one.count) for one in found.told()] == [("It is no report: got x1.", 2)]
+        found.add(node, "unreadable", "It is not a report: got x1.")
+    assert [(one.why, one.count) for one in found.told()] == [("It is not a report: got x1.", 2)]
 
 
 def test_more_reasons_than_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(missing_reports, "MOST", 2)
     assert _told(*((f"n{number}", f"reason {letter}") for number, letter in enumerate("abcd"))) == [
-        ("There are more reasons than can be told.", "n[2-3]"), ("reason a", "n0"), ("reason b", "n1"),
+        ("There are more reasons than can be listed.", "n[2-3]"), ("reason a", "n0"), ("reason b", "n1"),
     ]  # fmt: skip

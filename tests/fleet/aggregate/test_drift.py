@@ -68,7 +68,7 @@ def test_another_environment_is_one_line() -> None:
     found = _drifts([*(report(packages={PYTHON: many}) for _ in range(5)), report(packages={"/x": PACKAGES})])
     assert found == [
         ("packages", PYTHON, 5, 6, [("/x", "n6", 1)]),
-        ("packages.*", "those that most have", 5, 6, [("52 packages are others: /x", "n6", 1)]),
+        ("packages.*", "the most common set", 5, 6, [("52 packages differ: /x", "n6", 1)]),
     ]
 
 
@@ -77,7 +77,7 @@ def test_a_second_interpreter_hides_nothing_of_the_first() -> None:
     found = _drifts([*USUAL, report(packages=_set(torch="2.8.0") | second)])
     assert found == [
         ("packages.torch", "2.9.1", 5, 6, [("2.8.0", "n6", 1)]),
-        ("packages[/usr/bin/python3].*", "those that most have", 5, 6, [("30 packages are others", "n6", 1)]),
+        ("packages[/usr/bin/python3].*", "the most common set", 5, 6, [("30 packages differ", "n6", 1)]),
     ]
 
 

@@ -12,7 +12,7 @@ SEVEN = EIGHT._replace(hardware=Hardware(7, (H100,), f"7 x {H100}"))
 FOUR = EIGHT._replace(hardware=Hardware(4, (H100,), f"4 x {H100}"))
 A100 = EIGHT._replace(hardware=Hardware(7, ("A100",), "7 x A100"))
 NONE = EIGHT._replace(hardware=Hardware(0, (), "no GPU"))
-SILENT = EIGHT._replace(hardware=Hardware(0, (), "8 GPUs that no driver lists", silent=True))
+SILENT = EIGHT._replace(hardware=Hardware(0, (), "8 GPUs not visible to any driver", silent=True))
 
 
 def _group(small: Kind, few: int, large: Kind = EIGHT, many: int = 20) -> str:
@@ -68,15 +68,15 @@ def test_the_largest_group_takes_it() -> None:
         (report(), f"8 x {H100}"),
         (report(listed=(*gpus(4), *gpus(4, name="NVIDIA A100"))), f"4 x NVIDIA A100 + 4 x {H100}"),
         (report(listed=()), "no GPU"),
-        (report(listed=({"vbios": "1"},)), "1 x GPU of unknown name"),
+        (report(listed=({"vbios": "1"},)), "1 x unknown GPU"),
         (report(machine={"host.architecture": "aarch64"}), f"8 x {H100}, aarch64"),
         (
             report(listed=(), shown=[GpuEntry(index=0, vendor="nvidia", name="GH100", status="no driver")]),
-            "1 GPU that no driver lists",
+            "1 GPU not visible to any driver",
         ),
         (
             report(listed=(), shown=[GpuEntry(index=n, vendor="intel", status="driver xe") for n in range(2)]),
-            "2 GPUs that no driver lists",
+            "2 GPUs not visible to any driver",
         ),
     ],
 )

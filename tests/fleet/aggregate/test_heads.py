@@ -29,16 +29,16 @@ def test_a_report_without_an_inventory() -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "It is no report: "),
-        (b"not JSON", "It is no report: JSON is malformed: "),
-        (msgspec.json.encode(Report())[:-20], "It is no report: Input data was truncated."),
-        (b"[]", "It is no report: Expected `object`, got `array`."),
+        (b"", "It is not a report: "),
+        (b"not JSON", "It is not a report: JSON is malformed: "),
+        (msgspec.json.encode(Report())[:-20], "It is not a report: Input data was truncated."),
+        (b"[]", "It is not a report: Expected `object`, got `array`."),
         (b"{}", "It has the schema ''; this version reads gpudoctor.report/1."),
         (b'{"schema":"gpudoctor.facts/1"}', "It has the schema 'gpudoctor.facts/1'; this version reads"),
-        (b'{"schema":"gpudoctor.report/1","status":"fine"}', "It has the status 'fine', which means nothing."),
-        (b'{"schema":"gpudoctor.report/1","inventory":[]}', "It is no report: Expected `object`, got `array`"),
-        (b"\x00" * 100, "It is no report: "),
-        (b"[" * 100_000, "It is no report: "),
+        (b'{"schema":"gpudoctor.report/1","status":"fine"}', "It has the status 'fine', which is not defined."),
+        (b'{"schema":"gpudoctor.report/1","inventory":[]}', "It is not a report: Expected `object`, got `array`"),
+        (b"\x00" * 100, "It is not a report: "),
+        (b"[" * 100_000, "It is not a report: "),
     ],
 )
 def test_what_is_none(data: bytes, why: str) -> None:

@@ -43,7 +43,7 @@ def test_links_that_are_alike_have_no_fault() -> None:
 def test_a_slow_link_is_not_its_nodes() -> None:
     (fault,) = only(ring({link(3, 4): 2.0})).faults
     assert fault.nodes == ("n3", "n4")
-    assert fault.message == "n3 and n4: 2 GB/s; most links carry 10 GB/s."
+    assert fault.message == "n3 and n4: 2 GB/s; most links reach 10 GB/s."
 
 
 def test_a_node_that_is_slow_with_both_neighbours_is_slow_itself() -> None:
@@ -60,7 +60,7 @@ def test_the_last_node_is_the_firsts_neighbour() -> None:
 
 def test_a_pair_that_cannot_sum_is_a_fault_with_its_words() -> None:
     (fault,) = only(ring(failed={link(1, 2)})).faults
-    assert fault.message.startswith("n1 and n2: no sum (a: timed out); most links carry 10.1 GB/s")
+    assert fault.message.startswith("n1 and n2: all-reduce failed (a: timed out); most links reach 10.1 GB/s")
     (fault,) = only(ring({link(1, 2): 1.0}, failed={link(2, 3)})).faults
     assert fault.nodes == ("n2",)
 
@@ -84,7 +84,9 @@ def test_among_few_nobody_says_which_is_slow_but_what_failed_is_told() -> None:
     assert only(few).faults == ()
     (fault,) = only([PairLink(round=1, nodes=("a", "b"), error="b: It is down.")]).faults
     assert (
-        fault.message == "a and b: no sum (b: It is down); whether it is the link or a or b, a third node would show."
+        fault.message
+        == "a and b: all-reduce failed (b: It is down); testing with a third node would show whether the link or a "
+        "or b is at fault."
     )
 
 

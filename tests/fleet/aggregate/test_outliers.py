@@ -1,4 +1,4 @@
-"""Measured values that stand apart: by how much, on which side, and among how many."""
+"""Outliers that stand apart: by how much, on which side, and among how many."""
 
 import random
 

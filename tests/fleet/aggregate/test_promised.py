@@ -46,7 +46,7 @@ def test_gres_that_nobody_finds_is_a_failure_and_its_nodes_are_named(tmp_path: P
     assert sentence(fleet) == "2 of 5 nodes are well; 3 have NO GPU."
     (cause,) = fleet.causes
     assert (cause.check, cause.status, cause.nodes) == ("fleet.gpus-missing", "fail", "n[3-5]")
-    assert cause.cause.startswith("Slurm lists 8 GPUs in GRES for each of these nodes, and gpudoctor found none there.")
+    assert cause.cause.startswith("Slurm lists 8 GPUs in GRES for each of these nodes, but gpudoctor found none.")
 
 
 @pytest.mark.parametrize(

@@ -93,13 +93,13 @@ def test_of_equally_old_ones_the_one_named_last_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "node", "why"),
     [
-        (b"{", "x:2", "The line is no report of a node."),
-        (b"[]", "x:2", "The line is no report of a node."),
-        (b'{"report":{}}', "x:2", "The line is no report of a node."),
-        (b'{"node":"","report":{}}', "x:2", "The line is no report of a node."),
-        (b'{"node":1,"report":{}}', "x:2", "The line is no report of a node."),
-        (b'{"node":"c"}', "c", "The line holds no report."),
-        (b"\xff", "x:2", "The line is no report of a node."),
+        (b"{", "x:2", "The line is not a report of a node."),
+        (b"[]", "x:2", "The line is not a report of a node."),
+        (b'{"report":{}}', "x:2", "The line is not a report of a node."),
+        (b'{"node":"","report":{}}', "x:2", "The line is not a report of a node."),
+        (b'{"node":1,"report":{}}', "x:2", "The line is not a report of a node."),
+        (b'{"node":"c"}', "c", "The line contains no report."),
+        (b"\xff", "x:2", "The line is not a report of a node."),
         (b'{"node":"c","report":"' + b"." * 5000 + b'"}', "x:2", "The line is longer than 0 MiB."),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_line_as_merge_writes_it_that_was_cut_short(tmp_path: Path) -> None:
     assert [(sent.node, bool(sent.data)) for sent in Sources([str(path)])] == [("a", True), ("b", False)]
     found = summed(Sources([str(path)]))
     assert found.states == {"unreadable": "b", "pass": "a"}
-    assert [one.why for one in found.missing] == ["It is no report: Input data was truncated."]
+    assert [one.why for one in found.missing] == ["It is not a report: Input data was truncated."]
 
 
 def test_a_packed_file_that_was_cut_short(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_packed_file_that_was_cut_short(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-30_000])
     sent = list(Sources([str(path)]))
     assert len(sent) > 100
-    assert [one.why for one in sent if one.why] == ["The file is cut short or damaged from here on."]
+    assert [one.why for one in sent if one.why] == ["The file is truncated or damaged from here on."]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,8 +141,8 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "large": "The file is larger than 0 MiB.",
         "well": "",
         "gone": "The file cannot be read: No such file or directory.",
-        "pipe": "It is a pipe or a device, and no file.",
-        "zeros": "It is a pipe or a device, and no file.",
+        "pipe": "It is a pipe or a device, not a file.",
+        "zeros": "It is a pipe or a device, not a file.",
         "round": "The file cannot be read: Too many levels of symbolic links.",
     }
 

@@ -62,7 +62,7 @@ def test_the_ledger_accounts_for_those_that_did_not_report(tmp_path: Path) -> No
     found = summed(Sources([str(tmp_path)]))
     assert found.states == {"failed": "n4", "unreachable": "n[2-3]", "pass": "n1"}
     assert [(one.state, one.why, one.nodes, one.count) for one in found.missing] == [
-        ("failed", "The ledger says that its report is here, and it is not.", "n4", 1),
+        ("failed", "The ledger lists its report as received, but the file is missing.", "n4", 1),
         ("unreachable", "No route.", "n[2-3]", 2),
     ]
     assert any("fleet run" in one and "3 without" in one for one in found.next)
@@ -91,7 +91,7 @@ def test_the_ledger_accounts_for_those_that_did_not_report(tmp_path: Path) -> No
 def test_a_broken_report_is_one_node_and_leaves_nothing(data: bytes) -> None:
     found = fleet({"n1": report(), "n2": data, "n3": report()})
     assert found.states == {"unreadable": "n2", "pass": "n[1,3]"}
-    assert [(one.nodes, one.why[:17]) for one in found.missing] == [("n2", "It is no report: ")]
+    assert [(one.nodes, one.why[:17]) for one in found.missing] == [("n2", "It is not a report: ")]
     assert (found.causes, found.drifts, found.spreads) == ((), (), ())
 
 

@@ -96,7 +96,7 @@ def test_every_section_is_there_without_the_script() -> None:
         "580.95.05 on 743 of 750",
         "570.172.08",
         "Measurements",
-        "node0017 GPU 3: 13.1 GB/s (-104.5 deviations)",
+        "node0017 GPU 3: 13.1 GB/s (-104.5 sigma, MAD)",
         "Since 2026-11-20 03:20:44 UTC",
         "pass before, fail now (7 nodes) node[0005-0008,0501-0503]",
     )
@@ -164,6 +164,6 @@ def test_an_empty_fleet_has_no_grid() -> None:
 
 
 def test_the_head_says_that_like_nodes_differ() -> None:
-    said = "Like nodes do not agree on 3 facts; devices stand apart in 1 measured figure."
+    said = "Configuration drift in 3 facts; outliers in 1 measured figure."
     assert f"<p>{said}</p>" in html.render(FLEETS["large"]).partition("</header>")[0]
     assert "do not agree" not in html.render(FLEETS["healthy"])

@@ -68,7 +68,7 @@ def test_the_rows_of_a_large_fleet() -> None:
     }
     assert rows["node0005"]["departs"] == "nvidia.kernel.loaded = 570.172.08"
     assert rows["node0017"]["outliers"].startswith("GPU 3 pytorch.transfer.h2d pinned = 13.1 GB/s; GPU 4 ")
-    assert rows["node0010"]["why"].startswith("It did not end within 150 s")
+    assert rows["node0010"]["why"].startswith("It did not finish within 150 s")
     (ill,) = (row for row in read_parquet(FLEETS["large"]) if row["node"] == "node0014")
     assert ill["causes"] == ["link.narrow-pcie", "health.ecc-uncorrected"]
 

@@ -14,16 +14,16 @@ LARGE = text.render(large(1000))
 
 
 def test_the_first_line_says_how_many_of_how_many_are_well() -> None:
-    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1 000 nodes are well; 11 fail, 1 could not be judged, ")
-    assert text.render(healthy()).startswith("PASS  All 12 nodes are well.\n")
-    assert text.render(EMPTY) == "INCOMPLETE  There is no node: nothing was reported, and nobody was asked.\n"
+    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1,000 nodes are well; 11 fail, 1 could not be judged, ")
+    assert text.render(healthy()).startswith("PASS  All 12 nodes are healthy.\n")
+    assert text.render(EMPTY) == "INCOMPLETE  No nodes: there are no reports, and no node was checked.\n"
 
 
 def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
     order = (
-        "950 of 1 000",
+        "950 of 1,000",
         "unreachable      2  node[0998-0999]",
-        "differ  like nodes do not agree on 3 facts; devices stand apart in 1 measured\n        figure",
+        "differ  configuration drift in 3 facts; outliers in 1 measured\n        figure",
         "FAIL    The driver's libraries",
         "node[0005-0008,0501-0503]\n        node0005 says: The libraries are 580.95.05",
         "sudo reboot",
@@ -32,16 +32,16 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "WARN    Programs may lock too little memory (34 nodes)",
         "Without a report",
         "unreachable: ssh: connect to host: No route to host",
-        f"Like nodes that do not agree: {H100}",
+        f"Configuration drift: {H100}",
         "nvidia.kernel.loaded: 580.95.05 on 743 of 750",
         "570.172.08",
         "packages.torch: no majority",
         "Measured",
-        "node0017 GPU 3: 13.1 (-104.5 deviations)",
+        "node0017 GPU 3: 13.1 (-104.5 sigma, MAD)",
         "Since 2026-11-20 03:20:44 UTC",
         "- pass before, fail now",
         "Mend the first cause on node0005",
-        "FAIL  950 of 1 000",
+        "FAIL  950 of 1,000",
     )
     places: list[int] = []
     for words in order:
@@ -96,7 +96,7 @@ def test_many_kinds_of_hardware_are_counted_and_shown_on_demand() -> None:
     one = healthy().groups[0]
     kinds = tuple(msgspec.structs.replace(one, hardware=f"kind {n} of GPU", count=2) for n in range(text.GROUPS + 7))
     fleet = msgspec.structs.replace(healthy(), groups=kinds)
-    assert "        14 nodes of 7 more kinds (--all shows them)\n" in text.render(fleet)
+    assert "        14 nodes with 7 other kinds of hardware (--all shows them)\n" in text.render(fleet)
     assert "kind 15 of GPU" not in text.render(fleet)
     assert "kind 15 of GPU" in text.render(fleet, everything=True)
 
@@ -124,14 +124,14 @@ def test_many_reasons_are_counted_and_shown_on_demand() -> None:
 
 
 def test_figures_without_an_outlier_are_counted_and_shown_on_demand() -> None:
-    assert "1 more figure without such a device (--all shows them)." in LARGE
+    assert "1 more figure without outliers (--all shows them)." in LARGE
     assert "pytorch.matmul" not in LARGE
     assert "pytorch.matmul bf16.rate in TFLOP/s" in text.render(large(1000), everything=True)
 
 
 def test_a_comparison_that_found_nothing_says_so() -> None:
     same = msgspec.structs.replace(healthy(), since="2026-11-20T03:20:44Z")
-    assert "Since 2026-11-20 03:20:44 UTC\n  Nothing has changed.\n" in text.render(same)
+    assert "Since 2026-11-20 03:20:44 UTC\n  No changes.\n" in text.render(same)
     assert "Since" not in text.render(healthy())
 
 
@@ -182,7 +182,7 @@ def test_a_state_that_nobody_knows_is_shown() -> None:
 def test_a_fact_that_nearly_every_node_has_alone() -> None:
     drift = Drift(hardware=H100, fact="host.memory", majority="", count=0, known=40, departures=(), values=38)
     told = text.render(msgspec.structs.replace(large(40), drifts=(drift,)))
-    assert "host.memory: nearly every node has its own (38 values on 40 nodes)" in " ".join(told.split())
+    assert "host.memory: nearly every node differs (38 values on 40 nodes)" in " ".join(told.split())
 
 
 def test_values_that_are_not_listed_are_counted() -> None:
@@ -197,7 +197,7 @@ def test_a_device_that_stands_apart_in_several_figures_is_named_once() -> None:
     assert "In several figures" not in text.render(fleet)
     again = msgspec.structs.replace(fleet.spreads[1], outliers=fleet.spreads[0].outliers[:1])
     told = text.render(msgspec.structs.replace(fleet, spreads=(fleet.spreads[0], again)))
-    assert "In several figures: node017 GPU 3 (2)\n" in told
+    assert "Outliers in several figures: node017 GPU 3 (2)\n" in told
 
 
 def test_many_causes_that_are_not_told_apart_have_no_fix() -> None:
@@ -210,5 +210,5 @@ def test_many_causes_that_are_not_told_apart_have_no_fix() -> None:
 
 def test_nodes_that_are_well_and_not_alike_are_told_beside_the_verdict() -> None:
     fleet = msgspec.structs.replace(healthy(), drifts=large(40).drifts[:1])
-    assert text.render(fleet).splitlines()[3] == "differ  like nodes do not agree on 1 fact"
+    assert text.render(fleet).splitlines()[3] == "differ  configuration drift in 1 fact"
     assert "differ" not in text.render(healthy())

@@ -69,7 +69,7 @@ def test_a_report_counts_and_no_exit_code_does(folder: RunDirectory) -> None:
     script = telling(*said("a"), Over("a", "failed", "srun: exit code 137"), Over("b", "reported", ""))
     run(folder, script, "a", "b")
     assert states(folder) == {"a": "reported", "b": "failed"}
-    assert whys(folder)["b"] == "Its engine counts it as done, and it sent no report."
+    assert whys(folder)["b"] == "Its engine reports it as done, but it sent no report."
 
 
 def test_a_report_after_the_end_is_not_lost(folder: RunDirectory) -> None:
@@ -120,11 +120,11 @@ def test_hello_and_no_more(folder: RunDirectory) -> None:
         "cut": "unreachable", "greeted": "failed", "locked": "failed", "wrong": "failed", "silent": "failed",
     }  # fmt: skip
     assert whys(folder) == {
-        "cut": "The connection was cut. Its report came only in part.",
-        "greeted": "It began, and ended without a report.",
+        "cut": "The connection was cut. Its report arrived incomplete.",
+        "greeted": "It started, but ended without a report.",
         "locked": "Said too late.",
         "wrong": "Ended with 0. What it sent has the schema ''; this version reads gpudoctor.report/1.",
-        "silent": "Its engine ended without a word about it.",
+        "silent": "Its engine ended without reporting on it.",
     }
     assert landed(folder) == {}
 
@@ -183,7 +183,7 @@ def test_somebody_ends_the_run_and_another_goes_on(folder: RunDirectory, tmp_pat
     assert outcome.stopped
     assert not outcome.error
     assert states(folder) == {"done": "reported", "busy": "failed", "waiting": "not asked"}
-    assert whys(folder)["waiting"] == "The run was ended before it was asked."
+    assert whys(folder)["waiting"] == "The run was stopped before it was checked."
     left = folder.waiting(targets("done", "busy", "waiting"))
     engine = Played(telling(*said("busy"), *said("waiting")))
     conduct(engine, left, JOB, folder)
@@ -230,13 +230,13 @@ def test_a_node_of_which_its_engine_says_nothing_any_more_times_out(
 def test_an_engine_that_cannot_be_used_after_all(folder: RunDirectory) -> None:
     def script(_: Sequence[FleetTarget], tell: Tell, __: Event) -> None:
         every(tell, *said("a"), NodeLine("b", protocol.hello("b")))
-        raise EngineError("slurmctld does not answer.")
+        raise EngineError("slurmctld does not respond.")
 
     outcome = run(folder, script, "a", "b", "c")
-    assert outcome.error == "slurmctld does not answer."
+    assert outcome.error == "slurmctld does not respond."
     assert not outcome.full
     assert states(folder) == {"a": "reported", "b": "failed", "c": "not asked"}
-    assert whys(folder)["c"] == "slurmctld does not answer."
+    assert whys(folder)["c"] == "slurmctld does not respond."
 
 
 def test_a_fault_of_an_engine_is_raised_when_the_ledger_is_complete(folder: RunDirectory) -> None:

@@ -109,9 +109,9 @@ def test_folders_of_something_else_are_refused_and_left_as_they_are(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is not of a fleet run: choose another folder."),
-        ("{}", "is not of a fleet run: choose another folder."),
-        ('{"x":' + "[" * 100_000, "is not of a fleet run: choose another folder."),
+        ("", "does not belong to a fleet run: choose another directory."),
+        ("{}", "does not belong to a fleet run: choose another directory."),
+        ('{"x":' + "[" * 100_000, "does not belong to a fleet run: choose another directory."),
         ('{"engine":"x","schema":"acme/1"}', "has the schema 'acme/1'; this version reads gpudoctor.fleet-run/1."),
     ],
 )

@@ -59,17 +59,17 @@ def test_a_report_lands_on_one_line_and_nothing_beside_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "What it sent is no report: "),
-        (b"[]", "What it sent is no report: "),
-        (report()[:-1], "What it sent is no report: "),
-        (report() + b"x", "What it sent is no report: "),
-        (report().replace(b"pass", b"\xff"), "What it sent is no report: "),
-        (report(x="A").replace(b'"A"', b'"\xff"'), "What it sent is no report: "),
+        (b"", "What it sent is not a report: "),
+        (b"[]", "What it sent is not a report: "),
+        (report()[:-1], "What it sent is not a report: "),
+        (report() + b"x", "What it sent is not a report: "),
+        (report().replace(b"pass", b"\xff"), "What it sent is not a report: "),
+        (report(x="A").replace(b'"A"', b'"\xff"'), "What it sent is not a report: "),
         (b'{"schema":"gpudoctor.facts/1","status":"pass"}', "has the schema 'gpudoctor.facts/1'"),
         (b'{"schema":"gpudoctor.report/2","status":"pass"}', "has the schema 'gpudoctor.report/2'"),
         (b"{}", "has the schema ''"),
-        (b'{"schema":3}', "What it sent is no report: "),
-        (b'{"schema":"gpudoctor.report/1","status":"pass","x":' + b"[" * 100_000, "What it sent is no report: "),
+        (b'{"schema":3}', "What it sent is not a report: "),
+        (b'{"schema":"gpudoctor.report/1","status":"pass","x":' + b"[" * 100_000, "What it sent is not a report: "),
     ],
 )
 def test_what_is_no_report_does_not_land(tmp_path: Path, data: bytes, words: str) -> None:

@@ -82,7 +82,7 @@ def limited(waits: str) -> subprocess.CompletedProcess[str]:
 def test_whatever_blocks_a_node_ends_within_its_limit() -> None:
     ended = limited("time.sleep(300)")
     assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr == "gpudoctor: The examination did not end within its limit of 0.3 s.\n"
+    assert ended.stderr == "gpudoctor: The examination did not finish within its limit of 0.3 s.\n"
 
 
 def test_even_where_no_thread_of_python_runs_any_more() -> None:
@@ -128,7 +128,7 @@ def test_expectations_are_held_there_and_told_by_the_names_of_here(expected: str
 def test_expectations_that_arrive_broken_are_told_after_hello(text: str) -> None:
     ran = gpudoctor("fleet", "node", "--quick", "--name", "a", "--expect-text", text)
     assert (ran.code, ran.out) == (2, protocol.hello("a") + "\n")
-    assert ran.err == "gpudoctor: What was sent as expectations cannot be read.\n"
+    assert ran.err == "gpudoctor: The expectations that were sent cannot be read.\n"
 
 
 def test_expectations_are_read_and_refused_where_they_are(tmp_path: Path, expected: str) -> None:

@@ -57,7 +57,7 @@ def test_the_median_of_the_slowest_rank_counts() -> None:
     ("ended", "message"),
     [
         (_ended(error="ModuleNotFoundError: No module named 'torch'"), "failed: ModuleNotFoundError: No module named"),
-        (ChildResult(argv=(), signal="SIGKILL", timed_out=True, seconds=42.4), "did not end within 42 s"),
+        (ChildResult(argv=(), signal="SIGKILL", timed_out=True, seconds=42.4), "did not finish within 42 s"),
         (ChildResult(argv=(), signal="SIGSEGV", err="Fatal error\n"), "ended with SIGSEGV; Fatal error"),
         (ChildResult(argv=(), code=1, out="gpudoctor:{nonsense\n"), "ended with 1; gpudoctor:{nonsense"),
         (ChildResult(argv=(), missing="No such file or directory"), "could not be started: No such file or directory"),

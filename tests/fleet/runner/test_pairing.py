@@ -102,7 +102,7 @@ def test_who_is_cut_off_has_measured_nothing(tmp_path: Path) -> None:
 
     def ended(event: Event) -> str:
         event.set()
-        return "The run was ended first."
+        return "The run was stopped first."
 
     engine.happens["n4"] = ended
     assert _ask(engine, tmp_path, stop=stop) == 2

@@ -53,7 +53,7 @@ def test_the_slower_side_is_the_links() -> None:
         ({}, {"a": "x", "b": "y"}, "a: x; b: y"),
         ({"a": _side("a", 1.0, sizes=(), error="no torch"), "b": _side("b", 1.0)}, {}, "a: no torch"),
         ({}, {}, "a: It sent nothing.; b: It sent nothing."),
-        ({"a": _side("a", 1.0, sizes=()), "b": _side("b", 1.0, sizes=())}, {}, "Neither side says why."),
+        ({"a": _side("a", 1.0, sizes=()), "b": _side("b", 1.0, sizes=())}, {}, "Neither node reports a reason."),
     ],
 )
 def test_half_a_measurement_is_none(sides: dict[str, PairReport], ends: dict[str, str], error: str) -> None:

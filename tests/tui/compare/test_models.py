@@ -52,8 +52,11 @@ def test_one_can_choose_kept_ones_files_and_demos(tmp_path: Path) -> None:
         (here / name).write_text("{}")
     (here / "folder.json").mkdir()
     found = choices({"XDG_STATE_HOME": str(state)}, str(here))
-    assert [(one.group, one.name) for one in found[1:3]] == [("Files here", "a.json"), ("Files here", "b.json")]
-    assert found[0].group == "This machine, kept earlier"
+    assert [(one.group, one.name) for one in found[1:3]] == [
+        ("Files in this directory", "a.json"),
+        ("Files in this directory", "b.json"),
+    ]
+    assert found[0].group == "This machine, saved earlier"
     assert found[0].name.startswith(("1970-01-01 ", "1969-12-31 "))
     assert found[3].demo
     assert found[3].read().title == f"demo: {found[3].target}"

@@ -293,7 +293,7 @@ def test_this_machine_is_kept_and_compared_with_later(monkeypatch: pytest.Monkey
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
         await pilot.press("K")
-        await settled(pilot, lambda: "This machine, kept earlier" in text(pilot))
+        await settled(pilot, lambda: "This machine, saved earlier" in text(pilot))
         await pilot.press("home", "enter")
         await settled(pilot, lambda: "Nothing differs" in text(pilot))
 
@@ -307,7 +307,7 @@ def test_a_recorded_machine_is_not_kept_and_a_closed_folder_is_told(
     async def recorded(pilot: Pilot[Any]) -> None:
         await there(pilot)
         await pilot.press("K")
-        await settled(pilot, lambda: "A recorded machine is a file already." in text(pilot))
+        await settled(pilot, lambda: "This recorded machine is already a file." in text(pilot))
 
     run(doctor(), recorded, (120, 40))
     monkeypatch.setattr("gpudoctor.tui.app.examine", lambda *_: iter([Done(check(facts=ILL), ILL)]))

@@ -98,7 +98,7 @@ def test_what_is_still_there_is_told_anew(monkeypatch: pytest.MonkeyPatch) -> No
         await pilot.press("x")
         await came(pilot, "still there")
         assert "Now it is another." in screen(pilot)
-        assert "▸ 3 follow from it" in screen(pilot)
+        assert "▸ 3 consequences" in screen(pilot)
 
     conduct(monkeypatch, Conducted(Report(findings=(anew,))), look)
 
@@ -120,7 +120,7 @@ def test_one_at_a_time_with_its_progress_and_keys_are_answered_meanwhile(monkeyp
 
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")
-        await came(pilot, "trying driver.library-mismatch again: 1 of 2 probes")
+        await came(pilot, "re-checking driver.library-mismatch: 1 of 2 probes")
         await pilot.press("down", "x")
         assert "one at a time" in [notice.message for notice in pilot.app._notifications][-1]
         found = pilot.app.screen.query_one(FindingList).item

@@ -67,13 +67,13 @@ def test_a_finding_is_unfolded_and_folded_again() -> None:
 
 def test_the_other_checks_have_headings_with_their_number() -> None:
     assert words(rows(ALL, FindingFilter(others=True)))[2:] == [
-        "What failed in gpudoctor itself (1)",
+        "Errors in gpudoctor itself (1)",
         "broken: probe",
-        "What could not be found out (1)",
+        "Unknown (1)",
         "unknown: device.ecc",
-        "Checks that found nothing (1)",
+        "Passed checks (1)",
         "pass: driver.not-loaded",
-        "Checks that are not for this machine (1)",
+        "Checks that do not apply to this machine (1)",
         "skipped: wsl.old",
     ]
 

@@ -28,18 +28,18 @@ why     An upgrade replaced the files.
 seen    NVML: Driver/library version mismatch (18)
         cuInit: 803
 
-fix     Restart the computer.
+fix     Reboot.
 1       sudo reboot
-note    needs root; restarts the computer
-verify  To see whether it helped:
+note    needs root; requires a reboot
+verify  Check that it worked:
         nvidia-smi
 
 or      Reload the module.
 1       sudo rmmod nvidia
 2       sudo modprobe nvidia
 note    needs root; then: a new login; careful: data loss
-note    To take it back: Restart.
-verify  To see whether it helped:
+note     Restart.
+verify  Check that it worked:
         nvidia-smi
 
 so      - PyTorch sees no GPU.
@@ -87,7 +87,7 @@ OTHERS = [
     (2, "broken  The probe of docker"),
     (3, "why     NVML: Not Supported"),
     (4, "pass    Looked for, and not found: The module is not loaded"),
-    (5, "skipped This machine has nothing that this check is about."),
+    (5, "skipped This check does not apply to this machine."),
 ]
 
 
@@ -101,10 +101,10 @@ def test_what_is_no_finding_says_so(number: int, line: str) -> None:
 NOTES = [
     (FixEntry("Do."), []),
     (FixEntry("Do.", needs="a new login"), ["then: a new login"]),
-    (FixEntry("Do.", ("sudo reboot",), needs="reboot"), ["restarts the computer"]),
+    (FixEntry("Do.", ("sudo reboot",), needs="reboot"), ["requires a reboot"]),
     (FixEntry("Do.", needs="reboot"), ["then: reboot"]),
-    (FixEntry("Do.", undo="undo it"), ["To take it back: undo it"]),
-    (TIGHT, ["needs root; then: a new login; careful: data loss", "To take it back: Restart."]),
+    (FixEntry("Do.", undo="undo it"), [" undo it"]),
+    (TIGHT, ["needs root; then: a new login; careful: data loss", " Restart."]),
 ]
 
 
@@ -146,7 +146,7 @@ def test_blanks_in_a_command_stay() -> None:
 def test_nothing_found_says_what_was_proven_and_offers_the_smoke_tests() -> None:
     report = Report(status="pass", next=("CUDA starts.", "Too little: --verbose lists it."))
     shown = nothing(report, False, None, 80)
-    assert text(shown).splitlines()[0] == "PASS    Nothing is wrong"
+    assert text(shown).splitlines()[0] == "PASS    No problems found"
     assert "proven  CUDA starts." in text(shown)
     assert "--verbose" not in text(shown)
     assert [line.press for line in shown.lines if line.label == "3"] == ["app.go('smoke')"]
@@ -155,13 +155,13 @@ def test_nothing_found_says_what_was_proven_and_offers_the_smoke_tests() -> None
 
 def test_nothing_found_where_not_all_is_known_is_no_pass() -> None:
     shown = nothing(Report(status="incomplete", unknown=REPORT.unknown), False, None, 80)
-    assert text(shown).splitlines()[0] == "OPEN    Nothing was found, but not everything is known"
+    assert text(shown).splitlines()[0] == "OPEN    No problems found, but some facts are unknown"
     assert "screen.others" in [line.press for line in shown.lines]
 
 
 def test_without_a_gpu_nothing_reads_as_a_pass() -> None:
     shown = nothing(Report(status="no-gpu"), False, None, 80)
-    assert text(shown).splitlines()[0] == "NO GPU  Programs have no GPU here, so none was judged"
+    assert text(shown).splitlines()[0] == "NO GPU  No GPU is available to programs here, so none was checked"
 
 
 STATES = [

@@ -68,7 +68,7 @@ def test_the_line_of_probes_stays_one_line(width: int) -> None:
 def test_after_the_end_only_failures_are_loud() -> None:
     well = looking(*(StepEnded(key, key, 0.1) for key in ("host", "pci", "torch")))
     well.take(Done(REPORT, mismatch()))
-    assert said(probes(well, 80)) == "All 3 probes have answered in 1.3 s"
+    assert said(probes(well, 80)) == "All 3 probes finished in 1.3 s"
     ill = looking(StepEnded("host", "the machine", 0.1, "KeyError: x"))
     ill.take(Done(REPORT, mismatch()))
     assert said(probes(ill, 80)) == "1 of 3 probes failed: the machine: KeyError: x"
@@ -78,7 +78,7 @@ def test_recorded_facts_say_when_and_that_nothing_can_be_tried() -> None:
     session = Session(SessionSource(title="host.json", facts=mismatch()))
     session.take(Done(REPORT, mismatch()))
     line = said(probes(session, 100))
-    assert line == "Recorded 2026-11-20 08:30 UTC: r and x need the machine"
+    assert line == "Recorded 2026-11-20 08:30 UTC: r (re-run) needs a live machine"
     assert len(line) <= 58  # the narrowest terminal that is common
 
 
@@ -89,7 +89,7 @@ def test_a_source_without_probes_has_no_line() -> None:
 
 
 def test_one_check_that_is_tried() -> None:
-    assert said(again("link.narrow-pcie", 6, 12, 80)).endswith(" trying link.narrow-pcie again: 6 of 12 probes")
+    assert said(again("link.narrow-pcie", 6, 12, 80)).endswith(" re-checking link.narrow-pcie: 6 of 12 probes")
     assert "━" * 6 + "─" * 6 in said(again("a.b", 6, 12, 80))
 
 

@@ -48,7 +48,7 @@ def test_the_one_that_is_examined_right_now_is_told() -> None:
         ("/usr/bin/python3", "examining"),
         ("/home/me/code/.venv/bin/python", "found"),
     ]
-    assert found[1].about == "system, being examined"
+    assert found[1].about == "system, being checked"
     assert entries(None, [], (), running=True) == []
 
 
@@ -66,7 +66,7 @@ def test_an_environment_by_two_names_is_one() -> None:
 
 def test_one_that_does_not_answer_says_so() -> None:
     (one,) = entries(facts(python(error="it hung", version=Unknown("it hung"))), [])
-    assert one.about == "venv, does not answer"
+    assert one.about == "venv, does not respond"
     uv = entries(facts(python(kind="standalone", path="/d/uv/python/cpython-3.13/bin/python3")), [])[0]
     assert (uv.name, uv.kind) == ("cpython-3.13", "uv")
 
@@ -79,7 +79,7 @@ def test_a_need_beside_what_was_truly_loaded() -> None:
     assert (cudnn.agrees, cudnn.message) == (True, "9.10.2, by RUNPATH, loaded")
     assert (cublas.agrees, cublas.loaded) == (False, CUBLAS)
     assert cublas.message == "12.4.5, by LD_LIBRARY_PATH"
-    assert nccl.message == "found nowhere, though libtorch_cuda.so needs it"
+    assert nccl.message == "not found, required by libtorch_cuda.so"
     assert besides(TORCH) == [CUDA]
 
 
@@ -106,14 +106,14 @@ def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
     assert said["import"][0] == "works in 1.5 s"
     assert said["  wins"][0] == CUDNN
     assert said["  loses"] == (SYSTEM_CUDNN, "dim")
-    assert said["  but loaded"] == (CUBLAS, "warn")
+    assert said["  loaded"] == (CUBLAS, "warn")
     assert said["libnccl.so.2"][1] == "fail"
 
 
 @pytest.mark.parametrize(
     ("ill", "label", "message", "style"),
     [
-        (framework(live=None), "sees", "not asked: it was not imported", "dim"),
+        (framework(live=None), "sees", "unknown: it was not imported", "dim"),
         (framework(live=live(0, error="CUDA error 803")), "sees", "no GPU", "fail"),
         (framework(live=live(0, error="CUDA error 803")), "refuses", "CUDA error 803", "fail"),
         (
@@ -139,7 +139,7 @@ def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
         (framework(live=live(cudnn_error="libcudnn.so.9: cannot open")), "cuDNN", "libcudnn.so.9: cannot open", "fail"),
         (framework(live=live(providers=("CPUExecutionProvider",))), "providers", "CPUExecutionProvider", ""),
         (framework("jax", plugin="jax-cuda12-plugin", backend_version="0.5"), "jaxlib", "0.5", ""),
-        (framework(others=(("tensorflow-cpu", "2.16"),)), "also there", "tensorflow-cpu 2.16", "warn"),
+        (framework(others=(("tensorflow-cpu", "2.16"),)), "also found", "tensorflow-cpu 2.16", "warn"),
     ],
 )
 def test_what_ails_a_framework_is_told(ill: Framework, label: str, message: str, style: str) -> None:
@@ -160,7 +160,7 @@ def test_an_interpreter_tells_what_quarrels_in_it() -> None:
     said = lines(described(examined))
     assert said["Python"][0] == "cpython, 3.11.7, venv, pip installs"
     assert said["hides"] == ("torch comes from /code/torch.py (working directory)", "warn")
-    assert said["unmet"][0] == "torch 2.9.1 requires nvidia-cudnn-cu12==9.10.2.21, and has 9.1.0.70"
+    assert said["unmet"][0] == "torch 2.9.1 requires nvidia-cudnn-cu12==9.10.2.21; has 9.1.0.70"
     assert lines(described(python(error="it did not answer")))["error"] == ("it did not answer", "fail")
     assert any("No framework" in line.text for line in described(python()))
 
@@ -180,7 +180,7 @@ def test_toolkits_and_driver_libraries_are_told_the_winner_first() -> None:
 def test_a_machine_without_any_of_it_says_so() -> None:
     said = lines(toolkits(Facts()))
     assert said["installed"] == ("unknown: not gathered", "warn")
-    assert said["CUDA_HOME"][0] == "build tools find none"
+    assert said["CUDA_HOME"][0] == "not found by build tools"
     rocm = lines(toolkits(having(nvidia_host(), amd__rocm="6.3.4")))
     assert rocm["release"][0] == "6.3.4"
 

@@ -143,7 +143,7 @@ def test_a_search_for_nothing_says_so_and_escape_leaves_it() -> None:
         await there(pilot)
         await pilot.press("slash", *"[/zzz]")
         await settled(pilot)
-        assert "Nothing holds [/zzz]" in text(pilot)
+        assert "No match for [/zzz]" in text(pilot)
         await pilot.press("escape")
         await settled(pilot)
         assert not pilot.app.screen.query_one(Input).has_focus
@@ -286,6 +286,6 @@ def test_an_examination_that_broke_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         pilot.app.session.fail("InterpreterError: /x is no Python interpreter, by its name.")  # type: ignore[attr-defined]
         pilot.app.screen.refresh_from(pilot.app.session)  # type: ignore[attr-defined]
         await settled(pilot)
-        assert "The examination failed: InterpreterError" in text(pilot)
+        assert "The checks failed: InterpreterError" in text(pilot)
 
     run(doctor(), what)

@@ -68,8 +68,8 @@ def test_a_click_on_the_set_copies_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_there_is_nothing_to_copy_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
         await there.press("s", "c")
-        assert "There are no nodes here to copy." in there.text
-        assert "There is no command here to copy." in there.text
+        assert "There are no nodes to copy here." in there.text
+        assert "There is no command to copy here." in there.text
 
     at(monkeypatch, Fleet(total=0), look)
 
@@ -145,7 +145,7 @@ def test_the_report_of_a_node_without_findings_says_so(monkeypatch: pytest.Monke
 
     async def look(there: There) -> None:
         await there.press("tab")
-        for message in ("Nothing is wrong.", "Nothing was found, but not everything is known."):
+        for message in ("No problems found.", "No problems found, but some facts are unknown."):
             await there.press("enter")
             await there.until(lambda: isinstance(there.app.screen, NodeReport))
             await there.until(lambda message=message: message in there.text)  # type: ignore[misc]

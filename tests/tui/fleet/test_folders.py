@@ -80,7 +80,7 @@ def test_a_last_summary_that_is_broken_hides_nothing(folder: Path) -> None:
     [
         (lambda path: path / "none", "cannot be read: No such file or directory."),
         (lambda path: path, "holds no report"),
-        (lambda _: Path("/dev/null"), "is neither a folder nor a file."),
+        (lambda _: Path("/dev/null"), "is neither a directory nor a file."),
     ],
 )
 def test_what_holds_no_report_is_one_sentence(make: Callable[[Path], Path], message: str, tmp_path: Path) -> None:

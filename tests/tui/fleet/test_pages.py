@@ -36,11 +36,11 @@ def test_all_that_is_said_is_listed_in_its_order() -> None:
         (CAUSES, 0, "FAIL", "The driver's libraries are not", "7 nodes  node[0005-0008,0501-0503]"),
         (CAUSES, 1, "FAIL", "A GPU has fewer PCIe lanes", "3 nodes, 5 findings  node[0012-0014]"),
         (CAUSES, 3, "WARN", "Programs may lock", "34 nodes  node[0025-0058]"),
-        (MISSING, 1, "T", "timed out: It did not end within 150 s", "1 node  node0010"),
+        (MISSING, 1, "T", "timed out: It did not finish within 150 s", "1 node  node0010"),
         (DRIFT, 0, "differs", "nvidia.kernel.loaded: 580.95.05 on 743 of 750", "7 nodes otherwise  570.172.08: node["),
         (DRIFT, 2, "differs", "packages.torch: no value has a majority", "246 nodes otherwise  2.9.0: "),
-        (SPREADS, 0, "apart", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6 000 stand apart  node0017"),
-        (SPREADS, 1, "even", "pytorch.matmul bf16.rate: 655.0 TFLOP/s", "6 000 values, none stands apart"),
+        (SPREADS, 0, "apart", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6,000 stand apart  node0017"),
+        (SPREADS, 1, "even", "pytorch.matmul bf16.rate: 655.0 TFLOP/s", "6,000 values, no outliers"),
         (CHANGES, 0, "worse", "pass before, fail now", "7 nodes  node["),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_drift_says_who_departs_and_an_outlier_how_far() -> None:
     assert "node0017 GPU 3  13.1 GB/s  -104.5 deviations" in spread
     assert "and 3 more outliers" in spread
     assert "13.1 ●" in spread
-    assert "None stands apart." in text(pages.page(entry(SPREADS, 1), 80))
+    assert "No outliers." in text(pages.page(entry(SPREADS, 1), 80))
 
 
 def test_many_values_are_cut_and_counted() -> None:
@@ -97,12 +97,12 @@ def test_many_values_are_cut_and_counted() -> None:
             "node0005",
             ["state   fail", "has     8 x NVIDIA H100", "The driver's libraries", "nvidia.kernel.loaded: 570"],
         ),
-        ("node0010", ["state   timed out", "why     It did not end within 150 s"]),
+        ("node0010", ["state   timed out", "why     It did not finish within 150 s"]),
         (
             "node0017",
             ["state   pass", "GPU 3, pytorch.transfer.h2d pinned: 13.1 GB/s", "104.5 robust deviations below"],
         ),
-        ("node0900", ["Nothing is wrong with it.", "packages.torch: 2.9.0", "No majority"]),
+        ("node0900", ["This node is healthy.", "packages.torch: 2.9.0", "No majority"]),
     ],
 )
 def test_what_is_known_of_a_node(name: str, words: list[str]) -> None:
@@ -147,7 +147,7 @@ def test_no_line_of_any_page_is_harmful_or_too_wide(name: str, width: int) -> No
 def test_what_is_missing_without_a_reason_says_so() -> None:
     one = entries(Fleet(missing=(Missing(state="not asked", why="", nodes="n1", count=1),)))[0]
     assert (one.label, one.title) == ("N", "not asked")
-    assert "Nothing was noted." in text(pages.page(one, 60))
+    assert "No reason was recorded." in text(pages.page(one, 60))
 
 
 def test_a_change_without_nodes() -> None:
@@ -162,7 +162,7 @@ def test_a_change_without_nodes() -> None:
 def test_the_states_are_counted_worst_first_with_their_letters() -> None:
     said = ["".join(text for text, _ in piece) for piece in legend(FLEET)]
     assert said == [
-        "1 000 nodes", "F 11 fail", "I 1 incomplete", "T 1 timed out", "U 2 unreachable", "R 1 refused", "W 34 warn",
+        "1,000 nodes", "F 11 fail", "I 1 incomplete", "T 1 timed out", "U 2 unreachable", "R 1 refused", "W 34 warn",
         "· 950 pass",
     ]  # fmt: skip
     assert ["".join(t for t, _ in piece) for piece in legend(EMPTY)] == ["0 nodes"]

@@ -37,7 +37,7 @@ def test_it_is_drawn_before_the_reports_are_read_and_keys_are_answered(monkeypat
             assert not freed.is_set()
         finally:
             freed.set()
-        await settled(pilot, lambda: "1 000 nodes" in text_of(pilot.app)[1])
+        await settled(pilot, lambda: "1,000 nodes" in text_of(pilot.app)[1])
 
     run(lambda: Doctor(SessionSource(), fleet=("/data/run-7",)), look)
 
@@ -50,7 +50,7 @@ def test_a_fault_is_a_sentence_and_what_was_read_before_stays(monkeypatch: pytes
         monkeypatch.setattr(SUMMARY, broken)
         await there.press("r")
         await there.until(lambda: "gpudoctor itself failed: ZeroDivisionError: [red]." in there.text)
-        assert "1 000 nodes" in there.text
+        assert "1,000 nodes" in there.text
 
     at(monkeypatch, LARGE, look)
 
@@ -74,7 +74,7 @@ def test_reading_again_keeps_what_is_selected(monkeypatch: pytest.MonkeyPatch) -
         await there.until(lambda: there.app.fleet.fleet and there.app.fleet.fleet.total == 2000)
         await settled(there.pilot)
         assert there.grid.name_at_cursor == "node0012"
-        assert "2 000 nodes" in there.text
+        assert "2,000 nodes" in there.text
         assert there.list.entry is not None
         assert there.list.entry.about.check == "link.narrow-pcie"  # type: ignore[union-attr]
 
@@ -87,7 +87,7 @@ def test_another_machine_leaves_the_fleet_as_it_is(monkeypatch: pytest.MonkeyPat
         await there.app.open(SessionSource(title="another", facts=nvidia_host()))
         assert text_of(there.app)[0].endswith("another")
         await there.press("6")
-        await there.until(lambda: "1 000 nodes" in there.text)
+        await there.until(lambda: "1,000 nodes" in there.text)
         assert not there.app.fleet.running
 
     at(monkeypatch, LARGE, look)

@@ -208,7 +208,7 @@ def test_the_machine_is_examined_when_somebody_goes_there(monkeypatch: pytest.Mo
         assert text_of(there.app)[0].endswith("this machine")
         assert " 6 Fleet " in text_of(there.app)[0]
         await there.press("6")
-        await there.until(lambda: "1 000 nodes" in there.text)
+        await there.until(lambda: "1,000 nodes" in there.text)
         assert text_of(there.app)[0].endswith("run-7")
 
     at(monkeypatch, LARGE, look)

@@ -26,7 +26,7 @@ SAMPLE = MonitorSample(
     fan=None, performance_state=0, event_reasons=("sw-power-cap",), pcie_rx=9.24e9, pcie_tx=1.6e9, link_generation=5,
     link_width=16,
 )  # fmt: skip
-HELD = "clocks held by "
+HELD = "throttle: "
 
 
 def gpu(device: MonitorDevice = HEALTHY, **changes: Any) -> Watched:
@@ -134,8 +134,8 @@ def test_what_is_not_well_has_a_mark_besides_its_colour(changes: dict[str, Any],
 
 def test_a_gpu_that_cannot_be_asked_says_why() -> None:
     lost = Watched(key="nvidia 3", vendor="nvidia", index=3, refused="NVML: GPU is lost")
-    assert told(lost, height=2) == [" 3  cannot be asked: NVML: GPU is lost", ""]
-    assert header(lost, "", 80)[1].plain == "cannot be asked: NVML: GPU is lost"
+    assert told(lost, height=2) == [" 3  cannot be queried: NVML: GPU is lost", ""]
+    assert header(lost, "", 80)[1].plain == "cannot be queried: NVML: GPU is lost"
     assert drawn("power", lost)[1:] == ["NVML: GPU is lost"]
 
 
@@ -221,8 +221,8 @@ def test_whose_samples_these_are_is_said(kind: str, message: str) -> None:
 
 
 def test_a_trouble_stands_in_its_place() -> None:
-    said = "NVIDIA's driver stopped answering 4 s ago, asked for the state of GPU 1."
-    assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} What you see is older."]
+    said = "NVIDIA's driver stopped responding 4 s ago, queried for the state of GPU 1."
+    assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} The values shown are older."]
     assert note(look()) == []
 
 

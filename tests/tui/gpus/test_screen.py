@@ -103,7 +103,7 @@ def test_one_gpu_has_the_whole_place(size: tuple[int, int]) -> None:
 
 def test_facts_show_one_moment() -> None:
     async def look(pilot: Pilot[Any]) -> None:
-        await until(pilot, "one recorded moment: nothing moves", "20 of 450 W", "the facts do not", "No process")
+        await until(pilot, "a single recorded sample", "20 of 450 W", "the facts do not", "No process")
         assert "last " not in text(pilot)
 
     use(app_of(nvidia_host(), "host.json"), look)
@@ -112,9 +112,9 @@ def test_facts_show_one_moment() -> None:
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (plain_host(), "The PCI bus shows no GPU either."),
-        (plain_host(pci=(card(driver=None),)), "no driver is bound to it"),
-        (plain_host(pci=(card(vendor="8086", name="Arc"),)), "Intel Arc  driven by nvidia, which is not sampled"),
+        (plain_host(), "There is no GPU on the PCI bus either."),
+        (plain_host(pci=(card(driver=None),)), "no driver bound"),
+        (plain_host(pci=(card(vendor="8086", name="Arc"),)), "Intel Arc  driven by nvidia, not sampled"),
         (demo.load("mismatch"), "Driver/library version mismatch"),
     ],
 )
@@ -288,7 +288,7 @@ def test_a_driver_that_hangs_is_named_and_freezes_nothing(
     monkeypatch.setattr(sampling, "STALLED", 1.6)
 
     async def look(pilot: Pilot[Any]) -> None:
-        await until(pilot, "NVIDIA's driver stopped answering 2 s ago, asked for the state of GPU 1.")
+        await until(pilot, "NVIDIA's driver stopped responding 2 s ago, queried for the state of GPU 1.")
         await pilot.press("down", "enter")
         await until(pilot, "GPU 1  NVIDIA GeForce RTX 4091")
         await until(pilot, "stopped answering")
@@ -312,7 +312,7 @@ def test_without_a_driver_it_waits_for_the_bus(tmp_path: Path) -> None:
         session = place(pilot).doctor.session
         session.facts = change(plain_host(), "pci", (card(),))
         place(pilot).doctor.changed.publish(session)
-        await until(pilot, "The PCI bus shows:", "AD102 [GeForce RTX 4090]")
+        await until(pilot, "On the PCI bus:", "AD102 [GeForce RTX 4090]")
 
     use(live(str(tmp_path)), look)
     nothing_is_left()

@@ -93,7 +93,7 @@ def at(
         what: to do.
         size: columns and rows.
         fault: of the worker that runs the tests.
-        colour: whether colours are wanted.
+        colour: whether colors are wanted.
     """
 
     class Live(Examined):

@@ -49,7 +49,7 @@ def test_keys_toggle_one_and_all() -> None:
         assert "Tests 11 of 11" in there.text
         await there.press("a")
         assert there.picked("tests") == ()
-        assert "Choose at least one test." in there.text
+        assert "Select at least one test." in there.text
 
     at(plain_host(), do)
 
@@ -65,9 +65,9 @@ def test_the_arrows_lead_through_all_lists() -> None:
         await there.press("a")
         assert there.picked("devices")[-1] == "cpu"
         await there.press("right", "right", "right")
-        assert "Stress lasts ◂ 30 s ▸" in there.text
+        assert "Stress test ◂ 30 s ▸" in there.text
         await there.press("left", "left")
-        assert "Stress lasts ◂ 5 s ▸" in there.text
+        assert "Stress test ◂ 5 s ▸" in there.text
         await there.press("up")
         assert there.app.focused is there.place.query_one("#dtypes")
 
@@ -92,7 +92,7 @@ def test_what_the_highlighted_test_shows_stands_beneath_in_full() -> None:
     async def do(there: There) -> None:
         await there.press("end")
         shown = str(there.place.query_one("#shows", Static).render())
-        assert shown == "stress: products compared bit for bit for some seconds, with clocks and heat."
+        assert shown == "stress: matmuls compared bit for bit for some seconds, with clocks and temperature."
 
     at(plain_host(), do, (80, 24))
 
@@ -101,14 +101,14 @@ def test_a_choice_that_cannot_be_run_starts_nothing() -> None:
     async def do(there: There) -> None:
         await there.press("a", "a", "s")
         assert there.runner.course is None
-        assert any("Choose at least one test." in note.message for note in there.app._notifications)
+        assert any("Select at least one test." in note.message for note in there.app._notifications)
 
     at(plain_host(), do)
 
 
 def test_while_the_machine_is_examined_nothing_starts() -> None:
     async def do(there: There) -> None:
-        assert "The machine is being examined (0 of 0 probes have ended). Then tests can start." in there.text
+        assert "The checks are running (0 of 0 probes finished). Tests can start after that." in there.text
         await there.press("s")
         await there.click("#go")
         assert there.runner.course is None

@@ -13,12 +13,12 @@ from gpudoctor.tui.smoke.lines import bar, ended, findings, outcomes, table, ver
 from gpudoctor.tui.smoke.words import planned
 from tests.checks.smoke_machines import ill, machine, of_run, on_cpu
 
-MISSED = tuple(SmokeTest(name=name, message="the run was ended") for name in ("mnist", "transfer"))
+MISSED = tuple(SmokeTest(name=name, message="the run was stopped") for name in ("mnist", "transfer"))
 STOPPED = of_run(
     machine(),
     outcome="stopped",
-    message="the run was ended",
-    tests=(SmokeTest(name="matmul", variant="fp32", outcome="stopped", message="the run was ended"), *MISSED),
+    message="the run was stopped",
+    tests=(SmokeTest(name="matmul", variant="fp32", outcome="stopped", message="the run was stopped"), *MISSED),
 )
 
 
@@ -60,7 +60,7 @@ def test_what_is_not_done_says_so_in_words_and_what_was_not_reached_once() -> No
     (entry,) = smoke_entries(STOPPED)
     rows = text(entry, 100)
     assert sum("not reached" in row for row in rows) == 1
-    assert any("2 tests" in row and "mnist, transfer: the run was ended" in row for row in rows)
+    assert any("2 tests" in row and "mnist, transfer: the run was stopped" in row for row in rows)
     assert looks(entry)["stopped"] == "warn"
     (failed,) = smoke_entries(ill(machine(), "mnist", outcome="failed", message="CUDA error"))
     assert looks(failed)["failed"] == "fail"

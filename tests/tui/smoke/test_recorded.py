@@ -24,7 +24,7 @@ def test_eight_gpus_of_which_one_has_a_bad_link(size: tuple[int, int]) -> None:
 
 def test_nothing_can_be_run() -> None:
     async def do(there: There) -> None:
-        assert "A recorded machine: nothing can be run here." in there.text
+        assert "This is a recorded machine: tests cannot run on it." in there.text
         assert not there.place.query_one(SmokeChooser).display
         assert not there.place.query_one("#go").region
         await there.press("s", "x", "e", "a")

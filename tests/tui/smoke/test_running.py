@@ -98,11 +98,11 @@ def test_a_run_is_ended_at_any_moment_and_leaves_no_process(fault: str, key: str
         await there.until(lambda: reached(there, "mnist"))
         assert children() - before
         await (there.click("#go") if key == "button" else there.press(key))
-        assert "Stopping: what was measured is kept" in there.text or fault == "spins"
+        assert "Stopping: measured results are kept" in there.text or fault == "spins"
         await there.until(lambda: ended(there), 10)
         assert children() <= before
         assert "Stopped: 0 done" in there.text
-        assert "the run was ended" in there.text
+        assert "the run was stopped" in there.text
         assert there.picked("tests") == ("mnist", "transfer")
         assert not there.place.query_one("#tests").disabled
 
@@ -118,8 +118,8 @@ def test_what_was_measured_before_the_end_is_kept_and_marked() -> None:
         await there.until(lambda: ended(there), 10)
         assert "matmul fp32" in there.text
         assert "TFLOP/s" in there.text
-        assert "mnist stopped the run was ended" in there.text
-        assert "2 tests not reached transfer, bandwidth: the run was ended" in there.text
+        assert "mnist stopped the run was stopped" in there.text
+        assert "2 tests not reached transfer, bandwidth: the run was stopped" in there.text
         assert there.app.session.facts is not None
         assert there.app.session.facts.smoke.runs[0].outcome == "stopped"
 
@@ -131,7 +131,7 @@ def test_a_finding_leads_to_the_diagnosis() -> None:
         await choose(there, "transfer")
         await there.press("s")
         await there.until(lambda: ended(there))
-        assert "1 finding: enter, a click or d shows why and what to type" in there.text
+        assert "1 finding: Enter, click or d shows the cause and the fix" in there.text
         assert "FAIL" in there.text
         there.place.query_one("#smoke-findings", OptionList).focus()
         await there.pilot.press("enter")
@@ -172,11 +172,11 @@ def test_an_examination_ends_the_run() -> None:
         await there.until(lambda: ended(there), 10)
         assert children() <= before
         assert there.app.session.running
-        assert "The machine is being examined" in there.text
-        assert "the run was ended" in there.text
+        assert "The machine is being checked" in there.text
+        assert "the run was stopped" in there.text
         type(there.app).facts = plain_host()
         await there.press("r")
-        assert "The machine was examined again since: these figures are from before." in there.text
+        assert "The checks were re-run since: these figures are from before." in there.text
         assert there.app.session.report is not None
         assert there.app.session.report.smoke == ()
 

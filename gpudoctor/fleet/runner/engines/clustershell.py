@@ -60,7 +60,7 @@ class ClusterShell:
             EngineError: it is empty, for ssh knows no list of nodes, or no node set.
         """
         if not wish.strip():
-            raise EngineError("ssh knows no list of nodes: name them (node[01-16]), or a group of ClusterShell (@gpu).")
+            raise EngineError("ssh has no list of nodes: name them (node[01-16]) or a ClusterShell group (@gpu).")
         names = named(wish)
         _refuse_odd(names)
         return [FleetTarget(node=name) for name in names]
@@ -74,7 +74,7 @@ class ClusterShell:
         from gpudoctor.fleet.runner.engines.ssh_clients import Ear
 
         if not shutil.which("ssh"):
-            raise EngineError("There is no command ssh: install OpenSSH's client.")
+            raise EngineError("ssh is not installed: install the OpenSSH client.")
         names = [target.node for target in targets if not target.why_not]
         _refuse_odd(names)
         limit = job.seconds + self._connect + _GRACE
@@ -86,11 +86,11 @@ class ClusterShell:
             self._conduct(ear, names, job, limit)
         for node in tuple(ear.left):
             if stop.is_set():
-                ear.over(node, "not asked", "The run was ended first.")
+                ear.over(node, "not asked", "The run was stopped first.")
             elif time.monotonic() > ear.ends:
                 ear.late(node)
             else:  # ClusterShell before 1.10 tells no more of nodes behind it
-                ear.over(node, "unreachable", "The gateway on the way there was lost.")
+                ear.over(node, "unreachable", "The connection to the gateway was lost.")
 
     def _conduct(self, ear: "Ear", names: Sequence[str], job: NodeJob, limit: float) -> None:
         """Run ClusterShell's loop until all are over, `tell` fails, or it is time to stop."""
@@ -140,9 +140,9 @@ def _command(argv: Sequence[str]) -> str:
 def _refuse_odd(names: Sequence[str]) -> None:
     for name in names:
         if name.startswith("-"):
-            raise EngineError(f'"{name}" is no name of a node: ssh would take it for an option.')
+            raise EngineError(f'"{name}" is not a node name: ssh would take it as an option.')
         if len(name.split()) != 1:
-            raise EngineError(f'"{name}" is no name of a node: commas stand between names.')
+            raise EngineError(f'"{name}" is not a node name: commas separate names.')
 
 
 def _fan(wished: int) -> int:

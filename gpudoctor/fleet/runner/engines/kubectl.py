@@ -66,8 +66,8 @@ class Kubectl:
         )
         if ended.missing:
             raise EngineError(
-                f"kubectl cannot be started ({ended.missing}): Kubernetes is spoken to through it, so it has to be on "
-                "PATH."
+                f"kubectl cannot be started ({ended.missing}): gpudoctor uses it to reach Kubernetes, so it has to be "
+                "on PATH."
             )
         return ended
 
@@ -100,15 +100,15 @@ class Kubectl:
             named = [(kinds.get(msgspec.json.decode(one, type=_Kind).kind), one) for one in whole]
             return [msgspec.json.decode(one, type=kind) for kind, one in named if kind]
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise KubectlError(f"what kubectl says cannot be read ({error})") from None
+            raise KubectlError(f"the output of kubectl cannot be parsed ({error})") from None
 
 
 def last_words(ended: ChildResult) -> str:
     """The last words of a command that failed, in one line."""
     if ended.timed_out:
-        return f"kubectl did not answer within {ended.seconds:.0f} s"
+        return f"kubectl did not respond within {ended.seconds:.0f} s"
     words = complaints(ended.err.splitlines())
-    how = f"kubectl was ended by {ended.signal}" if ended.signal else f"kubectl ended with {ended.code}"
+    how = f"kubectl was killed by {ended.signal}" if ended.signal else f"kubectl failed with exit code {ended.code}"
     return words[-1] if words else how
 
 
@@ -127,5 +127,5 @@ def _here() -> str:
     """Where a relative path in KUBECONFIG begins."""
     try:
         return os.getcwd()
-    except OSError:  # somebody has deleted the folder
+    except OSError:  # somebody has deleted the directory
         return "/"

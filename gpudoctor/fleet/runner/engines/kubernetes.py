@@ -33,7 +33,7 @@ class Kubernetes:
         namespace: where the jobs are; it has to admit privileged pods, unless `exclusive`. Empty: the context's.
         kubeconfig: a file; empty: where kubectl looks.
         runtime_class: of nodes with NVIDIA's GPUs; None: "nvidia" where the cluster has it; empty: none.
-        exclusive: each pod takes all GPUs of its node and waits for them, instead of looking at them beside others.
+        exclusive: each pod takes all GPUs of its node and waits for them, instead of looking at them next to others.
         patience: seconds in which a pod has to be scheduled.
     """
 
@@ -58,7 +58,7 @@ class Kubernetes:
         """The nodes of the cluster; a wish is a set of names, or a label selector (`nvidia.com/gpu.present=true`).
 
         Raises:
-            EngineError: there is no kubectl, Kubernetes does not answer, or the wish means nothing.
+            EngineError: there is no kubectl, Kubernetes does not respond, or the wish means nothing.
         """
         selects = any(sign in wish for sign in _SELECTS)
         names = () if selects else named(wish)
@@ -66,7 +66,7 @@ class Kubernetes:
         known = {name: target(node) for name, node in self._nodes.items()}
         if selects or not wish:
             return list(known.values())
-        none = "Kubernetes has no node of this name."
+        none = "Kubernetes has no node with this name."
         return [known.get(name, FleetTarget(node=name, why_not=none)) for name in names]
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
@@ -76,13 +76,13 @@ class Kubernetes:
             EngineError: no image was given, there is no kubectl, or Kubernetes takes no job at all.
         """
         if not self._image:
-            raise EngineError("Kubernetes starts containers: say which image holds gpudoctor.")
+            raise EngineError("Kubernetes needs a container image with gpudoctor.")
         if not self._nodes:
             self._nodes = self._ask("")
         asked = []
         for one in targets:
             if one.why_not or one.node not in self._nodes:
-                tell(Over(one.node, "not asked", one.why_not or "Kubernetes has no node of this name."))
+                tell(Over(one.node, "not asked", one.why_not or "Kubernetes has no node with this name."))
             else:
                 asked.append(self._nodes[one.node])
         if asked and not stop.is_set():

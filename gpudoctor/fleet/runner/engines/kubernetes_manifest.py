@@ -2,8 +2,8 @@
 
 How a pod sees the GPUs of its node. A limit such as `nvidia.com/gpu: 8` takes them away from jobs, and waits where they
 are taken. So the pod asks for none: it is privileged, which shows it the devices, and where the cluster has NVIDIA's
-RuntimeClass it runs in that, which brings the driver's libraries (NVIDIA_VISIBLE_DEVICES). It looks at the GPUs beside
-whoever uses them, and it has the node's own network, so that neighbours find each other by the nodes' names
+RuntimeClass it runs in that, which brings the driver's libraries (NVIDIA_VISIBLE_DEVICES). It looks at the GPUs next to
+those who uses them, and it has the node's own network, so that neighbors find each other by the nodes' names
 (`--pairs`). With `exclusive` it is not privileged and takes the limit, as measurements may want it; then the network is
 the pod's own, too.
 """
@@ -118,8 +118,8 @@ def manifest(
     Args:
         image: that holds gpudoctor, a shell, sleep, and tar (for `kubectl cp`).
         program: how gpudoctor is started in it.
-        namespace: for all of it; empty: that of whoever applies it.
-        claim: the name of the PersistentVolumeClaim that is the folder; it has to be writable from many nodes.
+        namespace: for all of it; empty: that of those who applies it.
+        claim: the name of the PersistentVolumeClaim that is the directory; it has to be writable from many nodes.
         selector: labels of the nodes; None: all.
         runtime_class: NVIDIA's, where the cluster has it ("nvidia").
         seconds: the limit of each node.
@@ -129,16 +129,16 @@ def manifest(
     """
     for name in (namespace, claim, runtime_class):
         if name and not _NAMED.match(name):
-            raise EngineError(f"{name!r} is no name for Kubernetes.")
+            raise EngineError(f"{name!r} is not a valid Kubernetes name.")
     for key in selector or ():
         if not _KEY.match(key):
-            raise EngineError(f"{key!r} is no label for Kubernetes.")
+            raise EngineError(f"{key!r} is not a valid Kubernetes label.")
     from gpudoctor.setup.exporters.common import remarks, yaml
 
     of = f" -n {namespace}" if namespace else ""
     head = [
         *remarks(
-            "A report of each node in one folder, which all pods share. Apply it, wait, copy the folder, merge it:"
+            "Writes a report of each node to one directory that all pods share. Apply, wait, copy the directory, merge:"
         ),
         "#",
         "#   kubectl apply -f FILE",
@@ -181,7 +181,7 @@ def _daemon_set(
         **({"nodeSelector": dict(selector)} if selector else {}),
         "tolerations": _TOLERATED,
         "initContainers": [_examines(image, program, seconds)],
-        # A DaemonSet's pods run for ever: this one waits, so that the folder can be copied out of it.
+        # A DaemonSet's pods run for ever: this one waits, so that the directory can be copied out of it.
         "containers": [
             {
                 "name": CONTAINER,
@@ -199,7 +199,7 @@ def _daemon_set(
         "metadata": {"name": NAME, **place, "labels": labels},
         "spec": {
             "selector": {"matchLabels": labels},
-            # All nodes at once; as it is written, one node that is ill would hold up an update of the rest.
+            # All nodes at once; as it is written, one node that is unhealthy would hold up an update of the rest.
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
             "template": {"metadata": {"labels": labels}, "spec": spec},
         },

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.fleet.runner.engine import FleetTarget
 
-# Resources as which the device plug-ins of NVIDIA and AMD offer whole GPUs.
+# Resources as which the device plugins of NVIDIA and AMD offer whole GPUs.
 GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 # Reasons for which a container never starts (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime): kubelet tries
 # again, but what was wrong with a manifest or an image stays wrong.
@@ -62,7 +62,7 @@ class KubernetesNode(_Object, frozen=True):
 
     @property
     def gpus(self) -> dict[str, int]:
-        """The whole GPUs that it offers, by resource; none where no device plug-in speaks for them."""
+        """The whole GPUs that it offers, by resource; none where no device plugin speaks for them."""
         offered = {one: self.status.allocatable.get(one, "0") for one in GPUS}
         return {one: int(many) for one, many in offered.items() if many.isdecimal() and int(many)}
 
@@ -152,17 +152,17 @@ def target(node: KubernetesNode) -> FleetTarget:
 
 
 def not_ready(node: KubernetesNode) -> str:
-    """Why a node does not answer, in a sentence; empty: it does."""
+    """Why a node does not respond, in a sentence; empty: it does."""
     ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
     if ready is not None and ready.status == "True":
         return ""
     words = ready and (ready.message or ready.reason)
-    return f"Kubernetes says that it is not ready{_told(words or '')}"
+    return f"Kubernetes reports it as not ready{_told(words or '')}"
 
 
 def _foreign(node: KubernetesNode) -> str:
     system = node.metadata.labels.get("kubernetes.io/os", "linux")
-    return "" if system == "linux" else f"It runs {system.capitalize()}, for which this container is not made."
+    return "" if system == "linux" else f"It runs {system.capitalize()}, which this container does not support."
 
 
 def standing(pod: Pod) -> PodStanding:
@@ -172,7 +172,7 @@ def standing(pod: Pod) -> PodStanding:
     if status.phase in ("Succeeded", "Failed"):
         return _ended(status, state.terminated)
     if status.phase == "Unknown":
-        return PodStanding("over", "unreachable", f"Its node does not answer any more{_told(status.message)}")
+        return PodStanding("over", "unreachable", f"Its node stopped responding{_told(status.message)}")
     if state.waiting and state.waiting.reason in _NEVER:
         why = f"Its container cannot be started: {state.waiting.reason}{_told(state.waiting.message)}"
         return PodStanding("over", "failed", why)
@@ -187,22 +187,22 @@ def standing(pod: Pod) -> PodStanding:
 def _ended(status: PodStatus, how: Terminated | None) -> PodStanding:
     if status.reason in _NODE_LOST:
         return PodStanding(
-            "over", "unreachable", f"Its node went down in mid-run{_told(status.message or status.reason)}"
+            "over", "unreachable", f"Its node went down during the run{_told(status.message or status.reason)}"
         )
     if status.reason == "DeadlineExceeded":
         return PodStanding(
-            "over", "timed out", f"Kubernetes ended it{_told(status.message or status.reason)}", log=True
+            "over", "timed out", f"Kubernetes terminated it{_told(status.message or status.reason)}", log=True
         )
     if status.reason == "Evicted":
         return PodStanding("over", "failed", f"Its node evicted the pod{_told(status.message)}", log=True)
     if how is None:
         words = f"{status.reason}: {status.message}" if status.reason and status.message else status.reason
-        return PodStanding("over", "refused", f"Its node refused the pod{_told(words or status.message)}")
+        return PodStanding("over", "refused", f"Its node rejected the pod{_told(words or status.message)}")
     if how.reason in _NOT_STARTED:
         return PodStanding("over", "failed", f"Its container cannot be started: {how.reason}{_told(how.message)}")
     reason = f" ({how.reason})" if how.reason not in ("", "Completed", "Error") else ""
     return PodStanding(
-        "over", "failed", f"The command ended there with {how.exit_code}{reason}{_told(how.message)}", True
+        "over", "failed", f"The command failed there with exit code {how.exit_code}{reason}{_told(how.message)}", True
     )
 
 

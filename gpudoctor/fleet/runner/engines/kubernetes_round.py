@@ -84,7 +84,7 @@ class KubernetesRound:
         wish: what runs on each.
         limits: how long what may take.
         tell: told every line, and one end for each node.
-        stop: set by whoever wants it to end early.
+        stop: set by those who wants it to end early.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class KubernetesRound:
                 self._look()
         finally:
             self._delete_all()
-        why = "The run was ended before it answered."
+        why = "The run was stopped before it responded."
         for node in [*(one.node for one in self._asked), *self._waiting]:
             self._tell(Over(node.name, "not asked", why))
 
@@ -141,12 +141,12 @@ class KubernetesRound:
             self._asked += batch
             return
         if not made and self._made == len(batch):
-            raise EngineError(f"Kubernetes takes no job: {last_words(ended).rstrip('.')}.")
+            raise EngineError(f"Kubernetes rejected the job: {last_words(ended).rstrip('.')}.")
         for one in batch:
             self._asked.append(one)
             if one.job not in made:
                 why = next((line for line in said if one.job in line), last_words(ended)).replace(one.job, "it")
-                self._over([(one, _refusal("Kubernetes does not take the job", why))])
+                self._over([(one, _refusal("Kubernetes rejected the job", why))])
 
     def _job(self, one: _Asked) -> dict[str, object]:
         wish, limits = self._wish, self._limits
@@ -199,7 +199,7 @@ class KubernetesRound:
         events = self._kubectl.objects({"Event": Told}, "events", "--field-selector=type=Warning")
         why = {told.involved_object.name: told.message for told in events if told.reason == "FailedCreate"}
         podless = [one for one in self._asked if one.stage == "podless" and one.job in why]
-        self._over([(one, _refusal("Kubernetes makes no pod", _without(why[one.job], one.job))) for one in podless])
+        self._over([(one, _refusal("Kubernetes created no pod", _without(why[one.job], one.job))) for one in podless])
 
     def _look_at_nodes(self) -> None:
         """A node that is lost leaves its pods as they were, for minutes."""
@@ -211,9 +211,9 @@ class KubernetesRound:
         over = []
         for one in [one for one in self._asked if one.node.name in names]:
             node = found.get(one.node.name)
-            why = not_ready(node) if node else "The node is no part of the cluster any more."
+            why = not_ready(node) if node else "The node is no longer part of the cluster."
             if why:
-                over.append((one, PodStanding("over", "unreachable", f"It went away: {why}")))
+                over.append((one, PodStanding("over", "unreachable", f"It disappeared: {why}")))
         self._over(over)
 
     def _late(self, one: _Asked) -> PodStanding | None:
@@ -221,19 +221,21 @@ class KubernetesRound:
         said = f": {one.why.rstrip('.')}." if one.why else "."
         limits = self._limits
         if one.stage == "running" and one.waited > self._wish.job.seconds + limits.slack:
-            return PodStanding("over", "timed out", f"It did not end within {self._wish.job.seconds:.0f} s.", log=True)
+            return PodStanding(
+                "over", "timed out", f"It did not finish within {self._wish.job.seconds:.0f} s.", log=True
+            )
         if one.stage == "starting" and one.waited > limits.starting:
             return PodStanding("over", "failed", f"Its container did not start within {limits.starting:.0f} s{said}")
         if one.stage == "unscheduled" and one.waited > limits.unscheduled:
-            return PodStanding("over", "not asked", f"Kubernetes finds no place for the pod{said}")
+            return PodStanding("over", "not asked", f"Kubernetes cannot schedule the pod{said}")
         if one.stage == "podless" and one.waited > limits.unscheduled + limits.podless:
-            return PodStanding("over", "not asked", "Kubernetes made no pod for the job.")
+            return PodStanding("over", "not asked", "Kubernetes created no pod for the job.")
         return None
 
     def _unanswered(self, words: str) -> None:
         if self._stop.is_set() or time.monotonic() - self._answered < self._limits.silent:
             return
-        why = f"Kubernetes does not answer any more: {words.rstrip('.')}."
+        why = f"Kubernetes stopped responding: {words.rstrip('.')}."
         self._over([(one, PodStanding("over", "unreachable", why)) for one in self._asked])
         for node in self._waiting:
             self._tell(Over(node.name, "not asked", why))
@@ -280,7 +282,7 @@ class KubernetesRound:
         self._tidy.call("delete", "jobs", *words, "--ignore-not-found", seconds=seconds + 5)
 
 
-_GONE = PodStanding("over", "unreachable", "Its pod was deleted in mid-run, by somebody or with its node.")
+_GONE = PodStanding("over", "unreachable", "Its pod was deleted during the run, by a user or with its node.")
 
 
 def _refusal(what: str, said: str) -> PodStanding:

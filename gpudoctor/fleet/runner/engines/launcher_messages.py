@@ -14,7 +14,7 @@ def first(known: "re.Pattern[str]", words: Sequence[str]) -> str:
 
 
 def last(beside: "re.Pattern[str]", words: Sequence[str]) -> str:
-    """The last line, but for those beside the matter; empty: none."""
+    """The last line, but for those next to the matter; empty: none."""
     return next((line.strip() for line in reversed(words) if not beside.search(line.strip())), "")
 
 
@@ -24,4 +24,4 @@ def not_started(quoted: str) -> tuple[str, str]:
     Args:
         quoted: what was said of it, in brackets, with a blank before them; may be empty.
     """
-    return "failed", f"gpudoctor does not start there{quoted}: install it there, or say how with --with."
+    return "failed", f"gpudoctor does not start there{quoted}: install it there, or give its command with --with."

@@ -18,5 +18,5 @@ def named(wish: str) -> tuple[str, ...]:
     except NodesError as error:
         raise EngineError(str(error)) from None
     if not names:
-        raise EngineError(f'"{wish}" means no node.')
+        raise EngineError(f'"{wish}" selects no node.')
     return names

@@ -1,6 +1,6 @@
 """Ray: one task pinned to every node of a cluster, without retries.
 
-A task asks for no CPU and no GPU, so that a node whose jobs hold all of them is examined beside them, and the run does
+A task asks for no CPU and no GPU, so that a node whose jobs hold all of them is checked next to them, and the run does
 not wait for them. Nothing keeps such a task from the GPUs but a variable: Ray hides them from one that asked for none
 by an empty CUDA_VISIBLE_DEVICES. That was its default until it changed in 2026 (ray-project/ray, pull request 62492),
 and is still so with RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=1. So the command gets the value that the node's raylet was
@@ -61,7 +61,7 @@ class Ray:
         """The nodes of the cluster; a wish names some, by name, host, address or Ray's id.
 
         Raises:
-            EngineError: Ray is not installed, does not answer, or the wish is no set of nodes.
+            EngineError: Ray is not installed, does not respond, or the wish is no set of nodes.
         """
         names = named_by(wish)
         self._ask()
@@ -71,7 +71,7 @@ class Ray:
         """Start the command once on every target.
 
         Raises:
-            EngineError: Ray is not installed, or does not answer.
+            EngineError: Ray is not installed, or does not respond.
         """
         if not self._nodes:
             self._ask()
@@ -102,8 +102,8 @@ class Ray:
     def _drive(self, asked: dict[str, object], round_: "_Round", limit: float, stop: Event) -> ChildResult:
         if self._address.startswith("ray://"):
             raise EngineError(
-                "ray:// cannot bring back what a task writes: run this on a machine of the cluster, "
-                "or through `ray job submit`."
+                "ray:// cannot return what a task writes: run this on a machine of the cluster, or with `ray job "
+                "submit`."
             )
         data = msgspec.json.encode({"address": self._address, **asked})
         joined_by = time.monotonic() + JOIN
@@ -118,16 +118,16 @@ class Ray:
         """One sentence: why Ray cannot be used."""
         if told.error and told.error[0] == "import":
             return (
-                f"{self._python} has no Ray ({told.error[1]}): `pip install 'gpudoctor-cli[ray]'` installs it; it has "
-                "to be the cluster's own release, and so does Python."
+                f"{self._python} has no Ray ({told.error[1]}): `pip install 'gpudoctor-cli[ray]'` installs it; Ray "
+                "and Python must have the same versions as on the cluster."
             )
         if told.error:
             return f"Ray: {told.error[1].rstrip('.')}."
         if ended.missing:
             return f"{self._python} cannot be started: {ended.missing}."
         if ended.timed_out:
-            return f"Ray did not answer within {JOIN:.0f} s at {self._address}{_last(ended)}."
-        return f"Ray's driver ended{_how(ended)} before it was connected{_last(ended)}."
+            return f"Ray did not respond within {JOIN:.0f} s at {self._address}{_last(ended)}."
+        return f"Ray's driver ended{_how(ended)} before it connected{_last(ended)}."
 
 
 class _Round:
@@ -164,22 +164,22 @@ class _Round:
             if why_not:
                 self._over(node, "not asked", why_not)
             elif stopped:
-                self._over(node, "not asked", "The run was ended before it answered.")
+                self._over(node, "not asked", "The run was stopped before it responded.")
             elif ended is not None:
                 state = "unreachable" if node in self._began else "not asked"
-                self._over(node, state, f"Ray's driver ended{_how(ended)} before it answered{_last(ended)}.")
+                self._over(node, state, f"Ray's driver ended{_how(ended)} before it responded{_last(ended)}.")
 
     def _over(self, node: str, state: str, why: str) -> None:
         if self._left.pop(node, None) is not None:
             self._tell(Over(node, state, why))
 
 
-_UNKNOWN = "Ray has no node of this name."
+_UNKNOWN = "Ray has no node with this name."
 
 
 def _how(ended: ChildResult) -> str:
     if ended.timed_out:
-        return ", for it took too long,"
+        return " because it took too long"
     return f" by {ended.signal}" if ended.signal else f" with {ended.code}" if ended.code else ""
 
 

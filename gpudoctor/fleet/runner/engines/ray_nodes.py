@@ -37,7 +37,7 @@ class RayNode(msgspec.Struct, frozen=True, kw_only=True):
 def named(nodes: Sequence[RayNode]) -> dict[str, RayNode]:
     """The nodes by a name of their own, those that left the cluster as they should left out.
 
-    A raylet that was started again is another node to Ray: a dead one beside a living one of its name is the past.
+    A raylet that was started again is another node to Ray: a dead one next to a living one of its name is the past.
     """
     living = {node.plain for node in nodes if node.alive}
     kept = [n for n in nodes if n.alive or (n.plain not in living and n.reason not in _LET_GO)]
@@ -54,7 +54,7 @@ def _why_not(node: RayNode) -> str:
     if node.alive:
         return ""
     words = " ".join(node.words.split())
-    return f"Ray says that it is dead: {words.rstrip('.')}." if words else "Ray says that it is dead."
+    return f"Ray reports it as dead: {words.rstrip('.')}." if words else "Ray reports it as dead."
 
 
 def wished(nodes: Sequence[RayNode], names: Sequence[str]) -> list[FleetTarget]:
@@ -65,5 +65,5 @@ def wished(nodes: Sequence[RayNode], names: Sequence[str]) -> list[FleetTarget]:
         for name in meant:
             found[name] = FleetTarget(node=name, why_not=_why_not(known[name]), gpus=known[name].gpus)
         if not meant:
-            found[wish] = FleetTarget(node=wish, why_not="Ray has no node of this name.")
+            found[wish] = FleetTarget(node=wish, why_not="Ray has no node with this name.")
     return list(found.values())

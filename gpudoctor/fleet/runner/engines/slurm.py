@@ -45,7 +45,7 @@ class Slurm:
         """The nodes of a node set, or all; what sinfo says decides which can be asked.
 
         Raises:
-            EngineError: Slurm does not answer, or does not know one of the nodes or the partition.
+            EngineError: Slurm does not respond, or does not know one of the nodes or the partition.
         """
         wished = named(wish)
         known = by_node(slurm_commands.nodes(self._partition, hidden=bool(wished)))
@@ -53,7 +53,7 @@ class Slurm:
             raise EngineError(f"Slurm has no nodes in a partition {self._partition}.")
         if strange := [name for name in wished if name not in known]:
             where = f" in the partition {self._partition}" if self._partition else ""
-            raise EngineError(f"Slurm knows no node {_few(strange)}{where}.")
+            raise EngineError(f"Slurm has no node {_few(strange)}{where}.")
         chosen = {name: known[name] for name in wished or known}
         self._places = {name: self._partition or place(rows).partition.rstrip("*") for name, rows in chosen.items()}
         return [target(rows, self._reserved()) for rows in chosen.values()]
@@ -66,7 +66,7 @@ class Slurm:
             Exception: whatever `tell` raises; then nothing is asked any more.
         """
         if not shutil.which("srun"):
-            raise EngineError("There is no command srun: install Slurm's commands, or run it on a login node.")
+            raise EngineError("srun is not installed: install the Slurm client commands, or run this on a login node.")
         for one in targets:
             if one.why_not:
                 tell(Over(one.node, "not asked", one.why_not))
@@ -88,7 +88,7 @@ class _Crew:
         engine: that knows how.
         job: what runs on each.
         tell: takes lines and ends; where it raises, nothing is asked any more.
-        stop: set by whoever wants the end.
+        stop: set by those who wants the end.
     """
 
     def __init__(self, targets: Sequence[FleetTarget], engine: Slurm, job: NodeJob, tell: Tell, stop: Event) -> None:
@@ -122,7 +122,7 @@ class _Crew:
 
     def _ask(self, number: int, one: FleetTarget) -> Over:
         if self._ended():
-            return Over(one.node, "not asked", "The run was ended first.")
+            return Over(one.node, "not asked", "The run was stopped first.")
         name = f"gpudoctor-{self._run}-{number}"
         return SlurmTask(one, self._job, self._engine.way(one.node), name, self._tell, self._ended).over()
 

@@ -8,7 +8,7 @@ from gpudoctor.child import ChildResult, run
 from gpudoctor.fleet.runner.engine import EngineError
 from gpudoctor.fleet.runner.engines.slurm_nodes import FORMAT, SinfoRow, rows
 
-# Seconds. A controller that does not answer is given up by Slurm's commands after a few tries of MessageTimeout (10 s).
+# Seconds. A controller that does not respond makes Slurm's commands give up after a few tries of MessageTimeout (10 s).
 LONG, SHORT = 90.0, 15.0
 # Of the caller's environment: what names a cluster and an account stays. What would make another command of ours (the
 # job that we may run in, formats, files for the output) does not, nor what belongs to this machine or session.
@@ -59,11 +59,9 @@ def nodes(partition: str = "", hidden: bool = False) -> list[SinfoRow]:
     argv += [f"--partition={partition}"] if partition else ["--all"] if hidden else []  # sinfo refuses both together
     ended = run(argv, timeout=LONG, env=environment(), on_line=lines.append)
     if ended.missing:
-        raise EngineError(
-            f"Slurm's command sinfo cannot be started ({ended.missing}): is this a node of a Slurm cluster?"
-        )
+        raise EngineError(f"sinfo cannot be started ({ended.missing}): is this a node of a Slurm cluster?")
     if not ended.ok:
-        raise EngineError(f"Slurm does not say which nodes it has: {_words(ended)}.")
+        raise EngineError(f"Slurm does not list its nodes: {_words(ended)}.")
     return rows(lines)
 
 
@@ -94,6 +92,6 @@ def cancel(jobs: Sequence[str]) -> None:
 
 def _words(ended: ChildResult) -> str:
     if ended.timed_out:
-        return f"sinfo did not end within {LONG:.0f} s"
+        return f"sinfo did not finish within {LONG:.0f} s"
     said = [line for line in ended.err.splitlines() if line.strip()]
-    return said[-1].strip().rstrip(".") if said else "sinfo failed and said nothing"
+    return said[-1].strip().rstrip(".") if said else "sinfo failed without output"

@@ -27,7 +27,7 @@ _WAITS = pattern(r"^srun: (?:Required node not available|Partition in DOWN state
 _TASK = pattern(r"^srun: error: .*: task 0: (.+)$")
 _EXITED = pattern(r"Exited with exit code ([0-9]+)$")
 _NO_PROGRAM = pattern(r"execve\(\): (.*)$")
-# Of srun, and beside the matter.
+# Of srun, and next to the matter.
 _BESIDE = pattern(
     r"^srun: (?:job [0-9]+ (?:queued|has been)|Job allocation [0-9]+ has been revoked|Force Terminated|forcing job"
     r"|got SIG|Job step aborted)|^Try \"srun|^\s*$"
@@ -64,16 +64,16 @@ def _of_task(words: Sequence[str]) -> tuple[str, str] | None:
         missing = missing.partition("execve(): ")[2] or missing
         return not_started(_quoted(missing))
     if exited := _EXITED.search(task[1]):
-        return "failed", f"The command ended there with {exited[1]}{_quoted(said)}."
-    return "failed", f"The command was ended there: {task[1].strip().rstrip('.')}{_quoted(said)}."
+        return "failed", f"The command failed there with exit code {exited[1]}{_quoted(said)}."
+    return "failed", f"The command was terminated there: {task[1].strip().rstrip('.')}{_quoted(said)}."
 
 
 def _of_srun(code: int | None, words: Sequence[str], began: bool) -> tuple[str, str]:
     said = _quoted(last(_BESIDE, words))
     if code == 0:
-        return "failed", f"srun ended as if all were well, and no report came{said}."
+        return "failed", f"srun succeeded, but no report arrived{said}."
     how = "by a signal" if code is None else f"with {code}"
-    return ("failed" if began else "not asked"), f"srun ended {how}{said or ' and said nothing'}."
+    return ("failed" if began else "not asked"), f"srun ended {how}{said or ' without output'}."
 
 
 def _bare(line: str) -> str:
@@ -86,4 +86,4 @@ def _quoted(line: str) -> str:
 
 
 def _sentence(line: str) -> str:
-    return f"Slurm says: {_bare(line)}."
+    return f"Slurm reports: {_bare(line)}."

@@ -97,7 +97,7 @@ def why_not(state: str, reason: str, reserved: bool = False) -> str:
         return ""
     told = f"{plain}, {_SIGNS[sign]}" if sign else plain
     caused_by = "" if reason.lower() in ("", "none", "(null)") else f": {reason.rstrip('.')}"
-    return f"Slurm says that it is {told}{caused_by}."
+    return f"Slurm reports it as {told}{caused_by}."
 
 
 def responds(state: str) -> bool:

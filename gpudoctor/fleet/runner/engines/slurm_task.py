@@ -16,11 +16,11 @@ GRACE = 10.0  # past the limit of a node, for it to say so itself
 _LEAVE = 5.0  # that srun gets to end its step, before it is killed
 _GONE, _GONE_AT_ONCE = 20.0, 5.0  # for a job to leave the queue; when somebody waits for the end of the run
 _LOOK = 0.5  # between two looks at the queue
-# Of a job: as squeue writes it, and where squeue does not answer.
+# Of a job: as squeue writes it, and where squeue does not respond.
 _PENDING, _UNKNOWN = "PENDING", "unknown"
 # Why a job waits for others, squeue(1); whatever else it waits for, as "PartitionTimeLimit", stands in the sentence.
 _BUSY = ("Resources", "Priority")
-_NOT_ASKED = ("not asked", "The run was ended first.")
+_NOT_ASKED = ("not asked", "The run was stopped first.")
 
 
 class Way(NamedTuple):
@@ -125,7 +125,7 @@ class SlurmTask:
         if not (ended.timed_out or ended.cancelled):
             return slurm_messages.verdict(ended.code, words, began)
         if self._ended() or ended.cancelled:
-            return ("failed", "The run was ended before its report was here.") if began else _NOT_ASKED
+            return ("failed", "The run was stopped before its report arrived.") if began else _NOT_ASKED
         return self._out_of_time(words, gone)
 
     def _out_of_time(self, words: Sequence[str], gone: bool) -> tuple[str, str]:
@@ -135,16 +135,16 @@ class SlurmTask:
             return "not asked", self._busy(words)
         state = slurm_commands.state(self._target.node)
         if state and not responds(state):
-            did = "It said hello and no more" if self._begun_at is not None else "It said nothing"
-            return "unreachable", f"{did}, and Slurm hears nothing from it any more ({state})."
+            did = "It started and then sent nothing" if self._begun_at is not None else "It sent nothing"
+            return "unreachable", f"{did}, and Slurm has lost contact with it ({state})."
         if self._begun_at is None:
-            how = "does not say why" if self._waits and self._waits.state == _UNKNOWN else "has started its job there"
-            return "unreachable", f"Nothing came from it, and Slurm {how}."
-        kept = "" if gone else " Slurm could not end its job yet."
-        return "timed out", f"It did not end within its limit of {seconds:g} s, and was ended.{kept}"
+            how = "gives no reason" if self._waits and self._waits.state == _UNKNOWN else "has started its job there"
+            return "unreachable", f"It sent nothing, and Slurm {how}."
+        kept = "" if gone else " Slurm could not cancel its job yet."
+        return "timed out", f"It did not finish within its limit of {seconds:g} s and was canceled.{kept}"
 
     def _busy(self, words: Sequence[str]) -> str:
         reason = self._waits.reason if self._waits else ""
         told = f" ({reason})" if reason not in ("", "None") else slurm_messages.waits(words)
-        begins = "It was busy: its" if reason in _BUSY else "Its"
+        begins = "The node was busy: its" if reason in _BUSY else "Its"
         return f"{begins} job did not start within {self._way.patience:g} s{told}."

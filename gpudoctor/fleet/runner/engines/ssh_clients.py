@@ -1,4 +1,4 @@
-"""ssh as ClusterShell starts it, ended gently and heard node by node. Only for whoever has found ClusterShell."""
+"""ssh as ClusterShell starts it, ended gently and heard node by node. Only for those who has found ClusterShell."""
 
 import ctypes
 import os
@@ -117,7 +117,7 @@ class Ear(EventHandler):  # type: ignore[misc]
         heard = self.left.get(node)
         if heard and rc == os.EX_PROTOCOL and isinstance(worker, TreeWorker):  # ClusterShell's sign for that
             words = f" ({heard.words[-1]})" if heard.words else ""
-            self.over(node, "unreachable", f"The gateway on the way there was lost{words}.")
+            self.over(node, "unreachable", f"The connection to the gateway was lost{words}.")
         elif heard:
             self.over(node, *verdict(OWN if rc is None else rc, tuple(heard.words), heard.began))
 
@@ -136,8 +136,8 @@ class Ear(EventHandler):  # type: ignore[misc]
     def late(self, node: str) -> None:
         """A node did not end in time, and its ssh is ended."""
         heard = self.left.get(node)
-        silent = "" if heard and heard.began else ", and it wrote nothing"
-        self.over(node, "timed out", f"It did not end within {self._seconds:.0f} s{silent}.")
+        silent = "" if heard and heard.began else ", without output"
+        self.over(node, "timed out", f"It did not finish within {self._seconds:.0f} s{silent}.")
 
     def over(self, node: str, state: str, why: str) -> None:
         """Tell the end of a node, once."""
@@ -145,7 +145,7 @@ class Ear(EventHandler):  # type: ignore[misc]
             self._say(Over(node, state, why))
 
     def _say(self, what: NodeLine | Over) -> None:
-        if self.fault is not None:  # whoever listens has failed; ClusterShell still ends what runs
+        if self.fault is not None:  # those who listens has failed; ClusterShell still ends what runs
             return
         try:
             self._tell(what)

@@ -23,14 +23,14 @@ _CUT = pattern(
     r"^Timeout, server .* not responding|^Connection to .* closed by remote host|^client_loop: |Broken pipe"
     r"|^Connection (?:closed|reset) by |^Read from remote host |^Connection to .* timed out"
 )
-# Before the command has written anything, in this order: a jump host that does not answer makes us hear both.
+# Before the command has written anything, in this order: a jump host that does not respond makes us hear both.
 _BEFORE = (
     ("refused", _CLOSED_TO_US),
     ("unreachable", _NO_WAY),
     ("refused", _HUNG_UP),
     ("unreachable", _CUT),
 )
-# What ssh and gateways say beside the matter.
+# What ssh and gateways say next to the matter.
 _BESIDE = pattern(r"^(?:\*\* |Warning: |debug\d: |@|Connection to .* closed\.$|\s*$)")
 
 
@@ -48,9 +48,9 @@ def verdict(code: int, words: Sequence[str], began: bool) -> tuple[str, str]:
     if code in (NOT_RUN, NOT_FOUND) or first(NO_PACKAGE, words):
         return not_started(_quoted(said))
     if code > 128:
-        return "failed", f"The command was ended there by {_signal(code - 128)}{_quoted(said)}."
+        return "failed", f"The command was killed there by {_signal(code - 128)}{_quoted(said)}."
     if code:
-        return "failed", f"The command ended there with {code}{_quoted(said)}."
+        return "failed", f"The command failed there with exit code {code}{_quoted(said)}."
     return "failed", f"The command ended there without a report{_quoted(said)}."
 
 
@@ -58,12 +58,15 @@ def _own(words: Sequence[str], began: bool) -> tuple[str, str]:
     if began:
         found = first(_CUT, words)
         if found:
-            return "unreachable", f"The connection was cut in mid-run: {_ended(found)}"
-        return "failed", f"The command was ended there by a signal, or with 255{_quoted(last(_BESIDE, words))}."
+            return "unreachable", f"The connection was lost during the run: {_ended(found)}"
+        return (
+            "failed",
+            f"The command was killed there by a signal, or failed with exit code 255{_quoted(last(_BESIDE, words))}.",
+        )
     for state, known in _BEFORE:
         if found := first(known, words):
             return state, _ended(found)
-    return "failed", f"ssh ended with 255{_quoted(last(_BESIDE, words)) or ' and said nothing'}."
+    return "failed", f"ssh failed with exit code 255{_quoted(last(_BESIDE, words)) or ' without output'}."
 
 
 def _quoted(said: str) -> str:

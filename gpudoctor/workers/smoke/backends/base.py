@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Bytes of one element of an operand and of a result.
 OPERAND_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
-# Rows of the products beside a copy (`overlap`), in float32: 0.4 ms on a large GPU, so that queueing them, some 20 us
+# Rows of the products next to a copy (`overlap`), in float32: 0.4 ms on a large GPU, so that queueing them, some 20 us
 # each, hides behind them, and short enough to choose their number by the copy's length.
 BESIDE = 2048
 RESULT_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 2}
@@ -55,7 +55,7 @@ class Base:
     def start(self) -> dict[str, Any]:
         """Take the device and make its context; return what gpudoctor.facts.SmokeRun wants to know of it.
 
-        The keys: kind, name, processors, copy_engines, memory_free, threads; None or missing where unknown.
+        The keys: kind, name, CPUs, copy_engines, memory_free, threads; None or missing where unknown.
 
         Raises:
             Unsupported: the framework reaches no such device; in the framework's own words.
@@ -104,7 +104,7 @@ class Base:
             Unsupported: this device or framework has no such type.
         """
         if dtype not in self.dtypes():
-            raise Unsupported("%s computes no products in %s." % (self.name, dtype))
+            raise Unsupported("%s has no matmul in %s." % (self.name, dtype))
         yield
 
     def operand(self, values: Any, dtype: str, side: str = "a") -> tuple[Any, Any]:
@@ -159,7 +159,7 @@ class Base:
 
     def overlap(self, size: int) -> Overlap:
         """Copies of a pinned buffer of `size` bytes on one stream, products on another."""
-        raise Unsupported("%s gives no hold on streams." % self.name)
+        raise Unsupported("%s does not expose streams." % self.name)
 
     def vectors(self, elements: int) -> Vectors:
         """Vectors of float32 on the device, for the memory's bandwidth."""
@@ -269,7 +269,7 @@ class Transfer:
 
 
 class Overlap:
-    """Copies on one stream beside products on another; the calls queue, `wait` waits for both streams."""
+    """Copies on one stream next to products on another; the calls queue, `wait` waits for both streams."""
 
     engines: int | None = None  # copy engines, as the device says
 
@@ -317,7 +317,7 @@ class Vectors:
 
 
 class Fused:
-    """One compiled form of an elementwise function, beside the framework's own operations one by one."""
+    """One compiled form of an elementwise function, next to the framework's own operations one by one."""
 
     way = ""  # "torch.compile", "Triton", "XLA", "ElementwiseKernel", "fuse"
     compile_seconds = 0.0

@@ -1,4 +1,4 @@
-"""What the driver says of a device beside a framework that does not: free memory, processors, access to another.
+"""What the driver says of a device next to a framework that does not: free memory, CPUs, access to another.
 
 It asks the libraries that the framework has loaded anyway, in the context that the framework works in.
 """
@@ -32,7 +32,7 @@ class DeviceInfo:
         return self._attribute(PROCESSORS)
 
     def copy_engines(self) -> int | None:
-        """How many copies may run beside each other: CUDA's asyncEngineCount."""
+        """How many copies may run next to each other: CUDA's asyncEngineCount."""
         return self._attribute(COPY_ENGINES)
 
     def cache(self) -> int | None:

@@ -66,7 +66,7 @@ class CpuBackend(Base):
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies within the host's memory: there is no link."""
         if pinned:
-            raise Unsupported("Pinned memory serves a GPU, and this is the CPU.")
+            raise Unsupported("Pinned memory is only for GPUs, and this is the CPU.")
         return CpuCopies(self.numpy, size)
 
     def vectors(self, elements: int) -> Vectors:
@@ -144,7 +144,7 @@ def threads() -> int:
 
 
 def processor() -> str | None:
-    """The processor's name; None where /proc does not say it."""
+    """The CPU's name; None where /proc does not say it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), None)

@@ -44,12 +44,12 @@ class CupyBackend(Base):
     def start(self) -> dict[str, Any]:
         """Take the device."""
         if self.task.get("kind") == "cpu":
-            raise Unsupported("CuPy computes on a GPU alone.")
+            raise Unsupported("CuPy computes on GPUs only.")
         runtime = self.cupy.cuda.runtime
         self.kind = "rocm" if runtime.is_hip else "cuda"
         count = self._count()
         if self.device >= count:
-            raise Unsupported("CuPy sees %d GPUs, and none has the number %d." % (count, self.device))
+            raise Unsupported("CuPy sees %d GPUs, but no GPU %d." % (count, self.device))
         self.cupy.cuda.Device(self.device).use()
         found = runtime.getDeviceProperties(self.device)
         self.capability = (int(found["major"]), int(found["minor"]))

@@ -1,4 +1,4 @@
-"""Copies between host and device by CuPy's runtime interface, alone and beside products on another stream."""
+"""Copies between host and device by CuPy's runtime interface, alone and next to products on another stream."""
 
 from __future__ import annotations
 

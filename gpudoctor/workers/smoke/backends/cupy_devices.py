@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .cupy import CupyBackend
 
 WARM_UP, TIMED = 3, 10  # sums
-ODD = 2654435761  # 2^32 over the golden ratio: neighbours differ in every byte
+ODD = 2654435761  # 2^32 over the golden ratio: neighbors differ in every byte
 
 
 class Between(Peer):
@@ -92,7 +92,7 @@ def _library() -> Any:
     except ImportError as error:
         raise Unsupported("CuPy cannot load NCCL: %s." % str(error).rstrip(".")) from error
     if not nccl.available:
-        raise Unsupported("CuPy finds no NCCL, which is a package of its own beside it.")
+        raise Unsupported("CuPy finds no NCCL, which is a separate package.")
     return nccl
 
 

@@ -20,7 +20,7 @@ INFINITY = {(4, False): 0x7F800000, (2, False): 0x7C00, (2, True): 0x7F80}
 def lacking(backend: CupyBackend, dtype: str) -> str:
     """Why there are no products in a data type, as a sentence; empty where there are."""
     if dtype == "fp8":
-        return "CuPy has no products in fp8."
+        return "CuPy has no fp8 matmul."
     if dtype == "bf16" and bfloat16(backend) is None:
         return _no_bfloat16(backend)
     return lacks(backend, backend.capability, dtype)
@@ -40,7 +40,7 @@ def _no_bfloat16(backend: CupyBackend) -> str:
     try:
         importlib.import_module("ml_dtypes")
     except ImportError:
-        return "CuPy has bf16 only beside the package ml_dtypes, which is not installed."
+        return "CuPy needs the package ml_dtypes for bf16, which is not installed."
     return "CuPy %s has no bf16." % backend.version
 
 

@@ -37,7 +37,7 @@ class DriverBackend(Base):
     def __init__(self, task: dict[str, Any]) -> None:
         super().__init__(task)
         if task.get("kind") == "cpu":
-            raise Unsupported("The bare driver computes on GPUs alone.")
+            raise Unsupported("The bare driver computes on GPUs only.")
         self.host = NumpyHost()
         self._numpy = self.host.module
         self._cuda = CudaLibrary()
@@ -105,7 +105,7 @@ class DriverBackend(Base):
     def precision(self, dtype: str) -> Iterator[None]:
         """fp32 alone; its kernel uses no tensor cores."""
         if dtype != "fp32":
-            raise Unsupported("The bare driver computes in fp32 alone: %s needs a framework." % dtype)
+            raise Unsupported("The bare driver computes in fp32 only: %s needs a framework." % dtype)
         yield
 
     def operand(self, values: Any, dtype: str, side: str = "a") -> tuple[Any, Any]:
@@ -167,4 +167,4 @@ class DriverBackend(Base):
 
     def allreduce(self, size: int, pause: Callable[[], None]) -> dict[str, Any]:
         """None."""
-        raise Unsupported("Sums over all GPUs need NCCL, which comes with a framework.")
+        raise Unsupported("All-reduce needs NCCL, which comes with a framework.")

@@ -77,7 +77,7 @@ class JaxBackend(Base):
         platform.configure(self.jax, self.kind)
         found = platform.devices(self.jax, self.kind)
         if index >= len(found):
-            raise Unsupported("JAX sees %d devices, and none with the number %d." % (len(found), index))
+            raise Unsupported("JAX sees %d devices, but no device %d." % (len(found), index))
         self.device = found[index]
         if self.kind != "cpu":
             self.kind = "rocm" if platform.is_amds(self.device) else "cuda"
@@ -213,7 +213,7 @@ class JaxBackend(Base):
 
     def overlap(self, size: int) -> Overlap:
         """XLA orders copies and kernels itself."""
-        raise Unsupported("JAX gives no hold on streams: XLA orders copies and kernels itself.")
+        raise Unsupported("JAX does not expose streams: XLA schedules copies and kernels itself.")
 
     def vectors(self, elements: int) -> Vectors:
         """Compiled functions over vectors."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 IN_FLIGHT = 3  # copies that may wait in the queue: each makes an array
 WARM, TIMED = 3, 10  # sums
 QUEUED = 4  # of each timed sum, so that the host's clock and the launch do not count
-EXACT = 1 << 16  # elements of the sums that are held against what they must be
+EXACT = 1 << 16  # elements of the sums that are compared with what they must be
 TRANSPORTS = {"cuda": "nccl", "rocm": "rccl", "cpu": "xla"}
 
 
@@ -62,7 +62,7 @@ def allreduce(backend: JaxBackend, size: int, pause: Callable[[], None]) -> dict
     """
     devices = backend.group()
     if len(devices) < 2:
-        raise Unsupported("JAX sees one device, and a sum over devices needs two.")
+        raise Unsupported("JAX sees one device, and all-reduce needs two.")
     group = _Group(backend, devices)
     wrong = sum(group.wrong(EXACT, dtype) for dtype in ("float32", "bfloat16"))
     pause()

@@ -29,7 +29,7 @@ def configure(jax: Any, kind: str) -> None:
     _set(jax, "jax_enable_compilation_cache", False)  # it would write to the disk, and hide compiling
     if kind == "cpu":
         _set(jax, "jax_platforms", "cpu")
-        # Calls that run beside each other end in any order; a GPU has a queue, the CPU then waits for each.
+        # Calls that run next to each other end in any order; a GPU has a queue, the CPU then waits for each.
         _set(jax, "jax_cpu_enable_async_dispatch", False)
 
 
@@ -49,7 +49,7 @@ def devices(jax: Any, kind: str) -> list[Any]:
     try:
         return list(jax.local_devices(backend="cpu" if kind == "cpu" else "gpu"))
     except (RuntimeError, AssertionError) as error:  # the latter where JAX_PLATFORMS leaves nothing
-        words = str(error) or "JAX starts none of the platforms %s." % jax.config.jax_platforms
+        words = str(error) or "JAX cannot initialize any of the platforms %s." % jax.config.jax_platforms
         raise Unsupported(_why_not(words)) from error
 
 

@@ -29,7 +29,7 @@ def transfer(backend: JaxBackend, size: int, pinned: bool) -> Transfer:
     if not pinned:
         return JaxTransfer(backend, size)
     if backend.kind == "cpu":
-        raise Unsupported("Pinned memory serves a GPU, and this is the CPU.")
+        raise Unsupported("Pinned memory is only for GPUs, and this is the CPU.")
     try:
         trial = PinnedTransfer(backend, TRIAL)
         trial.fill(0)
@@ -41,7 +41,7 @@ def transfer(backend: JaxBackend, size: int, pinned: bool) -> Transfer:
         if isinstance(error, MemoryError) or xla.kind_of(error) == "device-error":
             raise
         if any(word in str(error) for word in MISSING) or isinstance(error, TypeError):
-            raise Unsupported("JAX %s copies no pinned memory here: %s" % (backend.version, error)) from error
+            raise Unsupported("JAX %s cannot copy pinned memory here: %s" % (backend.version, error)) from error
         raise
 
 
@@ -91,7 +91,7 @@ class JaxTransfer(Transfer):
         return array
 
     def _fetched(self, array: Any) -> Any:
-        """Its bytes, copied anew: an array keeps what was copied of it, so another is made of the same buffer."""
+        """Its bytes, copied again: an array keeps what was copied of it, so another is made of the same buffer."""
         again = self.backend.jax.make_array_from_single_device_arrays(array.shape, array.sharding, [array])
         found = self.numpy.asarray(again)
         return found.copy() if self.backend.kind == "cpu" else found

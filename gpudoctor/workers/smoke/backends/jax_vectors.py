@@ -46,7 +46,7 @@ class JaxVectors(Vectors):
 
 
 class JaxFused(Fused):
-    """jax.jit beside the same operations called one by one."""
+    """jax.jit next to the same operations called one by one."""
 
     way = "XLA"
 

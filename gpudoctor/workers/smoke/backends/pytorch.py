@@ -191,7 +191,7 @@ class PytorchBackend(Base):
         return PytorchCopies(self, size, pinned)
 
     def overlap(self, size: int) -> Overlap:
-        """Copies beside products, on streams of their own."""
+        """Copies next to products, on streams of their own."""
         from .pytorch_copies import PytorchOverlap
 
         return PytorchOverlap(self, size)

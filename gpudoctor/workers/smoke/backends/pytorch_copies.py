@@ -1,4 +1,4 @@
-"""Copies between host and device, alone and beside products on another stream."""
+"""Copies between host and device, alone and next to products on another stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PytorchCopies(Transfer):
     def __init__(self, backend: PytorchBackend, size: int, pinned: bool) -> None:
         torch = backend.torch
         if pinned and backend.kind == "cpu":
-            raise Unsupported("Pinned memory serves a GPU, and this is the CPU.")
+            raise Unsupported("Pinned memory is only for GPUs, and this is the CPU.")
         self.torch, self.backend, self.size, self._queued = torch, backend, size, pinned
         self.source, self.target = (buffer(backend, size, pinned) for _ in range(2))
         self.between = torch.zeros(size, dtype=torch.uint8, device=backend.device)
@@ -70,7 +70,7 @@ class PytorchOverlap(Overlap):
 
     def __init__(self, backend: PytorchBackend, size: int) -> None:
         if backend.kind == "cpu":
-            raise Unsupported("There is no link to copy over beside products: this is the CPU.")
+            raise Unsupported("There is no link for copies that overlap with matmul: this is the CPU.")
         torch, device = backend.torch, backend.device
         self.torch, self.backend, self.engines = torch, backend, backend.engines
         self.upwards, self.downwards, self.computing = (torch.cuda.Stream(device) for _ in range(3))

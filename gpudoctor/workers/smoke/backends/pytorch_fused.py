@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 A, B, C = 1.5, 0.5, 1.0  # with them no value lies near zero: gelu is never below -0.17
 TRITON = (2, 1)  # the PyTorch that came with the first Triton that has its error function under today's name
-SAMPLE = 4096  # elements that are held against float64
+SAMPLE = 4096  # elements that are compared with float64
 
 
 def ways(backend: PytorchBackend, elements: int) -> list[Fused]:

@@ -33,6 +33,6 @@ class PeerBuffers(Peer):
             self.torch.cuda.synchronize(device)
 
     def differing(self) -> int:
-        """On the target, by its own processors."""
+        """On the target, by its own CPUs."""
         self.wait()
         return differing(self.torch, self.there, self.expected)

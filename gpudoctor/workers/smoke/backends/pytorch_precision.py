@@ -17,7 +17,7 @@ RESULTS = dict(TYPES, fp8="bfloat16")
 CAPABILITY = {"tf32": (8, 0), "bf16": (8, 0), "fp8": (8, 9)}
 # From this release on torch._scaled_mm has the arguments that it is given here and returns the product alone.
 SCALED_PRODUCTS = (2, 5)
-# A processor without instructions for a type takes some 50 times as long as in float32, or 300 times.
+# A CPU without instructions for a type takes some 50 times as long as in float32, or 300 times.
 PROBED, TOO_SLOW = 256, 10
 
 
@@ -32,33 +32,33 @@ def lacks_on_gpu(torch: Any, dtype: str, capability: tuple[int, int] | None) -> 
     if capability is None:
         return {
             "tf32": "PyTorch computes in TF32 on NVIDIA's GPUs.",
-            "fp8": "AMD's GPUs differ in their fp8 formats, and this test knows NVIDIA's alone.",
+            "fp8": "AMD GPUs use other fp8 formats, and this test supports only NVIDIA's.",
         }.get(dtype, "")
     wanted = CAPABILITY.get(dtype, (0, 0))
     if capability < wanted:
         return "%s needs compute capability %d.%d, and this GPU has %d.%d." % ((dtype, *wanted, *capability))
     if dtype == "fp8" and (not hasattr(torch, TYPES["fp8"]) or release(torch) < SCALED_PRODUCTS):
-        return "PyTorch has products in fp8 from 2.5 on, and this is %s." % torch.__version__
+        return "PyTorch has fp8 matmul since 2.5, and this is %s." % torch.__version__
     return ""
 
 
 def lacks_on_cpu(torch: Any, dtype: str) -> str:
     """Why the CPU has no such type, as a sentence; empty where it has.
 
-    Whether a processor multiplies 16-bit numbers well, PyTorch says in no release in the same way; so it is timed.
+    Whether a CPU multiplies 16-bit numbers well, PyTorch says in no release in the same way; so it is timed.
     """
     if dtype == "fp32":
         return ""
     if dtype == "tf32":
         return "TF32 is a format of NVIDIA's GPUs, and this is the CPU."
     if dtype == "fp8":
-        return "PyTorch's products in fp8 are meant for GPUs, and this is the CPU."
+        return "PyTorch's fp8 matmul is for GPUs, and this is the CPU."
     try:
         slower = _seconds(torch, dtype) / _seconds(torch, "fp32")
     except RuntimeError as error:
-        return "PyTorch has no products in %s on the CPU: %s." % (dtype, str(error).strip().rstrip("."))
+        return "PyTorch has no matmul in %s on the CPU: %s." % (dtype, str(error).strip().rstrip("."))
     if slower > TOO_SLOW:
-        return "This processor has no arithmetic in %s: a product takes %d times as long as in fp32." % (dtype, slower)
+        return "This CPU has no %s arithmetic: a matmul takes %d times as long as in fp32." % (dtype, slower)
     return ""
 
 

@@ -10,7 +10,7 @@ the largest last; `each` has the seconds of every one. Without a `parent` it doe
 
 import sys
 
-# Python puts this folder first; nothing of ours may hide a module of the environment. With PYTHONSAFEPATH it does not.
+# Python puts this directory first; nothing of ours may hide a module of the environment. Not so with PYTHONSAFEPATH.
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
@@ -71,7 +71,7 @@ def summed(task: "dict[str, Any]") -> "dict[str, Any]":
     wrong = sum(_wrong(torch, dtype, device, task) for dtype in _exact_types(torch, task["ranks"]))
     each = [_timed(torch, device, size // 4, wait) for size in task.get("sizes", [task["bytes"]])]
     if store is not None:
-        with contextlib.suppress(RuntimeError):  # whoever goes first has measured all the same
+        with contextlib.suppress(RuntimeError):  # those who goes first has measured all the same
             _take_leave(store, task)
     return {"wrong": wrong, "seconds": each[-1], "each": each}
 

@@ -109,7 +109,7 @@ class Rank:
         if self.answer:
             return "; ".join(["rank %d: %s" % (self.number, self.answer.get("error", "waits")), *warned])
         code = self.process.poll()
-        how = "is silent" if code is None else "died of signal %d" % -code if code < 0 else "ended with %d" % code
+        how = "sent nothing" if code is None else "died of signal %d" % -code if code < 0 else "ended with %d" % code
         return "; ".join(["rank %d %s" % (self.number, how), *(warned or list(self.lines)[-3:])])
 
 
@@ -123,7 +123,9 @@ def gathered(ranks: Sequence[Rank], pause: Callable[[], None], seconds: float = 
     while not all(rank.answer for rank in ranks) and not any(rank.failed for rank in ranks):
         pause()
         if time.monotonic() - begun > seconds:
-            raise RuntimeError("no sum within %g seconds: %s" % (seconds, " | ".join(r.words() for r in ranks)))
+            raise RuntimeError(
+                "all-reduce did not finish within %g seconds: %s" % (seconds, " | ".join(r.words() for r in ranks))
+            )
         time.sleep(0.02)
     if any(rank.failed for rank in ranks):
         _wait(lambda: all(rank.failed for rank in ranks), FAREWELL)

@@ -90,9 +90,9 @@ class TensorflowBackend(Base):
         if not found and not self.tf.test.is_built_with_gpu_support():
             raise Unsupported("TensorFlow %s was built without support for GPUs." % self.version)
         if not found:
-            raise Unsupported("tf.config.list_physical_devices('GPU') is empty; TensorFlow's log says why.")
+            raise Unsupported("tf.config.list_physical_devices('GPU') is empty; TensorFlow's log shows why.")
         if self.index >= len(found):
-            raise Unsupported("TensorFlow lists %d GPUs, and none with the number %d." % (len(found), self.index))
+            raise Unsupported("TensorFlow lists %d GPUs, but no GPU %d." % (len(found), self.index))
         return found
 
     def _take(self) -> None:
@@ -101,7 +101,7 @@ class TensorflowBackend(Base):
         found = self._multiply(one, one)
         self.synchronize()
         if "GPU" not in found.device:
-            raise RuntimeError("TensorFlow computed on %s what was meant for %s" % (found.device, self.place))
+            raise RuntimeError("TensorFlow used %s instead of %s" % (found.device, self.place))
 
     def free(self) -> int:
         """What the driver has left and what TensorFlow's allocator keeps unused."""
@@ -158,7 +158,7 @@ class TensorflowBackend(Base):
         """
         if dtype not in self._lacks:
             capability = self._details.get("compute_capability")
-            here = "" if dtype in TYPES or self.kind == "cpu" else "TensorFlow has no products in %s." % dtype
+            here = "" if dtype in TYPES or self.kind == "cpu" else "TensorFlow has no matmul in %s." % dtype
             self._lacks[dtype] = here or xla.lacks(self, capability and tuple(capability), dtype)
         if self._lacks[dtype]:
             raise Unsupported(self._lacks[dtype])
@@ -200,16 +200,16 @@ class TensorflowBackend(Base):
             Unsupported: pinned memory was asked for.
         """
         if pinned and self.kind == "cpu":
-            raise Unsupported("Pinned memory serves a GPU, and this is the CPU.")
+            raise Unsupported("Pinned memory is only for GPUs, and this is the CPU.")
         if pinned:
-            raise Unsupported("TensorFlow has no pinned memory in its public interface.")
+            raise Unsupported("TensorFlow has no public API for pinned memory.")
         from .tensorflow_memory import TensorTransfer
 
         return TensorTransfer(self, size)
 
     def overlap(self, size: int) -> Overlap:
         """TensorFlow chooses streams itself."""
-        raise Unsupported("TensorFlow gives no hold on streams: it orders copies and kernels itself.")
+        raise Unsupported("TensorFlow does not expose streams: it schedules copies and kernels itself.")
 
     def vectors(self, elements: int) -> Vectors:
         """Vectors in tensors."""

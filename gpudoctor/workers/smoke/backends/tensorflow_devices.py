@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WARM, TIMED = 3, 10  # sums
 QUEUED = 4  # of each timed sum, so that the host's clock and the launch do not count
 EXACT_TYPES = ("float32", "float16")  # TensorFlow's operation for NCCL has no bfloat16
-EXACT = 1 << 16  # elements of the sums that are held against what they must be
+EXACT = 1 << 16  # elements of the sums that are compared with what they must be
 TRANSPORTS = {"cuda": "nccl", "rocm": "rccl"}
 PATTERN = 251  # a prime: a block that lands in another's place does not look right
 
@@ -60,10 +60,10 @@ def allreduce(backend: TensorflowBackend, size: int, pause: Callable[[], None]) 
         Unsupported: there are fewer than two.
     """
     if backend.kind == "cpu":
-        raise Unsupported("TensorFlow's sums over devices go by NCCL, which needs two GPUs, and this is the CPU.")
+        raise Unsupported("TensorFlow's all-reduce uses NCCL, which needs two GPUs, and this is the CPU.")
     count = backend.peers()
     if count < 2:
-        raise Unsupported("TensorFlow lists one GPU, and a sum over devices needs two.")
+        raise Unsupported("TensorFlow lists one GPU, and all-reduce needs two.")
     # Without packing: joining the values first would be timed too.
     by = backend.tf.distribute.NcclAllReduce(num_packs=0)
     group = MirroredGroup(backend.tf, ["/GPU:%d" % index for index in range(count)], by)

@@ -111,7 +111,7 @@ class TensorVectors(Vectors):
 
 
 class TensorFused(Fused):
-    """tf.function(jit_compile=True) beside the same operations called one by one."""
+    """tf.function(jit_compile=True) next to the same operations called one by one."""
 
     way = "XLA"
 

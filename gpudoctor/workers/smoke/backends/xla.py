@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 LEAST = {"tf32": (8, 0), "bf16": (8, 0), "fp8": (8, 9)}
 CPU = {
     "tf32": "TF32 is a format of NVIDIA's GPUs, and this is the CPU.",
-    "fp8": "Products in fp8 are meant for GPUs, and this is the CPU.",
+    "fp8": "fp8 matmul is for GPUs, and this is the CPU.",
 }
 AMD = {
     "tf32": "TF32 is a format of NVIDIA's GPUs.",
-    "fp8": "AMD's GPUs differ in their fp8 formats, and this test knows NVIDIA's alone.",
+    "fp8": "AMD GPUs use other fp8 formats, and this test supports only NVIDIA's.",
 }
 UNKNOWN_MEMORY = 2 << 30  # bytes that are taken for free where nobody says how many are
 # On the CPU a type without vector instructions takes some 50 times as long as float32, or 300 times: the rows and
@@ -29,7 +29,7 @@ UNKNOWN_MEMORY = 2 << 30  # bytes that are taken for free where nobody says how 
 TRIAL, TRIALS, TOO_SLOW = 256, 5, 10
 # Of the function gelu(a x + b) + c; c keeps it away from zero, where a relative error means nothing.
 A, B, C = 1.5, -0.25, 2.0
-SAMPLE = 4096  # elements of it that are held against float64
+SAMPLE = 4096  # elements of it that are compared with float64
 
 FULL = ("ResourceExhaustedError", "OOM when allocating")
 # What XLA and TensorFlow say after the error that killed the context.
@@ -64,13 +64,13 @@ def lacks(backend: Base, capability: tuple[int, int] | None, dtype: str) -> str:
 
 
 def _lacks_on_cpu(backend: Base, dtype: str) -> str:
-    """No framework tells which types the processor's vector instructions have, so a product is timed."""
+    """No framework tells which types the CPU's vector instructions have, so a product is timed."""
     if dtype in CPU or dtype == "fp32":
         return CPU.get(dtype, "")
     slower = _seconds(backend, dtype) / max(_seconds(backend, "fp32"), 1e-9)
     if slower < TOO_SLOW:
         return ""
-    return "This processor has no arithmetic in %s: a product takes %d times as long as in fp32." % (dtype, slower)
+    return "This CPU has no %s arithmetic: a matmul takes %d times as long as in fp32." % (dtype, slower)
 
 
 def _seconds(backend: Base, dtype: str) -> float:

@@ -66,7 +66,7 @@ class Array:
 
 
 class MatrixPart:
-    """Some neighbouring rows and columns of a matrix, to be copied to the host alone."""
+    """Some neighboring rows and columns of a matrix, to be copied to the host alone."""
 
     def __init__(self, whole: Array, rows: range, columns: range) -> None:
         self.whole, self.rows, self.columns = whole, rows, columns

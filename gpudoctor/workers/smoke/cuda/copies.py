@@ -1,4 +1,4 @@
-"""Copies between the host and the device, alone and beside a computation."""
+"""Copies between the host and the device, alone and next to a computation."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Streams(Overlap):
         self._number = device.launch("number", blocks(self._elements, most=65535), self._other, self._elements)
         self._number()
         device.download(self._out.bytes, self._other.address)
-        side = TILE * int((processors - 1) ** 0.5 + 1)  # a tile for each processor
+        side = TILE * int((processors - 1) ** 0.5 + 1)  # a tile for each CPU
         a, b = (Array(device, numpy, (side, side), _random(numpy, side, seed)) for seed in (8, 9))
         self._product = product(a, b, Array(device, numpy, (side, side)))
 

@@ -108,7 +108,7 @@ class DeviceNetwork(Network):
     def gradients(self, precision: str = "fp32", scale: float = 1.0) -> tuple[float, list[Any]]:
         """Loss and gradients of the whole batch."""
         if precision != "fp32" or scale != 1.0:
-            raise Unsupported("Mixed precision needs a framework: the bare driver computes in fp32 alone.")
+            raise Unsupported("Mixed precision needs a framework: the bare driver computes in fp32 only.")
         self._whole.both()
         return self._mean_loss(), [slope.host().astype("float64") for slope in self._slopes]
 
@@ -147,7 +147,7 @@ class DeviceNetwork(Network):
     def predict(self, batch: int, precision: str = "fp32") -> Callable[[], Any]:
         """What queues a forward pass."""
         if precision != "fp32":
-            raise Unsupported("The bare driver computes in fp32 alone: %s needs a framework." % precision)
+            raise Unsupported("The bare driver computes in fp32 only: %s needs a framework." % precision)
         some = self._pass(0, batch)
 
         def call() -> Array:

@@ -21,7 +21,7 @@ def run(bench: Bench) -> None:
     with bench.test("allreduce"):
         on_cpu = bench.backend.kind == "cpu"
         if not on_cpu:
-            enough(bench, "Sums over GPUs")
+            enough(bench, "All-reduce")
         size = ON_CPU if on_cpu else min(ON_GPUS, room(bench))
         found = bench.backend.allreduce(size, bench.pause)
         rates = [bus_rate(found["bytes"], each, found["ranks"]) for each in found["seconds"]]

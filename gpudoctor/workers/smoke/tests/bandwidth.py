@@ -38,7 +38,7 @@ def length(bench: Bench) -> int:
     cache = bench.backend.cache or UNKNOWN_CACHE
     wanted = ON_CPU if bench.backend.kind == "cpu" else max(LEAST, CACHES * cache)
     if room < SMALLEST:
-        raise MemoryError("only %d MiB may be taken, too little for three vectors" % (bench.budget() >> 20))
+        raise MemoryError("only %d MiB of memory may be used, too little for three vectors" % (bench.budget() >> 20))
     return min(wanted, room) // FLOAT * FLOAT
 
 

@@ -1,6 +1,6 @@
 """`fused`: do kernels that are compiled for the occasion compile, agree, and beat the operations one by one?
 
-Each way (torch.compile, Triton, XLA ...) is a test of its own: one that fails, often for want of a C compiler or of
+Each way (torch.compile, Triton, XLA ...) is a test of its own: one that fails, often for lack of a C compiler or of
 headers, does not hide another, and its words are kept.
 """
 
@@ -44,7 +44,7 @@ def _one(bench: Bench, way: Fused, elements: int) -> None:
     way.compile()
     bench.backend.synchronize()
     seconds = way.compile_seconds or time.perf_counter() - begun
-    bench.figure("compile", seconds, "s", "compiling and the first run, nothing cached")
+    bench.figure("compile", seconds, "s", "compilation and first run, nothing cached")
     bench.figure("error", way.error(), "ratio", "largest relative difference from float64 on the CPU, over a sample")
     bench.pause()
     fused, eager = measure(bench, way.fused), measure(bench, way.eager)

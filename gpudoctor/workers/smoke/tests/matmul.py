@@ -1,6 +1,6 @@
-"""`matmul`: are products of matrices right in each data type, and how fast are they?
+"""`matmul`: are matmuls right in each data type, and how fast are they?
 
-The whole result is held against float64 by random projections (R. Freivalds, "Probabilistic machines can use less
+The whole result is compared with float64 by random projections (R. Freivalds, "Probabilistic machines can use less
 running time", 1977): for vectors x of 1 and -1 the norm of C x - A (B x) is that of the error, at the cost of products
 with vectors. The inputs are rounded on the CPU, so that both sides multiply the same numbers; they are drawn from the
 normal distribution, because zeros let a GPU run 13 per cent faster than data does.
@@ -23,8 +23,8 @@ SIZES = (8192, 6144, 4096, 3072, 2048, 1024, 512)  # of the product that is time
 HOST_BYTES = 32  # on the host for each element of a size: three matrices in float64, and one that comes and goes
 LONGEST = 0.04  # seconds that one timed product may take
 VECTORS = 4  # of the projection
-ROWS, COLUMNS = 8, 512  # of the timed product that are held against float64
-METHOD = "median of batches of queued products, clocks warm, N(0,1) data"
+ROWS, COLUMNS = 8, 512  # of the timed product that are compared with float64
+METHOD = "median of batches of queued matmuls, clocks warm, N(0,1) data"
 
 
 def run(bench: Bench) -> None:
@@ -36,7 +36,7 @@ def run(bench: Bench) -> None:
     for dtype in bench.task.get("dtypes") or ():  # what somebody asked for by name gets an answer
         if dtype not in bench.backend.dtypes():
             with bench.test("matmul", dtype), bench.backend.precision(dtype):
-                raise Unsupported("%s computes no products in %s." % (bench.backend.name, dtype))
+                raise Unsupported("%s has no matmul in %s." % (bench.backend.name, dtype))
 
 
 def _one(bench: Bench, dtype: str) -> None:
@@ -63,7 +63,9 @@ def largest(bench: Bench, dtype: str, seconds: float | None = None) -> int:
     if not fitting:
         where = "" if SIZES[-1] ** 2 * each > memory else " of the host's memory"
         least = host if where else memory
-        raise MemoryError("only %d MiB%s may be taken, too little for products of %d" % (least >> 20, where, SIZES[-1]))
+        raise MemoryError(
+            "only %d MiB%s may be used, too little for matmuls of size %d" % (least >> 20, where, SIZES[-1])
+        )
     if seconds is None:
         return fitting[0]
     checked = min(CHECKED, fitting[0])
@@ -80,7 +82,7 @@ def _checked(bench: Bench, dtype: str, size: int) -> float:
     warmed_up(bench, product)  # or the size would be chosen by an idle GPU's clock
     seconds = backend.elapsed(product, 3)
     c = backend.values(product())
-    bench.figure("first call", first, "s", "the first product of this type, with loading and compiling")
+    bench.figure("first call", first, "s", "first matmul of this type, with loading and compiling")
     found = deviation(bench, a64, b64, c)
     bench.figure(
         "error", found.pop("error"), "ratio", "relative Frobenius norm against float64, %d projections" % VECTORS

@@ -1,6 +1,6 @@
 """`mixed-precision`: is a training step right in bf16, or in fp16 with a scaled loss, and is it really taken there?
 
-The step is the one of `mnist`, held against the same float64. Against the framework's own float32 step it must differ:
+The step is the one of `mnist`, compared with the same float64. Against the framework's own float32 step it must differ:
 where autocast does nothing, all else looks well.
 """
 

@@ -1,7 +1,7 @@
 """`mnist`: is one training step right, is it really taken, and does the loss fall in twenty?
 
 The loss alone would see neither TF32 nor a lost image (it is blind below 1e-6), so every gradient of a strict float32
-step is held against float64. Weights are made by counting and the digits are shipped: every framework starts from the
+step is compared with float64. Weights are made by counting and the digits are shipped: every framework starts from the
 same bits.
 """
 
@@ -61,7 +61,7 @@ def relative(bench: Bench, found: list[Any], true: list[Any]) -> list[float]:
 
 
 class TrainingStep:
-    """Loss and gradients of the whole batch on the device, beside those in float64 on the CPU."""
+    """Loss and gradients of the whole batch on the device, next to those in float64 on the CPU."""
 
     def __init__(self, bench: Bench, first: Weights, true: tuple[float, list[Any]]) -> None:
         self.names = first.names
@@ -78,7 +78,7 @@ class TrainingStep:
 
 def _one(bench: Bench) -> None:
     true = reference(bench)
-    bench.progress(0.1)  # a busy processor takes its time, and silence counts as a hang
+    bench.progress(0.1)  # a busy CPU takes its time, and silence counts as a hang
     step, others = TrainingStep(bench, weights(bench), true), 0
     while step.unsure and others < len(OTHER_SEEDS):
         bench.pause()

@@ -1,4 +1,4 @@
-"""`overlap`: does a copy run beside products, as data loaders count on, and do streams keep their order?
+"""`overlap`: does a copy run next to products, as data loaders count on, and do streams keep their order?
 
 Copy and products that take equally long alone should take hardly longer together, whichever is queued first. Where they
 take as long as one after the other, something makes calls wait: products first and then the copy with
@@ -30,10 +30,10 @@ TWO_ENGINES = 2
 
 
 def run(bench: Bench) -> None:
-    """Test one direction beside products, and both directions at once where the device has two copy engines."""
+    """Test one direction next to products, and both directions at once where the device has two copy engines."""
     with bench.test("overlap"):
         if bench.backend.kind == "cpu":
-            raise Unsupported("There is no link to copy over beside products: this is the CPU.")
+            raise Unsupported("There is no link for copies that overlap with matmul: this is the CPU.")
         size, both = prepared(bench)
         bench.note(size=size, engines=both.engines)
         wrong = 0
@@ -61,7 +61,9 @@ def prepared(bench: Bench) -> tuple[int, Any]:
         _warmed_up(bench, both)
         if seconds(bench, both, both.copy) <= LONGEST or size == SIZES[-1]:
             return size, both
-    raise refused or MemoryError("only %d MiB may be taken, too little for a copy beside products" % (4 * room // MIB))
+    raise refused or MemoryError(
+        "only %d MiB of memory may be used, too little for a copy next to matmuls" % (4 * room // MIB)
+    )
 
 
 def _one(bench: Bench, both: Any) -> None:
@@ -77,7 +79,7 @@ def _one(bench: Bench, both: Any) -> None:
     duplex = _duplex(bench, both)
     bench.timed(begun, time.monotonic())
     bench.figure("copy", median(copy), "s", "one copy to the device, pinned", copy)
-    bench.figure("compute", median(compute), "s", "%d products" % times, compute)
+    bench.figure("compute", median(compute), "s", "%d matmuls" % times, compute)
     bench.figure("both", median(together), "s", "both, each on its stream, in the order that takes longer", together)
     share = overlapped(median(copy), median(compute), median(together))
     bench.figure("overlap", share, "ratio", "(copy + compute - both) over the shorter one")
@@ -87,7 +89,7 @@ def _one(bench: Bench, both: Any) -> None:
 
 
 def overlapped(copy: float, compute: float, both: float) -> float:
-    """Which part of the shorter one ran beside the longer one: 1 all of it, 0 nothing."""
+    """Which part of the shorter one ran next to the longer one: 1 all of it, 0 nothing."""
     return (copy + compute - both) / min(copy, compute)
 
 

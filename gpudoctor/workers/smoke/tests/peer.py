@@ -28,7 +28,7 @@ TWO = 2
 def run(bench: Bench) -> None:
     """Test the ordered pairs of devices."""
     bench.begin("peer")
-    count = enough(bench, "Copies between GPUs")
+    count = enough(bench, "GPU-to-GPU copy")
     names = bench.task.get("numbers") or range(count)
     for source, target in pairs(count):
         with bench.test("peer", "%s-%s" % (names[source], names[target])):
@@ -47,7 +47,7 @@ def enough(bench: Bench, what: str) -> int:
     """
     count = bench.backend.peers()
     if count < TWO:
-        raise Unsupported("%s need two GPUs, and %s sees %d." % (what, bench.backend.name, count))
+        raise Unsupported("%s needs two GPUs, and %s sees %d." % (what, bench.backend.name, count))
     return count
 
 
@@ -59,7 +59,9 @@ def room(bench: Bench) -> int:
     """
     found = bench.budget() // 4 // MIB * MIB
     if found < LEAST:
-        raise MemoryError("only %d MiB may be taken, too little for buffers on several GPUs" % (bench.budget() // MIB))
+        raise MemoryError(
+            "only %d MiB of memory may be used, too little for buffers on several GPUs" % (bench.budget() // MIB)
+        )
     return found
 
 

@@ -1,7 +1,7 @@
 """`stress`: is the same product the same bits each time, for seconds on end, with the device at full load?
 
 After gpu-burn (https://github.com/wilicc/gpu-burn): one pair of matrices, its product written into one buffer after the
-other, and each buffer, before it is written again, compared with the first, which was held against float64. A bit that
+other, and each buffer, before it is written again, compared with the first, which was compared with float64. A bit that
 flips, in the arithmetic or in memory, shows as an element that differs. Ten seconds prove less than DCGM's three
 minutes.
 """
@@ -28,7 +28,7 @@ MOST_BUFFERS, BUFFERS_ON_CPU = 64, 4
 LARGEST_ON_CPU = 1024
 PROBED = 2048  # rows and columns of the product whose time tells how large one may be
 SHORT = 0.5  # seconds under which the last window has no rate of its own
-METHOD = "products compared bit for bit, a sample a second"
+METHOD = "matmuls compared bit for bit, one sample per second"
 
 
 def run(bench: Bench) -> None:
@@ -67,7 +67,7 @@ class Burn:
         self.rates: list[float] = []
         self._next, self._window, self._busy = 1, 0, 0.0
         found = deviation(bench, a64, b64, backend.values(self.results[0]))
-        bench.figure("error", found.pop("error"), "ratio", "of the first product, against float64 by projections")
+        bench.figure("error", found.pop("error"), "ratio", "of the first matmul, against float64 by projections")
         self.not_finite += found.pop("not_finite")
         bench.note(**found)
 
@@ -99,7 +99,7 @@ class Burn:
 
 
 def buffers(bench: Bench, dtype: str, size: int) -> int:
-    """How many results there is room for beside the operands: two at least, because `largest` left it."""
+    """How many results there is room for next to the operands: two at least, because `largest` left it."""
     if bench.backend.kind == "cpu":
         return BUFFERS_ON_CPU
     room = bench.budget() - 2 * OPERAND_BYTES[dtype] * size * size

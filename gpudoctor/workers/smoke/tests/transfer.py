@@ -1,7 +1,7 @@
 """`transfer`: do bytes get to the device and back unchanged, and how fast, from pinned and from pageable memory?
 
 The recipe is nvbandwidth's (https://github.com/NVIDIA/nvbandwidth): four copies that do not count, sixteen queued per
-sample, three samples, the process on the CPUs beside the GPU. The bytes are random, because some links and drivers
+sample, three samples, the process on the CPUs next to the GPU. The bytes are random, because some links and drivers
 compress zeros.
 """
 
@@ -64,7 +64,7 @@ def buffer(bench: Bench) -> int:
     most = LARGE if bench.backend.free() >= LITTLE else SMALL
     size = min(most, bench.budget() // 2) // MIB * MIB
     if size < TRIES[-1]:
-        raise MemoryError("only %d MiB may be taken, too little for a copy" % (bench.budget() // MIB))
+        raise MemoryError("only %d MiB of memory may be used, too little for a copy" % (bench.budget() // MIB))
     return size
 
 

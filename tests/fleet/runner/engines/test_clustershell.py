@@ -127,7 +127,7 @@ def test_a_node_that_hangs_is_told_at_once_when_it_is_late(ssh: Path) -> None:
     assert [one.node for one in told] == [first.node, first.node, second.node, second.node], "not at the end of all"
     told = _run("hang2", NodeJob(JOB.argv, -10), connect=0.5)
     assert told.ends() == {"hang2": "timed out"}
-    assert told.why("hang2") == "It did not end within 0 s."
+    assert told.why("hang2") == "It did not finish within 0 s."
     assert not any(_runs(pid) for pid, _ in _calls(ssh).values())
 
 
@@ -228,14 +228,14 @@ def test_names_mean_what_clustershell_says(wish: str, names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ("", "ssh knows no list of nodes: name them (node[01-16]), or a group of ClusterShell (@gpu)."),
+        ("", "ssh has no list of nodes: name them (node[01-16]) or a ClusterShell group (@gpu)."),
         ("  ", "ssh knows no list of nodes"),
         ("n[1-", '"n[1-" is no set of nodes: '),
         ("n[5-1]", '"n[5-1]" is no set of nodes: '),
         ("@none", '"@none" '),
         ("@no:few", '"@no:few" is no set of nodes: '),
-        ("n1,-oProxyCommand=evil", '"-oProxyCommand=evil" is no name of a node: ssh would take it for an option.'),
-        ("n1!n1", '"n1!n1" means no node.'),
+        ("n1,-oProxyCommand=evil", '"-oProxyCommand=evil" is not a node name: ssh would take it as an option.'),
+        ("n1!n1", '"n1!n1" selects no node.'),
     ],
 )
 def test_names_that_mean_nothing(wish: str, message: str) -> None:

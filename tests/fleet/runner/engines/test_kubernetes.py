@@ -22,7 +22,7 @@ from tests.fleet.runner.engines.pods import NEW, NO_PLACE, RUNNING, UNSCHEDULED,
 JOB = NodeJob(("gpudoctor", "fleet", "node"), 60.0)
 QUICK = RoundLimits(look=0.01, nodes=600, podless=0.3, unscheduled=60, starting=60, slack=1, silent=60, tidy=5)
 IMAGE = "registry.example.com/gpudoctor:1"
-NOT_READY = "Kubernetes says that it is not ready: Kubelet stopped posting node status."
+NOT_READY = "Kubernetes reports it as not ready: Kubelet stopped posting node status."
 REPORT = b'{"schema": "gpudoctor.report/1"}'
 WELL = [None, NEW, waiting("ContainerCreating"), RUNNING, ended(0)]
 
@@ -109,7 +109,7 @@ def test_the_nodes_of_the_cluster(cluster: Cluster) -> None:
 def test_a_wish_is_a_set_of_names_or_a_selector(cluster: Cluster) -> None:
     cluster.add("gpu-1", gpus=8, **{"nvidia.com/gpu.present": "true"})
     cluster.add("gpu-2", gpus=4)
-    unknown = FleetTarget(node="gpu-7", why_not="Kubernetes has no node of this name.")
+    unknown = FleetTarget(node="gpu-7", why_not="Kubernetes has no node with this name.")
     two = FleetTarget(node="gpu-2", gpus=4)
     assert cluster.engine().targets("gpu-[2,7]") == [two, unknown]
     assert cluster.engine().targets("nvidia.com/gpu.present=true") == [FleetTarget(node="gpu-1", gpus=8)]
@@ -120,7 +120,7 @@ def test_a_wish_is_a_set_of_names_or_a_selector(cluster: Cluster) -> None:
 def test_a_node_that_logs_the_lines_of_its_report(cluster: Cluster) -> None:
     cluster.add("gpu-1", *WELL, log=logs("gpu-1"), gpus=8)
     overs, lines = ran(cluster.engine())
-    assert overs == {"gpu-1": ("failed", "The command ended there with 0: a greeting.")}, (
+    assert overs == {"gpu-1": ("failed", "The command failed there with exit code 0: a greeting.")}, (
         "reports are counted elsewhere"
     )
     found = protocol.Assembler()
@@ -145,17 +145,17 @@ def test_every_node_ends_as_it_should(cluster: Cluster) -> None:
     limits = QUICK._replace(unscheduled=1, starting=1)
     overs, lines = ran(cluster.engine(limits=limits), job=NodeJob(JOB.argv, 1.0))
     assert overs == {
-        "well": ("failed", "The command ended there with 0: a greeting."),
+        "well": ("failed", "The command failed there with exit code 0: a greeting."),
         "image": ("failed", f"Its container cannot be started: ImagePullBackOff: {pull}."),
-        "full": ("not asked", f"Kubernetes finds no place for the pod: {NO_PLACE}"),
-        "slow": ("timed out", "It did not end within 1 s."),
-        "lost": ("unreachable", "Its pod was deleted in mid-run, by somebody or with its node."),
-        "shell": ("failed", "The command ended there with 127: sh: 1: gpudoctor: not found."),
+        "full": ("not asked", f"Kubernetes cannot schedule the pod: {NO_PLACE}"),
+        "slow": ("timed out", "It did not finish within 1 s."),
+        "lost": ("unreachable", "Its pod was deleted during the run, by a user or with its node."),
+        "shell": ("failed", "The command failed there with exit code 127: sh: 1: gpudoctor: not found."),
         "stuck": ("failed", "Its container did not start within 1 s: ContainerCreating."),
         "evicted": ("failed", "Its node evicted the pod: The node was low on resource: memory."),
         "down": (
             "not asked",
-            "Kubernetes says that it is not ready: container runtime network not ready: cni plugin not initialized.",
+            "Kubernetes reports it as not ready: container runtime network not ready: cni plugin not initialized.",
         ),
     }
     assert lines["slow"] == [protocol.hello("slow")], "what one wrote before it was given up is kept"
@@ -171,9 +171,9 @@ def test_a_node_that_goes_down_or_away_in_mid_run(cluster: Cluster) -> None:
     cluster.message |= {"later": {"down": node("down", ready="Unknown")}, "gone": ["gone"]}
     overs, _ = ran(cluster.engine(limits=QUICK._replace(nodes=0)))
     assert overs == {
-        "down": ("unreachable", f"It went away: {NOT_READY}"),
-        "gone": ("unreachable", "It went away: The node is no part of the cluster any more."),
-        "new": ("failed", "The command ended there with 0."),
+        "down": ("unreachable", f"It disappeared: {NOT_READY}"),
+        "gone": ("unreachable", "It disappeared: The node is no longer part of the cluster."),
+        "new": ("failed", "The command failed there with exit code 0."),
     }  # fmt: skip
 
 
@@ -195,8 +195,8 @@ def test_a_policy_that_forbids_the_pod_is_a_refusal(cluster: Cluster) -> None:
     overs, _ = ran(cluster.engine(limits=QUICK._replace(unscheduled=1)))
     assert overs["a"][0] == "refused"
     assert 'violates PodSecurity "restricted:latest"' in overs["a"][1]
-    assert overs["b"] == ("failed", "Kubernetes makes no pod: Error creating: Internal error occurred.")
-    assert overs["c"] == ("not asked", "Kubernetes made no pod for the job.")
+    assert overs["b"] == ("failed", "Kubernetes created no pod: Error creating: Internal error occurred.")
+    assert overs["c"] == ("not asked", "Kubernetes created no pod for the job.")
 
 
 def test_a_job_that_is_not_taken_is_refused_alone(cluster: Cluster) -> None:
@@ -205,8 +205,8 @@ def test_a_job_that_is_not_taken_is_refused_alone(cluster: Cluster) -> None:
     cluster.message["refused"] = {"b": "is forbidden: exceeded quota: jobs"}
     overs, _ = ran(cluster.engine())
     message = 'error when creating "STDIN": jobs.batch "it" is forbidden: exceeded quota: jobs'
-    assert overs["b"] == ("refused", f"Kubernetes does not take the job: Error from server (Forbidden): {message}.")
-    assert overs["a"] == ("failed", "The command ended there with 0.")
+    assert overs["b"] == ("refused", f"Kubernetes rejected the job: Error from server (Forbidden): {message}.")
+    assert overs["a"] == ("failed", "The command failed there with exit code 0.")
 
 
 def test_where_no_job_is_taken_at_all_the_engine_cannot_be_used(cluster: Cluster) -> None:
@@ -214,7 +214,7 @@ def test_where_no_job_is_taken_at_all_the_engine_cannot_be_used(cluster: Cluster
     cluster.message["fails"] = {"create": [-1, 'Error from server (NotFound): namespaces "gpu" not found']}
     made = cluster.engine()
     with pytest.raises(
-        EngineError, match=r'^Kubernetes takes no job: Error from server \(NotFound\): namespaces "gpu"'
+        EngineError, match=r'^Kubernetes rejected the job: Error from server \(NotFound\): namespaces "gpu"'
     ):
         made.run(made.targets(""), JOB, lambda _: None, Event())
 
@@ -237,7 +237,7 @@ def test_an_api_server_that_stays_away_makes_all_unreachable(cluster: Cluster) -
     cluster.add("a", *WELL)
     cluster.add("b", *WELL)
     cluster.message["fails"] = {"get pods": [-1, "Unable to connect to the server: EOF"]}
-    why = "Kubernetes does not answer any more: Unable to connect to the server: EOF."
+    why = "Kubernetes stopped responding: Unable to connect to the server: EOF."
     overs, _ = ran(cluster.engine(limits=QUICK._replace(silent=0.2)), job=NodeJob(JOB.argv, 60, fan=1))
     assert overs == {"a": ("unreachable", why), "b": ("not asked", why)}
 
@@ -247,7 +247,7 @@ def test_a_log_that_cannot_be_read_is_said(cluster: Cluster) -> None:
     cluster.add("a", ended(1))
     cluster.message["fails"] = {"logs": [-1, message]}
     _, why = ran(cluster.engine())[0]["a"]
-    assert why == f"The command ended there with 1. Its log cannot be read: {message}."
+    assert why == f"The command failed there with exit code 1. Its log cannot be read: {message}."
 
 
 def test_a_run_that_is_stopped_deletes_its_jobs(cluster: Cluster) -> None:
@@ -262,7 +262,7 @@ def test_a_run_that_is_stopped_deletes_its_jobs(cluster: Cluster) -> None:
     stop.set()
     thread.join(60)
     assert not thread.is_alive()
-    why = "The run was ended before it answered."
+    why = "The run was stopped before it responded."
     assert told == [Over("a", "not asked", why), Over("b", "not asked", why)]
     assert cluster.left() == {}
 

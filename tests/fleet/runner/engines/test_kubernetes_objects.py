@@ -34,19 +34,19 @@ def read(one: dict[str, Any]) -> KubernetesNode:
         (node("a", cordoned=True), FleetTarget(node="a", gpus=0)),
         (
             node("a", ready="False"),
-            FleetTarget(node="a", why_not=f"Kubernetes says that it is not ready: {CNI}.", gpus=0),
+            FleetTarget(node="a", why_not=f"Kubernetes reports it as not ready: {CNI}.", gpus=0),
         ),
         (
             node("a", ready="Unknown"),
-            FleetTarget(node="a", why_not=f"Kubernetes says that it is not ready: {STOPPED}", gpus=0),
+            FleetTarget(node="a", why_not=f"Kubernetes reports it as not ready: {STOPPED}", gpus=0),
         ),
         (
             {"metadata": {"name": "new"}},
-            FleetTarget(node="new", why_not="Kubernetes says that it is not ready.", gpus=0),
+            FleetTarget(node="new", why_not="Kubernetes reports it as not ready.", gpus=0),
         ),
         (
             {"metadata": {"name": "a", "labels": {"kubernetes.io/os": "windows"}}, "status": node("a")["status"]},
-            FleetTarget(node="a", why_not="It runs Windows, for which this container is not made.", gpus=0),
+            FleetTarget(node="a", why_not="It runs Windows, which this container does not support.", gpus=0),
         ),
     ],
 )
@@ -80,26 +80,28 @@ def test_gpus_are_those_that_the_node_offers() -> None:
             waiting("InvalidImageName"),
             PodStanding("over", "failed", f"{NOT_STARTED}: InvalidImageName."),
         ),
-        (ended(0), PodStanding("over", "failed", "The command ended there with 0.", True)),
-        (ended(3), PodStanding("over", "failed", "The command ended there with 3.", True)),
-        (ended(137, "OOMKilled"), PodStanding("over", "failed", "The command ended there with 137 (OOMKilled).", True)),
+        (ended(0), PodStanding("over", "failed", "The command failed there with exit code 0.", True)),
+        (ended(3), PodStanding("over", "failed", "The command failed there with exit code 3.", True)),
+        (ended(137, "OOMKilled"),
+         PodStanding("over", "failed", "The command failed there with exit code 137 (OOMKilled).", True)),
         (
             ended(128, "StartError", 'exec: "gpudoctor": not found in $PATH'),
             PodStanding("over", "failed", f'{NOT_STARTED}: StartError: exec: "gpudoctor": not found in $PATH.'),
         ),
         (
             failed("DeadlineExceeded", "Pod was active on the node longer than the specified deadline"),
-            PodStanding("over", "timed out", "Kubernetes ended it: Pod was active on the node longer than the "
+            PodStanding("over", "timed out", "Kubernetes terminated it: Pod was active on the node longer than the "
                      "specified deadline.", True),
         ),
         (failed("Evicted", "The node was low on resource: memory."),
          PodStanding("over", "failed", "Its node evicted the pod: The node was low on resource: memory.", True)),
         (failed("NodeShutdown", "Pod was rejected: node is shutting down"),
-         PodStanding("over", "unreachable", "Its node went down in mid-run: Pod was rejected: node is shutting down.")),
+         PodStanding("over", "unreachable",
+                     "Its node went down during the run: Pod was rejected: node is shutting down.")),
         (failed("UnexpectedAdmissionError", "Allocate failed"),
-         PodStanding("over", "refused", "Its node refused the pod: UnexpectedAdmissionError: Allocate failed.")),
-        (failed("OutOfpods"), PodStanding("over", "refused", "Its node refused the pod: OutOfpods.")),
-        ({"phase": "Unknown"}, PodStanding("over", "unreachable", "Its node does not answer any more.")),
+         PodStanding("over", "refused", "Its node rejected the pod: UnexpectedAdmissionError: Allocate failed.")),
+        (failed("OutOfpods"), PodStanding("over", "refused", "Its node rejected the pod: OutOfpods.")),
+        ({"phase": "Unknown"}, PodStanding("over", "unreachable", "Its node stopped responding.")),
     ],
 )  # fmt: skip
 def test_how_a_pod_stands(status: Status, found: PodStanding) -> None:

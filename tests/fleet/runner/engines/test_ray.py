@@ -20,7 +20,7 @@ THREE = [
     {"id": "bb22", "name": "10.0.0.2", "host": "gpu1", "address": "10.0.0.2", "gpus": 8},
     {"id": "cc33", "name": "10.0.0.3", "host": "gpu2", "address": "10.0.0.3", "gpus": 8},
 ]
-UNKNOWN = FleetTarget(node="gpu9", why_not="Ray has no node of this name.")
+UNKNOWN = FleetTarget(node="gpu9", why_not="Ray has no node with this name.")
 
 
 def node(id_: str, host: str = "h", **more: Any) -> RayNode:
@@ -93,8 +93,8 @@ def test_the_dead_say_why_and_those_that_left_as_they_should_are_none_of_ours() 
     ]
     assert targets(nodes) == [
         FleetTarget(node="h"),
-        FleetTarget(node="x", why_not="Ray says that it is dead: missed too many heartbeats."),
-        FleetTarget(node="w", why_not="Ray says that it is dead."),
+        FleetTarget(node="x", why_not="Ray reports it as dead: missed too many heartbeats."),
+        FleetTarget(node="w", why_not="Ray reports it as dead."),
     ]
 
 
@@ -123,8 +123,8 @@ def test_lines_and_ends_are_told_under_the_nodes_names(tmp_path: Path) -> None:
         {"connected": True},
         {"node": "bb22", "text": "gpudoctor-fleet/1 gpu1 hello"},
         {"node": "aa11", "over": ["unreachable", "It went away."]},
-        {"node": "bb22", "over": ["failed", "The command ended there with 0."]},
-        {"node": "cc33", "over": ["timed out", "It did not end within 5 s."]},
+        {"node": "bb22", "over": ["failed", "The command failed there with exit code 0."]},
+        {"node": "cc33", "over": ["timed out", "It did not finish within 5 s."]},
         {"node": "cc33", "over": ["failed", "told twice"]},
         {"node": "stranger", "text": "nobody asked"},
     ]
@@ -132,8 +132,8 @@ def test_lines_and_ends_are_told_under_the_nodes_names(tmp_path: Path) -> None:
     assert told[0] == NodeLine("gpu1", "gpudoctor-fleet/1 gpu1 hello")
     assert overs(told) == {
         "head": ("unreachable", "It went away."),
-        "gpu1": ("failed", "The command ended there with 0."),
-        "gpu2": ("timed out", "It did not end within 5 s."),
+        "gpu1": ("failed", "The command failed there with exit code 0."),
+        "gpu2": ("timed out", "It did not finish within 5 s."),
     }
     _, job = asked(tmp_path)
     assert (job["argv"], job["nodes"], job["fan"]) == (list(JOB.argv), ["aa11", "bb22", "cc33"], 64)
@@ -147,7 +147,7 @@ def test_only_those_that_can_be_asked_are(tmp_path: Path) -> None:
     assert overs(told) == {
         "gpu1": ("not asked", "down"),
         "gpu2": ("failed", "x"),
-        "gpu9": ("not asked", "Ray has no node of this name."),
+        "gpu9": ("not asked", "Ray has no node with this name."),
     }
 
 
@@ -186,7 +186,7 @@ def test_a_driver_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(ray, "START", 0.2)
     monkeypatch.setattr(ray, "SLACK", 0.2)
     told = ran(played(tmp_path, {"connected": True}, script="time.sleep(600)"), job=NodeJob(JOB.argv, 0.2, fan=2))
-    why = "Ray's driver ended, for it took too long, before it answered."
+    why = "Ray's driver ended because it took too long before it answered."
     assert set(overs(told).values()) == {("not asked", why)}
 
 
@@ -195,8 +195,8 @@ def test_a_driver_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
     [
         ("print(json.dumps({'error': ['ray', 'Version mismatch: 3.9.1']}))", r"^Ray: Version mismatch: 3\.9\.1\.$"),
         ("print(json.dumps({'error': ['import', 'No module']}))", r"has no Ray .*pip install 'gpudoctor-cli\[ray\]'"),
-        ("time.sleep(600)", r"^Ray did not answer within 0 s at 10\.0\.0\.1:6379\.$"),
-        ("print('full', file=sys.stderr); sys.exit(4)", r"^Ray's driver ended with 4 before it was connected: full\.$"),
+        ("time.sleep(600)", r"^Ray did not respond within 0 s at 10\.0\.0\.1:6379\.$"),
+        ("print('full', file=sys.stderr); sys.exit(4)", r"^Ray's driver ended with 4 before it connected: full\.$"),
     ],
 )
 def test_ray_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str) -> None:
@@ -211,7 +211,7 @@ def test_ray_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scr
 def test_a_driver_that_lists_nothing(tmp_path: Path) -> None:
     engine = played(tmp_path)
     (tmp_path / "nodes").write_text("")
-    with pytest.raises(EngineError, match=r"^Ray's driver ended before it was connected\.$"):
+    with pytest.raises(EngineError, match=r"^Ray's driver ended before it connected\.$"):
         engine.targets("gpu1")
 
 

@@ -62,10 +62,10 @@ def test_all_nodes_or_those_that_are_wished_for(slurm: Path) -> None:
 @pytest.mark.parametrize(
     ("wish", "partition", "why"),
     [
-        ("node[2-5]", None, "Slurm knows no node node[4-5]."),
+        ("node[2-5]", None, "Slurm has no node node[4-5]."),
         ("node[1", None, '"node[1" is no set of nodes: '),
-        ("node1!node1", None, '"node1!node1" means no node.'),
-        ("node9", "all", "Slurm knows no node node9 in the partition all."),
+        ("node1!node1", None, '"node1!node1" selects no node.'),
+        ("node9", "all", "Slurm has no node node9 in the partition all."),
     ],
 )
 def test_a_wish_that_means_nothing_to_slurm(slurm: Path, wish: str, partition: str | None, why: str) -> None:
@@ -140,7 +140,7 @@ def test_every_node_is_asked_once_where_slurm_starts_jobs_on_it(slurm: Path) -> 
 @pytest.mark.parametrize(
     ("reason", "why"),
     [
-        ("Priority", "It was busy: its job did not start within 0.3 s (Priority)."),
+        ("Priority", "The node was busy: its job did not start within 0.3 s (Priority)."),
         ("PartitionTimeLimit", "Its job did not start within 0.3 s (PartitionTimeLimit)."),
         ("None", "Its job did not start within 0.3 s (Partition in DOWN state)."),
     ],
@@ -160,7 +160,7 @@ def test_a_job_that_was_started_gets_its_time_to_say_hello(slurm: Path, monkeypa
     told = ran(Slurm(patience=0.1), [FleetTarget(node="node1")], "true")
     assert told == [
         NodeLine("node1", "gpudoctor-fleet/1 x hello"),
-        Over("node1", "failed", "srun ended as if all were well, and no report came."),
+        Over("node1", "failed", "srun succeeded, but no report arrived."),
     ]
 
 
@@ -171,17 +171,17 @@ def test_a_queue_that_nobody_can_read_is_not_taken_for_a_busy_node(
     program(slurm, "srun", "sleep 30")
     program(slurm, "squeue", "exit 1")
     told = ran(Slurm(patience=0.1), [FleetTarget(node="node1")], "true")
-    assert told == [Over("node1", "unreachable", "Nothing came from it, and Slurm does not say why.")]
+    assert told == [Over("node1", "unreachable", "It sent nothing, and Slurm gives no reason.")]
 
 
 def test_one_that_said_hello_and_hangs_is_ended(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm_task, "GRACE", -19.5)
     program(slurm, "sinfo", "echo idle")
     told = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
-    assert told[-1] == Over("node1", "timed out", "It did not end within its limit of 20 s, and was ended.")
+    assert told[-1] == Over("node1", "timed out", "It did not finish within its limit of 20 s, and was ended.")
     program(slurm, "sinfo", "echo 'completing*'")
     told = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
-    why = "It said hello and no more, and Slurm hears nothing from it any more (completing*)."
+    why = "It started and then sent nothing, and Slurm has lost contact with it (completing*)."
     assert told[-1] == Over("node1", "unreachable", why)
 
 
@@ -189,7 +189,7 @@ def test_after_the_end_of_the_run_nobody_is_asked(slurm: Path) -> None:
     stop = Event()
     stop.set()
     told = ran(Slurm(), [FleetTarget(node="node1"), FleetTarget(node="node2")], "true", stop=stop)
-    assert told == [Over(f"node{n}", "not asked", "The run was ended first.") for n in (1, 2)]
+    assert told == [Over(f"node{n}", "not asked", "The run was stopped first.") for n in (1, 2)]
     assert not (slurm / "ran").exists()
 
 

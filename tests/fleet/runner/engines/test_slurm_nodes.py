@@ -25,8 +25,8 @@ def test_what_cannot_be_asked_says_why() -> None:
     found = [target(one) for one in by_node(rows(SAID.splitlines())).values()]
     assert [(one.node, one.why_not, one.gpus) for one in found] == [
         ("node1", "", 3),
-        ("node2", "Slurm says that it is drained: gres/gpu count reported lower than configured (0 < 2).", 2),
-        ("node3", "Slurm says that it is down, not responding: a new fan | burnt.", None),
+        ("node2", "Slurm reports it as drained: gres/gpu count reported lower than configured (0 < 2).", 2),
+        ("node3", "Slurm reports it as down, not responding: a new fan | burnt.", None),
     ]
 
 
@@ -55,8 +55,8 @@ def test_states_in_which_jobs_start_or_wait(state: str) -> None:
     ],
 )
 def test_states_in_which_none_does(state: str, told: str) -> None:
-    assert why_not(state, "none") == f"Slurm says that it is {told}."
-    assert why_not(state, "burnt") == f"Slurm says that it is {told}: burnt."
+    assert why_not(state, "none") == f"Slurm reports it as {told}."
+    assert why_not(state, "burnt") == f"Slurm reports it as {told}: burnt."
 
 
 @pytest.mark.parametrize("state", ["maint", "reserved", "idle$"])

@@ -7,34 +7,35 @@ from gpudoctor.fleet.runner.engines.slurm_messages import verdict, waits
 QUEUED = "srun: job 4 queued and waiting for resources"
 # What srun 22.05 wrote to standard error and ended with, whether hello had come, and what became of the node.
 CASES = [
-    ("srun: error: Node failure on node3", 0, True, "unreachable", "Slurm says: Node failure on node3."),
+    ("srun: error: Node failure on node3", 0, True, "unreachable", "Slurm reports: Node failure on node3."),
     ("slurmstepd: error: *** STEP 1.0 ON node3 CANCELLED AT 2026-11-22T02:25:17 DUE TO NODE FAILURE, SEE "
      "SLURMCTLD LOG FOR DETAILS ***", 0, False, "unreachable", "FOR DETAILS."),
     ("srun: error: Timed out waiting for job step to complete", 0, True, "unreachable", "step to complete."),
     ("slurmstepd-node4: error: *** STEP 1.0 ON node4 CANCELLED AT 2026-11-22T02:25:17 DUE TO TIME LIMIT ***", 0, True,
-     "timed out", "Slurm says: STEP 1.0 ON node4 CANCELLED AT 2026-11-22T02:25:17 DUE TO TIME LIMIT."),
+     "timed out", "Slurm reports: STEP 1.0 ON node4 CANCELLED AT 2026-11-22T02:25:17 DUE TO TIME LIMIT."),
     ("srun: error: Unable to allocate resources: Requested nodes are busy", 1, False, "not asked", "nodes are busy."),
     ("srun: error: Unable to allocate resources: Unable to contact slurm controller (connect failure)", 1, False,
      "not asked", "(connect failure)."),
     ("srun: unrecognized option '--foo'\nTry \"srun --help\" for more information", 255, False, "not asked", "foo'."),
     ("srun: error: Task launch for StepId=19.0 failed on node node3: Communication connection failure\nsrun: error: "
      "Application launch failed: Communication connection failure\nsrun: Job step aborted", 233, False, "unreachable",
-     "Slurm says: Task launch for StepId=19.0 failed on node node3: Communication connection failure."),
+     "Slurm reports: Task launch for StepId=19.0 failed on node node3: Communication connection failure."),
     ("srun: error: invalid partition specified: nopart\nsrun: error: Unable to allocate resources: Invalid partition "
      "name specified", 1, False, "refused", "Unable to allocate resources: Invalid partition name specified."),
     ("srun: error: Unable to allocate resources: User's group not permitted to use this partition", 1, False, "refused",
      "this partition."),
-    ("srun: error: node4: task 0: Exited with exit code 3", 3, True, "failed", "The command ended there with 3."),
-    ("on stderr.\nsrun: error: node4: task 0: Exited with exit code 3", 3, False, "failed", "with 3 (on stderr)."),
+    ("srun: error: node4: task 0: Exited with exit code 3", 3, True, "failed",
+     "The command failed there with exit code 3."),
+    ("on stderr.\nsrun: error: node4: task 0: Exited with exit code 3", 3, False, "failed", "exit code 3 (on stderr)."),
     ("srun: error: node4: task 0: Segmentation fault", 139, True, "failed", "was ended there: Segmentation fault."),
     ("srun: error: node4: task 0: Exited with exit code 2\nslurmstepd-node4: error: execve(): /opt/gpudoctor: No such "
      "file or directory", 2, False, "failed", "start there (/opt/gpudoctor: No such file or directory): install it"),
     ("/usr/bin/python3: No module named gpudoctor\nsrun: error: node4: task 0: Exited with exit code 1", 1, False,
      "failed", "does not start there (/usr/bin/python3: No module named gpudoctor): install it there"),
-    ("", 0, True, "failed", "srun ended as if all were well, and no report came."),
-    (QUEUED, 1, False, "not asked", "srun ended with 1 and said nothing."),
+    ("", 0, True, "failed", "srun succeeded, but no report arrived."),
+    (QUEUED, 1, False, "not asked", "srun ended with 1 without output."),
     ("srun: error: something new", 7, True, "failed", "srun ended with 7 (something new)."),
-    ("", None, True, "failed", "srun ended by a signal and said nothing."),
+    ("", None, True, "failed", "srun ended by a signal without output."),
 ]  # fmt: skip
 
 

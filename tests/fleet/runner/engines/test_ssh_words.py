@@ -46,7 +46,10 @@ def test_a_jump_host_that_is_down_is_no_refusal() -> None:
 
 def test_what_the_command_says_is_not_taken_for_sshs_own_words() -> None:
     words = ("open /dev/nvidia0: Permission denied (13)", "torch: Connection refused")
-    assert verdict(1, words, began=True) == ("failed", "The command ended there with 1 (torch: Connection refused).")
+    assert verdict(1, words, began=True) == (
+        "failed",
+        "The command failed there with exit code 1 (torch: Connection refused).",
+    )
     assert verdict(255, words, began=True)[0] == "failed"
 
 
@@ -59,7 +62,7 @@ def test_what_the_command_says_is_not_taken_for_sshs_own_words() -> None:
     ],
 )
 def test_gpudoctor_that_is_not_there(code: int, said: str) -> None:
-    why = f"gpudoctor does not start there ({said}): install it there, or say how with --with."
+    why = f"gpudoctor does not start there ({said}): install it there, or give its command with --with."
     assert verdict(code, (said,), began=False) == ("failed", why)
 
 
@@ -68,11 +71,11 @@ def test_gpudoctor_that_is_not_there(code: int, said: str) -> None:
     [
         (0, (), "The command ended there without a report."),
         (0, ("Connection to n1 closed.",), "The command ended there without a report."),
-        (3, ("It is unknown.", ""), "The command ended there with 3 (It is unknown)."),
-        (137, (), "The command was ended there by SIGKILL."),
-        (254, (), "The command was ended there by signal 126."),
-        (255, (), "ssh ended with 255 and said nothing."),
-        (255, ("Bad configuration option: foo",), "ssh ended with 255 (Bad configuration option: foo)."),
+        (3, ("It is unknown.", ""), "The command failed there with exit code 3 (It is unknown)."),
+        (137, (), "The command was killed there by SIGKILL."),
+        (254, (), "The command was killed there by signal 126."),
+        (255, (), "ssh failed with exit code 255 without output."),
+        (255, ("Bad configuration option: foo",), "ssh failed with exit code 255 (Bad configuration option: foo)."),
     ],
 )
 def test_every_other_end_is_a_failure_in_its_own_words(code: int, words: tuple[str, ...], why: str) -> None:
