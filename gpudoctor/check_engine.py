@@ -158,6 +158,7 @@ class Check(Generic[S]):
         essential: without an answer nobody can say that the machine is well.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.
+        module: the module of its file, where a function elsewhere makes it; else that of the function.
     """
 
     def __init__(
@@ -176,8 +177,9 @@ class Check(Generic[S]):
         essential: bool = False,
         aliases: Sequence[str] = (),
         deprecated: str | None = None,
+        module: str | None = None,
     ) -> None:
-        area, name = function.__module__.split(".")[-2:]
+        area, name = (module or function.__module__).split(".")[-2:]
         self.id = f"{area}.{name}".replace("_", "-")
         self.area = area
         self.function = function

@@ -11,7 +11,17 @@ from gpudoctor.check_engine import Check, Outcome, run
 from gpudoctor.facts import Facts
 
 # Names that are written so by those who made them.
-LOWER_CASE = {"bitsandbytes", "libcuda.so", "nvcc", "nvidia-uvm", "nvidia_peermem", "nvidia_uvm", "tensorflow-gpu"}
+LOWER_CASE = {
+    "bitsandbytes",
+    "cuDNN",
+    "import",
+    "libcuda.so",
+    "nvcc",
+    "nvidia-uvm",
+    "nvidia_peermem",
+    "nvidia_uvm",
+    "tensorflow-gpu",
+}
 LOWER_CASE.add("torchvision")
 EVERY = ["device.none", "driver.library-mismatch", "driver.not-loaded", "pytorch.cpu-build"]
 

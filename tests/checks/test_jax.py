@@ -121,8 +121,8 @@ def test_driver_too_old() -> None:
 def test_arch_missing() -> None:
     facts = environment(jax("0.9.2", "jax-cuda13-plugin"), facts=machine("13.0", card=PASCAL))
     expected = (
-        "jax-cuda13-plugin starts at compute capability 7.5; it has no code for GPU 0 (NVIDIA GeForce GTX 1080 Ti, "
-        "Pascal, compute capability 6.1, sm_61)."
+        "jax-cuda13-plugin 0.9.2 has no kernels for GPU 0 (NVIDIA GeForce GTX 1080 Ti, Pascal, compute capability 6.1, "
+        "sm_61): it requires compute capability 7.5 or newer."
     )
     assert one(arch_missing, facts) == ("problem", expected)
     assert "jax[cuda12]" in commands(arch_missing, facts)
@@ -133,7 +133,7 @@ def test_arch_missing() -> None:
 
 def test_cudnn_too_old() -> None:
     ill = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.1.0.70"),))
-    expected = "JAX 0.6.2 needs cuDNN 9.8 or newer, and finds 9.1.0.70 in /opt/x/libcudnn.so.9."
+    expected = "JAX 0.6.2 requires cuDNN 9.8 or newer but loads 9.1.0.70 (/opt/x/libcudnn.so.9)."
     assert one(cudnn_too_old, environment(ill)) == ("problem", expected)
     assert "'nvidia-cudnn-cu12>=9.8,<10'" in commands(cudnn_too_old, environment(ill))
     newer = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.10.2"),))
@@ -154,12 +154,12 @@ def test_ptxas_too_old() -> None:
 
 
 LIVE = [
-    (import_fails, {"import_error": "ImportError: x"}, "JAX 0.6.2 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "devices"}, "JAX 0.6.2 does not come back from asking for devices."),
+    (import_fails, {"import_error": "ImportError: x"}, "JAX 0.6.2 fails to import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "devices"}, "JAX 0.6.2 hangs while listing devices."),
     (
         crashes,
         {"died": "SIGSEGV", "stage": "devices"},
-        "JAX 0.6.2 dies of SIGSEGV in the stage devices, before it says anything about GPUs.",
+        "JAX 0.6.2 crashes with SIGSEGV in the stage devices, before it reports any GPU.",
     ),
     (
         no_gpu,
