@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import UnknownFactError
+from gpudoctor.registry import AREAS
 from gpudoctor.tasks import Task, Tasks, needs_root
 from gpudoctor.tasks.as_typed import typed
 
@@ -214,13 +215,8 @@ def check(**texts: Any) -> Callable[[Callable[[S], Found]], Check[S]]:
     return made
 
 
-# Areas that judge what Linux alone has; on macOS and Windows they have nothing to say, whatever else is known there.
-LINUX_ALONE = frozenset(
-    {
-        "advice", "cloud", "cluster", "container", "cuda", "device", "driver", "environment", "fabric", "health",
-        "host", "libraries", "link", "mig", "rocm", "wsl",
-    }
-)  # fmt: skip
+# Areas that have nothing to judge on macOS and Windows, whatever else is known there.
+LINUX_ALONE = frozenset(area.name for area in AREAS if area.linux_alone)
 EVERYWHERE = frozenset({"device.no-gpu"})  # of those areas
 
 

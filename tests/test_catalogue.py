@@ -89,9 +89,9 @@ def test_every_check_says_what_a_person_needs() -> None:
 
 
 def test_every_area_has_its_place_in_the_order_of_mending() -> None:
-    from gpudoctor.root_causes import AREAS
+    from gpudoctor.registry import AREAS
 
-    assert {i.split(".")[0] for i in catalogue.ids()} <= set(AREAS)
+    assert {i.split(".")[0] for i in catalogue.ids()} <= {area.name for area in AREAS}
 
 
 def test_a_check_that_does_not_import_is_broken_not_silent() -> None:

@@ -6,12 +6,13 @@ from typing import NamedTuple, TypeVar
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, SmokeRun, SmokeTest
 from gpudoctor.maybe import UnknownFactError, known
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.targets import NAMES, gpu_key, gpu_name, gpus_of
 
 T = TypeVar("T")
 
 # Backends of the smoke tests: the framework's module, or for people what has none.
-MODULES = {"pytorch": "torch"}
+MODULES = {one.area: one.module for one in FRAMEWORKS}
 PLAIN = {"driver": "the CUDA driver", "cpu": "NumPy"}
 # Of a test that raised an error what it told before still counts; of one that did not end well, nothing does.
 TOLD = ("done", "failed")
