@@ -1,8 +1,8 @@
 """The frameworks and the areas of checks that there are; each is described here and nowhere else.
 
 A new framework needs its entry here, its distributions in knowledge/wanted.toml, `probes/frameworks/<module>.py` for
-what its files tell, `workers/ask_<module>.py` to ask it, and its checks. For `gpudoctor setup` to install it, it needs a
-function in setup/choice.py, and for smoke tests a backend, `workers/smoke/backends/<area>.py`.
+what its files tell, `workers/ask_<module>.py` to ask it, and its checks. `gpudoctor setup` installs it by a
+function in setup/choice.py, and smoke tests need a backend, `workers/smoke/backends/<area>.py`.
 """
 
 from typing import Literal, NamedTuple
