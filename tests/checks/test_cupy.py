@@ -77,7 +77,7 @@ def test_wrong_cuda_major() -> None:
 def test_nvrtc_missing() -> None:
     ill = cupy(needs=(need("libnvrtc.so.12", wheel="/opt/env/libnvrtc.so.12"),))
     expected = (
-        "CuPy 13.4.1 needs libnvrtc.so.12, which is not found; the copy in /opt/env/libnvrtc.so.12 is not looked for."
+        "CuPy 13.4.1 needs libnvrtc.so.12, which is not found; the copy in /opt/env/libnvrtc.so.12 is not searched for."
     )
     assert one(nvrtc_missing, environment(ill)) == ("problem", expected)
     assert "'cupy-cuda12x[ctk]>=14.0.0'" in commands(nvrtc_missing, environment(ill))
@@ -88,8 +88,8 @@ def test_nvrtc_missing() -> None:
 def test_headers_missing() -> None:
     facts = environment(cupy(), facts=machine(toolkits=BARE))
     expected = (
-        f"CuPy 13.4.1 finds NVRTC 12.6 ({NVRTC}), but not its headers: /usr/local/cuda/include has no vector_types.h "
-        "and cuda_fp16.h."
+        f"CuPy 13.4.1 finds NVRTC 12.6 ({NVRTC}), but not the CUDA headers: /usr/local/cuda/include has no "
+        "vector_types.h and cuda_fp16.h."
     )
     assert one(headers_missing, facts) == ("problem", expected)
     said = commands(headers_missing, facts)

@@ -72,7 +72,7 @@ def test_libraries_not_found() -> None:
     ill = ort(needs=(need("libcublasLt.so.12", wheel=WHEEL),), live=blind())
     expected = (
         "ONNX Runtime 1.22.0 does not find libcublasLt.so.12, although their wheels are installed: "
-        "it does not look there."
+        "it does not search them."
     )
     assert one(libraries_not_found, environment(ill)) == ("problem", expected)
     assert "onnxruntime.preload_dlls()" in commands(libraries_not_found, environment(ill))
@@ -84,13 +84,13 @@ def test_libraries_not_found() -> None:
 
 def test_libraries_that_are_nowhere_are_installed() -> None:
     ill = ort(needs=(need("libcublasLt.so.12"),), live=blind())
-    assert "no wheel holds them" in one(libraries_not_found, environment(ill))[1]
+    assert "no wheel contains them" in one(libraries_not_found, environment(ill))[1]
     assert "'onnxruntime-gpu[cuda,cudnn]==1.22.0'" in commands(libraries_not_found, environment(ill))
 
 
 def test_cpu_package() -> None:
     cpu = ort("1.22.0", "onnxruntime", variant="cpu", cuda=None, live=blind())
-    expected = "ONNX Runtime 1.22.0 is the CPU package, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+    expected = "ONNX Runtime 1.22.0 is the CPU-only package and does not use GPU 0 (NVIDIA GeForce RTX 4090)."
     assert one(cpu_package, environment(cpu)) == ("problem", expected)
     assert severity(cpu_package, environment(cpu)) == "advice"
     assert one(cpu_package, environment(ort())) == ("pass", "")

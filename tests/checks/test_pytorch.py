@@ -53,7 +53,7 @@ def amd_machine(**changes: Any) -> Facts:
 def test_cpu_build() -> None:
     facts = environment(torch("2.7.1+cpu", **CPU))
     expected = (
-        "PyTorch 2.7.1+cpu is a CPU-only build, without CUDA support, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+        "PyTorch 2.7.1+cpu is a CPU-only build, without CUDA support, and does not use GPU 0 (NVIDIA GeForce RTX 4090)."
     )
     assert one(cpu_build, facts) == ("problem", expected)
     assert "pip install --index-url https://download.pytorch.org/whl/cu126 torch" in commands(cpu_build, facts)
@@ -68,7 +68,7 @@ def test_cpu_build_of_pixi() -> None:
     facts = environment(torch("2.7.1", **CPU), conda=conda, manager="pixi", kind="conda")
     problem = run(cpu_build, facts)[0].problem
     assert problem is not None
-    assert "unless its file declares that the project's machines have CUDA" in str(problem.cause)
+    assert "unless its file declares CUDA as a system requirement" in str(problem.cause)
     assert '[system-requirements]\ncuda = "12"' in commands(cpu_build, facts)
 
 
@@ -86,7 +86,7 @@ def test_a_variable_that_chooses_cpu_builds(name: str, value: str, told: bool) -
     problem = run(cpu_build, facts)[0].problem
     assert problem is not None
     assert (f"{name}={value}" in problem.evidence) is told
-    assert (problem.cause == f"{name} lets the installer take PyTorch's CPU builds.") is told
+    assert (problem.cause == f"{name} makes the installer select PyTorch's CPU builds.") is told
     assert (f"unset {name}\n" in commands(cpu_build, facts)) is told
 
 
@@ -312,7 +312,7 @@ def test_no_gpu_does_not_know_or_has_nothing_to_say() -> None:
 def test_fewer_gpus() -> None:
     facts = change(nvidia_host(2), "nvidia.cuda.devices", (CudaDevice(index=0), CudaDevice(index=1)))
     facts = msgspec.structs.replace(facts, pythons=environment(torch(live=live(1))).pythons)
-    assert one(fewer_gpus, facts) == ("problem", "PyTorch 2.7.1 counts 1 of the 2 GPUs that CUDA shows.")
+    assert one(fewer_gpus, facts) == ("problem", "PyTorch 2.7.1 sees 1 of the 2 GPUs that CUDA lists.")
     whole = msgspec.structs.replace(facts, pythons=environment(torch(live=live(2))).pythons)
     assert one(fewer_gpus, whole) == ("pass", "")
     silent = change(facts, "nvidia.cuda.devices", Unknown("no answer"))

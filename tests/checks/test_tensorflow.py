@@ -51,8 +51,8 @@ def tf(version: str = "2.19.1", **changes: Any) -> Framework:
 def test_libraries_missing() -> None:
     ill = tf("2.17.1", needs=(need("libcudart.so.12"), need("libcudnn.so.8")), live=blind(error=None))
     expected = (
-        "TensorFlow 2.17.1 needs CUDA 12's libraries, and libcudart.so.12, libcudnn.so.8 are not found: no nvidia-* "
-        "wheels are installed, nor a toolkit that has them."
+        "TensorFlow 2.17.1 needs the CUDA 12 libraries libcudart.so.12, libcudnn.so.8, which are not found: no "
+        "nvidia-* wheels are installed, and no CUDA toolkit has them."
     )
     assert one(libraries_missing, environment(ill)) == ("problem", expected)
     assert "'tensorflow[and-cuda]==2.17.1'" in commands(libraries_missing, environment(ill))
@@ -67,7 +67,7 @@ def test_libraries_missing() -> None:
 def test_libraries_not_found() -> None:
     wheel = f"{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12"
     ill = tf("2.16.1", needs=(need("libcudart.so.12", wheel=wheel),), live=blind())
-    expected = "TensorFlow 2.16.1 does not find libcudart.so.12, although the wheels that hold them are installed."
+    expected = "TensorFlow 2.16.1 does not find libcudart.so.12, although the wheels that contain them are installed."
     assert one(libraries_not_found, environment(ill)) == ("problem", expected)
     said = commands(libraries_not_found, environment(ill))
     assert f"export LD_LIBRARY_PATH={SITE}/nvidia/cuda_runtime/lib" in said
@@ -169,7 +169,7 @@ def test_several_packages() -> None:
 
 def test_cpu_build() -> None:
     cpu = framework("tensorflow", "2.19.1", distribution="tensorflow-cpu", variant="cpu", cuda=None, live=blind())
-    expected = "TensorFlow 2.19.1 (tensorflow-cpu) has no GPU support, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+    expected = "TensorFlow 2.19.1 (tensorflow-cpu) has no GPU support and does not use GPU 0 (NVIDIA GeForce RTX 4090)."
     assert one(cpu_build, environment(cpu)) == ("problem", expected)
     assert severity(cpu_build, environment(cpu)) == "warn"
     assert one(cpu_build, environment(cpu, torch())) == ("pass", "")
@@ -179,7 +179,8 @@ def test_cpu_build() -> None:
 
 def test_libdevice_missing() -> None:
     expected = (
-        "TensorFlow 2.19.1 finds CUDA's libraries, but no libdevice.10.bc: neither nvcc's wheel nor a toolkit is there."
+        "TensorFlow 2.19.1 finds the CUDA libraries but no libdevice.10.bc: neither the nvcc wheel nor a CUDA toolkit "
+        "is installed."
     )
     assert one(libdevice_missing, environment(tf())) == ("problem", expected)
     assert "pip install nvidia-cuda-nvcc-cu12" in commands(libdevice_missing, environment(tf()))

@@ -23,7 +23,7 @@ def described(python: Python) -> list[LabeledLine]:
     if not python.frameworks and python.error is None:
         lines += [
             GAP,
-            LabeledLine("", f"None of {', '.join(one.title for one in FRAMEWORKS)} is installed in it."),
+            LabeledLine("", f"No framework ({', '.join(one.title for one in FRAMEWORKS)}) is installed in it."),
         ]
     return lines
 
