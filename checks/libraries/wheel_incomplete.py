@@ -5,9 +5,10 @@ from gpudoctor.facts import Package
 from gpudoctor.fixes.python import install
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, pythons
 
-_OURS = ("nvidia-", "torch", "tensorflow", "cupy", "jax", "onnxruntime", "triton")
+_OURS = ("nvidia-", *BY_MODULE, "triton")
 
 
 def _damaged(on: OnPython) -> list[Package]:

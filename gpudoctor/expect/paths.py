@@ -26,6 +26,7 @@ from gpudoctor.facts import (
     Smoke,
 )
 from gpudoctor.maybe import Unknown
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.targets import NAMES
 
 # The field by which an element of a list is found where a step is no number.
@@ -166,7 +167,7 @@ def _element(of: tuple[Any, ...], step: str, before: Sequence[str], after: Seque
     if step == "*" or step.isdecimal() or _may_be_key(element, step):
         return element
     if element is Framework and step not in Framework.__struct_fields__:
-        raise PathError(_no_such(step, NAMES, before, after, {"pytorch": "torch"}))
+        raise PathError(_no_such(step, NAMES, before, after, {one.area: one.module for one in FRAMEWORKS}))
     every = joined((*before, "*", step, *after))
     raise PathError(f'{joined(before)} is a list: write "{every}" for every one of it, or a number in place of "*".')
 

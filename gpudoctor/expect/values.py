@@ -9,6 +9,7 @@ from gpudoctor.expect.paths import KEYS, joined
 from gpudoctor.expect.smoke_paths import FigurePath, smoke_path
 from gpudoctor.facts import Facts, Framework, Gpu, Python, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
+from gpudoctor.registry import BY_AREA
 from gpudoctor.targets import gpu_key
 
 OF_ITSELF = ("path", "why", "error")  # of an interpreter that does not answer
@@ -131,5 +132,5 @@ def _is_test(test: SmokeTest, wanted: FigurePath) -> bool:
 
 
 def _package(run: SmokeRun) -> str | None:
-    names = {"pytorch": "torch", "tensorflow": "tensorflow", "jax": "jax", "cupy": "cupy"}
-    return names.get(run.backend)
+    framework = BY_AREA.get(run.backend)
+    return framework.module if framework else None

@@ -10,6 +10,7 @@ from gpudoctor.fixes.pip import Installer, pip, replace
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.gpus import torch_gfx
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import compute_gpus, in_container
 from gpudoctor.tasks import Command, Edit, FileSection, Tasks, cmd, lines, query
 
@@ -219,7 +220,7 @@ def torch_verify(python: Python) -> Command:
 
 
 def _computes(interpreter: str) -> Command:
-    return query(interpreter, "-c", 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)')
+    return query(interpreter, "-c", BY_MODULE["torch"].proof)
 
 
 def lasting(facts: Facts) -> str:

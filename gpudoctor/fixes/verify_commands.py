@@ -1,26 +1,17 @@
 """One-line commands that verify a fix, run by the examined interpreter."""
 
-from collections.abc import Callable
-
 from gpudoctor.facts import Extension, Facts, Python
-from gpudoctor.fixes.frameworks import cupy_verify, jax_verify, onnxruntime_verify, tensorflow_verify, verify
-from gpudoctor.fixes.python import torch_verify
-from gpudoctor.tasks import Command, Task, filtered, query
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.registry import BY_MODULE
+from gpudoctor.tasks import Task, filtered, query
 
-_VERIFIES: dict[str, Callable[[Python], Command]] = {
-    "torch": torch_verify,
-    "tensorflow": tensorflow_verify,
-    "cupy": cupy_verify,
-    "jax": jax_verify,
-    "onnxruntime": onnxruntime_verify,
-}
 _SHOWS = "print(torch.cuda.device_count(), torch.cuda.get_device_name(0))"
 
 
 def framework_proof(python: Python, name: str | None = None) -> Task | None:
     """The command that runs a framework on the GPU: the named one, else the environment's first; None: it has none."""
     names = [name] if name else [f.name for f in python.frameworks if f.variant != "cpu"]
-    return next((_VERIFIES[n](python) for n in names if n in _VERIFIES), None)
+    return next((verify(python, BY_MODULE[n].proof) for n in names if n in BY_MODULE), None)
 
 
 def cuda_proof(facts: Facts) -> Task:

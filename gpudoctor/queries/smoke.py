@@ -6,12 +6,13 @@ from typing import NamedTuple, TypeVar
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, SmokeRun, SmokeTest
 from gpudoctor.maybe import UnknownFactError, known
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.targets import NAMES, gpu_key, gpu_name, gpus_of
 
 T = TypeVar("T")
 
 # Backends of the smoke tests: the framework's module, or a display name for those without one.
-MODULES = {"pytorch": "torch"}
+MODULES = {one.area: one.module for one in FRAMEWORKS}
 PLAIN = {"driver": "the CUDA driver", "cpu": "NumPy"}
 # What a test measured before it raised an error still counts; of one that died or hung, nothing does.
 REPORTED = ("done", "failed")

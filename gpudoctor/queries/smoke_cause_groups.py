@@ -1,5 +1,6 @@
 """Groups of checks that explain what the smoke tests found: what their checks name in `caused_by`."""
 
+from gpudoctor import registry
 from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
 
 # What the hardware itself has reported about its memory.
@@ -27,7 +28,7 @@ WRONG = (
     "smoke.wrong-inference",
     "smoke.fused-wrong",
 )
-FRAMEWORKS = ("pytorch.*", "tensorflow.*", "cupy.*", "jax.*")
+FRAMEWORKS = tuple(f"{one.area}.*" for one in registry.FRAMEWORKS if one in registry.SMOKED)
 # Why a backend does not run at all.
 NOT_RUNNING = (*SYSTEM, *ENVIRONMENT, *FRAMEWORKS, "health.stuck-process")
 # Why a GPU computes slowly.

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.maybe import phrase
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
 from gpudoctor.report.numbers import amount, number
-from gpudoctor.targets import NAMES
 
-TITLES = {"driver": "CUDA driver", "cpu": "NumPy", "pytorch": NAMES["torch"]}
+TITLES = {one.area: one.title for one in FRAMEWORKS} | {"driver": "CUDA driver", "cpu": "NumPy"}
 OWN_DIGITS = "rendered digits"  # those that are shipped, which need no word
 WORDS = {"unsupported": "not possible", "failed": "failed", "hung": "hangs", "died": "died", "stopped": "stopped"}
 # Of each test the figures that a person reads, what each is called in the line, and which others stand beside it with
@@ -49,7 +49,7 @@ class SmokeRow(NamedTuple):
 
 def title(entry: SmokeEntry) -> str:
     """What ran where: "PyTorch 2.9.1 on GPU 0 (NVIDIA H100 80GB HBM3)"."""
-    name = f"{TITLES.get(entry.backend) or NAMES.get(entry.backend, entry.backend)} {entry.version or ''}".strip()
+    name = f"{TITLES.get(entry.backend, entry.backend)} {entry.version or ''}".strip()
     return f"{name} on {entry.device}" + (f" ({entry.name})" if entry.name else "")
 
 

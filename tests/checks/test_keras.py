@@ -134,8 +134,8 @@ def test_transformers_and_keras_3() -> None:
             "1",
             (
                 "problem",
-                "TF_USE_LEGACY_KERAS lets TensorFlow 2.19.0 take tf-keras, which is not installed: tf.keras does not "
-                "import.",
+                "TF_USE_LEGACY_KERAS makes TensorFlow 2.19.0 use tf-keras, which is not installed: import tf_keras "
+                "fails.",
             ),
         ),
         ("2.19.0", "0", ("pass", "")),

@@ -280,7 +280,7 @@ def jax(*majors: str, available: bool = True) -> Facts:
 
 def test_two_plugins_of_jax() -> None:
     message = (
-        "jax-cuda12-plugin 0.9.2 and jax-cuda13-plugin 0.9.2 are both installed; JAX takes one of them, and refuses "
+        "jax-cuda12-plugin 0.9.2 and jax-cuda13-plugin 0.9.2 are both installed; JAX registers one of them and refuses "
         "the other."
     )
     assert one(several_plugins, jax("cuda12", "cuda13")) == ("problem", message)

@@ -34,7 +34,9 @@ def running(found: Framework, facts: Facts, version: str) -> Facts:
 )
 def test_a_jetson_with_the_wrong_wheel(machine: Facts, name: str) -> None:
     (verdict,) = run(cpu_build, running(CPU, machine, "3.10.12"))
-    assert verdict.message == f"PyTorch 2.5.1 is a CPU-only build, without CUDA support, and GPU 0 ({name}) lies idle."
+    assert (
+        verdict.message == f"PyTorch 2.5.1 is a CPU-only build, without CUDA support, and does not use GPU 0 ({name})."
+    )
     assert verdict.severity is Severity.ERROR
     (verdict,) = run(arch_missing, running(SERVERS, machine, "3.10.12"))
     assert verdict.message == (

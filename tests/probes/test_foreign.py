@@ -86,7 +86,7 @@ def test_the_wheel_that_pip_installs_on_windows_is_named_as_the_cause() -> None:
     report = check(windows())
     (found,) = report.findings
     assert (found.check, found.status) == ("pytorch.cpu-build", "fail")
-    assert "On Windows `pip install torch` always brings a CPU-only build" in found.cause
+    assert "On Windows `pip install torch` always installs a CPU-only build" in found.cause
     assert "C:\\Users\\kurt\\env\\Scripts\\python.exe -m pip install --index-url" in found.fixes[0].commands[1]
     assert '-c "import torch;' in str(found.fixes[0].verify)
 

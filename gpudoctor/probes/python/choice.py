@@ -9,6 +9,7 @@ from gpudoctor.parsers.pip_leftovers import could_be
 from gpudoctor.probes.python import project_env
 from gpudoctor.probes.python.interpreter import is_whole
 from gpudoctor.probes.python.project_env import python_of
+from gpudoctor.registry import BY_MODULE
 
 # Where uvx, `uv tool` and pipx keep the environments of single tools: nobody's frameworks live there.
 ISOLATED = ("/uv/tools/", "/pipx/venvs/", "/pipx/.cache/", "/archive-v0/", "/environments-v2/", "/pipx/shared/")
@@ -17,7 +18,6 @@ _WINDOWS_NAMES = ("python.exe",)
 _SHOP = "/Microsoft/WindowsApps"
 _PYTHONS = ("python", "pypy", "graalpy")
 ON_PATH, OURS = "the first Python on PATH", "this interpreter"
-_FRAMEWORKS = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
 
 
 class InterpreterError(ValueError):
@@ -95,7 +95,7 @@ def _holds_framework(machine: Machine) -> bool:
 
 def _speaks_of_framework(name: str) -> bool:
     stem = name.partition("-")[0]
-    return stem in _FRAMEWORKS or any(could_be(stem, framework) for framework in _FRAMEWORKS)
+    return stem in BY_MODULE or any(could_be(stem, framework) for framework in BY_MODULE)
 
 
 def _on_path(machine: Machine) -> Iterator[str]:

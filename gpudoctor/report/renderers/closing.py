@@ -5,6 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.facts.text_types import ANOTHER_ROOT
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.frameworks import not_tried
+from gpudoctor.registry import SMOKED
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.targets import framework_name
 
@@ -86,12 +87,14 @@ def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
 
 
 def _left_out(facts: Facts) -> list[str]:
-    """CuPy, where only the CPU was tested: who has it would look for it in vain."""
+    """What computes on GPUs alone, where only the CPU was tested: who has it would look for it in vain."""
     runs = facts.smoke.runs
-    has = any(framework.name == "cupy" for python in facts.pythons for framework in python.frameworks)
-    if not has or not runs or any(run.backend == "cupy" or run.kind != "cpu" for run in runs):
+    if not runs or any(run.kind != "cpu" for run in runs):
         return []
-    return ["CuPy was not tested: it computes only on a GPU."]
+    there = {framework.name for python in facts.pythons for framework in python.frameworks}
+    tested = {run.backend for run in runs}
+    gpu_alone = (one for one in SMOKED if one.cpu_proof is None and one.module in there and one.area not in tested)
+    return [f"{one.title} was not tested: it computes only on a GPU." for one in gpu_alone]
 
 
 def _gpus(number: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpudoctor.facts import Framework, LiveFramework, Python
 from gpudoctor.maybe import Unknown, text_of
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.targets import framework_name
 from gpudoctor.tui.environment.libraries import Linked, besides, linked
 from gpudoctor.tui.environment.lines import LabeledLine
@@ -22,7 +23,7 @@ def described(python: Python) -> list[LabeledLine]:
     if not python.frameworks and python.error is None:
         lines += [
             GAP,
-            LabeledLine("", "No framework is installed (PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime)."),
+            LabeledLine("", f"No framework is installed ({', '.join(one.title for one in FRAMEWORKS)})."),
         ]
     return lines
 
