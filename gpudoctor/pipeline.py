@@ -281,7 +281,7 @@ def _of_nvidia(result: Any) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
 
 def _of_python(result: Any, path: str, why: str) -> Python:
     error = result.why if isinstance(result, StepFailure) else None
-    return found_or(result, Python, {"path": path, "why": why, "error": error})
+    return found_or(result, Python, {"path": path, "found_by": why, "error": error})
 
 
 def _or_unknown(result: Any) -> Any:

@@ -173,7 +173,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_nvml_that_never_starts(env: dict[str, str], driver: str, how: str) -> None:
     env |= {"LD_LIBRARY_PATH": driver, "STANDIN_NVML_TROUBLE": how}
     ended = check(env, *QUICK, start=SERVER)
-    why = {each["check"]: each["why"] for each in ended.said["unknown"]}
+    why = {each["check"]: each["reason"] for each in ended.said["unknown"]}
     assert why["driver.nvml-no-answer"].startswith("no answer in stage init within")
     assert ended.said["machine"]["driver"] == "550.54.14"
     assert ended.said["machine"]["driver_cuda"] == "12.4"  # libcuda has answered
@@ -184,7 +184,7 @@ def test_nvml_that_never_starts(env: dict[str, str], driver: str, how: str) -> N
 def test_cuda_that_never_starts(env: dict[str, str], driver: str, how: str) -> None:
     env |= {"LD_LIBRARY_PATH": driver, "STANDIN_CUINIT_TROUBLE": how}
     ended = check(env, *QUICK, start=SERVER)
-    why = {each["check"]: each["why"] for each in ended.said["unknown"]}
+    why = {each["check"]: each["reason"] for each in ended.said["unknown"]}
     assert why["driver.cuda-no-answer"].startswith("no answer in stage init within")
     assert [gpu["name"] for gpu in ended.said["gpus"]] == ["NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 4091"]
 

@@ -45,7 +45,7 @@ def _given(facts: Facts) -> bool:
     title="There are few processor cores for the GPUs",
     severity=Severity.ADVICE,
     cause="Python, the data loader's workers and the driver run on the processor. With less than two cores for each "
-    "GPU it waits for data, and its utilisation stays low.",
+    "GPU it waits for data, and its utilization stays low.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
     targets=nvidia_hardware,

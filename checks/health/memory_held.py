@@ -67,7 +67,7 @@ def memory_held(on: OnGpu) -> Problem | None:
 
 def _at_work(on: OnGpu) -> bool:
     """Whether somebody computes there right now: a GPU in use is no fault of the machine."""
-    used = known_or(on.gpu.utilisation, None)
+    used = known_or(on.gpu.utilization, None)
     return used is not None and used >= BUSY
 
 

@@ -12,7 +12,7 @@ _WORDS = {"D": "sleeps uninterruptibly in the kernel (state D)", "Z": "is a zomb
 def _stuck(on: OnGpu) -> tuple[GpuProcess, ...]:
     found = on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
     # What reads a disk is in state D as well, for moments: while the GPU computes, nobody is stuck.
-    if known_or(on.gpu.utilisation, None):
+    if known_or(on.gpu.utilization, None):
         return tuple(p for p in found if p.state == "Z")
     return tuple(p for p in found if p.state in _WORDS)
 

@@ -17,13 +17,13 @@ _OTHER = "other release"  # of which python.metadata-twice tells
 
 
 def _all(on: OnPython) -> list[Remnant]:
-    found = (r for r in on.python.remnants if r.why != _OTHER and not any(word in r.path for word in _PLACEHOLDERS))
+    found = (r for r in on.python.remnants if r.reason != _OTHER and not any(word in r.path for word in _PLACEHOLDERS))
     return sorted(found, key=lambda r: (_is_left(r), not is_framework(r.module)))
 
 
 def _is_left(remnant: Remnant) -> bool:
     """Whether pip renamed it, in order to delete it."""
-    return remnant.why.startswith("~")
+    return remnant.reason.startswith("~")
 
 
 def _is_gone(on: OnPython, module: str) -> bool:
@@ -102,7 +102,7 @@ def half_removed(on: OnPython) -> Problem | None:
     if not everything:
         return None
     first = (broken or everything)[0]
-    seen = tuple(f"{r.path}: {r.why}" for r in (*broken, *(r for r in everything if r not in broken))[:5])
+    seen = tuple(f"{r.path}: {r.reason}" for r in (*broken, *(r for r in everything if r not in broken))[:5])
     if not broken:
         message = f"{first.path} is what pip left of {first.module} when it removed it."
         return Problem(message, seen, severity=Severity.ADVICE)
@@ -111,9 +111,11 @@ def half_removed(on: OnPython) -> Problem | None:
     if _is_left(first):
         grave = interrupted and is_framework(first.module)
         return Problem(_gone(on, first.module), seen, severity=None if grave else Severity.WARNING)
-    message = f"{first.path} is only the remains of {first.module} ({first.why}): it is incomplete and cannot be used."
+    message = (
+        f"{first.path} is only the remains of {first.module} ({first.reason}): it is incomplete and cannot be used."
+    )
     # Where no metadata is left, nothing claims to be installed: somebody removed it, and files of his own stayed.
-    claimed = is_framework(first.module) and ("no metadata" not in first.why or interrupted)
+    claimed = is_framework(first.module) and ("no metadata" not in first.reason or interrupted)
     return Problem(message, seen, severity=None if claimed else Severity.WARNING)
 
 

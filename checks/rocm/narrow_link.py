@@ -10,7 +10,7 @@ _LOAD = 50  # per cent: a link at work is in no saving state
 
 def _awake(on: OnBoard) -> bool:
     """Whether the link is as it is under load: amdgpu lowers speed and lanes at rest, and the speed shows it."""
-    used = max((u for gpu in on.gpus if isinstance(u := gpu.utilisation, int)), default=0)
+    used = max((u for gpu in on.gpus if isinstance(u := gpu.utilization, int)), default=0)
     now, most = known_or(on.card.link_generation, None), known_or(on.card.link_generation_max, None)
     return used >= _LOAD or (now is not None and now == most)
 

@@ -232,6 +232,6 @@ def answered(facts: "Facts") -> "Facts":
         UsageError: one has not; in its own words.
     """
     for python in facts.pythons:
-        if python.why == "--python" and python.error:
+        if python.found_by == "--python" and python.error:
             raise UsageError(python.error)
     return facts

@@ -65,7 +65,7 @@ def _without_rest(here: Any, there: Any) -> None:
 
 
 def _rests(gpu: dict[str, Any]) -> Any:
-    return gpu.get("performance_state"), gpu.get("utilisation") == 0
+    return gpu.get("performance_state"), gpu.get("utilization") == 0
 
 
 def _silent(node: Any) -> Any:

@@ -79,7 +79,7 @@ def _not_good(report: Report) -> str:
             "mend that first, or use --force."
         )
     if report.status == "incomplete":
-        why = next((f" ({one.check}: {one.why})" for one in report.unknown if one.essential or one.broken), "")
+        why = next((f" ({one.check}: {one.reason})" for one in report.unknown if one.essential or one.broken), "")
         return f"Nobody can say whether this machine is well{why}: find that out first, or use --force."
     return ""
 

@@ -11,7 +11,7 @@ from gpudoctor.facts import Facts, Framework, Gpu, Python, Smoke, SmokeRun, Smok
 from gpudoctor.maybe import Unknown
 from gpudoctor.targets import gpu_key
 
-OF_ITSELF = ("path", "why", "error")  # of an interpreter that does not answer
+OF_ITSELF = ("path", "found_by", "error")  # of an interpreter that does not answer
 
 
 class FoundValue(NamedTuple):

@@ -126,12 +126,12 @@ def busy(gpu: Gpu, per_cent: int = BUSY) -> bool:
     """Whether the GPU works right now, so that its link and clocks are those of work.
 
     Raises:
-        UnknownFactError: NVML tells neither performance state nor utilisation.
+        UnknownFactError: NVML tells neither performance state nor utilization.
     """
     state = known_or(gpu.performance_state, None)
     if state is not None and state > WORKING:
         return False
-    used = known(gpu.utilisation)
+    used = known(gpu.utilization)
     return used is not None and used >= per_cent
 
 

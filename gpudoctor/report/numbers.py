@@ -1,9 +1,9 @@
-"""Numbers as every face writes them: a blank before each thousand, and no more digits than matter."""
+"""Numbers as every renderer writes them: 1,000, 89%, and no more digits than matter."""
 
 
 def number(value: int) -> str:
     """A number of things."""
-    return f"{value:,}".replace(",", " ")
+    return f"{value:,}"
 
 
 def amount(value: float) -> str:
@@ -12,4 +12,4 @@ def amount(value: float) -> str:
     if not 1e-3 <= size < 1e9:  # 0 too, which has no digits
         return f"{value:.3g}"
     digits = 0 if size >= 1000 else 1 if size >= 10 else 2 if size >= 1 else 3 if size >= 0.1 else 4
-    return f"{value:,.{digits}f}".replace(",", " ")
+    return f"{value:,.{digits}f}"

@@ -248,7 +248,7 @@ def worn(**changes: Any) -> Facts:
         ),
         (
             narrow_link,
-            change(link(1, 1, 16), "gpus.0.utilisation", 99),
+            change(link(1, 1, 16), "gpus.0.utilization", 99),
             "The PCIe link of GPU 0 (Radeon RX 7900 XTX) has a width of x1, and card and slot have x16.",
         ),
         (

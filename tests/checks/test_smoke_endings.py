@@ -99,7 +99,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         ended("matmul fp8", "failed", TRACE, "other"),
         problem(f"{ON} failed in matmul fp8: RuntimeError: CUBLAS_STATUS_NOT_SUPPORTED."),
     ),
-    ("smoke.fails", ended("matmul fp8", "failed"), problem(f"{ON} failed in matmul fp8: it said no more.")),
+    ("smoke.fails", ended("matmul fp8", "failed"), problem(f"{ON} failed in matmul fp8: no reason was given.")),
     ("smoke.fails", ended("matmul fp8", "unsupported", "fp8 needs compute capability 8.9."), WELL),
     ("smoke.fails", ended("fused", "failed", "no compiler", "other"), WELL),
     ("smoke.fails", ended("mnist", "failed", OOM, "out-of-memory"), WELL),

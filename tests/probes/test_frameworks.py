@@ -27,7 +27,7 @@ xpu: Optional[str] = {xpu}
 
 
 def package(name: str, version: str, folder: str = SITE, **more: Any) -> Package:
-    return Package(name=name, version=version, folder=folder, **more)
+    return Package(name=name, version=version, directory=folder, **more)
 
 
 def look(

@@ -108,7 +108,7 @@ def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "licence"),
+    ("text", "license"),
     [
         ("    vGPU Software Licensed Product\n        License Status                    : Unlicensed (Restricted)\n",
          "Unlicensed (Restricted)"),
@@ -117,10 +117,10 @@ def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> Non
         ("        License Status : N/A\n", None),
     ],
 )  # fmt: skip
-def test_the_licence_as_nvidia_smi_words_it(text: str, licence: str | None) -> None:
+def test_the_license_as_nvidia_smi_words_it(text: str, license: str | None) -> None:
     machine = RecordedMachine({"/etc/nvidia/gridd.conf": ""}, commands={"nvidia-smi": text, "systemctl": "active"})
     seen = services.probe(machine, GUEST, ())
-    assert (seen.licence, seen.gridd) == (licence, "active")
+    assert (seen.license, seen.gridd) == (license, "active")
 
 
 def test_the_switches_of_laptops() -> None:

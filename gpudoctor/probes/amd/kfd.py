@@ -132,7 +132,7 @@ def _measured(gpu: Gpu, sensors: Sensors) -> Gpu:
     return msgspec.structs.replace(
         gpu,
         memory_used=sensors.number("mem_info_vram_used"),
-        utilisation=sensors.number("gpu_busy_percent"),
+        utilization=sensors.number("gpu_busy_percent"),
         temperature=temperature,
         temperature_slowdown=slowdown,
         power=sensors.watts("power1_average", "power1_input"),

@@ -83,7 +83,7 @@ def _module(distribution: str) -> str | None:
 def _found(name: Name, location: str | None, family: list[Package], packages: tuple[Package, ...]) -> FoundFramework:
     """The distribution beside the folder comes first; of several there the one that brought the most files."""
     beside = location.rpartition("/")[0] if location else None
-    family.sort(key=lambda p: (p.folder.rstrip("/") != beside, -(p.files or 0)))
+    family.sort(key=lambda p: (p.directory.rstrip("/") != beside, -(p.files or 0)))
     return FoundFramework(name, location, family[0] if family else None, tuple(family[1:]), packages)
 
 

@@ -44,8 +44,8 @@ def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaK
         cards: the NVIDIA devices on the PCI bus, of the roles gpu and switch.
     """
     modules = loaded_modules(machine)
-    loaded, flavour = _loaded(machine, modules, host)
-    now = NvidiaKernel(loaded=loaded, flavour=flavour, modules=modules)
+    loaded, flavor = _loaded(machine, modules, host)
+    now = NvidiaKernel(loaded=loaded, flavor=flavor, modules=modules)
     if not cards and not isinstance(loaded, str) and not any(map(machine.exists, _TRACES)):
         return _unconcerned(now)
     return msgspec.structs.replace(
@@ -79,7 +79,7 @@ def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
         imex=None,
         persistence_daemon=_UNCONCERNED,
         gridd=_UNCONCERNED,
-        licence=None,
+        license=None,
         bbswitch=None,
         prime=_UNCONCERNED,
         switch=_UNCONCERNED,
@@ -141,7 +141,7 @@ def loaded_modules(machine: Machine) -> Maybe[tuple[str, ...]]:
 def _loaded(
     machine: Machine, modules: Maybe[tuple[str, ...]], host: Host
 ) -> tuple[Maybe[str | None], Maybe[str | None]]:
-    """Return version and flavour of the loaded module; None where no module is loaded."""
+    """Return version and flavor of the loaded module; None where no module is loaded."""
     path = f"{_PROC}/version"
     try:
         text = machine.text(path)
@@ -153,7 +153,7 @@ def _loaded(
     if found is None:
         why = Unknown(f"{path} holds no driver version: {text[:100]!r}")
         return why, why
-    return found.version, found.flavour or Unknown(f"{path} does not tell")
+    return found.version, found.flavor or Unknown(f"{path} does not tell")
 
 
 def _without_proc(

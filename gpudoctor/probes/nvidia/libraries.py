@@ -116,7 +116,7 @@ class _DriverLibrarySearch:
             path=path,
             real=real,
             version=_version(path, real),
-            why=why,
+            found_by=why,
             kind=_kind_of_place(path, real),
             size=status.size if status else None,
         )

@@ -72,7 +72,7 @@ def other_kernels(machine: Machine, release: str) -> tuple[DiskModule, ...]:
     releases = {name for base in _BASES for name in machine.names(base)} - {release}
     why = Unknown("modinfo is asked for the running kernel only")
     return tuple(
-        DiskModule(kernel=other, path=path, version=why, flavour=why, signer=why, vermagic=why)
+        DiskModule(kernel=other, path=path, version=why, flavor=why, signer=why, vermagic=why)
         for other in sorted(releases)[-_MOST_KERNELS:]
         for path in modules_of(machine, other)[:1]
     )
@@ -120,16 +120,16 @@ def _of_fields(release: str, path: str, fields: dict[str, str], why: str | None 
         kernel=release,
         path=path,
         version=fields.get("version") or missing,
-        flavour=_flavour(fields.get("license")) or missing,
+        flavor=_flavor(fields.get("license")) or missing,
         signer=_signer(fields, missing),
         vermagic=vermagic[0] if vermagic else Unknown(f"modinfo {path} names no vermagic"),
     )
 
 
-def _flavour(licence: str | None) -> str | None:
-    if not licence:
+def _flavor(license: str | None) -> str | None:
+    if not license:
         return None
-    return "open" if "GPL" in licence or "MIT" in licence else "proprietary"
+    return "open" if "GPL" in license or "MIT" in license else "proprietary"
 
 
 def _signer(fields: dict[str, str], missing: Unknown | None) -> Maybe[str | None]:

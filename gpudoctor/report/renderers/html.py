@@ -25,10 +25,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 _COLUMNS = re.compile(r"\s{2,}")  # what stands in columns at a terminal
 STATES = {
     "fail": "something does not work",
-    "warn": "it works, and something is worth a look",
-    "no-gpu": "no GPU was found, so none was judged",
-    "pass": "nothing is wrong",
-    "incomplete": "too little could be found out",
+    "warn": "it works, with warnings",
+    "no-gpu": "no GPU was found, so none was checked",
+    "pass": "no problems found",
+    "incomplete": "too much is unknown for a verdict",
 }
 
 
@@ -94,7 +94,7 @@ def _head(report: Report) -> Iterator[str]:
 def _findings(report: Report) -> Iterator[str]:
     groups = alike(report.findings)
     if groups:
-        yield f"<h2>{'What to mend' if report.failed else 'What was found'}</h2>"
+        yield f"<h2>{'Problems to fix' if report.failed else 'Findings'}</h2>"
     for number, (entry, *others) in enumerate(groups, 1):
         yield from finding(number, entry, others)
 
@@ -104,7 +104,7 @@ def _pictures(report: Report, facts: Facts | None) -> Iterator[str]:
     if drawn:
         yield "<h2>The machine</h2>"
         yield drawn
-        yield '<p class="soft">A line is as thick as its link has lanes. A GPU at rest lowers its PCIe generation.</p>'
+        yield '<p class="soft">Line width shows the number of PCIe lanes. An idle GPU lowers its PCIe generation.</p>'
     if report.smoke:
         yield "<h2>Smoke tests</h2>"
         yield from bars(report.smoke)
@@ -113,10 +113,10 @@ def _pictures(report: Report, facts: Facts | None) -> Iterator[str]:
 def _unknown(report: Report) -> Iterator[str]:
     if not report.unknown:
         return
-    yield "<h2>Not known</h2>"
-    yield f"<details><summary>{len(report.unknown)} questions could not be answered</summary>"
+    yield "<h2>Unknown</h2>"
+    yield f"<details><summary>{len(report.unknown):,} without a result</summary>"
     yield "<ul>"
     for one in report.unknown:
         word = "broken: " if one.broken else ""
-        yield f"<li><code>{escaped(one.check)}</code> ({escaped(one.subject)}): {word}{prose(one.why)}</li>"
+        yield f"<li><code>{escaped(one.check)}</code> ({escaped(one.subject)}): {word}{prose(one.reason)}</li>"
     yield "</ul></details>"

@@ -11,7 +11,7 @@ from gpudoctor.report.smoke_rows import SmokeRow, remarks, table_rows, title
 
 def bars(entries: tuple[SmokeEntry, ...]) -> Iterator[str]:
     """The tests of each backend on each device."""
-    yield '<p class="soft">The whole width of a bar is the most that the device can reach.</p>'
+    yield '<p class="soft">The full width of a bar is the limit of the device.</p>'
     for number, entry in enumerate(entries):
         yield f"<details{'' if number else ' open'}><summary>{escaped(title(entry))}</summary>"
         if said := ", ".join(remarks(entry)):
@@ -27,7 +27,7 @@ def _row(row: SmokeRow) -> Iterator[str]:
     yield f'<div class="row"><span>{escaped(row.name)}</span><span class="value">{escaped(row.value)}</span>'
     if row.share is not None:
         yield _bar(row.share)
-    share = "" if row.share is None else f"{100 * row.share:.0f} % "
+    share = "" if row.share is None else f"{row.share:.0%} "
     if said := share + row.remark:
         yield f'<span class="soft">{escaped(said)}</span>'
     yield "</div>"
@@ -35,6 +35,6 @@ def _row(row: SmokeRow) -> Iterator[str]:
 
 def _bar(share: float) -> str:
     """A bar before its limit, which is the whole width."""
-    label = f"{100 * share:.0f} % of the limit"
+    label = f"{share:.0%} of the limit"
     shapes = box(0, 0, 100, 6, "limit", 1) + box(0, 0, 100 * min(1.0, max(0.0, share)), 6, "bar", 1)
     return f'<svg viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label="{label}">{shapes}</svg>'

@@ -1,4 +1,4 @@
-"""A finding as a part of the page: what, why, what was seen, what to type, what follows."""
+"""A finding as a part of the page: message, cause, evidence, fixes, effects."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Ite
     yield f"<p>{prose(entry.message)}</p>"
     if others:
         yield "<ul>" + "".join(f"<li>Also: {prose(message)}</li>" for message in sentences(entry, others)) + "</ul>"
-    yield f'<span class="label">why</span><p>{prose(entry.cause)}</p>'
+    yield f'<span class="label">cause</span><p>{prose(entry.cause)}</p>'
     if seen := dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
-        yield '<span class="label">seen</span><pre class="seen">' + escaped("\n".join(seen)) + "</pre>"
+        yield '<span class="label">evidence</span><pre class="seen">' + escaped("\n".join(seen)) + "</pre>"
     for place, fix in enumerate(entry.fixes):
         yield from _fix(fix, "or" if place else "fix")
     for other in others:
@@ -41,7 +41,7 @@ def finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Ite
             yield f"<p>The same for {escaped(other.subject)}:</p>"
             yield from map(_command, commands)
     if entry.run:
-        yield '<p class="soft">gpudoctor shows each step, and asks before it does any:</p>'
+        yield '<span class="label">run</span><p class="soft">gpudoctor shows each step and asks before it runs any:</p>'
         yield _command(entry.run)
     yield from _consequences(entry, others)
     yield from _more(entry, others)
@@ -53,11 +53,11 @@ def _fix(fix: FixEntry, label: str) -> Iterator[str]:
     yield from map(_command, fix.commands)
     if after := notes(fix):
         yield f'<p class="soft">({escaped("; ".join(after))})</p>'
-    if fix.undo:
-        yield f'<p class="soft">To take it back: {prose(fix.undo)}</p>'
     if fix.verify and fix.verify not in fix.commands:
-        yield '<p class="soft">To see whether it helped:</p>'
+        yield '<span class="label">verify</span>'
         yield _command(fix.verify)
+    if fix.undo:
+        yield f'<span class="label">undo</span><p class="soft">{prose(fix.undo)}</p>'
 
 
 def _command(command: str) -> str:
@@ -70,7 +70,7 @@ def _consequences(entry: FindingEntry, others: list[FindingEntry]) -> Iterator[s
     for one in (follows for each in (entry, *others) for follows in each.consequences):
         told[one.message] = told.get(one.message, 0) + 1
     if told:
-        yield '<span class="label">so</span><ul>'
+        yield '<span class="label">effects</span><ul>'
         for message, times in told.items():
             yield f"<li>{prose(message)}{f' ({times} times)' if times > 1 else ''}</li>"
         yield "</ul>"
@@ -78,12 +78,12 @@ def _consequences(entry: FindingEntry, others: list[FindingEntry]) -> Iterator[s
 
 def _more(entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
     about = ", ".join(escaped(one.subject) for one in (entry, *others) if one.subject)
-    yield f"<details><summary>More about <code>{escaped(entry.check)}</code></summary>"
-    yield f"<p>About {about}. <code>gpudoctor explain {escaped(entry.check)}</code> tells all of it.</p>"
+    yield f"<details><summary>Details of <code>{escaped(entry.check)}</code></summary>"
+    yield f"<p>Applies to {about}. Explanation: <code>gpudoctor explain {escaped(entry.check)}</code></p>"
     if entry.affects:
-        yield f"<p>It touches {escaped(', '.join(entry.affects))}.</p>"
+        yield f"<p>Affects {escaped(', '.join(entry.affects))}.</p>"
     if entry.ruled_out:
-        yield f"<p>Looked at and well: {', '.join(f'<code>{escaped(id_)}</code>' for id_ in entry.ruled_out)}</p>"
+        yield f"<p>Ruled out: {', '.join(f'<code>{escaped(id_)}</code>' for id_ in entry.ruled_out)}</p>"
     if entry.references:
         yield "<ul>" + "".join(f"<li>{_link(one)}</li>" for one in entry.references) + "</ul>"
     yield "</details>"

@@ -52,7 +52,7 @@ def outcome(old: FindingEntry, before: Report, now: Report) -> Trial:
     for unknown in now.unknown:
         mine = unknown.check == old.check and unknown.subject not in known
         if mine or unknown.check == "probe":
-            return Trial(state="unknown", remark=f"It could not be found out this time: {unknown.why}")
+            return Trial(state="unknown", remark=f"It could not be found out this time: {unknown.reason}")
     return Trial(state="mended", remark="Mended: the check does not find it any more. r examines everything again.")
 
 
