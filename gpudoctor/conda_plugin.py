@@ -43,7 +43,7 @@ def health(prefix: str, verbose: bool = False) -> None:
     try:
         report = check(Machine(), CheckOptions(pythons=(prefix,)))
     except InterpreterError as error:
-        _write(f"No Python is examined: {error}\n")
+        _write(f"No Python is checked: {error}\n")
         return
     if verbose:
         from gpudoctor.report.renderers.text import render
@@ -62,7 +62,7 @@ def told(report: Report, prefix: str) -> str:
         lines += [f"  {entry.status.upper()} {entry.message}"]
         lines += [f"    {command}" for fix in entry.fixes[:1] for command in (fix.commands or (fix.message,))]
     if found or not report.ok:
-        lines.append(f"`gpudoctor check --python {prefix}` tells all of it.")
+        lines.append(f"Details: `gpudoctor check --python {prefix}`")
     from gpudoctor.report.sanitize import clean
 
     return clean("\n".join(lines)) + "\n"
@@ -71,12 +71,12 @@ def told(report: Report, prefix: str) -> str:
 def _verdict(report: Report, found: list[FindingEntry]) -> str:
     if report.status == "no-gpu":
         asked = any(entry.status == "fail" for entry in found)
-        return "No GPU was found" + (", and something asks for one." if asked else ": nothing was proven.")
+        return "No GPU was found" + (", but something requires one." if asked else ": nothing was tested.")
     if report.status == "incomplete" and not found:
-        return "Too little could be found out about the GPU."
+        return "Too much is unknown about the GPU."
     if found:
-        return f"{len(found)} {'thing' if len(found) == 1 else 'things'} to mend or to look at."
-    return f"Nothing was found by the {report.summary.passed} checks that apply here."
+        return f"{len(found)} problem{'' if len(found) == 1 else 's'} found."
+    return f"No problems found ({report.summary.passed} checks)."
 
 
 def _write(text: str) -> None:

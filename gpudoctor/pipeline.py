@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gpudoctor.smoketests.events import SmokeEvent
     from gpudoctor.smoketests.options import SmokeOptions
 
-NO_ANSWER = "the probe failed or did not end in time"
+NO_ANSWER = "the probe failed or timed out"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
 LATE = 3.5
 

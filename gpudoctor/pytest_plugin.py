@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 MARK = "needs_gpu"
 _LINE = (
-    f"{MARK}(count=1, memory_gib=..., ...): skip where the machine does not have it; "
-    "the arguments of gpudoctor.require, and count for gpus"
+    f"{MARK}(count=1, memory_gib=..., ...): skip if the machine does not meet the requirements; takes the arguments "
+    "of gpudoctor.require, and count for gpus"
 )
 _FACTS = pytest.StashKey[dict[bool, "Facts"]]()
 
@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gpudoctor-strict",
         action="store_true",
-        help=f"fail tests marked {MARK} where the machine is not as they demand, instead of skipping them",
+        help=f"fail tests marked {MARK} if the machine does not meet their requirements, instead of skipping them",
     )
 
 
@@ -66,7 +66,7 @@ def _is_foreign(config: pytest.Config) -> bool:
 
 def _demands(mark: pytest.Mark) -> dict[str, Any]:
     if mark.args:
-        raise TypeError(f"It takes arguments by name, such as {MARK}(count=2), not {mark.args[0]!r}.")
+        raise TypeError(f"It takes keyword arguments, such as {MARK}(count=2), not {mark.args[0]!r}.")
     demands = dict(mark.kwargs)
     if "count" in demands:
         demands["gpus"] = demands.pop("count")

@@ -48,5 +48,8 @@ def nvcc_mismatch(on: OnFramework) -> Problem | None:
     if nvcc is None or major(nvcc) == major(cuda):
         return None
     meant = home.found_by in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
-    message = f"nvcc is {nvcc} ({home.path}, by {home.found_by}), {on.name} is built for CUDA {cuda}: extensions refuse to build."
+    message = (
+        f"nvcc is {nvcc} ({home.path}, by {home.found_by}), {on.name} is built for CUDA {cuda}: "
+        "extensions refuse to build."
+    )
     return Problem(message, severity=None if meant else Severity.ADVICE)

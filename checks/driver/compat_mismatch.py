@@ -55,9 +55,8 @@ def compat_mismatch(facts: Facts) -> Problem | None:
         return None  # the driver's own library: mixed-installation or library-mismatch
     version = known_or(found.version, None) or "of another version"
     message = (
-        f"Programs load {found.real} ({version}, found through {found.found_by}) instead of the driver's own libcuda; it "
-        "does "
-        f"not match the loaded kernel module {module} (cuInit 803)."
+        f"Programs load {found.real} ({version}, found through {found.found_by}) instead of the driver's own "
+        f"libcuda; it does not match the loaded kernel module {module} (cuInit 803)."
     )
     return Problem(
         message, tuple(f"{one.path} -> {one.real} ({one.found_by})" for one in copies if one.found_by != OFF_PATH)

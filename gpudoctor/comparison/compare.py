@@ -21,7 +21,7 @@ Path = tuple[str, ...]
 ABSENT = object()  # one side has no entry of this name
 # Lists whose order decides; that of others is chance.
 ORDERED = ("sys_path", "providers", "copies")
-SILENT = {"unknown": "the report does not tell it"}
+SILENT = {"unknown": "not in the report"}
 
 
 def compare(here: ComparedMachine, there: ComparedMachine) -> Comparison:

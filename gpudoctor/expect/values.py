@@ -77,7 +77,7 @@ def _field(node: Any, name: str) -> Any:
     if isinstance(node, Framework) and name == "live" and value is None:
         return Unknown("it was not imported (--quick)")
     if isinstance(node, Facts) and name == "pythons" and not value:
-        return Unknown("no Python was examined")
+        return Unknown("no Python was checked")
     if isinstance(node, Python) and node.error is not None and name not in OF_ITSELF:
         return Unknown(node.error)
     if isinstance(node, Smoke) and not node.runs:
@@ -93,7 +93,7 @@ def _elements(node: tuple[Any, ...], step: str) -> Iterator[tuple[str, Any]]:
     elif step.isdecimal():
         number = int(step)
         inside = number < len(node)
-        beyond = Unknown(f"only {len(node)} were examined") if node and isinstance(node[0], Python) else None
+        beyond = Unknown(f"only {len(node)} were checked") if node and isinstance(node[0], Python) else None
         yield step, node[number] if inside else beyond
     else:
         named = [one for one in node if _is(one, step)]

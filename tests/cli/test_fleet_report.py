@@ -121,13 +121,13 @@ def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
     for arguments, message in (
         (["no/such"], "no/such cannot be read: No such file or directory."),
         ([str(tmp_path / "empty")], "holds no report"),
-        ([folder, "--json", "--format", "csv"], "are two formats"),
+        ([folder, "--json", "--format", "csv"], "cannot be used together"),
         ([folder, "--output", ""], "--output takes the name of a file"),
         ([folder, "--output", "no/such/file"], "no/such/file cannot be written: No such file or directory."),
         ([folder, "--format", "xml"], "There is no --format value"),
         ([folder, "--nodes", "n[1-"], "is no set of nodes"),
         ([folder, "--nodes", ""], "--nodes takes a set of nodes"),
-        ([folder, "--nodes", "x[1-3]"], "None of the nodes x[1-3] is there."),
+        ([folder, "--nodes", "x[1-3]"], "No reports of the nodes x[1-3]."),
         ([folder, "--since", "no/such"], "no/such cannot be read"),
         ([folder, "--expect", "no/such.toml"], "no/such.toml cannot be read"),
     ):
@@ -164,7 +164,7 @@ def test_parquet_goes_into_a_file_or_a_pipe_and_on_no_terminal(folder: str, tmp_
     os.close(ours)
     assert ended.returncode == 2
     assert ended.stderr == (
-        "gpudoctor: Parquet is no text for a terminal: write it to a file with --output, or to a pipe.\n"
+        "gpudoctor: Parquet is binary: write it to a file with --output, or to a pipe.\n"
     )
 
 
@@ -249,7 +249,7 @@ def test_only_some_nodes(run: Run, tmp_path: Path) -> None:
 
 def test_a_chosen_node_of_which_there_is_nothing_is_no_pass(run: Run, folder: str) -> None:
     ran = run("fleet", "report", folder, "--nodes", "n[1-2],x[1-3]")
-    assert (ran.code, ran.err) == (3, "gpudoctor: Of these nodes there is nothing: x[1-3].\n")
+    assert (ran.code, ran.err) == (3, "gpudoctor: No reports of these nodes: x[1-3].\n")
     assert ran.out.startswith("PASS  All 2 nodes are well.")
 
 

@@ -278,7 +278,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     import os
 
     os.mkfifo(tmp_path / "pipe")
-    for name, message in (("pipe", "is no file"), ("", "is no file"), ("none.json", "cannot be read")):
+    for name, message in (("pipe", "is not a file"), ("", "is not a file"), ("none.json", "cannot be read")):
         with pytest.raises(FactsFileError, match=message):
             read(str(tmp_path / name))
     with pytest.raises(FactsFileError, match="cannot be read"):

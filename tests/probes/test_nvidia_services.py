@@ -108,7 +108,7 @@ def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "license"),
+    ("text", "state"),
     [
         ("    vGPU Software Licensed Product\n        License Status                    : Unlicensed (Restricted)\n",
          "Unlicensed (Restricted)"),
@@ -117,10 +117,10 @@ def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> Non
         ("        License Status : N/A\n", None),
     ],
 )  # fmt: skip
-def test_the_license_as_nvidia_smi_words_it(text: str, license: str | None) -> None:
+def test_the_license_as_nvidia_smi_words_it(text: str, state: str | None) -> None:
     machine = RecordedMachine({"/etc/nvidia/gridd.conf": ""}, commands={"nvidia-smi": text, "systemctl": "active"})
     seen = services.probe(machine, GUEST, ())
-    assert (seen.license, seen.gridd) == (license, "active")
+    assert (seen.license, seen.gridd) == (state, "active")
 
 
 def test_the_switches_of_laptops() -> None:

@@ -218,7 +218,7 @@ def test_a_job_has_all_gpus_and_what_the_user_adds(cluster: Cluster) -> None:
 
 
 def test_what_slurm_does_not_know_or_refuses(cluster: Cluster) -> None:
-    with pytest.raises(EngineError, match=r"Slurm knows no node node\[8-9\]\."):
+    with pytest.raises(EngineError, match=r"Slurm lists no node node\[8-9\]\."):
         Slurm().targets("node[8-9]")
     with pytest.raises(EngineError, match="Slurm has no nodes in a partition gone"):
         Slurm(partition="gone").targets("")

@@ -126,10 +126,10 @@ def _of_fields(release: str, path: str, fields: dict[str, str], why: str | None 
     )
 
 
-def _flavor(license: str | None) -> str | None:
-    if not license:
+def _flavor(modinfo: str | None) -> str | None:
+    if not modinfo:
         return None
-    return "open" if "GPL" in license or "MIT" in license else "proprietary"
+    return "open" if "GPL" in modinfo or "MIT" in modinfo else "proprietary"
 
 
 def _signer(fields: dict[str, str], missing: Unknown | None) -> Maybe[str | None]:
