@@ -81,22 +81,22 @@ def test_an_environment_without_python(conda: Conda, tmp_path: Path, capsys: pyt
     (one,) = checks(conda)
     (tmp_path / "empty").mkdir()
     one.action(str(tmp_path / "empty"), False)
-    assert capsys.readouterr().out.startswith("No Python is examined: ")
+    assert capsys.readouterr().out.startswith("No Python is checked: ")
 
 
 def test_what_it_says(conda: Conda) -> None:
     told = conda.plugin.told
     assert told(check(facts=demo.load("mismatch")), OF_ENVIRONMENT) == (
-        "❌ 1 thing to mend or to look at.\n"
+        "❌ 1 problem found.\n"
         "  FAIL The loaded kernel module is 550.107.02, the driver's libraries are 550.120: the versions do not match. "
         "Module 550.120 lies on disk and waits to be loaded.\n"
         "    sudo reboot\n"
-        "`gpudoctor check --python /opt/env` tells all of it.\n"
+        "Details: `gpudoctor check --python /opt/env`\n"
     )
     well = told(check(facts=nvidia_host()), OF_ENVIRONMENT)
-    assert well.startswith("✅ Nothing was found by the ")
+    assert well.startswith("✅ No problems found (")
     assert well.count("\n") == 1
-    assert told(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too little could be found out about the GPU.\n`")
+    assert told(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too much is unknown about the GPU.\n`")
 
 
 @pytest.mark.parametrize("machine", machines(), ids=lambda one: one.name)

@@ -163,9 +163,7 @@ def test_parquet_goes_into_a_file_or_a_pipe_and_on_no_terminal(folder: str, tmp_
     os.close(theirs)
     os.close(ours)
     assert ended.returncode == 2
-    assert ended.stderr == (
-        "gpudoctor: Parquet is binary: write it to a file with --output, or to a pipe.\n"
-    )
+    assert ended.stderr == ("gpudoctor: Parquet is binary: write it to a file with --output, or to a pipe.\n")
 
 
 def test_parquet_without_pyarrow_is_one_sentence(run: Run, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

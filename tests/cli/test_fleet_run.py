@@ -123,7 +123,10 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
         ("run kubernetes a --into x", "kubernetes needs --image: a container image with gpudoctor."),
         ("run kubernetes --print --image i --into x", "--into cannot be used with --print, which contacts no node."),
         ("run kubernetes --print --image i --namespace A_b", "'A_b' is no name for Kubernetes."),
-        ("run kubernetes --print --image i --no-gpus", "--no-gpus cannot be used with --print, which contacts no node."),
+        (
+            "run kubernetes --print --image i --no-gpus",
+            "--no-gpus cannot be used with --print, which contacts no node.",
+        ),
         ("run kubernetes --print --image i node[1-2]", "A manifest chooses nodes by labels, as nvidia.com/gpu.present"),
         ("run ray --into x --address=", "--address needs a value; an unset shell variable gives an empty one."),
         ("run local nonsense --into x", '"nonsense" is no set of nodes.'),

@@ -85,8 +85,8 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
     text.write_text("no program\n")
     (tmp_path / "dangling").symlink_to("/proc/none/python")
     for given, words in (
-        (str(tmp_path / "none"), f"There is no file or folder named {tmp_path}/none."),
-        ("no-such-program", "There is no file, folder or program on PATH named no-such-program."),
+        (str(tmp_path / "none"), f"No such file or directory: {tmp_path}/none"),
+        ("no-such-program", "No such file, directory or program on PATH: no-such-program"),
         (str(tmp_path), "holds no bin/python, so it is no Python environment."),
         (str(text), "is not executable, so it is no Python interpreter."),
         (str(tmp_path / "dangling"), "is a link to /proc/none/python, which is not there, or"),
@@ -99,7 +99,7 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("exit 3", "exited with code 3 and without a word."),
+        ("exit 3", "exited with code 3, without output."),
         ("echo broken >&2; exit 1", "exited with code 1: broken."),
         ("kill -SEGV $$", "died of SIGSEGV as it started."),
         ("echo I am a shell", "does not answer like a Python interpreter: I am a shell."),
@@ -130,7 +130,7 @@ def test_one_broken_interpreter_among_good_ones_is_named(run: Run, tmp_path: Pat
 
 def test_names_with_control_characters_and_bytes_that_are_no_text() -> None:
     ran = gpudoctor("check", "--python", "/tmp/\x1b[31m\udcff")
-    assert ran.sentence == "There is no file or folder named /tmp/\\x1b[31m\\udcff."
+    assert ran.sentence == "No such file or directory: /tmp/\\x1b[31m\\udcff"
 
 
 def test_a_fault_of_ours_is_not_taken_for_a_sick_machine(judge: Run, monkeypatch: pytest.MonkeyPatch) -> None:

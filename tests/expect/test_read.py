@@ -147,6 +147,4 @@ def test_the_same_path_in_several_files_is_a_check_each(tmp_path: Path) -> None:
 def test_a_table_that_comes_twice_says_how_several_are_written() -> None:
     with pytest.raises(ExpectFileError) as caught:
         loads('[expect."gpus.*.name"]\nis = "a"\n[expect."gpus.*.name"]\nis = "b"\n', "e.toml")
-    assert str(caught.value) == (
-        'e.toml:3: duplicate gpus.*.name; write several as [[expect."gpus.*.name"]].'
-    )
+    assert str(caught.value) == ('e.toml:3: duplicate gpus.*.name; write several as [[expect."gpus.*.name"]].')

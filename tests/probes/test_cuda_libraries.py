@@ -42,7 +42,7 @@ def test_stubs_and_wheels_are_told_apart() -> None:
     seen = cuda_libraries.probe(RecordedMachine(files, env={"LD_LIBRARY_PATH": f"{LIB}/stubs:{wheel}"}))
     assert not isinstance(seen, Unknown)
     assert [(x.soname, x.kind, x.version) for x in seen] == [
-        ("libnvrtc.so", "stub", Unknown("the name libnvrtc.so holds no version")),
+        ("libnvrtc.so", "stub", Unknown("the name libnvrtc.so contains no version")),
         ("libnccl.so.2", "wheel", "2"),
     ]
 

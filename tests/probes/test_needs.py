@@ -221,5 +221,5 @@ def test_a_framework_for_the_cpu_needs_nothing(tmp_path: Path) -> None:
 def test_what_is_unknown_stays_unknown(tmp_path: Path) -> None:
     host = Host(tmp_path)
     assert host.ask("torch", variant=Unknown("no file")) == Unknown("no file")
-    assert host.ask("torch", location=None) == Unknown("no folder on sys.path holds a module torch")
-    assert host.ask("torch") == Unknown("its files do not tell which libraries it needs")
+    assert host.ask("torch", location=None) == Unknown("no directory on sys.path contains a module torch")
+    assert host.ask("torch") == Unknown("its files do not show which libraries it needs")

@@ -189,7 +189,7 @@ def test_a_copy_without_a_version_in_its_name_is_unknown_and_not_versionless() -
     path = "/opt/app/libcuda.so.1"
     cuda, _, _, _ = probe(machine({path: "x"}, env={"LD_LIBRARY_PATH": "/opt/app"}), Host())
     assert isinstance(cuda, tuple)
-    assert cuda[0].version == Unknown(f"the name of {path} holds no driver version")
+    assert cuda[0].version == Unknown(f"the name of {path} contains no driver version")
 
 
 def test_32_bit_copies_are_passed_over() -> None:

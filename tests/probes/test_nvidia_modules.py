@@ -89,7 +89,7 @@ def test_without_modinfo_the_file_itself_is_read(tail: bytes, signed: bool) -> N
 def test_without_modinfo_a_compressed_module_stays_unknown() -> None:
     path = f"{BASE}/updates/nvidia.ko.zst"
     module = modules.describe(RecordedMachine({path: b"vermagic="}), RELEASE, path)
-    assert module.version == Unknown("modinfo: no such program")
+    assert module.version == Unknown("modinfo: command not found")
 
 
 def test_modprobes_own_search_finds_what_we_do_not() -> None:

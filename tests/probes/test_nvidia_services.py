@@ -33,7 +33,7 @@ def test_the_fabric_manager_is_asked_only_where_there_are_nvswitches() -> None:
         (ended("inactive\n", 3), {UNIT: ""}, "inactive"),
         (ended("failed\n", 3), {}, "failed"),
         (ended("inactive\n", 4), {}, None),
-        (ChildResult(argv=(), missing="no such program"), {}, None),
+        (ChildResult(argv=(), missing="command not found"), {}, None),
         (
             ended("", 1, "System has not been booted with systemd as init system\n"),
             {UNIT: ""},

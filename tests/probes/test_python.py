@@ -51,7 +51,7 @@ def test_a_virtual_environment(bare: Path) -> None:
 def test_an_interpreter_that_says_nothing_leaves_every_fact_unknown_with_its_words(tmp_path: Path) -> None:
     path = script(tmp_path / "python", "kill -ABRT $$")
     python = probe(machine(), path, "--python")
-    assert python.error == f"{path} died of SIGABRT as it started."
+    assert python.error == f"{path} was killed by SIGABRT at startup."
     assert python.packages == Unknown(python.error)
     assert python.headers == Unknown(python.error)
 

@@ -72,7 +72,7 @@ def _wheel(machine: Machine, found: FoundFramework) -> _Wheel | Unknown:
     path = f"{found.location}/.data/_wheel.json"
     text = read_text(machine, path)
     if isinstance(text, Unknown):
-        return Unknown(f"{found.location} was built from source, and only an import tells for which CUDA")
+        return Unknown(f"{found.location} was built from source; only an import shows for which CUDA")
     try:
         return msgspec.json.decode(text, type=_Wheel)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -84,4 +84,4 @@ def _hip(name: str) -> Maybe[str | None]:
     tag = re.fullmatch(r"cupy-rocm-(\d+)-(\d+)", name)
     if tag:
         return f"{tag[1]}.{tag[2]}"
-    return Unknown("amd-cupy does not say for which ROCm it was built") if name == "amd-cupy" else None
+    return Unknown("amd-cupy does not report for which ROCm it was built") if name == "amd-cupy" else None

@@ -28,12 +28,12 @@ class FoundFramework(NamedTuple):
     @property
     def why_no_files(self) -> str:
         """Why what its files would tell is unknown, where it has no location."""
-        return f"no folder on sys.path holds a module {self.name}"
+        return f"no directory on sys.path contains a module {self.name}"
 
     @property
     def version(self) -> Maybe[str | None]:
         """The version that its metadata says."""
-        return self.package.version if self.package else Unknown("there is no metadata beside the module")
+        return self.package.version if self.package else Unknown("there is no metadata next to the module")
 
     def named(self, name: str) -> Package | None:
         """The first distribution of this name."""

@@ -27,10 +27,10 @@ def probe(machine: Machine, python: Python, framework: Framework) -> Maybe[tuple
     if isinstance(framework.variant, Unknown):
         return framework.variant
     if framework.location is None:
-        return Unknown(f"no folder on sys.path holds a module {framework.name}")
+        return Unknown(f"no directory on sys.path contains a module {framework.name}")
     search = _search(machine, python, framework)
     requests = _REQUESTS[framework.name](search, framework)
-    return search.walk(requests) if requests else Unknown("its files do not tell which libraries it needs")
+    return search.walk(requests) if requests else Unknown("its files do not show which libraries it needs")
 
 
 def _search(machine: Machine, python: Python, framework: Framework) -> Search:

@@ -74,10 +74,10 @@ def _release(said: dict[str, str | None], package: Package | None, what: str) ->
     version = said.get("__version__") or (package.version if package else "")
     row = onnxruntime.release(version or "")
     found: str | None = getattr(row, what) if row else None
-    return found or Unknown(f"no table says for which {what} ONNX Runtime {version} was built")
+    return found or Unknown(f"no table shows for which {what} ONNX Runtime {version} was built")
 
 
 def _hip(name: str, said: dict[str, str | None]) -> Maybe[str | None]:
     if said.get("rocm_version"):
         return said["rocm_version"]
-    return Unknown("its files do not say for which ROCm it was built") if name.startswith(_ROCM) else None
+    return Unknown("its files do not show for which ROCm it was built") if name.startswith(_ROCM) else None

@@ -122,7 +122,7 @@ def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: 
 def _switch(machine: Machine, needless: bool) -> tuple[Maybe[str | None], tuple[str, ...]]:
     """Who switched the GPU off; nobody did where the driver runs."""
     return (
-        (Unknown("not looked for: the driver runs, or the kernel is the host's"), ())
+        (Unknown("not looked for: the driver is running, or the kernel is the host's"), ())
         if needless
         else (laptop_switch.probe(machine))
     )
@@ -151,9 +151,9 @@ def _loaded(
         return Unknown(f"{path}: {error.strerror}"), Unknown(f"{path}: {error.strerror}")
     found = loaded_driver(text)
     if found is None:
-        why = Unknown(f"{path} holds no driver version: {text[:100]!r}")
+        why = Unknown(f"{path} contains no driver version: {text[:100]!r}")
         return why, why
-    return found.version, found.flavor or Unknown(f"{path} does not tell")
+    return found.version, found.flavor or Unknown(f"{path} does not show it")
 
 
 def _without_proc(
@@ -219,7 +219,7 @@ def _gpus(machine: Machine, loaded: Maybe[str | None]) -> Maybe[tuple[str, ...]]
     addresses = tuple(machine.names(f"{_PROC}/gpus"))
     if addresses or loaded is None or machine.exists(f"{_PROC}/gpus"):
         return addresses
-    return Unknown(f"{_PROC}/gpus: no such folder")
+    return Unknown(f"{_PROC}/gpus: no such directory")
 
 
 def _uvm_major(machine: Machine) -> Maybe[int | None]:
@@ -230,4 +230,4 @@ def _uvm_major(machine: Machine) -> Maybe[int | None]:
     words = (line.split() for line in lines)
     said = next((w[0] for w in words if len(w) == 2 and w[1] == "nvidia-uvm"), None)
     number = whole(said or "")
-    return Unknown(f"/proc/devices says {said[:40]!r}") if said and number is None else number
+    return Unknown(f"/proc/devices contains {said[:40]!r}") if said and number is None else number

@@ -70,7 +70,7 @@ def modules_of(machine: Machine, release: str) -> list[str]:
 def other_kernels(machine: Machine, release: str) -> tuple[DiskModule, ...]:
     """Return nvidia.ko of the kernels that are installed but not running; their versions are not asked for."""
     releases = {name for base in _BASES for name in machine.names(base)} - {release}
-    why = Unknown("modinfo is asked for the running kernel only")
+    why = Unknown("modinfo is run for the running kernel only")
     return tuple(
         DiskModule(kernel=other, path=path, version=why, flavor=why, signer=why, vermagic=why)
         for other in sorted(releases)[-_MOST_KERNELS:]

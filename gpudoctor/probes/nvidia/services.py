@@ -125,7 +125,7 @@ def _license(machine: Machine) -> Maybe[str | None]:
         return next((state for state in states if not state.startswith("Licensed")), states[0])
     if ended.ok:
         return None
-    why = ended.missing or ended.err.strip() or ended.out.strip() or "no answer in time"
+    why = ended.missing or ended.err.strip() or ended.out.strip() or "it timed out"
     return Unknown(f"nvidia-smi -q: {why.splitlines()[0]}")
 
 

@@ -125,7 +125,7 @@ def _home(machine: Machine, versions: Versions) -> CudaHome:
         path=path,
         found_by=why,
         exists=machine.exists(path),
-        nvcc=versions.get(machine.real(nvcc), Unknown(f"{nvcc} was not asked")) if machine.exists(nvcc) else None,
+        nvcc=versions.get(machine.real(nvcc), Unknown(f"{nvcc} was not run")) if machine.exists(nvcc) else None,
         headers=machine.exists(f"{path.rstrip('/')}/include/cuda_runtime.h"),
     )
 

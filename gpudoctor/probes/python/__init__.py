@@ -117,14 +117,14 @@ def _interpreter(machine: Machine, said: Said) -> dict[str, object]:
         "version": said.version,
         "implementation": said.implementation,
         "bits": said.bits,
-        "architecture": said.system[3] if len(said.system) > 3 else Unknown("it does not say"),
+        "architecture": said.system[3] if len(said.system) > 3 else Unknown("it does not report it"),
         "prefix": said.prefix,
         "base_prefix": said.base_prefix,
         "externally_managed": marked and said.prefix == said.base_prefix,
         "sys_path": said.sys_path,
         "user_site": said.user_site,
         "site_packages": _site_packages(said),
-        "headers": machine.exists(header) if said.include else Unknown("sysconfig names no folder for headers"),
+        "headers": machine.exists(header) if said.include else Unknown("sysconfig names no directory for headers"),
         "startup": Unknown("it is the interpreter that runs gpudoctor") if said.startup is None else said.startup,
     }
 
