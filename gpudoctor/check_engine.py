@@ -77,7 +77,7 @@ class Fix(msgspec.Struct, frozen=True):
         """Hold that it is made of tasks: a string would be found only when somebody has the problem."""
         for one in (*self.tasks, *self.undo, *((self.verify,) if self.verify else ())):
             if not isinstance(one, Task):
-                raise TypeError(f"a fix is made of tasks (gpudoctor.tasks.cmd, as_root ...), not of {one!r}")
+                raise TypeError(f"a fix consists of tasks (gpudoctor.tasks.cmd, as_root ...), not of {one!r}")
 
     @property
     def commands(self) -> tuple[str, ...]:

@@ -351,7 +351,7 @@ def as_gpus(vendor: str, cards: Iterable[PciDevice]) -> tuple[Gpu, ...]:
             vendor=vendor,
             index=index,
             address=card.address,
-            name=card.name if isinstance(card.name, str) else Unknown("no driver answered"),
+            name=card.name if isinstance(card.name, str) else Unknown("no driver responded"),
             capability=card.capability,
             gfx=card.gfx,
             generation=card.generation,

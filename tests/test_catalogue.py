@@ -43,8 +43,8 @@ def test_select(only: tuple[str, ...], skip: tuple[str, ...], left: list[str]) -
         (("library-mismatch",), (), 'Did you mean "driver.library-mismatch"?'),
         (("pytorc",), (), 'Did you mean "pytorch"?'),
         (("zzz",), (), "`gpudoctor checks` lists them all."),
-        ((), ("zzz",), 'There is no check or area "zzz".'),
-        (("driver",), ("driver",), "No check is left"),
+        ((), ("zzz",), 'Unknown check or area "zzz".'),
+        (("driver",), ("driver",), "No checks left"),
     ],
 )
 def test_selectors_that_match_nothing_are_told_with_the_nearest_name(
@@ -128,4 +128,4 @@ def test_other_packages_offer_checks_by_entry_point(tmp_path: Path, monkeypatch:
     assert isinstance(found["acme-gpu.hot"], Check)
     assert run(found["acme-gpu.hot"], Facts())[0].message == "hot"
     assert run(found["bad"], Facts())[0].outcome is Outcome.BROKEN
-    assert "no check" in run(found["no"], Facts())[0].message
+    assert "not a check" in run(found["no"], Facts())[0].message

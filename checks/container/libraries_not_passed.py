@@ -24,7 +24,7 @@ def _off(facts: Facts) -> DriverLibrary | None:
     """A copy that was passed in, where the loader does not look; a compatibility package's came with the image."""
     copies = (*known_or(facts.nvidia.cuda.libraries, ()), *known_or(facts.nvidia.nvml.libraries, ()))
     return next(
-        (one for one in copies if one.kind in ("driver", "wsl") and one.size != 0 and one.why == OFF_PATH), None
+        (one for one in copies if one.kind in ("driver", "wsl") and one.size != 0 and one.found_by == OFF_PATH), None
     )
 
 
@@ -70,7 +70,7 @@ def libraries_not_passed(facts: Facts) -> Problem | None:
     if not nodes or not (asked or has_cuda_wheel(facts)):
         return None
     copies = (*known(facts.nvidia.cuda.libraries), *known(facts.nvidia.nvml.libraries))
-    if any(_whole(one) and one.why != OFF_PATH for one in copies):
+    if any(_whole(one) and one.found_by != OFF_PATH for one in copies):
         return None
     off = _off(facts)
     if off is not None:
@@ -80,4 +80,4 @@ def libraries_not_passed(facts: Facts) -> Problem | None:
         f"{nodes[0].path} is in this container ({container.engine(facts)}), but neither libcuda.so.1 nor "
         "libnvidia-ml.so.1 is: the host's driver libraries were not passed in."
     )
-    return Problem(message, tuple(f"{one.path} ({one.kind}, {one.why})" for one in copies[:3]))
+    return Problem(message, tuple(f"{one.path} ({one.kind}, {one.found_by})" for one in copies[:3]))

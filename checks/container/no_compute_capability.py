@@ -29,7 +29,7 @@ def no_compute_capability(facts: Facts) -> Problem | None:
     nvml, cuda = known(facts.nvidia.nvml.libraries), known(facts.nvidia.cuda.libraries)
     if not any(one.kind in ("driver", "wsl") for one in nvml):
         return None
-    if any(one.kind in ("driver", "wsl", "compat") and one.why != OFF_PATH for one in cuda):
+    if any(one.kind in ("driver", "wsl", "compat") and one.found_by != OFF_PATH for one in cuda):
         return None
     value = facts.host.environment.get("NVIDIA_DRIVER_CAPABILITIES")
     setting = "not set" if value is None else f"{value!r}"

@@ -44,7 +44,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def compiler_too_new(facts: Facts) -> Problem | None:
     """The gcc on PATH is a newer major version than this nvcc accepts, and no variable selects another."""
     home, env = facts.toolkits.home, facts.host.environment
-    if home.why not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
+    if home.found_by not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
         return None
     nvcc, compiler = known(home.nvcc), known(facts.toolkits.cxx_version)
     gcc = re.match(r"gcc ([0-9]{1,9})", compiler or "")

@@ -17,7 +17,7 @@ def _other(facts: Facts) -> tuple[str, str] | None:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    other, name = _other(facts), facts.toolkits.home.why
+    other, name = _other(facts), facts.toolkits.home.found_by
     message = f"Set {name} to the installed toolkit, here and where it is set (~/.bashrc, /etc/environment, the image)."
     commands = (export(name, other[0]),) if other else (unset(name),)
     undo = export(name, present(facts.toolkits.home.path))
@@ -49,7 +49,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def home_stale(facts: Facts) -> Problem | None:
     """The directory does not exist or has no nvcc, while another toolkit is installed."""
     home = facts.toolkits.home
-    if home.why not in ("CUDA_HOME", "CUDA_PATH") or home.path is None:
+    if home.found_by not in ("CUDA_HOME", "CUDA_PATH") or home.path is None:
         return None
     gone = known(home.exists) is False
     if not gone and known(home.nvcc) is not None:
@@ -58,6 +58,6 @@ def home_stale(facts: Facts) -> Problem | None:
     if other is None and not gone:
         return None
     what = "does not exist" if gone else "has no nvcc (no such file bin/nvcc)"
-    message = f"{home.why} is {home.path}, which {what}"
+    message = f"{home.found_by} is {home.path}, which {what}"
     message += f"; the toolkit{other[1]} is in {other[0]}." if other else "."
     return Problem(message, severity=None if other else Severity.ADVICE)

@@ -30,7 +30,9 @@ def _reached(facts: Facts) -> bool:
     """Whether a linker finds libcuda.so: in a loader directory, or through a variable of the linker or Triton."""
     env = facts.host.environment
     given = {f.rstrip("/") for f in env.get("LIBRARY_PATH", "").split(":")} | {env.get("TRITON_LIBCUDA_PATH", "")}
-    return any(one.why != OFF_PATH or _directory_of(one.path) in given for one in known(facts.nvidia.link_libraries))
+    return any(
+        one.found_by != OFF_PATH or _directory_of(one.path) in given for one in known(facts.nvidia.link_libraries)
+    )
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -77,4 +79,4 @@ def libcuda_link_missing(on: OnPython) -> Problem | None:
         f"Triton {triton} links with -lcuda, but there is no libcuda.so next to {there}: torch.compile and Triton "
         "kernels fail (cannot find -lcuda, or libcuda.so cannot found)."
     )
-    return Problem(message, tuple(f"{one.path}: {one.why}" for one in known(on.facts.nvidia.link_libraries)))
+    return Problem(message, tuple(f"{one.path}: {one.found_by}" for one in known(on.facts.nvidia.link_libraries)))

@@ -48,9 +48,9 @@ def nvcc_mismatch(on: OnFramework) -> Problem | None:
     nvcc = known(home.nvcc)
     if nvcc is None or major(nvcc) == major(cuda):
         return None
-    meant = home.why in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
+    meant = home.found_by in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
     message = (
-        f"nvcc is {nvcc} ({home.path}, from {home.why}), but {on.name} is built for CUDA {cuda}: extensions do not "
-        "build."
+        f"nvcc is {nvcc} ({home.path}, from {home.found_by}), but {on.name} is built for CUDA {cuda}: extensions do "
+        "not build."
     )
     return Problem(message, severity=None if meant else Severity.ADVICE)

@@ -16,7 +16,7 @@ from gpudoctor.tasks import export
 def _compiler(on: OnPython) -> tuple[str, str] | None:
     """The wheel with the NVVM that Numba uses, and its CUDA release; CUDA_HOME takes precedence."""
     home = on.facts.toolkits.home
-    if home.why == "CUDA_HOME" and isinstance(home.nvcc, str):
+    if home.found_by == "CUDA_HOME" and isinstance(home.nvcc, str):
         return f"CUDA_HOME{phrase(' ({})', home.path)}", home.nvcc
     found = next(iter(wheels(on.python, "cuda-nvcc")), None)
     if found:

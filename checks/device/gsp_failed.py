@@ -7,7 +7,7 @@ from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
 from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.cause_groups import UNFIT
-from gpudoctor.queries.driver import module_flavour
+from gpudoctor.queries.driver import module_flavor
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, as_root, query
@@ -62,7 +62,7 @@ def _newer(on: OnAddress) -> tuple[Fix, ...]:
 
 def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
     """Only the proprietary modules can work without the GSP."""
-    if module_flavour(on.facts) != "proprietary":
+    if module_flavor(on.facts) != "proprietary":
         return ()
     message = "Run without the GSP firmware, which the proprietary module can do on GPUs before Blackwell."
     file = "/etc/modprobe.d/nvidia-gsp.conf"

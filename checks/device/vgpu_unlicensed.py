@@ -39,7 +39,7 @@ _FIXES = (
 )
 def vgpu_unlicensed(facts: Facts) -> Problem | None:
     """The state as nvidia-smi reports it; no vGPU has none."""
-    state = known(facts.nvidia.kernel.licence)
+    state = known(facts.nvidia.kernel.license)
     if state is None or not state.lower().startswith("unlicensed"):
         return None
     grave = "(restricted" in state.lower() or facts.nvidia.cuda.code == CUDA_BUSY

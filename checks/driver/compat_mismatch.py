@@ -51,11 +51,13 @@ def compat_mismatch(facts: Facts) -> Problem | None:
     own = [one for one in copies if one.version == module and one is not found]
     if found.kind not in ("compat", "toolkit", "wheel") and not own:
         return None
-    if not own and "compat" not in found.real and found.why != "LD_LIBRARY_PATH":
+    if not own and "compat" not in found.real and found.found_by != "LD_LIBRARY_PATH":
         return None  # the driver's own library: mixed-installation or library-mismatch
     version = known_or(found.version, None) or "of another version"
     message = (
-        f"Programs load {found.real} ({version}, found through {found.why}) instead of the driver's own libcuda. It "
-        f"does not match the loaded kernel module {module} (cuInit 803)."
+        f"Programs load {found.real} ({version}, found through {found.found_by}) instead of the driver's own "
+        f"libcuda. It does not match the loaded kernel module {module} (cuInit 803)."
     )
-    return Problem(message, tuple(f"{one.path} -> {one.real} ({one.why})" for one in copies if one.why != OFF_PATH))
+    return Problem(
+        message, tuple(f"{one.path} -> {one.real} ({one.found_by})" for one in copies if one.found_by != OFF_PATH)
+    )

@@ -48,7 +48,7 @@ def compat_unsupported(facts: Facts) -> Problem | None:
         return Problem("cuInit returns 804: forward compatibility is not supported on this GPU.")
     version = known_or(found.version, None) or "of unknown version"
     message = (
-        f"Programs load the compatibility library {found.real} ({version}, found through {found.why}) with the older "
-        f"kernel module {module or ''}, which this GPU does not support (cuInit 804)."
+        f"Programs load the compatibility library {found.real} ({version}, found through {found.found_by}) with the "
+        f"older kernel module {module or ''}, which this GPU does not support (cuInit 804)."
     )
     return Problem(message.replace("module ,", "module,"))

@@ -55,7 +55,7 @@ def _broken(facts: Facts) -> list[Broken]:
 def _refused(soname: str, answer: Cuda | Nvml) -> Broken | None:
     """What the loader reported of a library of which it finds copies; missing ones have their own check."""
     words = known_or(answer.text, None) or ""
-    reached = [one for one in known_or(answer.libraries, ()) if one.why != OFF_PATH]
+    reached = [one for one in known_or(answer.libraries, ()) if one.found_by != OFF_PATH]
     if reached and reached[0].kind == "stub":  # reported by driver.stub-library
         return None
     if answer.loaded is not None or answer.code is not None or not reached or not words:
@@ -83,7 +83,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (Fix(message, verify=verify, impact="none"),)
     if re.search(r"[Cc]annot allocate memory", first.words):
         return (Fix("Remove the limit.", (Shell("ulimit -v unlimited"),), "change-environment", verify=verify),)
-    if first.copy and first.copy.why == "LD_LIBRARY_PATH":
+    if first.copy and first.copy.found_by == "LD_LIBRARY_PATH":
         return (_without(facts, first.copy.path.rpartition("/")[0], verify),)
     if in_container(facts):
         message = (

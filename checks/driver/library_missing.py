@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.fixes import system
-from gpudoctor.fixes.driver import flavour_for, install_driver, library_packages
+from gpudoctor.fixes.driver import flavor_for, install_driver, library_packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.clusters import is_for_pods
@@ -14,7 +14,7 @@ _WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    off = [one for one in _copies(facts) if one.why == OFF_PATH]
+    off = [one for one in _copies(facts) if one.found_by == OFF_PATH]
     if off:
         folder = off[0].path.rpartition("/")[0]
         if facts.host.distribution.id == "nixos":
@@ -33,7 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = known_or(facts.nvidia.kernel.loaded, None) or ""
     names = library_packages(facts)
     if not names:
-        return (install_driver(facts, branch(version), flavour_for(facts)),)
+        return (install_driver(facts, branch(version), flavor_for(facts)),)
     message = f"Install the driver's libraries in exactly the module's version, {version}."
     there = set(names) <= set(system.driver_packages(facts))  # then their files were deleted manually
     commands = system.reinstall(facts, *names) if there else system.install(facts, *names)
@@ -82,11 +82,11 @@ def library_missing(facts: Facts) -> Problem | None:
     if any(is_for_pods(one) for one in _copies(facts)):
         return None  # a node whose driver serves Kubernetes pods only
     message = f"The kernel module {loaded} is loaded, but {missing[0]} is not found: {_WHAT[missing[0]]}."
-    return Problem(message, tuple(f"{one.path} ({one.why})" for one in _copies(facts)))
+    return Problem(message, tuple(f"{one.path} ({one.found_by})" for one in _copies(facts)))
 
 
 def _counts(one: DriverLibrary) -> bool:
-    return one.kind != "stub" and one.why != OFF_PATH and one.size != 0
+    return one.kind != "stub" and one.found_by != OFF_PATH and one.size != 0
 
 
 def _copies(facts: Facts) -> tuple[DriverLibrary, ...]:

@@ -66,14 +66,14 @@ def mixed_installation(facts: Facts) -> Problem | None:
 
 
 def _first(found: tuple[DriverLibrary, ...]) -> DriverLibrary | None:
-    return next((one for one in found if one.why != OFF_PATH), None)
+    return next((one for one in found if one.found_by != OFF_PATH), None)
 
 
 def _system(one: DriverLibrary) -> bool:
-    return one.real.startswith(_PLACES) and "compat/" not in one.real and one.why != "LD_LIBRARY_PATH"
+    return one.real.startswith(_PLACES) and "compat/" not in one.real and one.found_by != "LD_LIBRARY_PATH"
 
 
 def _lines(facts: Facts) -> tuple[str, ...]:
     nvidia = facts.nvidia
     both = (*known_or(nvidia.cuda.libraries, ()), *known_or(nvidia.nvml.libraries, ()))
-    return tuple(f"{one.path} -> {one.real} ({one.why})" for one in both if one.why != OFF_PATH)[:8]
+    return tuple(f"{one.path} -> {one.real} ({one.found_by})" for one in both if one.found_by != OFF_PATH)[:8]

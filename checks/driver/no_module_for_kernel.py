@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
-from gpudoctor.fixes.driver import branch_of, flavour_for, install_driver
+from gpudoctor.fixes.driver import branch_of, flavor_for, install_driver
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
@@ -27,9 +27,7 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
     family, distribution = system.family_of(facts), facts.host.distribution.id
     if family is None or branch is None or not isinstance(distribution, str):
         return None
-    found = packages.driver_packages(
-        family, distribution, branch, flavour_for(facts) or "open", system.kernel_of(facts)
-    )
+    found = packages.driver_packages(family, distribution, branch, flavor_for(facts) or "open", system.kernel_of(facts))
     names = (found.dkms or found.names[0],) if found and found.origin != "AUR" else ()
     if not names:
         return None

@@ -5,7 +5,7 @@ from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import install_driver
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.cards import alike_cards, any_works, generation_of, model_name, works
-from gpudoctor.queries.driver import branch, library_version, module_flavour, module_version
+from gpudoctor.queries.driver import branch, library_version, module_flavor, module_version
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, gpus_of, in_container
 
@@ -46,7 +46,7 @@ def open_module_unsupported(on: OnCard) -> Problem | None:
         return None  # a card for the displays, which the open-source driver uses
     refusals = events(on.facts, "nvrm-open-unsupported", "nvrm-gpu-named")
     found = generation_of(on.card)
-    by_kind = found is not None and found.open_module == "no" and module_flavour(on.facts) == "open"
+    by_kind = found is not None and found.open_module == "no" and module_flavor(on.facts) == "open"
     by_log = any(e.kind == "nvrm-open-unsupported" for e in refusals) and (found is None or found.open_module == "no")
     if not by_kind and not by_log:
         return None

@@ -5,7 +5,7 @@ from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import best_branch, install_driver
 from gpudoctor.maybe import phrase
 from gpudoctor.queries.cards import alike_cards, generation_of, model_name, works
-from gpudoctor.queries.driver import branch, module_flavour, module_version
+from gpudoctor.queries.driver import branch, module_flavor, module_version
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, in_container
 
@@ -49,7 +49,7 @@ def proprietary_module_unsupported(on: OnCard) -> Problem | None:
     logged = [e for e in events(on.facts, "nvrm-open-required") if e.gpu in (None, on.card.address)]
     found = generation_of(on.card)
     required = found is not None and (found.open_module == "required" or _superchip(on))
-    by_kind = required and module_flavour(on.facts) == "proprietary"
+    by_kind = required and module_flavor(on.facts) == "proprietary"
     if not by_kind and not (logged and (found is None or required)):
         return None
     name = f"{found.name} GPU" if found else "GPU"

@@ -37,7 +37,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _folder(facts: Facts) -> str | None:
-    stubs = [one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.why != OFF_PATH]
+    stubs = [
+        one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.found_by != OFF_PATH
+    ]
     return stubs[0].path.rpartition("/")[0] if stubs else None
 
 
@@ -59,11 +61,13 @@ def _folder(facts: Facts) -> str | None:
 def stub_library(facts: Facts) -> Problem | None:
     """The result of cuInit is 34, or a stub is where the loader looks: some programs (numba) open libcuda.so."""
     loaded, code = loaded_libcuda(facts), known(facts.nvidia.cuda.code)
-    reached = [one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.why != OFF_PATH]
+    reached = [
+        one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.found_by != OFF_PATH
+    ]
     stub = loaded if loaded is not None and loaded.kind == "stub" else next(iter(reached), None)
-    if code != CUDA_STUB and (stub is None or (code == 0 and stub.why != "LD_LIBRARY_PATH")):
+    if code != CUDA_STUB and (stub is None or (code == 0 and stub.found_by != "LD_LIBRARY_PATH")):
         return None
-    where = f"{stub.path}, found through {stub.why}," if stub else "in a stubs directory"
+    where = f"{stub.path}, found through {stub.found_by}," if stub else "in a stubs directory"
     works = code == 0
     who = f"Programs that open {stub.soname}" if works and stub else "Programs"
     message = f"{who} load the toolkit's stub {where} instead of the driver's libcuda."

@@ -27,7 +27,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         (),
         "change-environment",
     )
-    return (rebuild, dmabuf) if facts.nvidia.kernel.flavour == "open" else (rebuild,)
+    return (rebuild, dmabuf) if facts.nvidia.kernel.flavor == "open" else (rebuild,)
 
 
 @check(

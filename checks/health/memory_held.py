@@ -69,7 +69,7 @@ def memory_held(on: OnGpu) -> Problem | None:
 
 def _at_work(on: OnGpu) -> bool:
     """Whether it computes right now: a GPU in use is no fault of the machine."""
-    used = known_or(on.gpu.utilisation, None)
+    used = known_or(on.gpu.utilization, None)
     return used is not None and used >= BUSY
 
 

@@ -12,7 +12,7 @@ _WORDS = {"D": "is in uninterruptible sleep in the kernel (state D)", "Z": "is a
 def _stuck(on: OnGpu) -> tuple[GpuProcess, ...]:
     found = on.gpu.processes if isinstance(on.gpu.processes, tuple) else ()
     # A process that reads a disk is briefly in state D as well: while the GPU computes, nothing is stuck.
-    if known_or(on.gpu.utilisation, None):
+    if known_or(on.gpu.utilization, None):
         return tuple(p for p in found if p.state == "Z")
     return tuple(p for p in found if p.state in _WORDS)
 

@@ -24,7 +24,7 @@ VARIABLES = {
 
 
 def _concerned(facts: Facts) -> tuple[WritableDirectory, ...]:
-    return tuple(f for f in facts.host.folders if (o := OWNERS.get(f.purpose)) is None or has_framework(facts, o))
+    return tuple(f for f in facts.host.directories if (o := OWNERS.get(f.purpose)) is None or has_framework(facts, o))
 
 
 def _full(facts: Facts) -> list[WritableDirectory]:

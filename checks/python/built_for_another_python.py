@@ -61,6 +61,6 @@ def built_for_another_python(on: OnPython) -> Problem | None:
         return None
     first = next((p for p in foreign if _fails(on, p)), foreign[0])
     theirs, ours = " and ".join(sorted(_tags(first))), phrase(" {}", python_minor(on.python))
-    message = f"{first.name} {first.version} in {first.folder} is built for Python {theirs}; this is Python{ours}."
+    message = f"{first.name} {first.version} in {first.directory} is built for Python {theirs}; this is Python{ours}."
     others = tuple(f"also: {p.name} {p.version}" for p in foreign if p is not first)
     return Problem(message, others[:5], severity=Severity.ERROR if _fails(on, first) else None)

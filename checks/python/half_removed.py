@@ -17,13 +17,13 @@ _OTHER = "other release"  # which python.metadata-twice reports
 
 
 def _all(on: OnPython) -> list[Remnant]:
-    found = (r for r in on.python.remnants if r.why != _OTHER and not any(word in r.path for word in _PLACEHOLDERS))
+    found = (r for r in on.python.remnants if r.reason != _OTHER and not any(word in r.path for word in _PLACEHOLDERS))
     return sorted(found, key=lambda r: (_is_left(r), not is_framework(r.module)))
 
 
 def _is_left(remnant: Remnant) -> bool:
     """Whether pip renamed it before deleting it."""
-    return remnant.why.startswith("~")
+    return remnant.reason.startswith("~")
 
 
 def _is_gone(on: OnPython, module: str) -> bool:
@@ -105,7 +105,7 @@ def half_removed(on: OnPython) -> Problem | None:
     if not everything:
         return None
     first = (broken or everything)[0]
-    seen = tuple(f"{r.path}: {r.why}" for r in (*broken, *(r for r in everything if r not in broken))[:5])
+    seen = tuple(f"{r.path}: {r.reason}" for r in (*broken, *(r for r in everything if r not in broken))[:5])
     if not broken:
         message = f"{first.path} is a leftover from when pip removed {first.module}."
         return Problem(message, seen, severity=Severity.ADVICE)
@@ -114,9 +114,9 @@ def half_removed(on: OnPython) -> Problem | None:
     if _is_left(first):
         grave = interrupted and is_framework(first.module)
         return Problem(_gone(on, first.module), seen, severity=None if grave else Severity.WARNING)
-    message = f"{first.path} is an incomplete leftover of {first.module} ({first.why}) and cannot be used."
+    message = f"{first.path} is an incomplete leftover of {first.module} ({first.reason}) and cannot be used."
     # Without metadata nothing claims to be installed: it was removed, and the user's own files stayed.
-    claimed = is_framework(first.module) and ("no metadata" not in first.why or interrupted)
+    claimed = is_framework(first.module) and ("no metadata" not in first.reason or interrupted)
     return Problem(message, seen, severity=None if claimed else Severity.WARNING)
 
 

@@ -13,12 +13,12 @@ from gpudoctor.targets import OnPython, pythons
 
 
 def _stale(on: OnPython) -> list[Remnant]:
-    return [r for r in on.python.remnants if r.why == "other release" and matters(r.package)]
+    return [r for r in on.python.remnants if r.reason == "other release" and matters(r.package)]
 
 
 def _open(on: OnPython) -> list[str]:
     """The packages with several records where the files do not show which is right."""
-    count = Counter((p.name, p.folder) for p in known(on.python.packages))
+    count = Counter((p.name, p.directory) for p in known(on.python.packages))
     return [name for (name, _), number in count.items() if number > 1 and matters(name)]
 
 

@@ -10,7 +10,7 @@ _LOAD = 50  # percent: a busy link is not in a power-saving state
 
 def _awake(on: OnBoard) -> bool:
     """Whether the link is in its state under load: amdgpu lowers speed and width when idle, and the speed shows it."""
-    used = max((u for gpu in on.gpus if isinstance(u := gpu.utilisation, int)), default=0)
+    used = max((u for gpu in on.gpus if isinstance(u := gpu.utilization, int)), default=0)
     now, maximum = known_or(on.card.link_generation, None), known_or(on.card.link_generation_max, None)
     return used >= _LOAD or (now is not None and now == maximum)
 

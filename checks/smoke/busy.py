@@ -27,15 +27,15 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def busy(on: OnDevice) -> Problem | None:
-    """Processes and utilisation before the tests."""
+    """Processes and utilization before the tests."""
     found = [run for run in on.runs if is_busy(run)]
     if not found:
         for run in on.runs:
             known(run.others)
-            known(run.utilisation)
+            known(run.utilization)
         return None
     others = max(known_or(run.others, None) or 0 for run in found)
-    used = max(known_or(run.utilisation, None) or 0 for run in found)
+    used = max(known_or(run.utilization, None) or 0 for run in found)
     parts = [f"{others} other process{'es' * (others > 1)} ran on it" if others else ""]
     parts += [f"it was {used}% busy" if used else ""]
     return Problem(f"{on.name} was in use before the tests: {' and '.join(filter(None, parts))}.")

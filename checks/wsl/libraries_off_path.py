@@ -14,7 +14,7 @@ _FILE = "/etc/ld.so.conf.d/ld.wsl.conf"
 def _off(facts: Facts) -> tuple[DriverLibrary, ...]:
     """The Windows driver's copies of libcuda; none where the loader finds any libcuda."""
     copies = known(facts.nvidia.cuda.libraries)
-    if any(one.why != OFF_PATH and one.kind != "stub" for one in copies):
+    if any(one.found_by != OFF_PATH and one.kind != "stub" for one in copies):
         return ()
     return tuple(one for one in copies if one.kind == "wsl")
 

@@ -92,5 +92,5 @@ def linux_driver_installed(facts: Facts) -> Problem | None:
     works = _works(facts)
     named = ", ".join(f"{name} {version}" for name, version in packages) or ", ".join(one.real for one in files)
     message = f"A Linux driver is installed in this WSL distribution: {named}."
-    evidence = tuple(f"{one.real} ({one.why})" for one in files[:3])
+    evidence = tuple(f"{one.real} ({one.found_by})" for one in files[:3])
     return Problem(message, evidence, severity=Severity.ADVICE if works else Severity.ERROR)

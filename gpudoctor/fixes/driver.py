@@ -45,7 +45,7 @@ def best_branch(facts: Facts, at_least: int = 0) -> int | None:
     return branch if branch >= max(first, at_least) else None
 
 
-def flavour_for(facts: Facts) -> packages.Flavour | None:
+def flavor_for(facts: Facts) -> packages.Flavour | None:
     """The kernel modules' flavor that supports every GPU here; None where no flavor supports them all."""
     rules = {g.open_module for g in generations_of(facts)}
     if {"no", "required"} <= rules:
@@ -71,23 +71,23 @@ def library_packages(facts: Facts) -> tuple[str, ...]:
 
 
 def install_driver(
-    facts: Facts, branch: int | None = None, flavour: packages.Flavour | None = None, message: str | None = None
+    facts: Facts, branch: int | None = None, flavor: packages.Flavour | None = None, message: str | None = None
 ) -> Fix:
     """Install the driver that fits this machine's GPUs, from this distribution's packages."""
     newest = newest_packaged(facts)
     branch = branch or best_branch(facts) or drivers.advised_branch()
-    flavour = flavour or flavour_for(facts) or "open"
+    flavor = flavor or flavor_for(facts) or "open"
     family, distribution = family_of(facts), facts.host.distribution.id
-    words = "open kernel modules" if flavour == "open" else "proprietary kernel modules"
+    words = "open kernel modules" if flavor == "open" else "proprietary kernel modules"
     message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then reboot."
     if newest is not None and branch > newest:
-        return _by_nvidia(facts, branch, flavour, newest, message) or _by_installer(facts, branch, newest, message)
+        return _by_nvidia(facts, branch, flavor, newest, message) or _by_installer(facts, branch, newest, message)
     found = None
     if family is not None and isinstance(distribution, str):
-        found = packages.driver_packages(family, distribution, branch, flavour, kernel_of(facts))
+        found = packages.driver_packages(family, distribution, branch, flavor, kernel_of(facts))
     if distribution == "nixos":
         return nixos.install_driver(
-            message, branch, flavour, any(g.last_driver == branch for g in generations_of(facts))
+            message, branch, flavor, any(g.last_driver == branch for g in generations_of(facts))
         )
     if family is None or found is None:
         return Fix(
@@ -109,7 +109,7 @@ def newest_packaged(facts: Facts) -> int | None:
     return packages.newest_branch(found.id, found.version)
 
 
-def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int, message: str) -> Fix | None:
+def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int, message: str) -> Fix | None:
     """For a Debian whose packages end before the branch: NVIDIA's repository; None where that has none for it."""
     added = _repositories(facts) if facts.host.distribution.id == "debian" else ()
     if not added or is_image(facts):
@@ -119,7 +119,7 @@ def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int
         *added,
         as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),
-        *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavour == "open" else "cuda-drivers"),
+        *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavor == "open" else "cuda-drivers"),
     )
     message = f"{message} {name} has packages only up to branch {newest}, so it comes from NVIDIA's repository."
     return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))

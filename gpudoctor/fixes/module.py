@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import prebuilt, system
-from gpudoctor.fixes.driver import flavour_for
+from gpudoctor.fixes.driver import flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
@@ -122,7 +122,7 @@ def _arch_module(facts: Facts, kernel: str) -> Tasks:
     manjaro = packages.manjaro_kernel(kernel)
     if manjaro:
         return system.install(facts, f"{manjaro}-nvidia")
-    if flavour_for(facts) == "proprietary":
+    if flavor_for(facts) == "proprietary":
         return ()  # for GPUs before Turing the module is in the AUR
     return (as_root("pacman", "-Syu", packages.headers_package("arch", kernel), "nvidia-open-dkms"),)
 

@@ -65,14 +65,14 @@ def _branch(facts: Facts, version: str) -> str:
     """The part between linux-modules-nvidia- and the kernel: 550, 570-open, 535-server."""
     names = system.driver_packages(facts)
     server = "-server" if any("-server" in name for name in names) else ""
-    flavour = "-open" if any("-open" in name for name in names) else ""
-    return f"{version.split('.')[0]}{server}{flavour}"
+    flavor = "-open" if any("-open" in name for name in names) else ""
+    return f"{version.split('.')[0]}{server}{flavor}"
 
 
 def _follows(facts: Facts, kernel: str) -> str | None:
     """The end of the meta package's name: generic, generic-hwe-24.04; None where it is not known."""
-    flavour, release = kernel.rpartition("-")[2], facts.host.distribution.version
+    flavor, release = kernel.rpartition("-")[2], facts.host.distribution.version
     first = packages.ubuntu_kernel(release) if isinstance(release, str) else None
-    if flavour != "generic" or first is None or not isinstance(release, str):
+    if flavor != "generic" or first is None or not isinstance(release, str):
         return None
-    return flavour if kernel.startswith(f"{first}.") else f"{flavour}-hwe-{release}"
+    return flavor if kernel.startswith(f"{first}.") else f"{flavor}-hwe-{release}"

@@ -329,7 +329,7 @@ def new_environment(python: Python, minor: str, *arguments: str) -> tuple[Comman
 def from_distribution(python: Python, names: Sequence[str]) -> bool:
     """Whether the distribution's package manager installed PyTorch: pip can then neither remove nor replace it."""
     packages = () if isinstance(python.packages, Unknown) else python.packages
-    return any(p.name in names and p.folder.startswith("/usr/lib") for p in packages)
+    return any(p.name in names and p.directory.startswith("/usr/lib") for p in packages)
 
 
 def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:

@@ -61,7 +61,7 @@ def user_library(facts: Facts) -> DriverLibrary | None:
     """
     for found in (known(facts.nvidia.nvml.libraries), known(facts.nvidia.cuda.libraries)):
         for one in found:
-            if one.kind in ("driver", "other", "system") and one.why != OFF_PATH and isinstance(one.version, str):
+            if one.kind in ("driver", "other", "system") and one.found_by != OFF_PATH and isinstance(one.version, str):
                 return one
     return None
 
@@ -82,7 +82,7 @@ def loaded_libcuda(facts: Facts) -> DriverLibrary | None:
     if isinstance(found, Unknown) or not found:
         return None
     mapped = facts.nvidia.cuda.loaded
-    reached = [one for one in found if one.why != OFF_PATH]
+    reached = [one for one in found if one.found_by != OFF_PATH]
     return next((one for one in found if mapped in (one.real, one.path)), reached[0] if reached else None)
 
 
@@ -94,11 +94,11 @@ def module_version(facts: Facts) -> str | None:
     return None
 
 
-def module_flavour(facts: Facts) -> str | None:
+def module_flavor(facts: Facts) -> str | None:
     """Flavor (open, proprietary) of the loaded module, else of the one on disk; None where neither is known."""
     kernel = facts.nvidia.kernel
-    disk = kernel.on_disk[0].flavour if isinstance(kernel.on_disk, tuple) and kernel.on_disk else None
-    return next((f for f in (kernel.flavour, disk) if isinstance(f, str)), None)
+    disk = kernel.on_disk[0].flavor if isinstance(kernel.on_disk, tuple) and kernel.on_disk else None
+    return next((f for f in (kernel.flavor, disk) if isinstance(f, str)), None)
 
 
 def branch(version: str | None) -> int | None:

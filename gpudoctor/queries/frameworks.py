@@ -37,7 +37,7 @@ def compiles_kernels(facts: Facts, python: Python) -> bool:
     return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
 
 
-def not_tried(facts: Facts) -> tuple[str, ...]:
+def not_tested(facts: Facts) -> tuple[str, ...]:
     """The installed packages that compute on a GPU, where there is one, and that nothing here imports."""
     if not known_or(facts.gpus, ()):
         return ()

@@ -131,7 +131,7 @@ def busy(gpu: Gpu, percent: int = BUSY) -> bool:
     state = known_or(gpu.performance_state, None)
     if state is not None and state > WORKING:
         return False
-    used = known(gpu.utilisation)
+    used = known(gpu.utilization)
     return used is not None and used >= percent
 
 

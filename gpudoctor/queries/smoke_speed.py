@@ -83,16 +83,16 @@ class Share(NamedTuple):
 
 def busy(run: SmokeRun) -> bool | None:
     """Whether others used the GPU before the tests; None: unknown, or the CPU."""
-    signs = _signs(run.others, run.utilisation)
+    signs = _signs(run.others, run.utilization)
     return None if run.kind == "cpu" else signs
 
 
-def _signs(others: Maybe[int | None], utilisation: Maybe[int | None]) -> bool | None:
+def _signs(others: Maybe[int | None], utilization: Maybe[int | None]) -> bool | None:
     """True where one sign shows that it is in use, False where both are known and show that it is not."""
-    values = [(o, idle_at) for o, idle_at in ((others, 0), (utilisation, BUSY)) if isinstance(o, int)]
+    values = [(o, idle_at) for o, idle_at in ((others, 0), (utilization, BUSY)) if isinstance(o, int)]
     if any(number > idle_at for number, idle_at in values):
         return True
-    unknown = isinstance(others, Unknown) or isinstance(utilisation, Unknown)
+    unknown = isinstance(others, Unknown) or isinstance(utilization, Unknown)
     return False if values and not unknown else None
 
 
@@ -104,15 +104,15 @@ def idle(facts: Facts, run: SmokeRun) -> None:
     Raises:
         UnknownFactError: others used the GPU, or it is not known.
     """
-    signs: list[tuple[Maybe[int | None], Maybe[int | None]]] = [(run.others, run.utilisation)]
+    signs: list[tuple[Maybe[int | None], Maybe[int | None]]] = [(run.others, run.utilization)]
     if run.gpu is None:
-        signs = [(_number(g.processes), g.utilisation) for g in gpus_of(facts)]
+        signs = [(_number(g.processes), g.utilization) for g in gpus_of(facts)]
     found = [_signs(*one) for one in signs]
     if any(found):
         raise UnknownFactError("other processes used the GPU before the tests, so speeds are not judged")
-    for others, utilisation in signs:
+    for others, utilization in signs:
         known(others)
-        known(utilisation)
+        known(utilization)
     if not found or None in found:
         raise UnknownFactError("it is unknown whether other processes used the GPU before the tests")
 

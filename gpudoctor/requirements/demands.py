@@ -145,12 +145,14 @@ _OF_PYTHON = ("python.interpreter-broken", "python.half-removed")
 
 def _all() -> Iterator[Demand]:
     yield Demand("driver", "version", driver_version, "NVIDIA's driver", OF_NVIDIA, next=user_version)
-    yield Demand("cuda", "version", lambda facts: facts.nvidia.cuda.version, "the driver's CUDA", OF_NVIDIA)
+    yield Demand(
+        "cuda", "version", lambda facts: facts.nvidia.cuda.version, "CUDA version supported by the driver", OF_NVIDIA
+    )
     yield Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm", "device"))
-    yield Demand("gpus", "least", count, "GPUs that answer", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
-    yield Demand("gpu", "text", names, "every GPU's name", OF_GPUS)
-    yield Demand("memory_gib", "least", least(_memory), "the smallest GPU memory in GiB", OF_GPUS, ("mig",))
-    yield Demand("compute_capability", "version", _capability, "the lowest compute capability", OF_GPUS)
+    yield Demand("gpus", "least", count, "responding GPUs", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
+    yield Demand("gpu", "text", names, "name of every GPU", OF_GPUS)
+    yield Demand("memory_gib", "least", least(_memory), "smallest GPU memory in GiB", OF_GPUS, ("mig",))
+    yield Demand("compute_capability", "version", _capability, "lowest compute capability", OF_GPUS)
     for one in FRAMEWORKS:
         lacks = (one.area, *_OF_PYTHON)
         if one.counts_gpus:
@@ -160,7 +162,7 @@ def _all() -> Iterator[Demand]:
     for name, way in (("h2d", "from pinned memory to the GPU"), ("d2h", "from the GPU to pinned memory")):
         yield _rate(f"pinned_{name}_gbps", f"copies {way} in GB/s", "transfer", f"{name} pinned", slowed_by="link")
     for name in ("fp32", "tf32", "fp16", "bf16", "fp8"):
-        message = f"products of matrices in {name} in TFLOP/s"
+        message = f"matmul rate in {name} in TFLOP/s"
         yield _rate(f"matmul_{name}_tflops", message, "matmul", "rate", name, slowed_by="health")
 
 

@@ -8,7 +8,7 @@ from packaging.specifiers import SpecifierSet
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.fixes.driver import best_branch, flavour_for, generations_of
+from gpudoctor.fixes.driver import best_branch, flavor_for, generations_of
 from gpudoctor.knowledge import drivers
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.setup import driver, environment, planner
@@ -58,7 +58,7 @@ def _fix(step: SetupStep, action: Action) -> Fix:
 def _driver(facts: Facts, name: str, wanted: SpecifierSet) -> Fix | None:
     """The driver of a branch that meets a demand for its version or its CUDA."""
     ground = read(facts)
-    ours = ground.vendor == "nvidia" and facts.host.platform != "jetson" and flavour_for(facts) is not None
+    ours = ground.vendor == "nvidia" and facts.host.platform != "jetson" and flavor_for(facts) is not None
     if not ours or any(_is_virtual(gpu) for gpu in gpus_of(facts, "nvidia")):
         return None
     for branch in _branches(facts):

@@ -88,7 +88,7 @@ def old_driver_under_two_frameworks() -> Facts:
 
 
 def half_removed_torch() -> Facts:
-    left = (Remnant(module="torch", path=f"{SITE}/torch", why="no __init__.py"),)
+    left = (Remnant(module="torch", path=f"{SITE}/torch", reason="no __init__.py"),)
     broken = torch(live=live(0, stage="import", import_error="ImportError: cannot import name '_C' from 'torch'"))
     return environment(broken, remnants=left)
 
@@ -105,7 +105,7 @@ def interpreter_broken() -> Facts:
 
 def hot_card_computes_slowly() -> Facts:
     facts = smoke.ill(H100, "matmul", figures={"rate": 50.0})
-    hot = {"temperature": 95, "event_reasons": ("hw-thermal-slowdown",), "utilisation": 100, "fans": (90,)}
+    hot = {"temperature": 95, "event_reasons": ("hw-thermal-slowdown",), "utilization": 100, "fans": (90,)}
     return having(facts, **{f"gpus__0__{name}": value for name, value in hot.items()})
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Check
-from gpudoctor.root_causes import AREAS
+from gpudoctor.root_causes import PLACES
 from tests.causes.composed import asked, is_explained
 from tests.causes.edges import edges
 
@@ -40,7 +40,7 @@ CHECKS = {one.id: one for one in catalogue.load()}
 
 
 def _place(one: Check[object]) -> tuple[int, str]:
-    return AREAS.index(one.area), one.id
+    return PLACES[one.area], one.id
 
 
 def test_no_cause_is_overruled() -> None:

@@ -28,7 +28,7 @@ def torch(gpus: int = 1, built: Any = True, **changes: Any) -> Framework:
 
 def mac(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: Any) -> Facts:
     """A healthy Mac with an M2 Pro and an environment."""
-    found = tuple(Package(name=n, version=v, folder="/x") for n, v in (p.split("==") for p in packages))
+    found = tuple(Package(name=n, version=v, directory="/x") for n, v in (p.split("==") for p in packages))
     own = python(*frameworks, architecture="arm64", packages=found)
     facts = plain_host(
         host=host(system="Darwin", architecture="arm64", distribution=MACOS, kernel=Kernel(release="23.5.0")), gpus=(M2,), pythons=(own,),

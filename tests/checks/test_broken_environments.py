@@ -32,7 +32,7 @@ def roots(facts: Facts, *ids: str) -> list[tuple[str, str]]:
 
 
 def left(name: str, package: str = "torch", version: str | None = "2.7.1", module: str = "torch") -> Remnant:
-    return Remnant(module=module, path=f"{SITE}/{name}", why=name, package=package, version=version)
+    return Remnant(module=module, path=f"{SITE}/{name}", reason=name, package=package, version=version)
 
 
 LEFT = (left("~orch"), left("~orch-2.7.1.dist-info"), left("~unctorch"))
@@ -97,7 +97,7 @@ def test_leftovers_of_what_is_there_or_was_removed_for_good() -> None:
 # -- metadata ------------------------------------------------------------------------------------------------
 
 STALE = Remnant(
-    module="torch", path=f"{SITE}/torch-2.6.0.dist-info", why="other release", package="torch", version="2.6.0"
+    module="torch", path=f"{SITE}/torch-2.6.0.dist-info", reason="other release", package="torch", version="2.6.0"
 )
 
 
@@ -110,7 +110,7 @@ def test_metadata_of_two_releases() -> None:
     undecided = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1")))
     assert one(metadata_twice, undecided)[0] == "problem"
     assert "--ignore-installed torch==2.6.0" in commands(metadata_twice, undecided)
-    user = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1", folder="/home/me/site")))
+    user = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1", directory="/home/me/site")))
     assert one(metadata_twice, user) == ("pass", "")
     assert one(metadata_twice, change(facts, "pythons.0.remnants", ())) == ("pass", "")
 

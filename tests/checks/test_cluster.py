@@ -221,7 +221,7 @@ def test_runtime_not_configured(facts: Facts, verdict: list[tuple[str, str]]) ->
 def test_a_node_whose_driver_is_there_for_pods_alone_is_well(folder: str) -> None:
     facts = nvidia_host(8)
     for part, soname in (("cuda", "libcuda.so.1"), ("nvml", "libnvidia-ml.so.1")):
-        copy = library(soname, path=f"{folder}/{soname}", why="not on the loader's path")
+        copy = library(soname, path=f"{folder}/{soname}", found_by="not on the loader's path")
         facts = change(change(facts, f"nvidia.{part}.libraries", (copy,)), f"nvidia.{part}.code", None)
     assert roots(change(facts, "gpus", Unknown("there is no libnvidia-ml.so.1 to ask"))) == {}
 

@@ -21,8 +21,8 @@ WHY = Unknown("not to be seen")
 SKIPPED, PASS, UNKNOWN = [("skipped", "")], [("pass", "")], [("unknown", "not to be seen")]
 STUB = library("libcuda.so.1", None, kind="stub", path="/usr/local/cuda/lib64/stubs/libcuda.so.1")
 
-COMPAT = library("libcuda.so.1", kind="compat", why="not on the loader's path")
-OFF = library("libcuda.so.1", path="/.singularity.d/libs/libcuda.so.1", why="not on the loader's path")
+COMPAT = library("libcuda.so.1", kind="compat", found_by="not on the loader's path")
+OFF = library("libcuda.so.1", path="/.singularity.d/libs/libcuda.so.1", found_by="not on the loader's path")
 
 
 def inside(facts: Facts, engine: str | None = "apptainer", **env: str) -> Facts:

@@ -26,7 +26,7 @@ def toolkit(version: Any = "12.4", why: str = "CUDA_HOME", gcc: str = "gcc 11.4.
     nvcc = f"{path}/bin/nvcc"
     return Toolkits(
         nvccs=(Nvcc(path=nvcc, real=nvcc, version=version),),
-        home=CudaHome(path=path, why=why, exists=True, nvcc=version, headers=True),
+        home=CudaHome(path=path, found_by=why, exists=True, nvcc=version, headers=True),
         installed=((path, text_of(version)),),
         libraries=(),
         cxx="/usr/bin/gcc",
@@ -56,7 +56,7 @@ def test_nvcc_mismatch() -> None:
 
 def stale(**home: Any) -> Facts:
     """CUDA_HOME beside a toolkit 12.4 elsewhere."""
-    named = CudaHome(path="/usr/local/cuda-11.7", why="CUDA_HOME", **home)
+    named = CudaHome(path="/usr/local/cuda-11.7", found_by="CUDA_HOME", **home)
     return machine(toolkits=msgspec.structs.replace(toolkit("12.4"), home=named))
 
 
@@ -196,7 +196,7 @@ def test_libcuda_link_missing() -> None:
     assert "TRITON_LIBCUDA_PATH" in commands(libcuda_link_missing, linked("3.1.0"))
     assert one(libcuda_link_missing, linked("3.6.0")) == ("pass", "")
     assert one(libcuda_link_missing, linked("2.1.0", library("libcuda.so"))) == ("pass", "")
-    stub = library("libcuda.so", why="not on the loader's path", path="/usr/local/cuda/lib64/stubs/libcuda.so")
+    stub = library("libcuda.so", found_by="not on the loader's path", path="/usr/local/cuda/lib64/stubs/libcuda.so")
     assert one(libcuda_link_missing, linked("2.1.0", stub))[0] == "problem"
     named = linked("2.1.0", stub, LIBRARY_PATH="/usr/local/cuda/lib64/stubs")
     assert one(libcuda_link_missing, named) == ("pass", "")

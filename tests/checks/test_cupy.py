@@ -35,12 +35,12 @@ RUNTIME = DriverLibrary(
 WHOLE = change_toolkits(
     installed=(("/usr/local/cuda-12.6", "12.6"),),
     libraries=(RUNTIME,),
-    home=CudaHome(path="/usr/local/cuda", why="CUDA_PATH", exists=True, nvcc=None, headers=True),
+    home=CudaHome(path="/usr/local/cuda", found_by="CUDA_PATH", exists=True, nvcc=None, headers=True),
 )
 BARE = change_toolkits(
     installed=(("/usr/local/cuda-12.6", "12.6"),),
     libraries=(RUNTIME,),
-    home=CudaHome(path="/usr/local/cuda", why="CUDA_PATH", exists=True, nvcc=None, headers=False),
+    home=CudaHome(path="/usr/local/cuda", found_by="CUDA_PATH", exists=True, nvcc=None, headers=False),
 )
 
 

@@ -209,7 +209,7 @@ WELL = [
             gpus__0__processes=(GpuProcess(pid=1, name="nvidia-cuda-mps-server"),),
         ),
     ),
-    ("device.vgpu-unlicensed", having(nvidia__kernel__licence="Licensed (Expiry: 2027-1-1)")),
+    ("device.vgpu-unlicensed", having(nvidia__kernel__license="Licensed (Expiry: 2027-1-1)")),
     ("device.hidden-but-sick", having(LOST, host__environment={"CUDA_VISIBLE_DEVICES": "0"})),
     ("device.nvlink-fault", logged(xid(145, text="RLW_REMAP Nonfatal"), facts=having(gpus__0__recovery_action=WHY))),
 ]
@@ -220,7 +220,7 @@ UNKNOWN = [
     ("device.switched-off", unloaded(nvidia__kernel__loaded=WHY, pci__0__power_state="D3cold")),
     ("device.exclusive-mode", having(gpus__0__compute_mode=WHY)),
     ("device.prohibited-mode", having(gpus__0__compute_mode=WHY)),
-    ("device.vgpu-unlicensed", having(nvidia__kernel__licence=WHY)),
+    ("device.vgpu-unlicensed", having(nvidia__kernel__license=WHY)),
 ]
 
 
@@ -279,7 +279,7 @@ def test_faults_on_one_card_need_many_processes_and_well_sisters() -> None:
         (REMAP, "device.row-remap-failed"),
         (unloaded(nvidia__kernel__bbswitch="OFF", nvidia__kernel__blacklists=("nvidia",)), "device.switched-off"),
         (failing(999, facts=GONE), "device.driver-without-gpu"),
-        (failing(46, nvidia__kernel__licence="Unlicensed (Restricted)"), "device.vgpu-unlicensed"),
+        (failing(46, nvidia__kernel__license="Unlicensed (Restricted)"), "device.vgpu-unlicensed"),
         (failing(46, gpus__0__compute_mode="prohibited"), "device.prohibited-mode"),
         (having(gpus=(gpu(status="reset-required", recovery_action="reset"),)), "device.needs-reset"),
     ],

@@ -15,7 +15,7 @@ LIBRARY = "/usr/lib/x86_64-linux-gnu"
 
 def _compat(version: str, code: int) -> Facts:
     place = {"path": f"{COMPAT}/libcuda.so.1", "real": f"{COMPAT}/libcuda.so.{version}"}
-    first = library("libcuda.so.1", version, kind="compat", why="LD_LIBRARY_PATH", **place)
+    first = library("libcuda.so.1", version, kind="compat", found_by="LD_LIBRARY_PATH", **place)
     return failing(
         code,
         nvidia__cuda__libraries=(first, library("libcuda.so.1")),
@@ -24,7 +24,7 @@ def _compat(version: str, code: int) -> Facts:
     )
 
 
-STUB = library("libcuda.so", None, path="/opt/cuda/lib64/stubs/libcuda.so", kind="stub", why="LD_LIBRARY_PATH")
+STUB = library("libcuda.so", None, path="/opt/cuda/lib64/stubs/libcuda.so", kind="stub", found_by="LD_LIBRARY_PATH")
 PENDING = versions("550.90.07", "550.107.02", "550.107.02")
 HALF = versions("520.56.06", "520.56.06", "525.85.12")
 POD = having(PENDING, host__container="kubernetes", nvidia__kernel__on_disk=WHY)

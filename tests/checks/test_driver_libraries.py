@@ -79,7 +79,9 @@ def test_libcuda_is_the_root_of_what_the_frameworks_say() -> None:
         ({"nvidia__kernel__installer": "runfile"}, "sudo sh NVIDIA-Linux-x86_64-570.169.run --dkms"),
         (
             {
-                "nvidia__nvml__libraries": (library("libnvidia-ml.so.1", path="/old/x.so.1", why="LD_LIBRARY_PATH"),),
+                "nvidia__nvml__libraries": (
+                    library("libnvidia-ml.so.1", path="/old/x.so.1", found_by="LD_LIBRARY_PATH"),
+                ),
                 "host__environment": {"LD_LIBRARY_PATH": "/old:/opt/lib"},
             },
             "export LD_LIBRARY_PATH=/opt/lib",

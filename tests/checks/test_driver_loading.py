@@ -175,7 +175,7 @@ ILL = [
     ),
     (
         "driver.open-module-unsupported",
-        unloaded(nvidia__kernel__on_disk=(disk(flavour="open"),), **GTX970),
+        unloaded(nvidia__kernel__on_disk=(disk(flavor="open"),), **GTX970),
         "The GPU at 0000:01:00.0 is a Maxwell GPU without GSP, which the installed open kernel modules (570.169) do "
         "not "
         "support.",
@@ -205,8 +205,8 @@ WELL = [
     ("driver.no-module-for-kernel", unloaded()),
     ("driver.built-for-another-kernel", NO_MODULE),
     ("driver.gpu-dropped", unloaded(nvidia__kernel__on_disk=(disk("470.256.02"),), **KEPLER)),
-    ("driver.open-module-unsupported", having(nvidia__kernel__flavour="open")),
-    ("driver.proprietary-module-unsupported", unloaded(nvidia__kernel__on_disk=(disk(flavour="open"),), **BLACKWELL)),
+    ("driver.open-module-unsupported", having(nvidia__kernel__flavor="open")),
+    ("driver.proprietary-module-unsupported", unloaded(nvidia__kernel__on_disk=(disk(flavor="open"),), **BLACKWELL)),
     ("driver.gpu-too-new", unloaded(**BLACKWELL)),
 ]
 
@@ -275,7 +275,7 @@ def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
 
 
 def test_the_fix_fits_the_distribution_and_the_gpu() -> None:
-    pascal = unloaded(nvidia__kernel__on_disk=(disk("580.126.09", flavour="open"),), **GTX970)
+    pascal = unloaded(nvidia__kernel__on_disk=(disk("580.126.09", flavor="open"),), **GTX970)
     one = catalogue.load(["driver.open-module-unsupported"])[0]
     fixes = [fix for about, subject in one.targets(pascal) for fix in one.fixes_for(subject)]
     assert fixes[0].commands == ("sudo apt-get update", "sudo apt-get install nvidia-driver-580")

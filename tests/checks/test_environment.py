@@ -57,7 +57,7 @@ def test_debugging_left_on(facts: Facts, said: list[str]) -> None:
 
 
 def test_what_takes_the_gpu_away_is_a_warning() -> None:
-    facts = change(TORCH, "pythons.0.packages", (Package(name="numba", version="0.60", folder="/x"),))
+    facts = change(TORCH, "pythons.0.packages", (Package(name="numba", version="0.60", directory="/x"),))
     (verdict,) = run(debugging_left_on, env(facts, NUMBA_ENABLE_CUDASIM="1"))
     assert verdict.severity is Severity.WARNING
     assert verdict.fixes[0].commands == ("unset NUMBA_ENABLE_CUDASIM",)

@@ -70,7 +70,7 @@ SILENT = {
     ),
     "a GPU at work, and its program reads a disk": (
         "health.stuck-process",
-        having(gpus__0__processes=(READS,), gpus__0__utilisation=40),
+        having(gpus__0__processes=(READS,), gpus__0__utilization=40),
     ),
     "a machine that runs the fabric manager for others": ("device.driver-without-gpu", having(GONE, pci=(SWITCH,))),
     "libraries that nobody loads": (
@@ -125,7 +125,7 @@ LIGHTER = {
     "a batch system's GPUs, all in use": ("device.exclusive-mode", exclusive((HELD,), (HELD,)), Severity.ERROR),
     "a program that reads a disk": (
         "health.stuck-process",
-        having(gpus__0__processes=(READS,), gpus__0__utilisation=0),
+        having(gpus__0__processes=(READS,), gpus__0__utilization=0),
         Severity.ADVICE,
     ),
     "a program that waits while CUDA hangs": (
@@ -207,7 +207,7 @@ def test_a_gpu_that_answers_again_needs_no_restart() -> None:
 
 def test_nixos_has_no_configuration_of_the_loader() -> None:
     folder = "/run/opengl-driver/lib"
-    copy = library("libcuda.so.1", path=f"{folder}/libcuda.so.1", why="not on the loader's path")
+    copy = library("libcuda.so.1", path=f"{folder}/libcuda.so.1", found_by="not on the loader's path")
     facts = having(failing(100), nvidia__cuda__code=None, nvidia__cuda__libraries=(copy,))
     (check,) = catalogue.load(["driver.library-missing"])
     (elsewhere,) = run(check, facts)
@@ -223,7 +223,7 @@ def test_nixos_has_no_configuration_of_the_loader() -> None:
 )
 def test_a_virtual_gpu_that_is_not_restricted_yet(state: str, severity: Severity) -> None:
     (check,) = catalogue.load(["device.vgpu-unlicensed"])
-    assert [v.severity for v in run(check, having(nvidia__kernel__licence=state))] == [severity]
+    assert [v.severity for v in run(check, having(nvidia__kernel__license=state))] == [severity]
 
 
 @pytest.mark.parametrize("driver", ["vfio-pci", "pciback", "nvidia"])

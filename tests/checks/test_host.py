@@ -22,8 +22,8 @@ ROOM = (
     WritableDirectory(path="/home/ada/.cupy/kernel_cache", purpose="CuPy", free=1 << 20, writable=False),
     WritableDirectory(path="/tmp", purpose="temporary files", free=50 << 30, writable=True),
 )
-TORCH = change(change(with_framework(framework()), "host.shm", USUAL), "host.folders", ROOM)
-PLAIN = change(change(plain_host(), "host.shm", Shm(size=1, mode="755", writable=False)), "host.folders", ROOM)
+TORCH = change(change(with_framework(framework()), "host.shm", USUAL), "host.directories", ROOM)
+PLAIN = change(change(plain_host(), "host.shm", Shm(size=1, mode="755", writable=False)), "host.directories", ROOM)
 
 
 def killed(*names: str) -> tuple[LogEvent, ...]:
@@ -93,7 +93,7 @@ def test_checks(check: Check[Any], facts: Facts, message: str | None) -> None:
     [
         (shm_small, "host.shm.size"),
         (shm_not_writable, "host.shm.writable"),
-        (disk_full, "host.folders.0.free"),
+        (disk_full, "host.directories.0.free"),
         (out_of_memory_kills, "log.events"),
         (memory_limit, "host.memory_limit"),
     ],
@@ -110,6 +110,6 @@ def test_a_closed_shm_is_an_error_only_where_it_is_needed() -> None:
 
 
 def test_caches_move_to_where_there_is_room() -> None:
-    facts = change(TORCH, "host.folders.0.writable", False)
+    facts = change(TORCH, "host.directories.0.writable", False)
     found = [c for v in run(disk_full, facts) for fix in v.fixes for c in fix.commands]
     assert found == ["export TRITON_CACHE_DIR=/PATH/WITH/ROOM/triton_cache_dir"]

@@ -12,7 +12,7 @@ from tests.checks.nvidia_machines import WHY, having
 
 NAME = "GPU 0 (NVIDIA GeForce RTX 4090)"
 AT_WORK: dict[str, Any] = {
-    "gpus__0__utilisation": 97,
+    "gpus__0__utilization": 97,
     "gpus__0__performance_state": 0,
     "gpus__0__link_generation": 4,
     "gpus__0__sm_clock": 2700,
@@ -113,7 +113,7 @@ WELL = [
 
 UNKNOWN = [
     ("link.narrow-pcie", having(gpus__0__link_width=WHY)),
-    ("link.narrow-pcie", working(gpus__0__link_width=4, gpus__0__utilisation=WHY)),
+    ("link.narrow-pcie", working(gpus__0__link_width=4, gpus__0__utilization=WHY)),
     ("link.slow-pcie", having(gpus__0__link_generation_max=WHY)),
     ("link.nvlink-down", having(gpus__0__nvlinks=WHY)),
     ("health.power-capped", having(gpus__0__event_reasons=WHY)),
@@ -165,7 +165,7 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         ("health.power-capped", working(**CAPPED), Severity.WARNING),
         (
             "health.memory-held",
-            having(gpus__0__memory_used=23 << 30, gpus__0__utilisation=90, gpus__0__processes=SMALL),
+            having(gpus__0__memory_used=23 << 30, gpus__0__utilization=90, gpus__0__processes=SMALL),
             Severity.ADVICE,
         ),
         (

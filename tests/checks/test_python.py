@@ -60,7 +60,7 @@ def test_user_site_leaks() -> None:
 
 
 def test_half_removed() -> None:
-    hollow = Remnant(module="torch", path=TORCH, why="no __init__.py and no metadata")
+    hollow = Remnant(module="torch", path=TORCH, reason="no __init__.py and no metadata")
     facts = environment(remnants=(hollow,))
     expected = f"{TORCH} is an incomplete leftover of torch (no __init__.py and no metadata) and cannot be used."
     assert one(half_removed, facts) == ("problem", expected)
@@ -68,16 +68,16 @@ def test_half_removed() -> None:
     assert f"rm -r {TORCH}" in said
     assert "install --index-url https://download.pytorch.org/whl/" in said
     assert severity(half_removed, facts) == "warn"  # nothing claims that it is installed
-    claimed = Remnant(module="torch", path=TORCH, why="no __init__.py")
+    claimed = Remnant(module="torch", path=TORCH, reason="no __init__.py")
     assert severity(half_removed, environment(remnants=(claimed,))) == "fail"
-    tilde = Remnant(module="torch", path=f"{SITE}/~orch", why="~orch")
+    tilde = Remnant(module="torch", path=f"{SITE}/~orch", reason="~orch")
     assert severity(half_removed, environment(torch(), remnants=(tilde,))) == "advice"
-    empty = Remnant(module="tensorflow", path=f"{SITE}/tensorflow_gpu-2.12.0.dist-info", why="no module")
+    empty = Remnant(module="tensorflow", path=f"{SITE}/tensorflow_gpu-2.12.0.dist-info", reason="no module")
     assert one(half_removed, environment(remnants=(empty,))) == ("pass", "")
 
 
 def test_half_removed_names_the_package_that_lost_its_folder() -> None:
-    lost = Remnant(module="onnxruntime", path=f"{SITE}/onnxruntime_gpu-1.22.0.dist-info", why="no module")
+    lost = Remnant(module="onnxruntime", path=f"{SITE}/onnxruntime_gpu-1.22.0.dist-info", reason="no module")
     assert "--force-reinstall onnxruntime-gpu" in commands(half_removed, environment(remnants=(lost,)))
 
 

@@ -249,7 +249,7 @@ def worn(**changes: Any) -> Facts:
         ),
         (
             narrow_link,
-            change(link(1, 1, 16), "gpus.0.utilisation", 99),
+            change(link(1, 1, 16), "gpus.0.utilization", 99),
             "The PCIe link of GPU 0 (Radeon RX 7900 XTX) runs at width x1; card and slot support x16.",
         ),
         (

@@ -124,7 +124,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.busy", H100, WELL),
     (
         "smoke.busy",
-        m.of_run(H100, others=2, utilisation=98),
+        m.of_run(H100, others=2, utilization=98),
         problem(f"{GPU} was in use before the tests: 2 other processes ran on it and it was 98% busy."),
     ),
     (
@@ -134,10 +134,10 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ),
     (
         "smoke.busy",
-        m.of_run(H100, others=m.UNSEEN, utilisation=60),
+        m.of_run(H100, others=m.UNSEEN, utilization=60),
         problem(f"{GPU} was in use before the tests: it was 60 % busy."),
     ),
-    ("smoke.busy", m.of_run(H100, others=m.UNSEEN, utilisation=m.UNSEEN), NOT_KNOWN),
+    ("smoke.busy", m.of_run(H100, others=m.UNSEEN, utilization=m.UNSEEN), NOT_KNOWN),
     ("smoke.busy", CPU, SKIPPED),
 ]
 

@@ -322,7 +322,7 @@ def test_how_bad_it_is(name: str, facts: Facts, severity: str) -> None:
     "name", ["smoke.wrong-result", "smoke.corrupted-copy", "smoke.wrong-training", "smoke.corrupted-memory"]
 )
 def test_numbers_are_judged_on_a_busy_gpu_too(name: str) -> None:
-    facts = m.of_run(H100, others=3, utilisation=99)
+    facts = m.of_run(H100, others=3, utilization=99)
     facts = ill("transfer", step({"gradient error": 0.5}, product("bf16", 0.5, facts)), notes={"differing": 1})
     facts = ill("bandwidth", facts, notes={"wrong": 1})
     (verdict,) = run(CHECKS[name], facts)

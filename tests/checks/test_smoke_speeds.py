@@ -85,10 +85,10 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         unknown("no reference value for fp32 on this GPU has been published"),
     ),
     ("smoke.slow-matmul", rate("bf16", 100.0, busy(H100)), BUSY),
-    ("smoke.slow-matmul", rate("bf16", 100.0, m.of_run(H100, utilisation=11)), BUSY),
+    ("smoke.slow-matmul", rate("bf16", 100.0, m.of_run(H100, utilization=11)), BUSY),
     (
         "smoke.slow-matmul",
-        rate("bf16", 100.0, m.of_run(H100, utilisation=10)),
+        rate("bf16", 100.0, m.of_run(H100, utilization=10)),
         problem(f"{ON} has slow matmul: bf16 100 of 891 TFLOP/s (11%)."),
     ),
     ("smoke.slow-matmul", m.of_run(rate("bf16", 100.0), others=m.UNSEEN), NOT_KNOWN),
@@ -244,8 +244,8 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         m.between(name="peer 0-3", figures={"rate": 300.0}, notes={"can_access": False}),
         problem("PyTorch on GPUs 0-7 copies slowly between GPUs: 0 to 3: 300 of 450 GB/s (67%), not directly."),
     ),
-    ("smoke.slow-peer", having(m.between(), gpus__2__utilisation=50), BUSY),
-    ("smoke.slow-peer", having(m.between(), gpus__2__processes=m.UNSEEN, gpus__2__utilisation=m.UNSEEN), NOT_KNOWN),
+    ("smoke.slow-peer", having(m.between(), gpus__2__utilization=50), BUSY),
+    ("smoke.slow-peer", having(m.between(), gpus__2__processes=m.UNSEEN, gpus__2__utilization=m.UNSEEN), NOT_KNOWN),
     (
         "smoke.slow-peer",
         having(m.between(), gpus__0__fabric_state=None, gpus__1__nvlinks=None),
@@ -297,7 +297,7 @@ def test_equals_are_the_measure_of_each_other() -> None:
     message = "PyTorch on GPU 5 is slower than on its peers: matmul bf16 at 90% of their speed."
     assert ask(check, eight(5, 0.90))[5] == ("problem", message)
     assert {outcome for outcome, _ in ask(check, eight(5, 0.90))} == {"problem", "pass"}
-    assert ask(check, eight(5, 0.90, utilisation=50))[5] == BUSY[0]
+    assert ask(check, eight(5, 0.90, utilization=50))[5] == BUSY[0]
     assert ask(check, H100) == SKIPPED
 
 

@@ -19,7 +19,7 @@ def with_triton(version: str, capability: Any = "12.1", **env: str) -> Facts:
     facts = spark()
     packages = facts.pythons[0].packages
     assert isinstance(packages, tuple)
-    facts = change(facts, "pythons.0.packages", (*packages, Package(name="triton", version=version, folder="/x")))
+    facts = change(facts, "pythons.0.packages", (*packages, Package(name="triton", version=version, directory="/x")))
     return change(change(facts, "gpus.0.capability", capability), "host.environment", env)
 
 

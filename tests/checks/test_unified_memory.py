@@ -91,7 +91,7 @@ def test_jetpack_of_a_release(l4t: str, jetpack: str | None) -> None:
     assert (found.jetpack if found else None) == jetpack
 
 
-SILENT: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__kernel__flavour": "proprietary"}
+SILENT: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__kernel__flavor": "proprietary"}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ SILENT: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__kernel_
     [
         (having(nv.superchip(), **SILENT), "problem"),
         (nv.superchip(), "pass"),
-        (having(nv.superchip(), **(SILENT | {"nvidia__kernel__flavour": "open"})), "pass"),
+        (having(nv.superchip(), **(SILENT | {"nvidia__kernel__flavor": "open"})), "pass"),
         (having(nv.superchip(), **SILENT, host__platform="bare"), "pass"),  # Hopper on PCIe runs with either
         (having(nv.spark(), **SILENT), "problem"),
         (nv.spark(), "pass"),
@@ -111,7 +111,7 @@ def test_the_proprietary_modules_beside_grace(facts: Facts, outcome: str) -> Non
 
 def at_work(**changes: Any) -> Facts:
     """A DGX Spark at work."""
-    plain = {"utilisation": 96, "performance_state": 0, "sm_clock": 513, "sm_clock_max": 3003, "event_reasons": ()}
+    plain = {"utilization": 96, "performance_state": 0, "sm_clock": 513, "sm_clock_max": 3003, "event_reasons": ()}
     return having(nv.spark(), **{f"gpus__0__{name}": value for name, value in (plain | changes).items()})
 
 
@@ -123,7 +123,7 @@ WHY = Unknown("nobody looked")
     [
         (at_work(), ("problem", "GPU 0 (NVIDIA GB10) runs at 513 of 3003 MHz under load.")),
         (at_work(sm_clock=2411), ("pass", "")),
-        (at_work(utilisation=4), ("pass", "")),
+        (at_work(utilization=4), ("pass", "")),
         (at_work(event_reasons=("sw-thermal-slowdown",)), ("pass", "")),
         (at_work(event_reasons=("applications-clocks",)), ("pass", "")),
         (at_work(sm_clock=WHY), ("unknown", "nobody looked")),

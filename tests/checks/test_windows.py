@@ -49,7 +49,7 @@ RADEON_CARD = card(
 
 def windows(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: Any) -> Facts:
     """A healthy PC with an RTX 4090, Intel's graphics, and an environment."""
-    found = tuple(Package(name=n, version=v, folder="/x") for n, v in (p.split("==") for p in packages))
+    found = tuple(Package(name=n, version=v, directory="/x") for n, v in (p.split("==") for p in packages))
     site = "C:/env/Lib/site-packages"
     own = python(
         *frameworks, path=PATH, prefix="C:/env", base_prefix="C:/Python312", packages=found, site_packages=site

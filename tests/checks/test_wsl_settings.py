@@ -23,7 +23,7 @@ SILENT: dict[str, Any] = {"nvidia__cuda__code": None, "nvidia__nvml__code": None
 
 def off(why: str = "not on the loader's path", soname: str = "libcuda.so.1") -> Any:
     """A library of the Windows driver that the loader does not find."""
-    return library(soname, None, path=f"{LIB}/{soname}", real=f"{LIB}/{soname}", kind="wsl", why=why)
+    return library(soname, None, path=f"{LIB}/{soname}", real=f"{LIB}/{soname}", kind="wsl", found_by=why)
 
 
 def settings(gpu: object = True, ldconfig: object = True, **changes: Any) -> Facts:

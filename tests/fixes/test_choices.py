@@ -208,7 +208,7 @@ def test_a_python_that_the_distribution_manages() -> None:
 
 def test_pytorch_of_the_distribution() -> None:
     facts, python_ = place(externally_managed=True, path="/usr/bin/python3", prefix="/usr", kind="system")
-    own = msgspec.structs.replace(package("torch", "2.1.2"), folder="/usr/lib/python3/dist-packages")
+    own = msgspec.structs.replace(package("torch", "2.1.2"), directory="/usr/lib/python3/dist-packages")
     (fix,) = reinstall_torch(
         change(facts, "pythons.0.packages", (own,)), msgspec.structs.replace(python_, packages=(own,))
     )

@@ -28,7 +28,7 @@ NOT = Unknown("no")
 
 
 @pytest.mark.parametrize(
-    ("others", "utilisation", "answer"),
+    ("others", "utilization", "answer"),
     [
         (0, 0, False),
         (0, 10, False),
@@ -43,8 +43,8 @@ NOT = Unknown("no")
         (None, None, None),
     ],
 )
-def test_busy(others: object, utilisation: object, answer: bool | None) -> None:
-    facts = m.of_run(m.machine(), others=others, utilisation=utilisation)
+def test_busy(others: object, utilization: object, answer: bool | None) -> None:
+    facts = m.of_run(m.machine(), others=others, utilization=utilization)
     assert busy(facts.smoke.runs[0]) is answer
     if answer is False:
         idle(facts, facts.smoke.runs[0])

@@ -61,7 +61,7 @@ def test_tensorflow_and_its_noise(fail: Callable[..., Any]) -> None:
     report, said = fail("tf", "tensorflow", TENSORFLOW)
     assert _cause(report) == ("tf-no-drivers", "device.no-gpu", "device.no-gpu")
     assert {one["id"] for one in report["symptoms"] if one["role"] == "harmless"} >= {"tf-onednn", "tf-cpu-features"}
-    assert "Left out as harmless: " in said
+    assert "Omitted as harmless: " in said
 
 
 def test_jax_that_must_use_cuda(fail: Callable[..., Any]) -> None:

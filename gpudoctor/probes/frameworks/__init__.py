@@ -95,7 +95,7 @@ def _cores() -> int:
 
 def _with_needs(machine: Machine, python: Python, framework: Framework) -> Framework:
     if machine.system != "Linux":
-        return msgspec.structs.replace(framework, needs=Unknown("libraries are looked for on Linux alone"))
+        return msgspec.structs.replace(framework, needs=Unknown("libraries are looked for on Linux only"))
     from gpudoctor.probes.frameworks.library_deps import probe as needs
 
     return msgspec.structs.replace(framework, needs=needs(machine, python, framework))

@@ -75,7 +75,7 @@ def _wheel(machine: Machine, found: FoundFramework) -> _Wheel | Unknown:
     path = f"{found.location}/.data/_wheel.json"
     text = read_text(machine, path)
     if isinstance(text, Unknown):
-        return Unknown(f"{found.location} was built from source, and only an import tells for which CUDA")
+        return Unknown(f"{found.location} was built from source; only an import shows for which CUDA")
     try:
         return msgspec.json.decode(text, type=_Wheel)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -28,12 +28,12 @@ class FoundFramework(NamedTuple):
     @property
     def why_no_files(self) -> str:
         """Why what its files would tell is unknown, where it has no location."""
-        return f"no folder on sys.path holds a module {self.name}"
+        return f"no directory on sys.path contains a module {self.name}"
 
     @property
     def version(self) -> Maybe[str | None]:
         """The version that its metadata says."""
-        return self.package.version if self.package else Unknown("there is no metadata beside the module")
+        return self.package.version if self.package else Unknown("there is no metadata next to the module")
 
     def named(self, name: str) -> Package | None:
         """The first distribution of this name."""
@@ -83,7 +83,7 @@ def _module(distribution: str) -> str | None:
 def _found(name: str, location: str | None, family: list[Package], packages: tuple[Package, ...]) -> FoundFramework:
     """The distribution beside the folder comes first; of several there the one that brought the most files."""
     beside = location.rpartition("/")[0] if location else None
-    family.sort(key=lambda p: (p.folder.rstrip("/") != beside, -(p.files or 0)))
+    family.sort(key=lambda p: (p.directory.rstrip("/") != beside, -(p.files or 0)))
     return FoundFramework(name, location, family[0] if family else None, tuple(family[1:]), packages)
 
 

@@ -22,7 +22,7 @@ def probe(machine: Machine, python: Python, framework: Framework) -> Maybe[tuple
     if isinstance(framework.variant, Unknown):
         return framework.variant
     if framework.location is None:
-        return Unknown(f"no folder on sys.path holds a module {framework.name}")
+        return Unknown(f"no directory on sys.path contains a module {framework.name}")
     search = _search(machine, python, framework)
     module = import_module(f"gpudoctor.probes.frameworks.{framework.name}")
     requests: list[Request] = module.requests(search, framework)

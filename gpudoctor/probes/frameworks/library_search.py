@@ -223,7 +223,7 @@ class Search:
         found = [p for p in self.packages if re.fullmatch(re.escape(row.wheel) + r"(-cu\d+)?", p.name)]
         site = path.partition("/nvidia/")[0]
         major = os.path.basename(path).partition(".so.")[2].partition(".")[0]
-        found.sort(key=lambda p: (p.folder.rstrip("/") != site, p.version.partition(".")[0] != major))
+        found.sort(key=lambda p: (p.directory.rstrip("/") != site, p.version.partition(".")[0] != major))
         return found[0].version if found else None
 
     def _header_version(self, path: str) -> str | None:

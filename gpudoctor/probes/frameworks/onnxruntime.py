@@ -76,7 +76,7 @@ def _release(said: dict[str, str | None], package: Package | None, what: str) ->
     version = said.get("__version__") or (package.version if package else "")
     row = onnxruntime.release(version or "")
     found: str | None = getattr(row, what) if row else None
-    return found or Unknown(f"no table says for which {what} ONNX Runtime {version} was built")
+    return found or Unknown(f"no table shows for which {what} ONNX Runtime {version} was built")
 
 
 def _hip(name: str, said: dict[str, str | None]) -> Maybe[str | None]:

@@ -112,7 +112,7 @@ def _archs(machine: Machine, found: FoundFramework) -> Maybe[tuple[str, ...]]:
             listed = torch_arch_list(file)
     except (OSError, NotElfError) as error:
         return Unknown(f"{path}: {error}")
-    return Unknown(f"{path} holds no list of architectures") if listed is None else listed
+    return Unknown(f"{path} contains no list of architectures") if listed is None else listed
 
 
 def _kernels(machine: Machine, found: FoundFramework, wanted: bool) -> Maybe[tuple[str, ...]]:
@@ -126,7 +126,7 @@ def _kernels(machine: Machine, found: FoundFramework, wanted: bool) -> Maybe[tup
             counts = kernels(file)
     except (OSError, NotElfError) as error:
         return Unknown(f"{path}: {error}")
-    return covering(counts) or Unknown(f"{path} holds no GPU code that could be counted")
+    return covering(counts) or Unknown(f"{path} contains no GPU code that could be counted")
 
 
 def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str | None]) -> Maybe[str | None]:
