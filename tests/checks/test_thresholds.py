@@ -11,7 +11,7 @@ from gpudoctor.facts import Facts, GpuProcess, LogEvent, Shm, WritableDirectory
 from tests.builders import gpu, nvidia_host
 from tests.checks import smoke_machines as smoke
 from tests.checks.nvidia_gpus import LOAD
-from tests.checks.nvidia_machines import WHY, having, xid
+from tests.checks.nvidia_machines import WHY, event, having, nodes, xid
 
 CHECKS = {one.id: one for one in catalogue.load()}
 GIB, MIB = 1 << 30, 1 << 20
@@ -28,9 +28,20 @@ def on_gpu(*fields: str, **beside: Any) -> Callable[[Any], Facts]:
     return lambda value: having(nvidia_host(), gpus=(gpu(**(LOAD | beside | dict.fromkeys(fields, value))),))
 
 
-def figure(test: str, name: str, facts: Facts = H100, **beside: float) -> Callable[[Any], Facts]:
+def figure(test: str, name: str, facts: Facts = H100) -> Callable[[Any], Facts]:
     """A smoke test that measured the value."""
-    return lambda value: smoke.ill(facts, test, figures={name: value, **beside})
+    return lambda value: smoke.ill(facts, test, figures={name: value})
+
+
+def copies(there: float) -> Facts:
+    """Copies of so many GB/s to the GPU, and of 50 back."""
+    return smoke.ill(H100, "transfer", figures={"h2d pinned": there, "d2h pinned": 50.0})
+
+
+def hot(clock: int) -> Facts:
+    """A GPU of 1,000 MHz that heat kept at so many during the tests."""
+    facts = having(H100, gpus__0__sm_clock_max=1000)
+    return smoke.watched(facts, lambda _: {"reasons": ("hw-thermal-slowdown",), "sm_clock": clock})
 
 
 def replays(seconds: float) -> Callable[[Any], Facts]:
@@ -100,7 +111,7 @@ LIMITS: list[tuple[str, Callable[[Any], Facts], Any, Any]] = [
     ("smoke.autocast-idle", figure("mixed-precision", "difference"), 1.01e-5, 0.99e-5),
     ("smoke.no-overlap", figure("overlap", "overlap"), 0.80, 0.79),
     ("smoke.slow-first-call", figure("matmul bf16", "first call"), 9.9, 10.1),
-    ("smoke.uneven-link", figure("transfer", "h2d pinned", **{"d2h pinned": 50.0}), 42.6, 42.4),
+    ("smoke.uneven-link", copies, 42.6, 42.4),
     ("smoke.pcie-replays", replays(60.0), 80, 81),
     ("smoke.pcie-replays", replays(1.0), 7, 8),
     ("health.clocks-held", on_gpu("application_clock", application_clock_default=1000), 950, 949),
@@ -146,6 +157,50 @@ LIMITS: list[tuple[str, Callable[[Any], Facts], Any, Any]] = [
     ("device.faults-on-one-card", lambda n: faults(16, n, 0, 4), 7, 8),
     ("device.faults-on-one-card", lambda n: faults(4, 3, 1, n), 3, 4),
 ]
+
+
+# The check, what makes a machine of a value, a value, how bad it is, and the nearest that is worse, or less bad.
+GRADES: list[tuple[str, Callable[[Any], Facts], Any, str, Any, str]] = [
+    ("smoke.uneven-link", copies, 25.1, "advice", 24.9, "warn"),
+    ("smoke.throttled", hot, 700, "warn", 699, "fail"),
+    ("host.memlock-small", lambda n: having(memlock(0), gpus=tuple(map(gpu, range(n)))), 3, "advice", 4, "warn"),
+]
+
+
+@pytest.mark.parametrize(("id_", "made", "mild", "less", "bad", "more"), GRADES)
+def test_how_bad_it_is_depends_on_where_it_lies(
+    id_: str, made: Callable[[Any], Facts], mild: Any, less: str, bad: Any, more: str
+) -> None:
+    assert [v.severity.value for v in run(CHECKS[id_], made(mild)) if v.outcome is Outcome.PROBLEM] == [less]
+    assert [v.severity.value for v in run(CHECKS[id_], made(bad)) if v.outcome is Outcome.PROBLEM] == [more]
+
+
+# Which check speaks of an answer of cuInit, where nvidia-uvm is not loaded and could not set up HMM before.
+ANSWERS: dict[str, set[int]] = {
+    "driver.compat-unsupported": {804},
+    "driver.hmm-without-room": {3, 802, 999},
+    "driver.library-mismatch": {803},
+    "driver.mps-unreachable": set(range(805, 811)),
+    "driver.stub-library": {34},
+}
+OTHER_REASONS = {0, 34, 46, 802, 803, 804}  # which nvidia-uvm does not explain
+
+
+@pytest.mark.parametrize("code", [*range(4), 33, 34, 35, 45, 46, 47, 100, 101, 304, *range(801, 813), 998, 999])
+def test_each_answer_of_cuinit_is_reported_by_its_check(code: int) -> None:
+    facts = having(
+        nvidia_host(),
+        nvidia__cuda__code=code,
+        nvidia__cuda__devices=(),
+        nvidia__kernel__nodes=nodes("nvidia0", "nvidiactl"),
+        nvidia__kernel__modules=("nvidia",),
+        nvidia__kernel__uvm_major=None,
+        log__events=(event("uvm-hmm"),),
+    )
+    expected = {id_ for id_, codes in ANSWERS.items() if code in codes}
+    expected |= {"driver.cuda-error"} if code else set()
+    expected |= set() if code in OTHER_REASONS else {"driver.uvm-missing"}
+    assert {id_ for id_ in CHECKS if id_.startswith("driver.") and finds(id_, facts)} == expected
 
 
 # Which check speaks of an Xid; of one that is named nowhere here none does.
