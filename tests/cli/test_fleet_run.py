@@ -126,7 +126,7 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
         ("run kubernetes --print --image i --no-gpus", "--no-gpus has no meaning with --print, which asks nobody."),
         ("run kubernetes --print --image i node[1-2]", "A manifest chooses nodes by labels, as nvidia.com/gpu.present"),
         ("run ray --into x --address=", "--address takes a text; a shell variable that is not set gives an empty one."),
-        ("run local nonsense --into x", '"nonsense" is no set of nodes.'),
+        ("run local nonsense --into x", '"nonsense" is not a node set.'),
         ("run local --into x", "local knows no node."),
         ("run local a --into /proc/none/x", "/proc/none/x cannot be used: No such file or directory."),
         ("run local a --into x --agin", 'There is no option "--agin". Did you mean "--again"?'),
