@@ -101,7 +101,9 @@ def test_a_run_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
 
 def test_folders_of_something_else_are_refused_and_left_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("all of it")
-    with pytest.raises(FolderError, match=r"contains other files, such as thesis\.tex: choose a new directory, or that"):
+    with pytest.raises(
+        FolderError, match=r"contains other files, such as thesis\.tex: choose a new directory, or that"
+    ):
         opened(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -81,7 +81,9 @@ def test_a_partition_that_is_not_there(slurm: Path) -> None:
 
 def test_a_controller_that_does_not_answer(slurm: Path) -> None:
     program(slurm, "sinfo", "echo 'slurm_load_partitions: Unable to contact slurm controller' >&2; exit 1")
-    with pytest.raises(EngineError, match="does not list its nodes: slurm_load_partitions: Unable to contact slurm controller"):
+    with pytest.raises(
+        EngineError, match="does not list its nodes: slurm_load_partitions: Unable to contact slurm controller"
+    ):
         Slurm().targets("")
 
 
