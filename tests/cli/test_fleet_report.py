@@ -101,7 +101,7 @@ def test_warnings_are_no_failure(run: Run, tmp_path: Path) -> None:
 def test_nodes_without_a_report_give_3(run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "report", run_folder(tmp_path / "run", healthy(), n10="unreachable", n11="timed out"))
     assert ran.code == 3
-    told = "INCOMPLETE 9 of 11 nodes are healthy; 1 did not end in time, 1 could not be reached."
+    told = "INCOMPLETE 9 of 11 nodes are healthy; 1 timed out, 1 is unreachable."
     assert " ".join(ran.out.split()).startswith(told)
     assert "unreachable: why n10" in ran.out
     failed = run_folder(tmp_path / "other", healthy(n1=report("fail")), n10="refused")
@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_read_gives_3_and_hides_no_other(run: Run, tmp_pat
     (tmp_path / "r" / "n10.json").write_text("{")
     ran = run("fleet", "report", path)
     assert ran.code == 3
-    assert "9 of 10 nodes are healthy; 1 gave a report that cannot be read" in " ".join(ran.out.split())
+    assert "9 of 10 nodes are healthy; 1 sent an unreadable report" in " ".join(ran.out.split())
 
 
 def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
