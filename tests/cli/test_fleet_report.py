@@ -61,7 +61,7 @@ def healthy(**more: Report) -> dict[str, Report]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
-    """Nine nodes are well; n10 has no driver."""
+    """Nine nodes are healthy; n10 has no driver."""
     return lay(tmp_path / "reports", **healthy(n10=report("fail", "570.1")))
 
 
@@ -89,7 +89,7 @@ def test_every_node_is_well(run: Run, tmp_path: Path) -> None:
 def test_one_that_fails_gives_1(run: Run, folder: str) -> None:
     ran = run("fleet", "report", folder)
     assert (ran.code, ran.err) == (1, "")
-    assert ran.out.startswith("FAIL  9 of 10 nodes are well; 1 fails.\n")
+    assert ran.out.startswith("FAIL  9 of 10 nodes are healthy; 1 fails.\n")
     assert "FAIL    The driver is not loaded (1 node)\n        n10\n" in ran.out
     assert "nvidia.kernel.loaded: 580.95.05 on 9 of 10" in ran.out
 
@@ -101,7 +101,7 @@ def test_warnings_are_no_failure(run: Run, tmp_path: Path) -> None:
 def test_nodes_without_a_report_give_3(run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "report", run_folder(tmp_path / "run", healthy(), n10="unreachable", n11="timed out"))
     assert ran.code == 3
-    told = "INCOMPLETE 9 of 11 nodes are well; 1 did not end in time, 1 could not be reached."
+    told = "INCOMPLETE 9 of 11 nodes are healthy; 1 timed out, 1 is unreachable."
     assert " ".join(ran.out.split()).startswith(told)
     assert "unreachable: why n10" in ran.out
     failed = run_folder(tmp_path / "other", healthy(n1=report("fail")), n10="refused")
@@ -113,19 +113,19 @@ def test_a_file_that_cannot_be_read_gives_3_and_hides_no_other(run: Run, tmp_pat
     (tmp_path / "r" / "n10.json").write_text("{")
     ran = run("fleet", "report", path)
     assert ran.code == 3
-    assert "9 of 10 nodes are well; 1 gave a report that cannot be read" in " ".join(ran.out.split())
+    assert "9 of 10 nodes are healthy; 1 sent an unreadable report" in " ".join(ran.out.split())
 
 
 def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, message in (
         (["no/such"], "no/such cannot be read: No such file or directory."),
-        ([str(tmp_path / "empty")], "holds no report"),
-        ([folder, "--json", "--format", "csv"], "cannot be used together"),
+        ([str(tmp_path / "empty")], "contains no report"),
+        ([folder, "--json", "--format", "csv"], "are two formats"),
         ([folder, "--output", ""], "--output takes the name of a file"),
         ([folder, "--output", "no/such/file"], "no/such/file cannot be written: No such file or directory."),
         ([folder, "--format", "xml"], "There is no --format value"),
-        ([folder, "--nodes", "n[1-"], "is no set of nodes"),
+        ([folder, "--nodes", "n[1-"], "is not a node set"),
         ([folder, "--nodes", ""], "--nodes takes a set of nodes"),
         ([folder, "--nodes", "x[1-3]"], "No reports of the nodes x[1-3]."),
         ([folder, "--since", "no/such"], "no/such cannot be read"),
@@ -290,7 +290,7 @@ def test_a_summary_that_is_broken_is_told_and_kept(run: Run, tmp_path: Path) -> 
     ran = run("fleet", "report", path)
     assert ran.code == 0
     assert ran.err.count("\n") == 1
-    assert "summary.json is no summary of a fleet" in ran.err
+    assert "summary.json is not a fleet summary" in ran.err
     assert (tmp_path / "run" / "summary.json").read_text() == "{"
 
 

@@ -65,7 +65,7 @@ def test_a_plan_is_printed_and_nothing_is_made(run: Run, ada: str, tmp_path: Pat
 def test_a_wish_that_cannot_be_met_gives_3_and_is_told_first(run: Run, tmp_path: Path) -> None:
     ran = run("setup", "pytorch", "tensorflow", "--facts", _file(tmp_path, machine("blackwell")))
     assert ran.code == 3
-    assert ran.out.index("NOT     TensorFlow is not available here") < ran.out.index("1       Make an environment")
+    assert ran.out.index("NOT     TensorFlow is not available here") < ran.out.index("1       Create an environment")
     assert "instead Run NVIDIA's own build of it" in ran.out
 
 

@@ -64,7 +64,7 @@ def large(count: int = 1000, width: int = 0) -> Fleet:
         oldest="2026-11-21T03:05:12Z",
         newest="2026-11-21T03:20:59Z",
         next=(
-            f"Mend the first cause on {fails[0]}, then run `gpudoctor fleet run` on {fold(fails)} again.",
+            f"Fix the first cause on {fails[0]}, then run `gpudoctor fleet run` on {fold(fails)} again.",
             "`gpudoctor fleet report --nodes SET` shows only some of the nodes.",
         ),
     )

@@ -154,7 +154,7 @@ def test_the_same_update_is_told_once() -> None:
 def test_many_packages_are_one_line() -> None:
     names = [f"packages.p{n}" for n in range(30)] + ["packages.torch"]
     found = told(of_group("n1", dict.fromkeys(names, "1")), of_group("n1", dict.fromkeys(names, "2")))
-    assert found == [("fact", "31 packages differ, as packages.torch: 1 before, 2 now", "n1")]
+    assert found == [("fact", "31 packages changed, such as packages.torch: 1 before, 2 now", "n1")]
     few = told(of_group("n1", dict.fromkeys(names[:2], "1")), of_group("n1", dict.fromkeys(names[:2], "2")))
     assert [one[1] for one in few] == ["packages.p0: 1 before, 2 now", "packages.p1: 1 before, 2 now"]
 
@@ -220,7 +220,7 @@ def test_medians_beyond_their_noise(was: Spread, one: Spread, moved: bool) -> No
 
 def test_a_median_is_told_with_its_part() -> None:
     (found,) = changes(fleet({}, spreads=(spread(55.0),)), fleet({}, spreads=(spread(49.5),)))
-    assert found.message == f"f: the median is 49.5 GB/s, was 55.0 (-10.0 %), on {H100}"
+    assert found.message == f"f: the median is 49.5 GB/s, was 55.0 (-10.0%), on {H100}"
 
 
 def test_noise_is_three_standard_errors() -> None:
@@ -284,13 +284,13 @@ def test_where_nobody_may_write_nothing_is_kept(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "is no summary of a fleet"),
-        (b"[", "is no summary of a fleet"),
+        (b"", "is not a fleet summary"),
+        (b"[", "is not a fleet summary"),
         (b"{}", "has the schema ''; this version reads gpudoctor.fleet/1"),
         (b'{"schema": "gpudoctor.fleet/9"}', "has the schema 'gpudoctor.fleet/9'"),
-        (b'{"schema": "gpudoctor.fleet/1", "total": "many"}', "is no summary of a fleet"),
-        (b"[" * 100_000, "is no summary of a fleet"),
-        (b"\xff\xfe", "is no summary of a fleet"),
+        (b'{"schema": "gpudoctor.fleet/1", "total": "many"}', "is not a fleet summary"),
+        (b"[" * 100_000, "is not a fleet summary"),
+        (b"\xff\xfe", "is not a fleet summary"),
     ],
 )
 def test_a_bad_file_is_one_sentence(tmp_path: Path, data: bytes, message: str) -> None:

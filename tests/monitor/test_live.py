@@ -72,7 +72,7 @@ def until(source: LiveSource, so: Callable[[Snapshot], object]) -> Snapshot:
 
 
 def sampled(look: Snapshot) -> bool:
-    return bool(look.devices) and all(gpu.samples and gpu.processes != Unknown("not told") for gpu in look.devices)
+    return bool(look.devices) and all(gpu.samples and gpu.processes != Unknown("not reported") for gpu in look.devices)
 
 
 def test_every_gpu_tells_who_it_is_how_it_does_and_who_uses_it(live: Callable[..., LiveSource]) -> None:

@@ -108,17 +108,17 @@ def test_the_example_in_the_documentation_is_a_recording() -> None:
     first, second = gpu.samples
     assert (first.reasons, first.pcie_rx) == (("sw-power-cap",), 1.2e9)
     assert second.utilization == Unknown("NVML: GPU is lost")
-    assert second.power == Unknown("not told")
+    assert second.power == Unknown("not reported")
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "The file is no recording"),
-        (b'{"gpu": "GPU 0"}\n', "The file is no recording"),
-        (FIRST + b"{", "Line 2 of the recording is wrong"),
-        (FIRST + b'{"gpu": "GPU 0", "sample": {"utilization": 3}}', "Line 2 of the recording is wrong"),
-        (FIRST + b'\n{"gpu": "\xff"}', "Line 3 of the recording is wrong"),
+        (b"", "The file is not a recording"),
+        (b'{"gpu": "GPU 0"}\n', "The file is not a recording"),
+        (FIRST + b"{", "Line 2 of the recording is invalid"),
+        (FIRST + b'{"gpu": "GPU 0", "sample": {"utilization": 3}}', "Line 2 of the recording is invalid"),
+        (FIRST + b'\n{"gpu": "\xff"}', "Line 3 of the recording is invalid"),
     ],
 )
 def test_a_file_that_is_no_recording_says_why(data: bytes, message: str) -> None:

@@ -151,7 +151,7 @@ def test_every_node_that_is_not_well_is_accounted_for(
         "The command failed there with exit code 3 (ouch).",
     )
     assert (entries["node2"].state, entries["node2"].why) == (
-        "timed out", "It did not finish within its limit of 5 s, and was ended.",
+        "timed out", "It did not finish within its limit of 5 s and was canceled.",
     )  # fmt: skip
     assert entries["node3"].state == "unreachable"
     assert "Slurm hears nothing from it any more" in entries["node3"].why

@@ -99,7 +99,7 @@ def test_the_oldest_release_for_this_python(interpreter: Interpreter) -> None:
     found = worker(old, "matmul mnist transfer inference mixed-precision allreduce fused")
     products_and_step(found)
     assert by_variant(found, "matmul")["fp16"].message == (
-        "PyTorch has no products in fp16 on the CPU: \"addmm_impl_cpu_\" not implemented for 'Half'."
+        "PyTorch has no matmul in fp16 on the CPU: \"addmm_impl_cpu_\" not implemented for 'Half'."
     )
     assert by_variant(found, "mixed-precision")["bf16"].outcome == "done"
     assert by_variant(found, "allreduce")[""].notes["wrong"] == 0

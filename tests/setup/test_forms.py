@@ -181,7 +181,7 @@ def test_ansible_restarts_after_the_driver_and_asks_nothing() -> None:
     words = [t["ansible.builtin.command"]["argv"] for t in tasks if "ansible.builtin.command" in t]
     assert ["apt-get", "--yes", "install", "nvidia-driver-580-open"] in words
     assert names.index("Reboot") < names.index("Install the venv module")
-    made = next(t for t in tasks if t["name"].startswith("Make an environment with Python"))
+    made = next(t for t in tasks if t["name"].startswith("Create an environment with Python"))
     assert made["ansible.builtin.command"]["creates"] == "/opt/gpu-env/bin/python"
 
 

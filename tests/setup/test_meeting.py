@@ -66,7 +66,7 @@ def test_no_fix_where_none_is_known(facts: Facts, name: str, wanted: Any) -> Non
 
 def test_on_wsl_the_driver_is_windows() -> None:
     (fix,) = fixes(nv.wsl(), "driver", SpecifierSet(">=595"))
-    assert fix.message.startswith("Install a driver of version 595 or newer in Windows, never inside WSL")
+    assert fix.message.startswith("Install driver version 595 or newer in Windows, never inside WSL")
     assert (fix.commands, fix.action) == ((), "ask-vendor")
 
 

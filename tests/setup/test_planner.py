@@ -50,7 +50,7 @@ def test_a_gpu_without_a_driver_gets_the_branch_the_flavor_and_the_packages() ->
     driver = found.steps[0]
     assert (driver.group, driver.root, driver.reboot) == ("driver", True, True)
     assert list(typed(driver.commands)) == ["sudo apt-get update", "sudo apt-get install nvidia-driver-580-open"]
-    assert "the only ones that drive Blackwell" in driver.why
+    assert "the only ones that support Blackwell" in driver.why
     assert found.driver_cuda == "13.0"
     assert found.cuda == "13"
 

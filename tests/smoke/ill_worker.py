@@ -68,7 +68,7 @@ def step(cpu: Any) -> None:
 
 def copy(cpu: Any) -> None:
     """Copies to the device are lost."""
-    cpu.HostCopies.to_device = lambda *_: None
+    cpu.CpuCopies.to_device = lambda *_: None
 
 
 def memory(cpu: Any) -> None:

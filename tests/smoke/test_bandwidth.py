@@ -91,4 +91,4 @@ def test_vectors_are_longer_than_the_cache(
 def test_too_little_memory() -> None:
     done = one(Device(room=260 * MIB))
     assert (done.outcome, done.result["error"]) == ("failed", "out-of-memory")
-    assert done.message == "MemoryError: only 4 MiB of memory is free, too little for three vectors"
+    assert done.message == "MemoryError: only 4 MiB of memory may be used, too little for three vectors"

@@ -19,13 +19,13 @@ AT = "mnist"
         (
             {"signal": "SIGSEGV"},
             "died",
-            "SIGSEGV ended it in stage mnist: it accessed invalid memory.",
+            "It was killed by SIGSEGV in stage mnist: it accessed invalid memory.",
         ),
-        ({"signal": "SIGKILL"}, "died", "SIGKILL ended it in stage mnist, sent from outside."),
+        ({"signal": "SIGKILL"}, "died", "It was killed by SIGKILL in stage mnist, sent from outside."),
         (
             {"signal": "SIGBUS"},
             "died",
-            "SIGBUS ended it in stage mnist: mapped memory became unavailable; a full /dev/shm can cause this.",
+            "It was killed by SIGBUS in stage mnist: mapped memory became unavailable; a full /dev/shm can cause this.",
         ),
         ({"timed_out": True, "signal": "SIGKILL"}, "hung", "It stopped responding in stage mnist."),
         (

@@ -86,7 +86,9 @@ def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         return data[:1000] + bytes([data[1000] ^ 1]) + data[1001:] if name.endswith(".gz") else data
 
     monkeypatch.setattr(pkgutil, "get_data", damaged)
-    with pytest.raises(DigitsError, match=r"^The digits that come with gpudoctor .* are damaged: install it again\.$"):
+    with pytest.raises(
+        DigitsError, match=r"^The digits that come with gpudoctor .* are damaged: reinstall gpudoctor\.$"
+    ):
         digits(RecordedMachine())
 
 

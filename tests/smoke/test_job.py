@@ -50,8 +50,8 @@ def test_a_healthy_worker_ends_in_order() -> None:
 @pytest.mark.parametrize(
     ("fault", "outcome", "message"),
     [
-        ("segfault", "died", "SIGSEGV ended it in stage mnist: it accessed invalid memory."),
-        ("killed", "died", "SIGKILL ended it in stage mnist, sent from outside."),
+        ("segfault", "died", "It was killed by SIGSEGV in stage mnist: it accessed invalid memory."),
+        ("killed", "died", "It was killed by SIGKILL in stage mnist, sent from outside."),
         ("exits", "failed", "It ended in stage mnist with exit code 7: something went wrong inside"),
     ],
 )
@@ -80,7 +80,7 @@ def test_the_end_of_the_time_for_the_whole_run_is_no_hang(fault: str, monkeypatc
     job = SmokeJob(backend="cpu", python="", target=cpu(), tests=TESTS)
     first, second = (run_job(machine, job, digits(machine), lambda *_: None, ILL).run for _ in range(2))
     assert (first.outcome, first.error) == (second.outcome, second.error) == ("stopped", None)
-    assert first.message.startswith("The time for the whole run (--timeout) was over in the stage ")
+    assert first.message.startswith("The time for the whole run (--timeout) was over in stage ")
     assert second.message == "The time for the whole run (--timeout) was over before it started."
     assert set(outcomes(first).values()) <= {"done", "stopped", "not reached"}
     assert {test.message for test in first.tests if test.outcome != "done"} == {first.message}

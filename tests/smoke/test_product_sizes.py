@@ -32,8 +32,8 @@ def test_as_large_as_fits_and_does_not_take_too_long(
 @pytest.mark.parametrize(
     ("room", "host", "message"),
     [
-        (257 * MIB, 2 * GIB, "only 1 MiB is free, too little for matmuls of size 512"),
-        (GIB, 4 * MIB, "only 4 MiB of the host's memory is free, too little for matmuls of size 512"),
+        (257 * MIB, 2 * GIB, "only 1 MiB may be used, too little for matmuls of size 512"),
+        (GIB, 4 * MIB, "only 4 MiB of the host's memory may be used, too little for matmuls of size 512"),
     ],
 )
 def test_too_little_memory(monkeypatch: pytest.MonkeyPatch, room: int, host: int, message: str) -> None:

@@ -132,7 +132,7 @@ def test_an_error_on_the_cpu_is_told_in_pytorchs_words() -> None:
     matrix = SimpleNamespace(to=lambda _: None)
     threads = {"get_num_threads": lambda: 2, "set_num_threads": lambda _: None}
     torch = SimpleNamespace(ones=lambda *_, **__: matrix, float16=None, mm=refuse, **threads)
-    message = "PyTorch has no products in fp16 on the CPU: \"addmm_impl_cpu_\" not implemented for 'Half'."
+    message = "PyTorch has no matmul in fp16 on the CPU: \"addmm_impl_cpu_\" not implemented for 'Half'."
     assert lacks_on_cpu(torch, "fp16") == message
 
 

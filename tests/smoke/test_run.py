@@ -95,7 +95,7 @@ def test_no_job_is_begun_when_the_time_is_over() -> None:
     _, facts = ran("mnist", fault="sleeps", backends=("cpu", "driver"), then=lambda *_: None, seconds=4)
     cpu, driver = facts.smoke.runs
     assert (cpu.outcome, driver.outcome) == ("stopped", "stopped")
-    assert cpu.message.startswith("The time for the whole run (--timeout) was over in the stage ")
+    assert cpu.message.startswith("The time for the whole run (--timeout) was over in stage ")
     assert (
         driver.message
         == driver.tests[0].message

@@ -139,7 +139,7 @@ def test_the_old_form_of_pytorchs_count() -> None:
         "free; {} reserved in total by PyTorch)"
     )
     assert told("out_of_memory", [text.format("9.54 GiB", "9.70 GiB")]).meaning.startswith("the program itself")
-    assert told("out_of_memory", [text.format("1.54 GiB", "1.70 GiB")]).meaning.startswith("other programs")
+    assert told("out_of_memory", [text.format("1.54 GiB", "1.70 GiB")]).meaning.startswith("other processes")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_the_old_form_of_pytorchs_count() -> None:
         ),
         ("torch_arch", "with CUDA capability sm_89 is not compatible", None),
         ("compiler_arch", "Unsupported gpu architecture 'compute_120'", "No GPU of this machine has compute capability 12.0"),
-        ("xid", "NVRM: Xid (PCI:0000:3b:00): 79, x", "No GPU of this machine lies at 0000:3b:00.0"),
+        ("xid", "NVRM: Xid (PCI:0000:3b:00): 79, x", "No GPU of this machine is at 0000:3b:00.0"),
         ("xid", "NVRM: Xid (PCI:0000:01:00): 79, x", None),
         ("out_of_memory", OOM.format(own=22.5, torch=22, kept=0.1), None),
         ("out_of_memory", OOM.format(own=22.5, torch=22, kept=0.1).replace("23.69", "79.1"), "No GPU of this machine has 79.1 GiB"),

@@ -57,7 +57,9 @@
       if (show) seen.push(cell);
     });
     const narrowed = seen.length < cells.length;
-    count.textContent = narrowed ? `${seen.length.toLocaleString("en-US")} of ${cells.length.toLocaleString("en-US")} nodes` : `${cells.length.toLocaleString("en-US")} nodes`;
+    const total = `${cells.length.toLocaleString("en-US")} nodes`;
+    const some = seen.length ? `${seen.length.toLocaleString("en-US")} of ${total}` : "No nodes match.";
+    count.textContent = narrowed ? some : total;
     all.hidden = !narrowed && !text && !wanted.size;
     if (current >= 0 && cells[current].hidden) choose(-1);
   };

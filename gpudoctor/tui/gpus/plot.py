@@ -86,7 +86,7 @@ def plot(
     series = [spaced(gpu.samples, of, look.now, step, count) for of in metric.series]
     high = metric.high(gpu, [value for values in series for value in values if value is not None])
     if last and _scaled(metric, width):
-        title = _title(metric, f"{metric.text(gpu, last)}, top {high / 1e9:.1f}", width)
+        title = _title(metric, f"{metric.text(gpu, last)}, max {high / 1e9:.1f}", width)
     rows = [title]
     heights = [room] if len(series) == 1 else [room - room // 2, room // 2]
     for number, (values, each) in enumerate(zip(series, heights, strict=True)):

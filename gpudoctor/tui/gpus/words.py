@@ -66,10 +66,10 @@ def rates(into: Maybe[float | None], out: Maybe[float | None]) -> str:
 
 
 def link(generation: Maybe[int | None], width: Maybe[int | None]) -> str:
-    """A PCIe link: "5 x16"."""
+    """A PCIe link: "Gen5 x16"."""
     if generation is None and width is None:
         return "no PCIe link"
-    return f"{of(generation)} x{of(width)}"
+    return f"Gen{of(generation)} x{of(width)}"
 
 
 def narrow(gpu: Watched) -> bool:

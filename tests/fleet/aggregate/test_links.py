@@ -69,7 +69,7 @@ def test_a_wrong_sum_is_a_fault_however_fast() -> None:
     links = ring()
     links[0] = PairLink(round=1, nodes=links[0].nodes, hardware="8 x H100", library="nccl", rate=11.0, wrong=7)
     (fault,) = only(links).faults
-    assert "7 elements of the sums are wrong" in fault.message
+    assert "7 elements of the result are wrong" in fault.message
 
 
 def test_faster_is_no_fault_and_a_little_slower_neither() -> None:
@@ -116,7 +116,7 @@ def test_faults_stand_among_the_causes_of_the_fleet(tmp_path: Path) -> None:
         ("driver.old", "warn", "n1", 1, 0),
         ("pairs.slow", "warn", "n[3-4]", 2, 1),
     ]
-    assert found[0].cause.startswith("n0 and n1: no sum (a: timed out)")
+    assert found[0].cause.startswith("n0 and n1: all-reduce failed (a: timed out)")
     assert with_links(fleet, [str(tmp_path)], {"n3", "n4", "n5"}) == fleet, "one link is compared with no other"
     assert with_links(fleet, [str(tmp_path / "nowhere")]) == fleet
 

@@ -56,7 +56,7 @@ def test_nothing_is_left_behind_where_it_fails(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "x.jsonl"
     path.write_text("before")
     folder = lay(tmp_path / "1", {"a": b"{"})
-    with pytest.raises(SourceError, match="no report that can be read"):
+    with pytest.raises(SourceError, match="No readable report"):
         merge(Sources([str(folder)]), str(path))
 
     def full(sent: Sent) -> bytes:

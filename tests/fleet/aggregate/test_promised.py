@@ -43,7 +43,7 @@ def test_gres_that_nobody_finds_is_a_failure_and_its_nodes_are_named(tmp_path: P
     fleet = ran(tmp_path, {f"n{i}": ("no-gpu" if i > 2 else "pass", 8) for i in range(1, 6)})
     assert fleet.states == {"no-gpu": "n[3-5]", "pass": "n[1-2]"}
     assert status(fleet) == "fail"
-    assert sentence(fleet) == "2 of 5 nodes are well; 3 have NO GPU."
+    assert sentence(fleet) == "2 of 5 nodes are healthy; 3 have NO GPU."
     (cause,) = fleet.causes
     assert (cause.check, cause.status, cause.nodes) == ("fleet.gpus-missing", "fail", "n[3-5]")
     assert cause.cause.startswith("Slurm lists 8 GPUs in GRES for each of these nodes, but gpudoctor found none.")
@@ -98,7 +98,7 @@ def test_every_form_tells_them_by_name_and_none_counts_them_as_well(tmp_path: Pa
     fleet = ran(tmp_path, {"n1": ("pass", 8), "n2": ("no-gpu", 8)})
     assert "nodes   NO GPU      1  n2" in text.render(fleet)
     page = html.render(fleet)
-    assert "1 of 2 nodes is well; 1 has NO GPU." in page
+    assert "1 of 2 nodes is healthy; 1 has NO GPU." in page
     assert '<i class="s8"' in page
     assert "NO GPU <b>1</b>" in page
     assert "n2,no-gpu," in csv.render(fleet)

@@ -171,7 +171,7 @@ def test_nothing_there(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path, words in (
         (tmp_path / "none", "cannot be read: No such file or directory"),
-        (tmp_path / "empty", "holds no report"),
+        (tmp_path / "empty", "contains no report"),
         (Path("/dev/null"), "is neither a folder nor a file"),
     ):
         with pytest.raises(SourceError, match=words):

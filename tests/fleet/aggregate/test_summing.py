@@ -91,7 +91,7 @@ def test_the_ledger_accounts_for_those_that_did_not_report(tmp_path: Path) -> No
 def test_a_broken_report_is_one_node_and_leaves_nothing(data: bytes) -> None:
     found = fleet({"n1": report(), "n2": data, "n3": report()})
     assert found.states == {"unreadable": "n2", "pass": "n[1,3]"}
-    assert [(one.nodes, one.why[:17]) for one in found.missing] == [("n2", "It is not a report: ")]
+    assert [(one.nodes, one.why[:20]) for one in found.missing] == [("n2", "It is not a report: ")]
     assert (found.causes, found.drifts, found.spreads) == ((), (), ())
 
 

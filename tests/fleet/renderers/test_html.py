@@ -154,13 +154,13 @@ def test_of_a_fleet_that_no_browser_likes_only_the_ill_are_drawn(monkeypatch: py
     assert len(drawn) < 500
     assert {"node0005", "node0017", "node0998"} <= set(drawn)
     assert "node0001" not in drawn
-    assert f"{1000 - len(drawn)} healthy nodes are not drawn" in words(tree)
+    assert f"{1000 - len(drawn)} healthy nodes are not shown" in words(tree)
 
 
 def test_an_empty_fleet_has_no_grid() -> None:
     tree = parsed(html.render(EMPTY))
     assert not [node for node in tree.iter() if node.get("id") == "grid"]
-    assert "There is no node" in words(tree)
+    assert "No nodes" in words(tree)
 
 
 def test_the_head_says_that_like_nodes_differ() -> None:

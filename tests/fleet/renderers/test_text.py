@@ -14,7 +14,7 @@ LARGE = text.render(large(1000))
 
 
 def test_the_first_line_says_how_many_of_how_many_are_well() -> None:
-    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1,000 nodes are well; 11 fail, 1 could not be judged, ")
+    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1,000 nodes are healthy; 11 fail, 1 could not be judged, ")
     assert text.render(healthy()).startswith("PASS  All 12 nodes are healthy.\n")
     assert text.render(EMPTY) == "INCOMPLETE  No nodes: there are no reports, and no node was checked.\n"
 

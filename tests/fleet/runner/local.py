@@ -33,7 +33,7 @@ class Local:
 
     def targets(self, wish: str) -> Sequence[FleetTarget]:
         if wish == "nonsense":
-            raise EngineError('"nonsense" is no set of nodes.')
+            raise EngineError('"nonsense" is not a node set.')
         names = [name for name in wish.split(",") if name]
         return [FleetTarget(node=name, why_not="It is down." if name.startswith("down") else "") for name in names]
 

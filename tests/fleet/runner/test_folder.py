@@ -101,7 +101,9 @@ def test_a_run_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
 
 def test_folders_of_something_else_are_refused_and_left_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("all of it")
-    with pytest.raises(FolderError, match=r"holds other files, as thesis\.tex: choose a new folder, or that"):
+    with pytest.raises(
+        FolderError, match=r"contains other files, such as thesis\.tex: choose a new directory, or that"
+    ):
         opened(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -139,7 +141,7 @@ def test_a_broken_ledger_is_told_and_the_lock_given_back(tmp_path: Path) -> None
     opened(tmp_path).close()
     (tmp_path / "ledger.jsonl").write_text("nonsense\n")
     for _ in range(2):
-        with pytest.raises(LedgerError, match="is no ledger"):
+        with pytest.raises(LedgerError, match="is not a ledger"):
             opened(tmp_path)
 
 

@@ -49,7 +49,7 @@ DEEP = '{"x":' + "[" * 100_000 + "\n"
 def test_a_file_that_is_no_ledger_is_refused_and_left_as_it_is(path: str, text: str) -> None:
     Path(path).write_bytes(text.encode("latin-1"))
     for opened in (Ledger, read):
-        with pytest.raises(LedgerError, match=r"is no ledger: line 1 is none of its lines\.$"):
+        with pytest.raises(LedgerError, match=r"is not a ledger: line 1 does not belong in one\.$"):
             opened(path)
     assert Path(path).read_bytes() == text.encode("latin-1")
 

@@ -82,7 +82,7 @@ def limited(waits: str) -> subprocess.CompletedProcess[str]:
 def test_whatever_blocks_a_node_ends_within_its_limit() -> None:
     ended = limited("time.sleep(300)")
     assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr == "gpudoctor: The examination did not finish within its limit of 0.3 s.\n"
+    assert ended.stderr == "gpudoctor: The check did not finish within its limit of 0.3 s.\n"
 
 
 def test_even_where_no_thread_of_python_runs_any_more() -> None:
@@ -141,7 +141,7 @@ def test_expectations_are_read_and_refused_where_they_are(tmp_path: Path, expect
     Path(expected).write_text(
         "".join(f"[[expect.gpus]]\ncount=1\nmessage='{os.urandom(60).hex()}'\n" for _ in range(1500))
     )
-    with pytest.raises(ExpectFileError, match=r"is too large to be sent to nodes: packed it has \d+ KiB, and 96 fit; "):
+    with pytest.raises(ExpectFileError, match=r"is too large to send to nodes: \d+ KiB compressed, the limit is 96;  "):
         packed([expected])
 
 

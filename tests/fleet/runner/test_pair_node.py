@@ -27,7 +27,7 @@ def test_a_node_finds_itself_by_name_or_else_by_address(names: tuple[str, ...], 
 
 @pytest.mark.parametrize("nodes", [NODES, ("login",)])
 def test_who_is_none_of_them_or_alone_cannot_sum(nodes: tuple[str, ...]) -> None:
-    with pytest.raises(PairError, match="This node is none of those"):
+    with pytest.raises(PairError, match="This node is not one of the pair"):
         place(nodes, ("login",) if len(nodes) == 1 else ("other",), lambda _: False)
 
 
@@ -86,4 +86,4 @@ def test_a_neighbour_whose_name_means_nothing_is_said_at_once(monkeypatch: pytes
     found = [assembler.feed(line) for line in lines]
     assert found[0] == protocol.Hello("n1")
     assert isinstance(found[-1], protocol.Landed)
-    assert json.loads(found[-1].data)["error"].startswith("The name n2 means nothing here")
+    assert json.loads(found[-1].data)["error"].startswith("The name n2 does not resolve here")

@@ -79,7 +79,7 @@ def test_a_last_summary_that_is_broken_hides_nothing(folder: Path) -> None:
     ("make", "message"),
     [
         (lambda path: path / "none", "cannot be read: No such file or directory."),
-        (lambda path: path, "holds no report"),
+        (lambda path: path, "contains no report"),
         (lambda _: Path("/dev/null"), "is neither a directory nor a file."),
     ],
 )

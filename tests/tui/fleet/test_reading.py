@@ -56,10 +56,10 @@ def test_a_fault_is_a_sentence_and_what_was_read_before_stays(monkeypatch: pytes
 
 
 def test_where_nothing_can_be_read_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudoctor.tui.fleet.reader.read", lambda *_: "DIR holds no report.")
+    monkeypatch.setattr("gpudoctor.tui.fleet.reader.read", lambda *_: "DIR contains no report.")
 
     async def look(pilot: Pilot[Any]) -> None:
-        await settled(pilot, lambda: "DIR holds no report." in "\n".join(text_of(pilot.app)))
+        await settled(pilot, lambda: "DIR contains no report." in "\n".join(text_of(pilot.app)))
         assert "`o` opens other reports" in "\n".join(text_of(pilot.app))
 
     run(lambda: Doctor(SessionSource(), fleet=("/data/run-7",)), look)

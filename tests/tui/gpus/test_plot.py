@@ -59,7 +59,7 @@ def test_the_title_says_the_newest_value_and_its_limit(key: str, title: str) -> 
 
 
 def test_what_the_top_of_a_chart_without_a_limit_stands_for_is_said_where_there_is_room() -> None:
-    assert drawn("pcie", gpu(), width=40)[0].endswith("in 9.2 out 1.6 GB/s, top 12.8")
+    assert drawn("pcie", gpu(), width=40)[0].endswith("in 9.2 out 1.6 GB/s, max 12.8")
 
 
 @pytest.mark.parametrize("key", [metric.key for metric in METRICS])
@@ -167,7 +167,7 @@ def test_links_say_what_is_narrow_and_what_is_down() -> None:
     device = msgspec.structs.replace(HEALTHY, nvlinks=(True, False), pcie_replays=3, ecc_uncorrected=1)
     (line,) = links(gpu(device, link_width=4))
     assert line.plain == (
-        "Link PCIe 5 x4 of 5 x16 (too few lanes)   NVLink 1 of 2 up   MIG off   Replays 3   ECC errors 1"
+        "Link PCIe Gen5 x4 of Gen5 x16 (too few lanes)   NVLink 1 of 2 up   MIG off   Replays 3   ECC errors 1"
     )
 
 

@@ -365,7 +365,7 @@ def test_recorded_samples_are_asked_for_in_the_palette(tmp_path: Path) -> None:
         offered["Play recorded samples"].run()
         await settled(pilot, lambda: pilot.app.screen.query("OpenScreen #path"))
         field = pilot.app.screen.query_one("#path", Input)
-        for name, why in (("none", "There is no file"), ("bad", "The file is no recording")):
+        for name, why in (("none", "There is no file"), ("bad", "The file is not a recording")):
             field.value = str(tmp_path / name)
             await pilot.press("enter")
             await until(pilot, why)

@@ -229,11 +229,11 @@ def test_names_mean_what_clustershell_says(wish: str, names: list[str]) -> None:
     ("wish", "message"),
     [
         ("", "ssh has no list of nodes: name them (node[01-16]) or a ClusterShell group (@gpu)."),
-        ("  ", "ssh knows no list of nodes"),
-        ("n[1-", '"n[1-" is no set of nodes: '),
-        ("n[5-1]", '"n[5-1]" is no set of nodes: '),
+        ("  ", "ssh has no list of nodes"),
+        ("n[1-", '"n[1-" is not a node set: '),
+        ("n[5-1]", '"n[5-1]" is not a node set: '),
         ("@none", '"@none" '),
-        ("@no:few", '"@no:few" is no set of nodes: '),
+        ("@no:few", '"@no:few" is not a node set: '),
         ("n1,-oProxyCommand=evil", '"-oProxyCommand=evil" is not a node name: ssh would take it as an option.'),
         ("n1!n1", '"n1!n1" selects no node.'),
     ],
@@ -246,7 +246,7 @@ def test_names_that_mean_nothing(wish: str, message: str) -> None:
 
 
 def test_a_name_that_is_an_option_never_reaches_ssh(ssh: Path) -> None:
-    with pytest.raises(EngineError, match="is no name of a node"):
+    with pytest.raises(EngineError, match="is not a node name"):
         ClusterShell().run([FleetTarget(node="-oProxyCommand=evil")], JOB, print, Event())
     assert not (ssh / "calls").exists()
 
@@ -254,7 +254,7 @@ def test_a_name_that_is_an_option_never_reaches_ssh(ssh: Path) -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with monkeypatch.context() as patch:
         patch.setenv("PATH", str(tmp_path))
-        with pytest.raises(EngineError, match="There is no command ssh"):
+        with pytest.raises(EngineError, match="ssh is not installed"):
             ClusterShell().run([FleetTarget(node="n1")], JOB, print, Event())
     monkeypatch.setitem(sys.modules, "ClusterShell", None)
     with pytest.raises(EngineError, match=r"pip install 'gpudoctor-cli\[fleet\]'"):

@@ -113,7 +113,7 @@ def test_a_wish_is_a_set_of_names_or_a_selector(cluster: Cluster) -> None:
     two = FleetTarget(node="gpu-2", gpus=4)
     assert cluster.engine().targets("gpu-[2,7]") == [two, unknown]
     assert cluster.engine().targets("nvidia.com/gpu.present=true") == [FleetTarget(node="gpu-1", gpus=8)]
-    with pytest.raises(EngineError, match="is no set of nodes"):
+    with pytest.raises(EngineError, match="is not a node set"):
         cluster.engine().targets("gpu-[1-")
 
 
@@ -304,7 +304,7 @@ def test_what_keeps_kubernetes_from_being_asked_is_one_sentence(
     message = r"^Kubernetes does not list its nodes: The connection to the server localhost:8080 was refused\.$"
     with pytest.raises(EngineError, match=message):
         cluster.engine().targets("")
-    with pytest.raises(EngineError, match="say which image holds gpudoctor"):
+    with pytest.raises(EngineError, match="needs a container image with gpudoctor"):
         cluster.engine(image="").run([], JOB, lambda _: None, Event())
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(EngineError, match=r"^kubectl cannot be started \(No such file or directory\): "):

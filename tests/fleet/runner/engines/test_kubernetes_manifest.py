@@ -144,5 +144,5 @@ def test_an_image_is_a_value_whatever_it_says() -> None:
     ids=str,
 )
 def test_a_name_that_kubernetes_does_not_take_is_one_sentence(how: dict[str, Any]) -> None:
-    with pytest.raises(EngineError, match=r"^'[^\n]+' is no (name|label) for Kubernetes\.$"):
+    with pytest.raises(EngineError, match=r"^'[^\n]+' is not a valid Kubernetes (name|label)\.$"):
         manifest("image:1", **how)

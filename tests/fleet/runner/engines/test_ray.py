@@ -114,7 +114,7 @@ def test_all_nodes_of_the_cluster_are_its_targets(tmp_path: Path) -> None:
 def test_a_folded_wish(tmp_path: Path) -> None:
     found = played(tmp_path).targets("gpu[1-2,9]")
     assert found == [FleetTarget(node="gpu1", gpus=8), FleetTarget(node="gpu2", gpus=8), UNKNOWN]
-    with pytest.raises(EngineError, match="is no set of nodes"):
+    with pytest.raises(EngineError, match="is not a node set"):
         played(tmp_path).targets("gpu[1-")
 
 
@@ -155,7 +155,7 @@ def test_a_driver_that_dies_in_mid_run_loses_no_node(tmp_path: Path) -> None:
     """Ray ends its driver with abort() where the cluster goes."""
     lines = [{"connected": True}, {"node": "aa11", "text": "hello"}, {"node": "bb22", "over": ["failed", "x"]}]
     script = "print('The GCS is gone.', file=sys.stderr, flush=True); os.kill(os.getpid(), signal.SIGABRT)"
-    why = "Ray's driver ended by SIGABRT before it answered: The GCS is gone."
+    why = "Ray's driver ended by SIGABRT before it responded: The GCS is gone."
     assert overs(ran(played(tmp_path, *lines, script=script))) == {
         "head": ("unreachable", why),
         "gpu1": ("failed", "x"),
@@ -186,7 +186,7 @@ def test_a_driver_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(ray, "START", 0.2)
     monkeypatch.setattr(ray, "SLACK", 0.2)
     told = ran(played(tmp_path, {"connected": True}, script="time.sleep(600)"), job=NodeJob(JOB.argv, 0.2, fan=2))
-    why = "Ray's driver ended because it took too long before it answered."
+    why = "Ray's driver ended because it took too long before it responded."
     assert set(overs(told).values()) == {("not asked", why)}
 
 
@@ -233,5 +233,5 @@ def test_an_interpreter_that_is_not_there() -> None:
 
 
 def test_an_address_that_carries_no_output() -> None:
-    with pytest.raises(EngineError, match="ray:// cannot bring back"):
+    with pytest.raises(EngineError, match="ray:// cannot return"):
         engine("ray", address="ray://head:10001").targets("")

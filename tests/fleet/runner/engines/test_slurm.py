@@ -63,7 +63,7 @@ def test_all_nodes_or_those_that_are_wished_for(slurm: Path) -> None:
     ("wish", "partition", "why"),
     [
         ("node[2-5]", None, "Slurm has no node node[4-5]."),
-        ("node[1", None, '"node[1" is no set of nodes: '),
+        ("node[1", None, '"node[1" is not a node set: '),
         ("node1!node1", None, '"node1!node1" selects no node.'),
         ("node9", "all", "Slurm has no node node9 in the partition all."),
     ],
@@ -81,7 +81,9 @@ def test_a_partition_that_is_not_there(slurm: Path) -> None:
 
 def test_a_controller_that_does_not_answer(slurm: Path) -> None:
     program(slurm, "sinfo", "echo 'slurm_load_partitions: Unable to contact slurm controller' >&2; exit 1")
-    with pytest.raises(EngineError, match="nodes it has: slurm_load_partitions: Unable to contact slurm controller"):
+    with pytest.raises(
+        EngineError, match="does not list its nodes: slurm_load_partitions: Unable to contact slurm controller"
+    ):
         Slurm().targets("")
 
 
@@ -89,7 +91,7 @@ def test_no_slurm_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(EngineError, match=r"sinfo cannot be started \(No such file or directory\)"):
         Slurm().targets("")
-    with pytest.raises(EngineError, match="There is no command srun"):
+    with pytest.raises(EngineError, match="srun is not installed"):
         Slurm().run([FleetTarget(node="node1")], JOB, print, Event())
 
 
@@ -178,7 +180,7 @@ def test_one_that_said_hello_and_hangs_is_ended(slurm: Path, monkeypatch: pytest
     monkeypatch.setattr(slurm_task, "GRACE", -19.5)
     program(slurm, "sinfo", "echo idle")
     told = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
-    assert told[-1] == Over("node1", "timed out", "It did not finish within its limit of 20 s, and was ended.")
+    assert told[-1] == Over("node1", "timed out", "It did not finish within its limit of 20 s and was canceled.")
     program(slurm, "sinfo", "echo 'completing*'")
     told = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
     why = "It started and then sent nothing, and Slurm has lost contact with it (completing*)."

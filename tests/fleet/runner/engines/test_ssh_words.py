@@ -31,7 +31,7 @@ def test_what_ssh_says_of_its_own_failure(words: str, state: str, began: bool) -
     found, why = verdict(255, ("Warning: Permanently added 'n1' (ED25519) to the list of known hosts.", words), began)
     assert found == state
     assert words.rstrip(".") in why
-    assert ("in mid-run" in why) == began
+    assert ("during the run" in why) == began
     assert why.endswith(".")
 
 
