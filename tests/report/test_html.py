@@ -68,7 +68,13 @@ MEND = "gpudoctor fix driver.library-mismatch"
 
 def test_the_words_of_a_page() -> None:
     text = words(parsed(page(MACHINES["upgraded-under-a-running-kernel"]())))
-    for said in ("FAIL something does not work", "What to mend", "1. FAIL The driver's libraries", "sudo reboot", MEND):
+    for said in (
+        "FAIL something does not work",
+        "What to mend",
+        "1. FAIL Driver/library version mismatch",
+        "sudo reboot",
+        MEND,
+    ):
         assert said in text
 
 

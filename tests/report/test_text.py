@@ -103,7 +103,7 @@ FAIL    The loaded NVIDIA module and the NVIDIA libraries are of different
         The kernel runs module 550.90.07, the libraries are 550.107.02.
 why     The driver was updated while its kernel module was loaded.
 seen    /proc/driver/nvidia/version: 550.90.07
-fix     Restart the computer.
+fix     Reboot.
           sudo reboot
         (needs root)
         To see whether it helped:

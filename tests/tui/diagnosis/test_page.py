@@ -28,7 +28,7 @@ why     An upgrade replaced the files.
 seen    NVML: Driver/library version mismatch (18)
         cuInit: 803
 
-fix     Restart the computer.
+fix     Reboot.
 1       sudo reboot
 note    needs root; restarts the computer
 verify  To see whether it helped:
