@@ -89,7 +89,7 @@ def test_what_it_says(conda: Conda) -> None:
     assert told(check(facts=demo.load("mismatch")), OF_ENVIRONMENT) == (
         "❌ 1 problem found.\n"
         "  FAIL The loaded kernel module is 550.107.02, the driver's libraries are 550.120: the versions do not match. "
-        "Module 550.120 lies on disk and waits to be loaded.\n"
+        "Module 550.120 is installed on disk but not loaded yet.\n"
         "    sudo reboot\n"
         "`gpudoctor check --python /opt/env` shows the full report.\n"
     )

@@ -43,7 +43,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def ecc_corrected_often(on: OnAddress) -> Problem | None:
-    """Xid 92 since the driver was loaded; a count alone says little, for each model has its own rate."""
+    """Xid 92 since the driver was loaded; a count alone means little: each model has its own rate."""
     logged = on.logged_xids(92)
     if not logged:
         return None

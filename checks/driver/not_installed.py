@@ -23,7 +23,7 @@ from gpudoctor.targets import cards_of
     validated_on=("simulated 2026-11",),
 )
 def not_installed(facts: Facts) -> Problem | None:
-    """Look for module, libraries, DKMS entries and packages: one trace is enough to say that it is installed."""
+    """Look for module, libraries, DKMS entries and packages: one trace is enough: it is installed."""
     kernel, cards = facts.nvidia.kernel, cards_of(facts, "nvidia")
     if not cards or known(kernel.loaded) is not None or len(owned_by(facts, "vfio-pci")) == len(cards):
         return None

@@ -75,7 +75,7 @@ def uvm_stale(facts: Facts) -> Problem | None:
     if known(kernel.loaded) is None or not ("nvidia_uvm" in modules or isinstance(kernel.uvm_major, int)):
         return None
     slept = events(facts, "suspend", "resume")
-    after = " since the computer resumed from suspend" if slept else ""
+    after = " since the machine resumed from suspend" if slept else ""
     message = (
         f"cuInit returns 999 (unknown error){after} while NVML works: the loaded module nvidia_uvm is in a stale state."
     )

@@ -74,7 +74,7 @@ def _at_work(on: OnGpu) -> bool:
 
 
 def _own(on: OnGpu, holders: tuple[GpuProcess, ...]) -> bool:
-    """Whether all processes are the user's own programs; root's are nobody's in particular."""
+    """Whether all processes are the user's own programs; root's count for nobody."""
     uid = known_or(on.facts.host.user.uid, None)
     return bool(holders) and bool(uid) and all(p.user == uid for p in holders)
 

@@ -12,7 +12,7 @@ from gpudoctor.targets import amd_compute
     title="ROCR_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES hides every AMD GPU",
     severity=Severity.ERROR,
     cause="ROCR_VISIBLE_DEVICES filters first (an empty value hides all), and HIP_VISIBLE_DEVICES, or "
-    "CUDA_VISIBLE_DEVICES in its place, then counts within the remaining GPUs. Each list is read up to its first "
+    "CUDA_VISIBLE_DEVICES instead of it, then counts within the remaining GPUs. Each list is read up to its first "
     "invalid entry: a negative number, a word, a UUID that no GPU has.",
     fixes=amd_fixes,
     references=(

@@ -21,7 +21,7 @@ from gpudoctor.targets import amd_compute
     validated_on=("simulated 2026-11",),
 )
 def hip_out_of_range(facts: Facts) -> Problem | None:
-    """An index lies beyond the last GPU: an ERROR where nothing is left, else a WARNING."""
+    """An index is beyond the last GPU: an ERROR where nothing is left, else a WARNING."""
     masks = amd_masks(facts)
     if masks is None or is_multiplied(masks):
         return None

@@ -23,7 +23,7 @@ def switch_on(tool: str, files: Sequence[str] = ()) -> tuple[Fix, ...]:
     """Switch the GPU on with its tool, or remove the files that switch it off, and reboot.
 
     Args:
-        tool: a tool's name, or "udev" where the files are nobody's.
+        tool: a tool's name, or "udev" where the files belong to no tool.
         files: what switches the GPU off.
     """
     fixes = []

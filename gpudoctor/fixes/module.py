@@ -115,7 +115,7 @@ def build_commands(facts: Facts) -> Tasks:
 
 
 def _arch_module(facts: Facts, kernel: str) -> Tasks:
-    """Without DKMS each kernel package has a module package of its own, and kernels besides `linux` need DKMS.
+    """Without DKMS each kernel package has a module package of its own, and kernels other than `linux` need DKMS.
 
     A partial upgrade is not supported there, so the command upgrades everything.
     """

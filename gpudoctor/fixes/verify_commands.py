@@ -1,4 +1,4 @@
-"""One-line commands that verify a fix, run by the examined interpreter."""
+"""One-line commands that verify a fix, run by the selected interpreter."""
 
 from gpudoctor.facts import Extension, Facts, Python
 from gpudoctor.fixes.frameworks import verify
@@ -28,7 +28,7 @@ def cuda_proof(facts: Facts) -> Task:
 
 
 def hip_proof(facts: Facts) -> Task:
-    """The command that asks HIP: with an examined PyTorch for ROCm, else with ROCm's own tool."""
+    """The command that asks HIP: with the selected environment's PyTorch for ROCm, else with ROCm's own tool."""
     for python in facts.pythons:
         if any(f.name == "torch" and f.variant == "rocm" for f in python.frameworks):
             return verify(python, f"import torch; {_SHOWS}")

@@ -23,7 +23,7 @@ def windows_gpu(facts: Facts) -> Subjects:
 
 
 def docker_host(facts: Facts) -> Subjects:
-    """The machine with NVIDIA's GPU and Docker that is no container; Docker Desktop brings its own toolkit."""
+    """The machine with NVIDIA's GPU and Docker that is no container; Docker Desktop has its own toolkit."""
     docker = facts.containers.docker
     has_gpu = bool(cards_of(facts, "nvidia") or gpus_of(facts, "nvidia"))
     if not in_container(facts) and has_gpu and isinstance(docker, str) and facts.containers.docker_desktop is not True:
@@ -58,7 +58,7 @@ def refused(facts: Facts, errno: str) -> tuple[DeviceNode, ...]:
 
 
 def has_cuda_wheel(facts: Facts) -> bool:
-    """Whether a framework built for CUDA is installed in one of the examined environments."""
+    """Whether a framework built for CUDA is installed in one of the checked environments."""
     return any(isinstance(f.cuda, str) for p in facts.pythons for f in p.frameworks)
 
 
@@ -68,7 +68,7 @@ def wishes_gpu(facts: Facts) -> bool:
 
 
 def has_framework(facts: Facts, *names: str) -> bool:
-    """Whether one of the frameworks is installed in an examined environment."""
+    """Whether one of the frameworks is installed in a checked environment."""
     return any(f.name in names for p in facts.pythons for f in p.frameworks)
 
 

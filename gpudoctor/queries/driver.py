@@ -52,12 +52,12 @@ def first_module(facts: Facts) -> DiskModule | None:
 
 
 def user_library(facts: Facts) -> DriverLibrary | None:
-    """The driver's library that programs load and whose name tells the version; None where there is none.
+    """The driver's library that programs load and whose name contains the version; None where there is none.
 
     Copies that are meant to differ (compat, stub) do not count.
 
     Raises:
-        UnknownFactError: nobody could look for the libraries.
+        UnknownFactError: the libraries could not be looked for.
     """
     for found in (known(facts.nvidia.nvml.libraries), known(facts.nvidia.cuda.libraries)):
         for one in found:
@@ -67,10 +67,10 @@ def user_library(facts: Facts) -> DriverLibrary | None:
 
 
 def library_version(facts: Facts) -> str | None:
-    """Version of that library; None where there is none or its name tells no version.
+    """Version of that library; None where there is none or its name contains no version.
 
     Raises:
-        UnknownFactError: nobody could look for the libraries.
+        UnknownFactError: the libraries could not be looked for.
     """
     found = user_library(facts)
     return found.version if found and isinstance(found.version, str) else None
@@ -110,7 +110,7 @@ def cuda_fails(facts: Facts) -> bool:
     """Whether cuInit fails for another reason than a mask that hides all GPUs.
 
     Raises:
-        UnknownFactError: nobody could ask libcuda.
+        UnknownFactError: libcuda could not be asked.
     """
     cuda = facts.nvidia.cuda
     code = known(cuda.code)

@@ -132,7 +132,7 @@ ILL = [
     (
         "driver.uvm-stale",
         logged(event("suspend"), event("resume"), facts=failing(999)),
-        "cuInit returns 999 (unknown error) since the computer resumed from suspend while NVML works: the loaded "
+        "cuInit returns 999 (unknown error) since the machine resumed from suspend while NVML works: the loaded "
         "module nvidia_uvm is in a stale state.",
     ),
     (

@@ -285,7 +285,7 @@ def test_an_image_is_not_changed_by_dnf_dracut_or_grubby(id_: str) -> None:
     commands = image.fixes[0].commands
     assert commands[1].startswith("sudo rpm-ostree kargs --append-if-missing=rd.driver.blacklist=no")
     assert not any("dracut" in command or "grubby" in command for command in commands)
-    assert "Make the initial RAM disk anew" not in image.fixes[0].message
+    assert "Rebuild the initial RAM disk" not in image.fixes[0].message
 
 
 def test_packages_and_parameters_of_an_image() -> None:
