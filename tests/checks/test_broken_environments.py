@@ -133,7 +133,7 @@ def test_metadata_that_is_lost(manager: str, command: str) -> None:
     assert one(metadata_lost, environment(torch())) == ("pass", "")
     record = package("torch", "2.7.1", lost=("RECORD",))
     beside = environment(packages=(record, package("torchvision", "0.22.1", files=9)))
-    assert one(metadata_lost, beside)[1] == "torch 2.7.1 lacks its RECORD: pip can neither remove nor upgrade it."
+    assert one(metadata_lost, beside)[1] == "torch 2.7.1 has no RECORD: pip can neither remove nor upgrade it."
     assert one(metadata_lost, environment(packages=(record,))) == ("pass", "")  # an image made without any
     hidden = change(environment(torch()), "pythons.0.packages", Unknown("closed"))
     assert one(metadata_lost, hidden) == ("unknown", "closed")
