@@ -9,7 +9,7 @@ from gpudoctor.targets import OnPython
 from gpudoctor.tasks import query
 
 # How the probe's sentence ends where there was no time left to run it.
-OUT_OF_TIME = "the examination ran out of time."
+OUT_OF_TIME = "out of time."
 
 
 def _all(facts: Facts) -> Iterator[tuple[About, OnPython]]:

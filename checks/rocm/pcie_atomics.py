@@ -74,6 +74,6 @@ def pcie_atomics(facts: Facts) -> Problem | None:
     refusals = _refusals(facts)
     if not refusals:
         return None
-    devices = ", ".join(sorted({f"1002:{code}" for event in refusals if (code := _device(event))})) or "GPU"
-    message = f"KFD skips the GPU {devices}, because the path to it rejects PCIe atomics."
+    devices = ", ".join(sorted({f"1002:{code}" for event in refusals if (code := _device(event))}))
+    message = f"KFD skips {f'GPU {devices}' if devices else 'a GPU'}, because the path to it rejects PCIe atomics."
     return Problem(message, tuple(event.text for event in refusals[:3]))

@@ -60,5 +60,5 @@ def dll_not_loaded(on: OnLive) -> Problem | None:
     elif runtime and version(runtime) < (14, 40):
         there += ", which is older than current frameworks are compiled with"
     return Problem(
-        f"import {on.framework.name} fails with a DLL error; the Visual C++ runtime {there}.", (first_line(error),)
+        f"{on.name} does not import (DLL load failed); the Visual C++ runtime {there}.", (first_line(error),)
     )

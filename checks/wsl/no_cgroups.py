@@ -23,7 +23,7 @@ from gpudoctor.tasks import as_root, query
             ),
             "change-environment",
             root=True,
-            needs="Docker restart and new containers",
+            needs="restart of Docker and new containers",
             undo=(as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),),
             verify=query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi"),
         ),

@@ -19,7 +19,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
                 cmd("wsl.exe", "--set-version", name, "2", person=True),
             ),
             "reinstall-package",
-            needs="distribution restart",
+            needs="restart of the distribution",
             impact="persistent",
             undo=(cmd("wsl.exe", "--set-version", name, "1", person=True),),
             verify=Shell("uname -r; ls -l /dev/dxg", lookup=True),

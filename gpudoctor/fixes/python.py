@@ -96,7 +96,7 @@ def _newer(manager: str, specs: Sequence[str]) -> list[str]:
 def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[Command, ...]:
     """The commands that install packages where they stay: in a project its own file decides.
 
-    What pip installs beside a lock file is undone by the next `uv sync` or `poetry sync`; pixi's environments have no
+    The next `uv sync` or `poetry sync` undoes what pip installs outside the lock file; pixi's environments have no
     pip of their own.
     """
     if into := _into_project(python):
@@ -122,7 +122,7 @@ def _installer(python: Python) -> Installer:
 def _permission(python: Python) -> tuple[str, ...]:
     """The option without which pip and uv refuse to change a Python that the distribution manages (PEP 668).
 
-    What is mended there was put there by pip, and so by somebody who used this option or removed the mark.
+    What is fixed there was installed by pip, and so by somebody who used this option or removed the marker file.
     """
     return ("--break-system-packages",) if python.externally_managed is True else ()
 
@@ -169,7 +169,7 @@ def _choice(facts: Facts, gpu: Gpu | None, minor: str | None) -> torch.TorchChoi
 
 
 def driver_cuda(facts: Facts) -> str | None:
-    """The newest CUDA release that the driver runs, as the driver says; None where it does not respond."""
+    """The newest CUDA release that the driver runs, as the driver reports; None where it does not respond."""
     for version in (facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version):
         if isinstance(version, str):
             return version

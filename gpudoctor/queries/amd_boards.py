@@ -80,7 +80,7 @@ def logged_boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
     """The same for checks that use only the log.
 
     Raises:
-        UnknownFactError: it could not be read, which is one answer for all cards.
+        UnknownFactError: it could not be read, which holds for all cards.
     """
     found = tuple(boards(facts))
     if found:

@@ -1,4 +1,4 @@
-"""Intel's GPUs on cards of their own, and who wants to compute on them, from facts alone."""
+"""Intel's discrete GPUs, and what is meant to use them, from facts alone."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -24,7 +24,7 @@ VERIFY = "import torch; print(torch.__version__, torch.xpu.is_available(), torch
 
 
 def discrete(facts: Facts) -> tuple[PciDevice, ...]:
-    """The cards that Level Zero can compute on; graphics in a processor is not among them, nor is a guest's card."""
+    """The cards that Level Zero can compute on; no integrated GPU, and no guest's card."""
     cards = cards_of(facts, "intel")
     return tuple(card for card in cards if card.driver != "vfio-pci" and intel.family(card.device) is not None)
 
@@ -48,7 +48,7 @@ def xpu_builds(facts: Facts) -> tuple[tuple[Python, Framework], ...]:
 
 
 def wants_intel(facts: Facts) -> bool:
-    """Whether somebody computes on Intel's GPUs here: PyTorch for XPU, or Level Zero's driver, is installed."""
+    """Whether Intel GPUs are meant for compute here: PyTorch for XPU, or Level Zero's driver, is installed."""
     return bool(xpu_builds(facts)) or isinstance(facts.intel.level_zero, str)
 
 
@@ -63,11 +63,11 @@ def extended(facts: Facts) -> bool:
     return any(package.name == "intel-extension-for-pytorch" for found in packages for package in found)
 
 
-# -- subjects ------------------------------------------------------------------------------------------------
+# -- targets -------------------------------------------------------------------------------------------------
 
 
 def intel_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
-    """Each discrete card of a machine whose kernel is our own to mend: no container, no Windows host."""
+    """Each discrete card of a machine whose kernel can be changed from here: no container, no Windows host."""
     if in_container(facts) or has_dxg(facts) or facts.host.system != "Linux":
         return
     for card in discrete(facts):
@@ -75,7 +75,7 @@ def intel_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
 
 
 def intel_computers(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine with an Intel GPU where somebody wants to compute on it."""
+    """The machine with an Intel GPU that is meant for compute."""
     if facts.host.system == "Linux" and cards_of(facts, "intel") and wants_intel(facts):
         yield MACHINE, facts
 
@@ -103,7 +103,7 @@ def sees_none(on: OnLive) -> bool:
     """Whether it was imported and finds no GPU.
 
     Raises:
-        UnknownFactError: it did not come so far as to say.
+        UnknownFactError: it did not get far enough to report.
     """
     live = on.live
     return not (live.import_error or live.died or live.hung) and not known(live.available)

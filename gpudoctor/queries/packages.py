@@ -55,7 +55,7 @@ def release(text: str) -> str:
 def is_own_build(text: str) -> bool:
     """Whether this is the version of a nightly or of a build from source, as in NVIDIA's images (2.9.0a0+nv25.10).
 
-    Which of them fit one another their numbers do not tell.
+    Their version numbers do not show which of them match.
     """
     public, _, local = text.partition("+")
     return "dev" in public or "a0" in public or local.startswith("git")

@@ -127,7 +127,7 @@ def _sheet(on: OnRun, test: SmokeTest) -> Limit | None:
     part = _part_of(found, on.run)
     if part is None:
         return None
-    share = phrase(", {} of {} processors", on.run.processors, found.processors) if part < 1 else ""
+    share = phrase(", {} of {} multiprocessors", on.run.processors, found.processors) if part < 1 else ""
     source = f"{found.names[0]} data sheet: {value:g} TFLOP/s in {dtype_of(test)}{share}."
     return Limit(value * part, "TFLOP/s", source, found.sure, loose=True)
 

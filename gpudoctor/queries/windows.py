@@ -1,4 +1,4 @@
-"""Native Windows: its graphics adapters and what runs on them, from facts alone."""
+"""Native Windows: its display adapters and what runs on them, from facts alone."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,14 +12,14 @@ VENDORS = {"10de": "NVIDIA", "1002": "AMD", "8086": "Intel"}
 
 
 class OnAdapter(NamedTuple):
-    """One graphics adapter of a maker whose GPUs compute."""
+    """One display adapter of a vendor whose GPUs can compute."""
 
     facts: Facts
     adapter: Adapter
 
     @property
     def maker(self) -> str:
-        """The maker's name."""
+        """The vendor's name."""
         return VENDORS[present(self.adapter.vendor)]
 
 
@@ -29,7 +29,7 @@ def is_windows(facts: Facts) -> bool:
 
 
 def windows_adapters(facts: Facts) -> Iterator[tuple[About, OnAdapter]]:
-    """Each adapter of NVIDIA's, AMD's or Intel's.
+    """Each adapter from NVIDIA, AMD or Intel.
 
     Raises:
         UnknownFactError: Windows did not list them.

@@ -35,11 +35,11 @@ def test_a_backend_that_is_not_installed() -> None:
     )
     assert one(keras_backend_missing, facts) == ("problem", message)
     assert "export KERAS_BACKEND=torch" in commands(keras_backend_missing, facts)
-    assert f'write "backend": "torch" into {FILE}' in commands(keras_backend_missing, facts)
+    assert f'set "backend": "torch" in {FILE}' in commands(keras_backend_missing, facts)
     assert severity(keras_backend_missing, facts) == "warn"  # what TensorFlow left behind, perhaps
     alone = keras(backend="jax", by="KERAS_BACKEND")
     assert severity(keras_backend_missing, alone) == "fail"
-    message = "Keras 3.9.2 uses JAX as its backend (by KERAS_BACKEND), which is not installed."
+    message = "Keras 3.9.2 uses JAX as its backend (set by KERAS_BACKEND), which is not installed."
     assert one(keras_backend_missing, alone) == ("problem", message)
     assert "export" not in commands(keras_backend_missing, alone)
     assert "install 'jax[cuda12]'" in commands(keras_backend_missing, alone)

@@ -115,7 +115,7 @@ def test_healthy(facts: Facts) -> None:
         (
             change(amd_host(), "log.events", (ATOMICS,)),
             {
-                "pcie-atomics": "KFD skips the GPU 1002:67df, because the path to it rejects PCIe atomics.",
+                "pcie-atomics": "KFD skips GPU 1002:67df, because the path to it rejects PCIe atomics.",
             },
         ),
         (

@@ -135,7 +135,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.busy",
         m.of_run(H100, others=m.UNSEEN, utilization=60),
-        problem(f"{GPU} was in use before the tests: it was 60 % busy."),
+        problem(f"{GPU} was in use before the tests: it was 60% busy."),
     ),
     ("smoke.busy", m.of_run(H100, others=m.UNSEEN, utilization=m.UNSEEN), NOT_KNOWN),
     ("smoke.busy", CPU, SKIPPED),

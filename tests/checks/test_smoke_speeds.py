@@ -106,7 +106,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.tensor-cores-idle",
         rate("bf16", 160.0),
-        problem(f"{ON} {NO_TENSOR_CORES}: bf16 160 of 891 TFLOP/s (18 %)."),
+        problem(f"{ON} {NO_TENSOR_CORES}: bf16 160 of 891 TFLOP/s (18%)."),
     ),
     ("smoke.tensor-cores-idle", rate("bf16", 190.0), WELL),
     ("smoke.tensor-cores-idle", rate("tf32", 1.0), WELL),

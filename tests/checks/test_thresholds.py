@@ -116,7 +116,7 @@ LIMITS: list[tuple[str, Callable[[Any], Facts], Any, Any]] = [
     ("smoke.pcie-replays", replays(1.0), 7, 8),
     ("health.clocks-held", on_gpu("application_clock", application_clock_default=1000), 950, 949),
     ("health.clocks-held", on_gpu("sm_clock", sm_clock_max=1000), 600, 599),
-    ("health.clocks-held", on_gpu("utilisation", sm_clock=100, sm_clock_max=1000), 89, 90),
+    ("health.clocks-held", on_gpu("utilization", sm_clock=100, sm_clock_max=1000), 89, 90),
     ("health.fans-stopped", on_gpu("temperature", fans=(0, 0)), 77, 78),
     ("health.power-limit-lowered", on_gpu("power_limit", power_default=100.0), 65.0, 64.9),
     (
@@ -125,7 +125,7 @@ LIMITS: list[tuple[str, Callable[[Any], Facts], Any, Any]] = [
         550,
         549,
     ),
-    ("health.hardware-slowdown", on_gpu("utilisation", sm_clock=100, event_reasons=("hw-slowdown",)), 49, 50),
+    ("health.hardware-slowdown", on_gpu("utilization", sm_clock=100, event_reasons=("hw-slowdown",)), 49, 50),
     ("health.hardware-slowdown", on_gpu("temperature", sm_clock=100, event_reasons=("hw-slowdown",)), 90, 89),
     (
         "health.power-capped",

@@ -169,6 +169,7 @@ def test_driver_missing(adapter: Adapter, verdict: tuple[str, str]) -> None:
     assert verdicts("windows.driver-missing", windows(nt__adapters=UNREADABLE)) == [("unknown", "not to be read")]
 
 
+DLL = "PyTorch 2.9.1+cpu does not import (DLL load failed); the Visual C++ runtime"
 ERROR = 'OSError: [WinError 126] The specified module could not be found. Error loading "C:\\torch\\lib\\{}" or one of'
 
 
@@ -180,13 +181,13 @@ def failed(dll: str, version: str = "2.9.1+cpu", error: str = ERROR) -> Framewor
 @pytest.mark.parametrize(
     ("found", "runtime", "message"),
     [
-        (failed("c10.dll"), None, "import torch fails with a DLL error; the Visual C++ runtime is not installed."),
-        (failed("c10.dll"), "14.28.29914", "import torch fails with a DLL error; the Visual C++ runtime is 14.28.29914, which is older than current "
-         "frameworks are compiled with."),
-        (failed("c10.dll"), "14.44.35211", "import torch fails with a DLL error; the Visual C++ runtime is 14.44.35211."),
-        (failed("c10.dll"), UNREADABLE, "import torch fails with a DLL error; the Visual C++ runtime is of an unknown version."),
-        (failed("fbgemm.dll", "2.4.0+cu124"), "14.44.35211", "import torch fails with a DLL error; the Visual C++ runtime is 14.44.35211, and PyTorch 2.4.0 also needs a "
-         "Visual Studio library (libomp140)."),
+        (failed("c10.dll"), None, f"{DLL} is not installed."),
+        (failed("c10.dll"), "14.28.29914", f"{DLL} is 14.28.29914, which is older than current frameworks are compiled "
+         "with."),
+        (failed("c10.dll"), "14.44.35211", f"{DLL} is 14.44.35211."),
+        (failed("c10.dll"), UNREADABLE, f"{DLL} is of an unknown version."),
+        (failed("fbgemm.dll", "2.4.0+cu124"), "14.44.35211", f"{DLL.replace('2.9.1+cpu', '2.4.0+cu124')} is "
+         "14.44.35211, and PyTorch 2.4.0 also needs a Visual Studio library (libomp140)."),
         (failed("", error="ImportError: cannot import name 'x'"), None, ""),
         (CPU, None, ""),
     ],

@@ -59,7 +59,7 @@ def unseen(facts: Facts, **changes: object) -> Facts:
             "matmul bf16",
             "rate",
             163.4,
-            "MI300X data sheet: 1307 TFLOP/s in bf16, 38 of 304 processors.",
+            "MI300X data sheet: 1307 TFLOP/s in bf16, 38 of 304 multiprocessors.",
         ),
         (H100, "bandwidth", "triad", 3350.0, "H100 80GB HBM3 data sheet: 3350 GB/s."),
         (H100, "fused torch.compile", "rate", 3350.0, "H100 80GB HBM3 data sheet: 3350 GB/s."),
