@@ -41,7 +41,6 @@ def several_packages(
         "leaves the others broken. Tools install another one as a dependency; only one may be installed.",
         fixes=fixes,
         targets=of.targets,
-        caused_by=("python.interpreter-broken",),
         affects=("wheels",),
         **texts,
     )
