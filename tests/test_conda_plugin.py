@@ -96,7 +96,7 @@ def test_what_it_says(conda: Conda) -> None:
     well = told(check(facts=nvidia_host()), OF_ENVIRONMENT)
     assert well.startswith("✅ No problems found (")
     assert well.count("\n") == 1
-    assert told(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too much is unknown about the GPU.\n`")
+    assert told(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too much is unknown about the GPU.\nDetails: `")
 
 
 @pytest.mark.parametrize("machine", machines(), ids=lambda one: one.name)
