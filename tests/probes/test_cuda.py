@@ -123,7 +123,9 @@ def test_a_crash_is_named_with_its_stage(new: str) -> None:
 def test_a_library_that_ends_the_process_is_no_crash(new: str) -> None:
     answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE="exit"), SOME)
     assert (answer.hung, answer.died) == (None, None)
-    assert answer.code == Unknown("the child process exited in stage init with code 7: the driver talks on standard output")
+    assert answer.code == Unknown(
+        "the child process exited in stage init with code 7: the driver talks on standard output"
+    )
 
 
 def test_a_hang_on_one_device_keeps_the_others(new: str) -> None:

@@ -45,7 +45,12 @@ def test_what_is_no_fact_is_passed_over(noise: str) -> None:
         (ChildResult(argv=(), signal="SIGBUS"), None, "SIGBUS", "the child process was killed by SIGBUS in stage init"),
         (ChildResult(argv=(), cancelled=True, signal="SIGTERM"), None, None, "the run was canceled"),
         (ChildResult(argv=(), missing="Permission denied"), None, None, "it was not run: Permission denied"),
-        (ChildResult(argv=(), code=1, err="a\nb\n\n"), None, None, "the child process exited in stage init with code 1: b"),
+        (
+            ChildResult(argv=(), code=1, err="a\nb\n\n"),
+            None,
+            None,
+            "the child process exited in stage init with code 1: b",
+        ),
         (ChildResult(argv=(), code=1), None, None, "the child process exited in stage init with code 1"),
     ],
 )
