@@ -97,10 +97,11 @@ def test_what_a_program_advises_wrongly_is_named(explain: Run) -> None:
 
 def test_an_error_that_nobody_knows_is_shown_and_what_is_wrong_here_too(explain: Run) -> None:
     well, hidden = (explain(machine, trace("KeyError: 'labels'")).out for machine in ("well", "hidden"))
-    first = "LOG       No message that gpudoctor knows: most often the program's own\nlog       line 4: KeyError: 'labels'\n"
+    first = "LOG       No message that gpudoctor knows: most often the program's own\n"
+    first += "log       line 4: KeyError: 'labels'\n"
     assert well.startswith(first)
     assert hidden.startswith(first)
-    assert "Also wrong on this machine, but not the cause of the log's errors\nFAIL    CUDA_VISIBLE_DEVICES" in hidden
+    assert "Also wrong on this machine, but not the cause of the log's errors\nFAIL      CUDA_VISIBLE_DEVICES" in hidden
     assert "Wrong on this machine" not in well
 
 
