@@ -1,4 +1,4 @@
-# Builds an image only where its driver and frameworks fit together. Goes beside your own sources.
+# Builds an image only if its driver and frameworks fit together. Put it next to your own sources.
 variable "gpudoctor" {
   type        = string
   default     = "gpudoctor-cli"
@@ -15,7 +15,7 @@ build {
     ]
   }
 
-  # 1, a problem, stops the build. 3 is "too little could be found out", or "NO GPU" on a builder without one: the image's
+  # 1, a problem, stops the build. 3 is "too much is unknown", or "NO GPU" on a builder without one: the image's
   # driver and frameworks ask for the GPU of the machines that start from it, so here that is no failure.
   provisioner "shell" {
     inline           = ["/opt/gpudoctor/bin/gpudoctor check --timeout 120 --skip device.no-gpu"]

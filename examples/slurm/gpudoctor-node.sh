@@ -1,10 +1,10 @@
 #!/bin/sh
-# Says in one line how this node's GPUs are: exit code 0 well, 1 a problem, 2 unknown or no GPU (those of --format npd).
+# Prints one line about this node's GPUs: exit code 0 healthy, 1 a problem, 2 unknown or no GPU (as --format npd).
 #
-#   gpudoctor-node.sh [SECONDS]   a "well" that is at most so old is believed; without it, the node is examined
+#   gpudoctor-node.sh [SECONDS]   reuse a "healthy" result up to this age; without it, the node is checked
 #
-# Only "well" is kept: a node that was mended is examined anew at once. What is kept lies in /run, which a restart
-# empties, in a folder that root alone can write to.
+# Only "healthy" is cached: a node that was fixed is checked again at once. The cache is in /run, which a reboot
+# empties, in a directory that only root can write to.
 set -u
 umask 022
 PATH=${PATH:+$PATH:}/usr/sbin:/usr/bin:/sbin:/bin
@@ -22,10 +22,10 @@ if [ "$oldest" -gt 0 ] && [ -f "$kept" ]; then
 fi
 
 # Slurm kills a health check after 60 seconds: 40, and the few that ending a program that hangs may take. In a prolog
-# there are the variables of one job, such as the GPUs that it may see: the node is asked about, so without them.
+# there are the variables of one job, such as the GPUs that it may see: the node is checked, so without them.
 line=$(env -i PATH="$PATH" HOME=/root "$gpudoctor" check --quick --timeout 40 --format npd)
 code=$?
-[ -n "$line" ] || line="gpudoctor said nothing and ended with $code"
+[ -n "$line" ] || line="gpudoctor printed nothing and exited with $code"
 case $code in
     0) mkdir -p "$folder" && printf '%s\n' "$line" >"$kept.$$" && mv -f "$kept.$$" "$kept" ;;
     1) rm -f "$kept" ;;

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Slurm's HealthCheckProgram: takes a node out of service whose GPUs have a problem, and says which.
+# Slurm's HealthCheckProgram: drains a node whose GPUs have a problem, with the reason.
 #
-# It never brings a node back: some faults, such as an Xid in the kernel's log, are out of sight before they are
-# mended. `scontrol update nodename=NODE state=resume` does that. Where slurm.conf does not lie where Slurm looks for it
-# by itself, SLURM_CONF has to be set here: slurmd does not pass it on.
+# It never resumes a node: some faults, such as an Xid in the kernel log, disappear before they are fixed.
+# `scontrol update nodename=NODE state=resume` does that. If slurm.conf is not where Slurm looks for it, set SLURM_CONF
+# here: slurmd does not pass it on.
 set -u
 PATH=${PATH:+$PATH:}/usr/sbin:/usr/bin:/sbin:/bin
 node=${SLURMD_NODENAME:-$(hostname -s)}

@@ -177,9 +177,9 @@ def facts_of(arguments: argparse.Namespace) -> "Facts | None":
         return None
     if arguments.python or arguments.root != "/":
         option = "--python" if arguments.python else "--root"
-        raise UsageError(f"{option} cannot be used with --facts: the file holds what was found on its own machine.")
+        raise UsageError(f"{option} cannot be used with --facts: the file contains what was found on its own machine.")
     if arguments.smoke:
-        raise UsageError("--smoke cannot be used with --facts: the file holds what was measured on its own machine.")
+        raise UsageError("--smoke cannot be used with --facts: the file contains what was measured on its own machine.")
     if arguments.facts == "-" and sys.stdin is None:
         raise UsageError("Standard input is closed: no facts to read.")
     from gpudoctor.facts.facts_file import FactsFileError, read

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.host not in LOOPBACK:
         complain(
             f"Warning: {arguments.host} port {arguments.port} is reachable over the network without encryption: "
-            "whoever can read the traffic gets the token, and with it this machine's facts and its smoke tests."
+            "anybody who can read the traffic gets the token, and with it this machine's facts and its smoke tests."
         )
     try:
         serving.Server(command(arguments), arguments.host, arguments.port, shown(chosen, fleet)).serve()

@@ -104,7 +104,7 @@ def _runtime(machine: Machine) -> Maybe[bool | None]:
     """Whether a configuration file of containerd or CRI-O names NVIDIA's runtime; None: there is no such file."""
     paths = [one for path in _RUNTIMES for one in _files(machine, path)]
     own = next((folder for folder in _OWN_RUNTIME if machine.exists(folder)), None)
-    why = Unknown(f"{own} holds a container runtime whose files cannot be read") if own else None
+    why = Unknown(f"{own} contains a container runtime whose files cannot be read") if own else None
     for path in paths:
         try:
             text = machine.text(path, 1 << 20)

@@ -67,9 +67,9 @@ def test_the_exit_code_is_the_same_in_text_and_json(explain: Run, machine: str, 
 
 def test_the_root_cause_is_the_first_line(explain: Run) -> None:
     lines = explain("hidden", f"{NOISE}{NO_GPU}").out.splitlines()
-    assert lines[0] == "CAUSE   CUDA_VISIBLE_DEVICES hides every GPU"
-    assert "log     line 7: RuntimeError: No CUDA GPUs are available" in lines
-    assert "        It means: CUDA starts but lists no device." in lines
+    assert lines[0] == "CAUSE     CUDA_VISIBLE_DEVICES hides every GPU"
+    assert "log       line 7: RuntimeError: No CUDA GPUs are available" in lines
+    assert "          Meaning: CUDA starts but lists no device." in lines
     assert "Omitted as harmless: 1 line of TensorFlow." in lines
     assert [line for line in lines if line.startswith("machine")]
 
@@ -77,8 +77,8 @@ def test_the_root_cause_is_the_first_line(explain: Run) -> None:
 def test_without_a_finding_it_says_what_it_means_what_was_ruled_out_and_what_to_try(explain: Run) -> None:
     lines = explain("well", NO_GPU).out.splitlines()
     assert lines[:2] == [
-        "LOG     CUDA starts but lists no device",
-        "log     line 6: RuntimeError: No CUDA GPUs are available",
+        "LOG       CUDA starts but lists no device",
+        "log       line 6: RuntimeError: No CUDA GPUs are available",
     ]
     said = " ".join(" ".join(lines).split())
     assert "" in said
@@ -92,17 +92,16 @@ def test_what_a_program_advises_wrongly_is_named(explain: Run) -> None:
     said = " ".join(
         explain("well", trace("RuntimeError: Found no NVIDIA driver on your system. Please check")).out.split()
     )
-    assert "not so The message says to download a driver from nvidia.com: in a container that cannot help" in said
+    assert "note The message says to download a driver from nvidia.com: in a container that cannot help" in said
 
 
 def test_an_error_that_nobody_knows_is_shown_and_what_is_wrong_here_too(explain: Run) -> None:
     well, hidden = (explain(machine, trace("KeyError: 'labels'")).out for machine in ("well", "hidden"))
-    first = (
-        "LOG     No message that gpudoctor knows: most often the program's own\nlog     line 4: KeyError: 'labels'\n"
-    )
+    first = "LOG       No message that gpudoctor knows: most often the program's own\n"
+    first += "log       line 4: KeyError: 'labels'\n"
     assert well.startswith(first)
     assert hidden.startswith(first)
-    assert "Also wrong on this machine, but not the cause of the log's errors\nFAIL    CUDA_VISIBLE_DEVICES" in hidden
+    assert "Also wrong on this machine, but not the cause of the log's errors\nFAIL      CUDA_VISIBLE_DEVICES" in hidden
     assert "Wrong on this machine" not in well
 
 

@@ -89,7 +89,7 @@ def test_a_tool_that_is_missing_holds_no_job_up(node: Path, name: str) -> None:
     (node / "gpudoctor").unlink()
     code, said = run(node / name)
     assert (code == 0) is (name == "prolog.sh"), "slurmd logs the health check's line where its code is not 0"
-    assert "gpudoctor said nothing and ended with 127" in said
+    assert "gpudoctor printed nothing and exited with 127" in said
 
 
 def test_the_files_that_slurm_is_told_of_are_there() -> None:

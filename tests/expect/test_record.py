@@ -191,7 +191,7 @@ def test_a_machine_that_fails_is_no_example() -> None:
         record(facts)
     message = str(caught.value)
     assert message.startswith("Refusing to record: this machine has failures (pytorch.cpu-build: ")
-    assert message.endswith("mend that first, or use --force.")
+    assert message.endswith("Fix them first, or use --force.")
     assert "was NOT known to be healthy" in record(facts, force=True)
 
 

@@ -128,7 +128,7 @@ def test_what_is_no_file_does_not_hold_us_up(tmp_path: Path) -> None:
     for path, message in (
         (tmp_path / "pipe", "is not a file."),
         (tmp_path, "cannot be read"),
-        (Path("/dev/zero"), "no file"),
+        (Path("/dev/zero"), "not a file"),
     ):
         with pytest.raises(ExpectFileError, match=message):
             read(str(path))

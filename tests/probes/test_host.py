@@ -285,7 +285,7 @@ def test_shm() -> None:
 def test_folders_are_judged_by_the_nearest_parent() -> None:
     machine: dict[str, Any] = {
         "env": {"HOME": "/home/ada", "TRITON_CACHE_DIR": "/scratch/triton"},
-        "directories": ("/home/ada", "/scratch", "/tmp"),
+        "folders": ("/home/ada", "/scratch", "/tmp"),
         "spaces": {"/home/ada": Space(100, 7), "/scratch": Space(100, 9)},
         "errors": {"/scratch": "EACCES"},
     }

@@ -78,7 +78,7 @@ def test_a_closed_or_strange_version_file_is_unknown() -> None:
     closed = look(RecordedMachine({"/proc/modules": ""}, errors={path: "EACCES"}))
     assert closed.loaded == Unknown(f"{path}: Permission denied")
     strange = look(RecordedMachine({"/proc/modules": "", path: "hello\n"}))
-    assert strange.loaded == Unknown(f"{path} holds no driver version: 'hello\\n'")
+    assert strange.loaded == Unknown(f"{path} contains no driver version: 'hello\\n'")
 
 
 def test_without_proc_modules_nobody_knows_whether_the_module_is_loaded() -> None:

@@ -103,7 +103,7 @@ def test_a_job_starts_on_what_the_health_check_found_and_none_on_an_ill_node(clu
 def test_what_is_unknown_takes_no_node_away_and_stands_in_the_log(cluster: Cluster) -> None:
     cluster.until(lambda: (cluster.folder / "run" / "well").exists(), "the health check")
     cluster.cannot_tell()
-    said = "gpudoctor said nothing and ended with 2"
+    said = "gpudoctor printed nothing and exited with 2"
     cluster.until(lambda: said in (cluster.folder / f"slurmd.{NODE}.log").read_text(), "the line in the log")
     assert cluster.node("State") == "IDLE"
     assert cluster.run("srun", "-N1", "echo", "hello").stdout == "hello\n"

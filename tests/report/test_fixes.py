@@ -64,5 +64,5 @@ def test_a_fix_is_told_once() -> None:
 
 
 def test_a_fix_of_strings_is_refused() -> None:
-    with pytest.raises(TypeError, match="a fix is made of tasks"):
+    with pytest.raises(TypeError, match="a fix consists of tasks"):
         Fix("Load it.", ("sudo modprobe nvidia",))  # type: ignore[arg-type]

@@ -75,7 +75,7 @@ def _unit(machine: Machine, unit: str, program: str) -> Maybe[str | None]:
         return state
     if ended.missing and not _installed(machine, unit, program):
         return None
-    return Unknown(f"systemctl is-active {unit}: {ended.err.strip() or ended.missing or state or 'no answer'}")
+    return Unknown(f"systemctl is-active {unit}: {ended.err.strip() or ended.missing or state or 'no response'}")
 
 
 def _installed(machine: Machine, unit: str, program: str) -> bool:
@@ -147,4 +147,4 @@ def _prime(machine: Machine, host: Host) -> Maybe[str | None]:
     choice = ended.out.strip()
     if ended.ok and choice and "\n" not in choice:
         return choice
-    return Unknown(f"prime-select query: {ended.err.strip() or ended.missing or choice or 'no answer'}")
+    return Unknown(f"prime-select query: {ended.err.strip() or ended.missing or choice or 'no response'}")

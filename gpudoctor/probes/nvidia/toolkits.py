@@ -150,4 +150,4 @@ def _cxx_version(machine: Machine, cxx: str | None) -> Maybe[str | None]:
     found = compiler(ended.out)
     if found:
         return f"{found.name} {found.version}"
-    return Unknown(f"{cxx} --version: {ended.err.strip() or ended.missing or ended.out.strip()[:100] or 'no answer'}")
+    return Unknown(f"{cxx} --version: {ended.err.strip() or ended.missing or ended.out.strip()[:100] or 'no response'}")

@@ -11,6 +11,7 @@ from gpudoctor.report.sanitize import wrapped
 from gpudoctor.targets import NAMES
 
 WIDE = 10
+SPELLED = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
 _WORDS = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "XPU", "mps": "MPS", "cpu": "CPU build"}
 
 
@@ -83,7 +84,7 @@ def _gpus(gpus: tuple[GpuEntry, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _gpu(gpu: GpuEntry) -> str:
-    parts = [gpu.name or f"{gpu.vendor} GPU"]
+    parts = [gpu.name or f"{SPELLED.get(gpu.vendor, gpu.vendor)} GPU"]
     if gpu.memory:
         parts.append(f"{gpu.memory / 2**30:.0f} GiB")
     if gpu.capability:

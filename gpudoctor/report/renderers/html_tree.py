@@ -9,11 +9,11 @@ from gpudoctor.facts import Facts, Gpu, PciDevice
 from gpudoctor.maybe import Unknown, known_or, phrase
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import Report
+from gpudoctor.report.renderers.header import SPELLED
 from gpudoctor.targets import VENDORS
 
 ROLES = {"switch": "NVSwitch", "network": "Network adapter"}
 NARROW = ("link.narrow-pcie", "smoke.link-trained-down")
-SPELLED = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
 VENDOR_NAMES = {code: SPELLED.get(name, name) for name, code in VENDORS.items()}
 
 
@@ -127,7 +127,7 @@ def _device(depth: int, device: PciDevice, gpus: list[Gpu], report: Report) -> D
 def _gpu(depth: int, gpus: list[Gpu], device: PciDevice | None, report: Report) -> DrawnBox:
     """A card and what is known of it; it is several GPUs where it is partitioned."""
     gpu, memory = gpus[0], _sum(gpus, "memory")
-    name = known_or(gpu.name, None) or f"{gpu.vendor} GPU"
+    name = known_or(gpu.name, None) or f"{SPELLED.get(gpu.vendor, gpu.vendor)} GPU"
     title = f"GPU {gpu.index}  {name}" if len(gpus) == 1 else f"{len(gpus)} GPUs {_numbers(gpus)}  {name}"
     used = _sum(gpus, "memory_used")
     size = [f"{memory / 2**30:.0f} GiB" + (f", {used / 2**30:.0f} used" if used is not None else "")] if memory else []
