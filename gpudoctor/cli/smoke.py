@@ -42,7 +42,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     )
     one.add_argument("--dtype", metavar="TYPE", **several, help="of matmul: fp32, tf32, fp16, bf16, fp8 (default: all)")
     one.add_argument("--seconds", type=_seconds, metavar="N", help="how long stress lasts (default: 10, at most 600)")
-    one.add_argument("--mnist", metavar="PATH", help="the real MNIST, if it lies in an unusual place")
+    one.add_argument("--mnist", metavar="FILE", help="train on these digits: a .npz file such as Keras's mnist.npz")
     python_option(one)
     timeout_option(one, "as long as each test's own limit")
     options(one)
