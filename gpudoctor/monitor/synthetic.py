@@ -12,7 +12,7 @@ import msgspec
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.monitor.facts_source import watched
-from gpudoctor.monitor.samples import SCHEMA, MonitorProcess, MonitorSample, SampleLine
+from gpudoctor.sampling.lines import SCHEMA, GpuSample, MonitorProcess, SampleLine
 from gpudoctor.targets import gpus_of
 
 SECONDS = 400  # of one round
@@ -65,7 +65,7 @@ class _Run:
         )
         return (used,)
 
-    def sample(self, at: float) -> MonitorSample:
+    def sample(self, at: float) -> GpuSample:
         """What it tells at a second."""
         if self._ill:
             return msgspec.structs.replace(watched(self.gpu).samples[0], at=at)
@@ -74,7 +74,7 @@ class _Run:
         power = self._limit * min(1.0, (0.17 + 0.86 * busy) * self._chance.uniform(0.97, 1.03))
         self._heat += WARMS * (AMBIENT + (HOT - AMBIENT) * self._cooling * power / self._limit - self._heat)
         capped = power >= 0.985 * self._limit
-        return MonitorSample(
+        return GpuSample(
             at=at,
             utilisation=round(100 * busy),
             memory_used=int(self._memory * (0.71 + 0.035 * busy + 0.004 * math.sin(at / 9))),

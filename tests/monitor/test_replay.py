@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.history import MOST
 from gpudoctor.monitor.replay import RecordingError, Replay, read
-from gpudoctor.monitor.samples import MonitorProcess, MonitorSample, SampleLine
 from gpudoctor.monitor.snapshot import REPLAYED
+from gpudoctor.sampling.history import MAX_SAMPLES
+from gpudoctor.sampling.lines import GpuSample, MonitorProcess, SampleLine
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "samples.md"
 FIRST = b'{"schema": "gpudoctor.samples/1"}\n'
@@ -27,7 +27,7 @@ class Clock:
 
 def recorded(count: int, first: float = 0.0) -> list[SampleLine]:
     """A sample a second whose utilisation is its number."""
-    return [SampleLine(gpu="GPU 0", sample=MonitorSample(at=first + at, utilisation=at)) for at in range(count)]
+    return [SampleLine(gpu="GPU 0", sample=GpuSample(at=first + at, utilisation=at)) for at in range(count)]
 
 
 def shown(replay: Replay) -> list[object]:
@@ -69,7 +69,7 @@ def test_after_a_long_pause_it_does_not_play_what_nobody_will_see() -> None:
     replay.start()
     clock.now += 1e9
     (gpu,) = replay.look().devices
-    assert len(gpu.samples) < MOST
+    assert len(gpu.samples) < MAX_SAMPLES
     assert gpu.samples[-1].at == pytest.approx(replay.look().now, abs=1)
 
 
@@ -128,7 +128,7 @@ def test_a_file_that_is_no_recording_says_why(data: bytes, message: str) -> None
 
 def test_a_recording_that_claims_any_gpu_takes_no_memory() -> None:
     names = ["GPU x", "GPU -1", "GPU 99999", "CPU 0", "", "GPU"]
-    replay = Replay([SampleLine(gpu=name, sample=MonitorSample(at=0.0)) for name in names])
+    replay = Replay([SampleLine(gpu=name, sample=GpuSample(at=0.0)) for name in names])
     assert replay.look().devices == ()
 
 

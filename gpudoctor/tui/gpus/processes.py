@@ -10,9 +10,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from gpudoctor.maybe import Maybe, Unknown, text_of
-from gpudoctor.monitor.samples import MonitorProcess
 from gpudoctor.monitor.snapshot import Watched
 from gpudoctor.report.sanitize import clean
+from gpudoctor.sampling.lines import MonitorProcess
 from gpudoctor.tui.gpus import words
 
 KINDS = {"C": "compute", "G": "graphics", "C+G": "both"}

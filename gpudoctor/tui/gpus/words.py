@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.monitor.samples import MonitorSample
 from gpudoctor.monitor.snapshot import Watched
 from gpudoctor.report.sanitize import clean
+from gpudoctor.sampling.lines import GpuSample
 
 T = TypeVar("T")
 UNKNOWN, NONE = "?", "-"
@@ -79,7 +79,7 @@ def narrow(gpu: Watched) -> bool:
     return now is not None and most is not None and now < most
 
 
-def reasons(sample: MonitorSample | None, short: bool = False) -> str:
+def reasons(sample: GpuSample | None, short: bool = False) -> str:
     """What holds the clocks, in words; empty where nothing does."""
     told = sample.reasons if sample else None
     if isinstance(told, Unknown):
@@ -87,7 +87,7 @@ def reasons(sample: MonitorSample | None, short: bool = False) -> str:
     return ", ".join(REASONS.get(name, (name, name))[short] for name in told or ())
 
 
-def serious(sample: MonitorSample | None) -> bool:
+def serious(sample: GpuSample | None) -> bool:
     """Whether something holds the clocks that should not: heat or a brake."""
     told = sample.reasons if sample else None
     return isinstance(told, tuple) and any(name in SERIOUS for name in told)

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.samples import MonitorDevice, MonitorProcess, MonitorSample, Slice
 from gpudoctor.monitor.snapshot import LIVE, STILL, Snapshot, Watched
+from gpudoctor.sampling.lines import GpuSample, MonitorDevice, MonitorProcess, Slice
 from gpudoctor.tui.gpus.chart import DOTS
 from gpudoctor.tui.gpus.device_header import header
 from gpudoctor.tui.gpus.link_panel import links
@@ -21,7 +21,7 @@ HEALTHY = MonitorDevice(
     name="NVIDIA H100", address="0000:0a:00.0", memory=80 << 30, temperature_slowdown=90, power_limit=700.0,
     sm_clock_max=1980, link_generation_max=5, link_width_max=16, nvlinks=(True,) * 18, mig=False, mig_devices=(),
 )  # fmt: skip
-SAMPLE = MonitorSample(
+SAMPLE = GpuSample(
     at=9.0, utilisation=97, memory_used=60 << 30, temperature=64.0, power=512.0, sm_clock=1755.0, memory_clock=2619.0,
     fan=None, performance_state=0, event_reasons=("sw-power-cap",), pcie_rx=9.24e9, pcie_tx=1.6e9, link_generation=5,
     link_width=16,
@@ -221,7 +221,7 @@ def test_whose_samples_these_are_is_said(kind: str, message: str) -> None:
 
 
 def test_a_trouble_stands_in_its_place() -> None:
-    said = "NVIDIA's driver stopped answering 4 s ago, asked for the state of GPU 1."
+    said = "NVIDIA's driver stopped responding 4 s ago, asked for the state of GPU 1."
     assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} What you see is older."]
     assert note(look()) == []
 
