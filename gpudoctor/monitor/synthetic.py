@@ -12,7 +12,7 @@ import msgspec
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.monitor.facts_source import watched
-from gpudoctor.sampling.lines import SCHEMA, GpuSample, MonitorProcess, SampleLine
+from gpudoctor.sampling.lines import SCHEMA, GpuSample, HostMemory, MonitorProcess, SampleLine
 from gpudoctor.targets import gpus_of
 
 SECONDS = 400  # of one round
@@ -38,6 +38,9 @@ def lines(facts: Facts, seed: int = 7, seconds: int = SECONDS) -> Iterator[Sampl
         told = msgspec.to_builtins(watched(run.gpu).device)
         yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, device={**told, "memory_clock_max": MEMORY_CLOCK}, at=0.0)
         yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, processes=run.processes(), at=0.0)
+    host = facts.host
+    if runs:
+        yield SampleLine(host=HostMemory(memory=host.memory, memory_available=host.memory_available), at=0.0)
     for second in range(seconds):
         for run in runs:
             yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, sample=run.sample(float(second)))
@@ -61,7 +64,14 @@ class _Run:
         if self._ill or (isinstance(told, tuple) and told):
             return told
         used = MonitorProcess(
-            pid=48213 + self.gpu.index, kind="C", memory=int(self._memory * 0.74), name="python", user="ml"
+            pid=48213 + self.gpu.index,
+            kind="C",
+            memory=int(self._memory * 0.74),
+            name="python",
+            command=f"python train.py --rank {self.gpu.index}",
+            user="ml",
+            host_memory=11 << 30,
+            age=7_400.0,
         )
         return (used,)
 

@@ -23,7 +23,9 @@ def numbers(found: list[GpuSample], name: str) -> list[float]:
 
 def test_they_are_a_recording() -> None:
     data = b"\n".join(msgspec.json.encode(line) for line in lines(nvidia_host(2)))
-    assert len(read(data)) == 1 + 2 * (2 + SECONDS)
+    found = read(data)
+    assert len(found) == 1 + 2 * (2 + SECONDS) + 1
+    assert [line.host.memory for line in found if line.host] == [nvidia_host(2).host.memory]
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:

@@ -28,6 +28,7 @@ REASONS = {
 }
 SERIOUS = ("hw-slowdown", "sw-thermal-slowdown", "hw-thermal-slowdown", "hw-power-brake")
 KIB, GIB = 1 << 10, 1 << 30
+UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def number(value: Maybe[T | None]) -> T | None:
@@ -52,6 +53,14 @@ def small_size(value: Maybe[int | None]) -> str:
     if isinstance(value, int) and value < 10 * GIB:
         return f"{value / KIB / KIB:.0f} MiB"
     return size(value)
+
+
+def age(seconds: Maybe[float | None]) -> str:
+    """Seconds in the largest unit of which there is one: "45 s", "12 min", "3 h", "5 d"."""
+    if not isinstance(seconds, int | float):
+        return of(seconds)
+    unit, length = next((pair for pair in UNITS if seconds >= pair[1]), UNITS[-1])
+    return f"{seconds // length:.0f} {unit}"
 
 
 def rates(into: Maybe[float | None], out: Maybe[float | None]) -> str:
