@@ -17,7 +17,7 @@ class Demand(NamedTuple):
 
     Attributes:
         name: the argument of `require`.
-        kind: what is given: "version" (a specifier as in packaging), "least" (a number), or "text".
+        operator: of gpudoctor.expect.operators, which reads what is given and compares with it.
         read: what the facts say; an Unknown with its reason where they do not.
         message: what it is, for a sentence.
         lacks: areas or ids of checks whose findings explain that there is no value, or that nobody knows it.
@@ -28,7 +28,7 @@ class Demand(NamedTuple):
     """
 
     name: str
-    kind: str
+    operator: str
     read: Callable[[Facts], Maybe[object]]
     message: str
     lacks: tuple[str, ...] = ()
@@ -148,15 +148,15 @@ def _all() -> Iterator[Demand]:
     yield Demand("driver", "version", driver_version, "NVIDIA's driver", OF_NVIDIA, next=user_version)
     yield Demand("cuda", "version", lambda facts: facts.nvidia.cuda.version, "the driver's CUDA", OF_NVIDIA)
     yield Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm", "device"))
-    yield Demand("gpus", "least", count, "GPUs that answer", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
-    yield Demand("gpu", "text", names, "every GPU's name", OF_GPUS)
-    yield Demand("memory_gib", "least", least(_memory), "the smallest GPU memory in GiB", OF_GPUS, ("mig",))
+    yield Demand("gpus", "at_least", count, "GPUs that answer", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
+    yield Demand("gpu", "contains", names, "every GPU's name", OF_GPUS)
+    yield Demand("memory_gib", "at_least", least(_memory), "the smallest GPU memory in GiB", OF_GPUS, ("mig",))
     yield Demand("compute_capability", "version", _capability, "the lowest compute capability", OF_GPUS)
     for name, shown in NAMES.items():
         lacks = (_SHORT[name], *_OF_PYTHON)
         if name != "onnxruntime":
             differs = (_SHORT[name], *_OF_USABLE)
-            yield Demand(f"{name}_sees", "least", sees(name), f"GPUs that {shown} can use", lacks, differs)
+            yield Demand(f"{name}_sees", "at_least", sees(name), f"GPUs that {shown} can use", lacks, differs)
         yield Demand(name, "version", version(name), shown, lacks)
     for name, way in (("h2d", "from pinned memory to the GPU"), ("d2h", "from the GPU to pinned memory")):
         yield _rate(f"pinned_{name}_gbps", f"copies {way} in GB/s", "transfer", f"{name} pinned", slowed_by="link")
@@ -168,7 +168,7 @@ def _all() -> Iterator[Demand]:
 def _rate(name: str, message: str, *figures: str, slowed_by: str) -> Demand:
     """What a smoke test measures; an area of checks says what slows it down."""
     read, lacks, differs = figure(*figures), ("smoke", *OF_GPUS), ("smoke", slowed_by)
-    return Demand(name, "least", read, message, lacks, differs, smoke=figures[0])
+    return Demand(name, "at_least", read, message, lacks, differs, smoke=figures[0])
 
 
 DEMANDS = {one.name: one for one in _all()}
