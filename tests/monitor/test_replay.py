@@ -9,7 +9,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.monitor.replay import RecordingError, Replay, read
 from gpudoctor.monitor.snapshot import REPLAYED
 from gpudoctor.sampling.history import MAX_SAMPLES
-from gpudoctor.sampling.lines import GpuSample, MonitorProcess, SampleLine
+from gpudoctor.sampling.lines import GpuSample, HostMemory, MonitorProcess, SampleLine
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "samples.md"
 FIRST = b'{"schema": "gpudoctor.samples/1"}\n'
@@ -102,13 +102,28 @@ def test_the_example_in_the_documentation_is_a_recording() -> None:
     found = read(text.encode())
     replay = Replay(found, Clock())
     replay.start()
-    (gpu,) = replay.look().devices
+    look = replay.look()
+    (gpu,) = look.devices
     assert gpu.device.name == "NVIDIA GeForce RTX 4090"
-    assert gpu.processes == (MonitorProcess(pid=4242, kind="C", memory=21000000000, name="python", user="anna"),)
+    assert look.host == HostMemory(memory=64 << 30, memory_available=43980465111)
+    (process,) = gpu.processes  # type: ignore[misc]
+    assert process == MonitorProcess(
+        pid=4242, kind="C", memory=21000000000, name="python", command="python train.py", user="anna",
+        host_memory=12 << 30, age=3601.5,
+    )  # fmt: skip
     first, second = gpu.samples
     assert (first.reasons, first.pcie_rx) == (("sw-power-cap",), 1.2e9)
     assert second.utilisation == Unknown("NVML: GPU is lost")
     assert second.power == Unknown("not told")
+
+
+def test_a_recording_without_the_new_fields_is_read() -> None:
+    old = b"""{"schema": "gpudoctor.samples/1"}
+{"gpu": "GPU 0", "processes": [{"pid": 4242, "kind": "C", "memory": 21, "name": "python", "user": "anna"}]}
+{"gpu": "GPU 0", "sample": {"at": 0.0, "utilisation": 97}}"""
+    look = Replay(read(old), Clock()).look()
+    (process,) = look.devices[0].processes  # type: ignore[misc]
+    assert (process.name, process.command, look.host) == ("python", Unknown("not told"), None)
 
 
 @pytest.mark.parametrize(
