@@ -175,7 +175,7 @@ def require(
     machine = None if facts else _machine(timeout, SMOKE_SECONDS if tests else TOTAL_SECONDS)
     *_, done = (event for event in pipeline.examine(machine, wishes, facts) if isinstance(event, pipeline.Done))
     if missing := unmet(wanted, done.facts, done.report):
-        raise RequirementError(tuple(_planned(one, done.facts, wanted[one.name][1]) for one in missing), done.report)
+        raise RequirementError(tuple(_planned(one, done.facts, wanted[one.name].given) for one in missing), done.report)
     return done.report
 
 

@@ -219,7 +219,7 @@ def gather_events(machine: Machine, wishes: CheckOptions, *beside: ParallelStep)
 
     begun = time.monotonic()
     interpreters = python_probe.choose(machine, wishes.pythons) if machine.here or wishes.pythons else []
-    foreign = _foreign(machine)
+    foreign = _foreign(machine, wishes.quick)
     host = Lazy(foreign.host if foreign else lambda: _host(machine), unanswered(Host, NO_ANSWER))
     pci: Bus = Lazy(foreign.pci if foreign else lambda: _pci(machine, host.get()), Unknown(NO_ANSWER))
     steps = [ParallelStep("host", "the machine", host.make), ParallelStep("pci", "the PCI bus", pci.make)]
@@ -326,13 +326,13 @@ def _devices(pci: Bus) -> tuple[PciDevice, ...]:
     return known_or(pci.get(), ())
 
 
-def _foreign(machine: Machine) -> "Foreign | None":
+def _foreign(machine: Machine, quick: bool) -> "Foreign | None":
     """The probes of a system that is not Linux; None on Linux."""
     if machine.system == "Linux":
         return None
     from gpudoctor.probes import non_linux
 
-    return non_linux.probes(machine)
+    return non_linux.probes(machine, quick)
 
 
 def _system_steps(machine: Machine, host: Lazy[Host], pci: Bus) -> "Sequence[Named]":

@@ -34,6 +34,14 @@ def test_a_quick_check_as_json_loads_no_face_and_no_framework() -> None:
     assert not loaded(code) & HEAVY
 
 
+def test_no_quick_check_loads_psutil() -> None:
+    code = (
+        "import contextlib, io, gpudoctor.cli as cli\n"
+        "with contextlib.redirect_stdout(io.StringIO()): cli.main(['check', '--quick'])"
+    )
+    assert "psutil" not in loaded(code)
+
+
 @pytest.mark.parametrize("name", gpudoctor.__all__)
 def test_public_names_are_there(name: str) -> None:
     assert getattr(gpudoctor, name)

@@ -40,11 +40,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         **several,
         help="pytorch, jax, cupy, tensorflow, driver (needs no framework) or cpu (default: the installed frameworks)",
     )
-    one.add_argument(
-        "--dtype", metavar="TYPE", **several, help="data types of matmul: fp32, tf32, fp16, bf16, fp8 (default: all)"
-    )
-    one.add_argument("--seconds", type=_seconds, metavar="N", help="duration of the stress test (default: 10, max 600)")
-    one.add_argument("--mnist", metavar="PATH", help="directory of the real MNIST, if in an unusual location")
+    one.add_argument("--dtype", metavar="TYPE", **several, help="of matmul: fp32, tf32, fp16, bf16, fp8 (default: all)")
+    one.add_argument("--seconds", type=_seconds, metavar="N", help="how long stress lasts (default: 10, at most 600)")
+    one.add_argument("--mnist", metavar="FILE", help="train on these digits: a .npz file such as Keras's mnist.npz")
     python_option(one)
     timeout_option(one, "each test's own limit")
     options(one)

@@ -13,7 +13,7 @@ from gpudoctor.cli.check import facts_of, machine_of, source
 
 if TYPE_CHECKING:
     from gpudoctor.facts import Facts
-    from gpudoctor.monitor.samples import SampleLine
+    from gpudoctor.sampling.lines import SampleLine
     from gpudoctor.tui.session import SessionSource
 
 DESCRIPTION = """Open an application in the terminal: see what is wrong and why, copy the commands that fix it,

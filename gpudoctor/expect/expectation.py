@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from gpudoctor.catalogue import broken
 from gpudoctor.check_engine import About, Check, Fix, Problem, Severity
 from gpudoctor.expect.causes import caused_by
-from gpudoctor.expect.operators import OPERATORS, WITHOUT, shown
+from gpudoctor.expect.evaluate import Wanted, judged, open_question, words, wrong
+from gpudoctor.expect.operators import shown
 from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import Unknown, UnknownFactError
+from gpudoctor.maybe import UnknownFactError
 
 MOST = 8  # lines of evidence
 
@@ -33,7 +34,7 @@ class Expectation(NamedTuple):
     id: str
     steps: tuple[str, ...]
     path: str
-    wanted: tuple[tuple[str, Any], ...]
+    wanted: Wanted
     place: str
     severity: Severity = Severity.ERROR
     message: str = ""
@@ -43,27 +44,27 @@ class Expectation(NamedTuple):
     def check(self, facts: Facts) -> Check[Any]:
         """The check that holds it against these facts."""
         try:
-            return self.told([self.judged(one) for one in found(facts, self.steps)])
+            return self.told([(one, judged(self.wanted, one.value)) for one in found(facts, self.steps)])
         except Exception as error:  # a fault of ours is one check that is broken
             return broken(self.id, f"{type(error).__name__}: {error}")
 
-    def told(self, judged: Sequence[tuple[FoundValue, str | None]]) -> Check[Any]:
-        """The check that says what was judged."""
-        wrong = [one for one, why in judged if why == ""]
-        unknown = [(one, why) for one, why in judged if why]
-        about = _about(self.place, wrong or [one for one, _ in unknown])
+    def told(self, values: Sequence[tuple[FoundValue, str | None]]) -> Check[Any]:
+        """The check that says what was judged of each value."""
+        bad = [one for one, why in values if why == ""]
+        unknown = [(one, why) for one, why in values if why]
+        about = _about(self.place, bad or [one for one, _ in unknown])
 
         def each(_: Facts) -> Iterator[tuple[About, None]]:
             yield about, None
 
         def function(_: None) -> Problem | None:
-            if wrong:
-                return Problem(self.message or self._sentence(wrong), self._evidence(wrong))
+            if bad:
+                return Problem(self.message or self._sentence(bad), self._evidence(bad))
             if unknown:
-                raise UnknownFactError(f"{unknown[0][0].path} is unknown: {unknown[0][1]}")
+                raise UnknownFactError(open_question(unknown[0][0].path, str(unknown[0][1])))
             return None
 
-        missing = bool(unknown) or any(_missing(one) for one in wrong) or "count" in dict(self.wanted)
+        missing = bool(unknown) or any(_missing(one) for one in bad) or "count" in dict(self.wanted)
         made: Check[Any] = Check(
             function,
             title=f"{self.path} is not as expected",
@@ -77,30 +78,21 @@ class Expectation(NamedTuple):
         made.id, made.area = self.id, "expect"
         return made
 
-    def judged(self, one: FoundValue) -> tuple[FoundValue, str | None]:
-        """The value with None where all holds, "" where something does not, and why where nobody can say."""
-        if isinstance(one.value, Unknown):
-            return one, one.value.unknown
-        try:
-            return one, None if all(_holds(name, wanted, one.value) for name, wanted in self.wanted) else ""
-        except UnknownFactError as error:
-            return one, error.why
-
     @property
     def wanted_words(self) -> str:
         """What is wanted, for people."""
-        return self.shown or " and ".join(OPERATORS[name].words(wanted) for name, wanted in self.wanted)
+        return self.shown or words(self.wanted)
 
-    def _sentence(self, wrong: list[FoundValue]) -> str:
+    def _sentence(self, bad: list[FoundValue]) -> str:
         """What was wanted and what was found; equal values of several GPUs once."""
         by_value: dict[str, list[str]] = {}
-        several = "*" in self.steps or len(wrong) > 1 or self.steps[0] == "smoke"
-        for one in wrong:
+        several = "*" in self.steps or len(bad) > 1 or self.steps[0] == "smoke"
+        for one in bad:
             ends = _ends(one)
             where = by_value.setdefault(ends or self._shown(one.value), [])
             where += [one.label or one.path] if several and not ends else []
         told = [f"{value} ({', '.join(where)})" if where else value for value, where in by_value.items()]
-        return f"{self.path}: expected {self.wanted_words}, found {'; '.join(told)}."
+        return wrong(self.path, self.wanted_words, "; ".join(told))
 
     def _shown(self, value: Any) -> str:
         if value is None:
@@ -110,21 +102,15 @@ class Expectation(NamedTuple):
             return str(len(value)) if counted else shown([str(one) for one in value][:MOST])
         return shown(value) if isinstance(value, str | int | float) else "one"
 
-    def _evidence(self, wrong: list[FoundValue]) -> tuple[str, ...]:
-        lines = [f"{one.path} = {self._shown(one.value)}" for one in wrong[:MOST]]
-        more = [f"and {len(wrong) - MOST} more"] if len(wrong) > MOST else []
-        return (f"{self.place}: expected {self.wanted_words}", *lines, *more)
+    def _evidence(self, bad: list[FoundValue]) -> tuple[str, ...]:
+        lines = [f"{one.path} = {self._shown(one.value)}" for one in bad[:MOST]]
+        more = [f"and {len(bad) - MOST} more"] if len(bad) > MOST else []
+        return (f"{self.place}: wanted {self.wanted_words}", *lines, *more)
 
 
 def slug(path: str) -> str:
     """The id of the check of a path."""
     return "expect." + (re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-") or "facts")
-
-
-def _holds(name: str, wanted: Any, value: Any) -> bool:
-    if value is None and name not in WITHOUT:
-        return False
-    return (value is None and name == "lacks") or OPERATORS[name].holds(wanted, value)
 
 
 def _ends(one: FoundValue) -> str:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from gpudoctor.catalogue import broken
 from gpudoctor.check_engine import Check
+from gpudoctor.expect.evaluate import judged
 from gpudoctor.expect.expectation import Expectation
 from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
@@ -37,8 +38,8 @@ class Hidden(NamedTuple):
             seen = found(self.facts, self.true.steps)
             masked = found(facts, tuple(map(self.text, self.true.steps)))
             shown = masked if len(masked) == len(seen) else tuple(map(self._without, seen))
-            judged = [self.true.judged(one) for one in seen]
-            told = [(one, None if why is None else self.text(why)) for one, (_, why) in zip(shown, judged, strict=True)]
+            whys = [judged(self.true.wanted, one.value) for one in seen]
+            told = [(one, None if why is None else self.text(why)) for one, why in zip(shown, whys, strict=True)]
             secret = any(one.value != other.value for one, other in zip(seen, shown, strict=True))
             return self._expectation(secret).told(told)
         except Exception as error:  # as of one that is not hidden

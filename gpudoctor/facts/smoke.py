@@ -106,5 +106,5 @@ class Smoke(msgspec.Struct, frozen=True, kw_only=True):
 
     seconds: Duration = 0.0
     instead: bool = False  # no GPU was found, and nobody chose the CPU: nothing was run
-    digits: str = ""  # what the training step saw: "256 rendered digits", "MNIST (torchvision, verified)"
+    digits: str = ""  # what the training step saw: "256 rendered digits", "digits of a .npz file"
     runs: tuple[SmokeRun, ...] = ()

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from gpudoctor.machine import Machine
-from gpudoctor.monitor.history import History
 from gpudoctor.monitor.sampler import Sampler
-from gpudoctor.monitor.snapshot import LIVE, Snapshot
+from gpudoctor.monitor.snapshot import LIVE, Snapshot, devices
 from gpudoctor.monitor.vendors import VENDORS
+from gpudoctor.sampling.history import History
 
 
 class LiveSource:
@@ -40,7 +40,8 @@ class LiveSource:
         return Snapshot(
             kind=LIVE,
             now=now,
-            devices=self._history.devices(),
+            devices=devices(self._history),
+            host=self._history.host,
             troubles=tuple(state.trouble for state in states if state.trouble),
             waiting=any(state.waiting for state in states),
             absent=tuple(state.absent for state in states if state.absent),

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from gpudoctor.monitor.history import History
-from gpudoctor.monitor.samples import SCHEMA, SampleLine, decode
-from gpudoctor.monitor.snapshot import REPLAYED, Snapshot
+from gpudoctor.monitor.snapshot import REPLAYED, Snapshot, devices
+from gpudoctor.sampling.history import History
+from gpudoctor.sampling.lines import SCHEMA, SampleLine, decode
 
 LARGEST = 64 << 20  # bytes: a day of eight GPUs
 LEAD = 0.5  # share of the recording that is there at once, so that the charts are not empty
@@ -90,7 +90,9 @@ class Replay:
         """What was told up to now."""
         now = self._now()
         self._catch_up(now)
-        return Snapshot(kind=REPLAYED, title=self._title, now=now, devices=self._history.devices())
+        return Snapshot(
+            kind=REPLAYED, title=self._title, now=now, devices=devices(self._history), host=self._history.host
+        )
 
     def _now(self) -> float:
         return self._played + (self._clock() - self._since if self._running else 0.0)
@@ -113,10 +115,10 @@ class Replay:
 
 
 def _timed(lines: Iterable[SampleLine]) -> Iterable[tuple[float, SampleLine]]:
-    """Lines that tell of a GPU, with their times, which never go back."""
+    """Lines about a GPU or the machine, with their times, which never go back."""
     at: float | None = None
     for line in lines:
-        if line.gpu is None:
+        if line.gpu is None and line.host is None:
             continue
         own = line.sample.at if line.sample is not None else line.at
         at = own if at is None or (own is not None and own > at) else at

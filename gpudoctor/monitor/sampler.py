@@ -1,22 +1,20 @@
-"""One vendor's sampler: the child, the thread that takes its lines and starts it again, and how it does."""
+"""One vendor's sampler: the thread that starts its child, and starts it again, and how it does."""
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable
 from threading import Event, Lock, Thread
 
 import msgspec
 
-import gpudoctor.workers
-from gpudoctor.child import ChildResult, reap
+from gpudoctor.child import reap
 from gpudoctor.machine import Machine
-from gpudoctor.monitor.history import History
-from gpudoctor.monitor.samples import SampleLine, decode
 from gpudoctor.monitor.user_names import Users
 from gpudoctor.monitor.vendors import SamplerTask, Vendor, lines_before
-from gpudoctor.probes.staged_child import end_of, program
+from gpudoctor.probes.staged_child import end_of
+from gpudoctor.sampling.child import SamplerChild
+from gpudoctor.sampling.history import History
+from gpudoctor.sampling.lines import SampleLine
 
 FOREVER = 30 * 86_400.0  # seconds: longer than anybody looks on
 STALLED = 3.0  # seconds without a line after which the driver counts as silent: three samples
@@ -48,12 +46,12 @@ class Sampler:
         self._wanted = self._running = self._stuck = False
         self._users = Users()
         self._failed = self._absent = ""
-        self._begin()
+        self._begin("")
 
-    def _begin(self) -> None:
-        """A child begins; why the last one failed stands until this one answers."""
-        self._heard, self._stage = time.monotonic(), "start"
-        self._answered = self._ended = False
+    def _begin(self, argument: str) -> SamplerChild:
+        """A child begins; why the last one failed stands until this one responds."""
+        self._child = SamplerChild("slow", self._vendor.name, argument, self._take)
+        return self._child
 
     # -- start and stop ----------------------------------------------------------------------------------------
 
@@ -65,7 +63,7 @@ class Sampler:
             if self._running:  # a thread that is still leaving goes on
                 return
             self._running = True
-        self._begin()
+        self._begin("")
         Thread(target=self._run, name=f"monitor {self._vendor.name}", daemon=True).start()
 
     def stop(self) -> None:
@@ -88,7 +86,6 @@ class Sampler:
 
     def _once(self) -> float:
         """Run one child to its end, and return the seconds after which the next one may begin."""
-        self._begin()
         try:
             machine = self._make()
             task = self._vendor.task(machine)
@@ -104,45 +101,27 @@ class Sampler:
         for told in lines_before(task):
             self._history.take(msgspec.convert(told, SampleLine), self._vendor.name)
         self._users = Users.of(machine)
-        ended = self._ask(machine, task)
-        return self._judge(ended)
+        return self._ask(machine, task)
 
-    def _ask(self, machine: Machine, task: SamplerTask) -> ChildResult:
-        argv = [*program("monitor.py"), os.path.dirname(gpudoctor.workers.__file__), self._vendor.name, task.argument]
-        return machine.run(argv, FOREVER, on_line=self._take, patient=True, late=lambda: not self._wanted)
-
-    def _take(self, text: str) -> None:
-        try:
-            line = decode(text)
-        except (
-            msgspec.DecodeError,
-            UnicodeError,
-            RecursionError,
-        ):  # cut short, or printed by the interpreter
-            return
-        self._heard = time.monotonic()
-        self._stage = line.stage or self._stage
-        if line.sample is not None:
-            self._answered, self._failed, self._absent = True, "", ""
-        if line.not_loaded or line.no_module:
-            self._absent = line.not_loaded or line.no_module or ""
-        if isinstance(line.code, int) and line.code:
-            self._failed = f"nvmlInit failed with {line.code}: {line.text}"
-        if line.count == 0:
-            self._absent = self._absent or "it lists no GPU"
-        if line.processes is not None:
-            line.processes = self._users.named(line.processes)
-        self._history.take(line, self._vendor.name)
-
-    def _judge(self, ended: ChildResult) -> float:
-        self._ended, self._stuck = True, ended.abandoned
+    def _ask(self, machine: Machine, task: SamplerTask) -> float:
+        child = self._begin(task.argument)
+        ended = child.run(machine, FOREVER, lambda: self._wanted)
+        self._stuck = ended.abandoned
         if ended.cancelled:
             return AT_ONCE
         if not self._wanted:
             return 0.0
-        if self._answered or (not self._failed and not self._absent):
-            self._failed = end_of(ended, self._stage, ended.seconds)
+        if child.answered or (not child.failed and not child.absent):
+            self._failed = end_of(ended, child.stage, ended.seconds)
         return RETRY
+
+    def _take(self, line: SampleLine, vendor: str) -> None:
+        child = self._child
+        if line.sample is not None or child.failed or child.absent:
+            self._failed, self._absent = child.failed, child.absent
+        if line.processes is not None:
+            line.processes = self._users.named(line.processes)
+        self._history.take(line, vendor)
 
     # -- how it does -------------------------------------------------------------------------------------------
 
@@ -151,19 +130,16 @@ class Sampler:
         if not self._wanted:
             return SamplerState()
         if self._failed:
-            return SamplerState(
-                trouble=f"{_capital(self._vendor.driver)}: {self._failed}.", absent=self._absent or None
-            )
+            trouble = f"{_capital(self._vendor.driver)}: {self._failed}."
+            return SamplerState(trouble=trouble, absent=self._absent or None)
         if self._absent:
             return SamplerState(absent=f"{_capital(self._vendor.driver)}: {self._absent}.")
-        silent = now - self._heard
-        if silent > (STALLED if self._answered else PATIENT) and not self._ended:
-            return SamplerState(trouble=self._silence(silent))
-        return SamplerState(waiting=not self._answered)
-
-    def _silence(self, seconds: float) -> str:
-        asked = f"queried for the {self._stage}" if " of " in self._stage else f"in stage {self._stage}"
-        return f"{_capital(self._vendor.driver)} stopped responding {seconds:.0f} s ago, {asked}."
+        child = self._child
+        silent = child.silent(now)
+        if silent > (STALLED if child.answered else PATIENT):
+            driver = _capital(self._vendor.driver)
+            return SamplerState(trouble=f"{driver} stopped responding {silent:.0f} s ago, {child.asked}.")
+        return SamplerState(waiting=not child.answered)
 
 
 def _capital(text: str) -> str:

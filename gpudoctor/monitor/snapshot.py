@@ -7,7 +7,8 @@ from typing import Protocol
 import msgspec
 
 from gpudoctor.maybe import Maybe
-from gpudoctor.monitor.samples import NOT, MonitorDevice, MonitorProcess, MonitorSample
+from gpudoctor.sampling.history import History
+from gpudoctor.sampling.lines import NOT, GpuSample, HostMemory, MonitorDevice, MonitorProcess
 
 LIVE, REPLAYED, STILL = "live", "replayed", "still"
 
@@ -29,7 +30,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     vendor: str
     index: int
     device: MonitorDevice = MonitorDevice()
-    samples: tuple[MonitorSample, ...] = ()
+    samples: tuple[GpuSample, ...] = ()
     processes: Maybe[tuple[MonitorProcess, ...]] = NOT
     refused: str | None = None
 
@@ -39,7 +40,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
         return f"GPU {self.index}"
 
     @property
-    def last(self) -> MonitorSample | None:
+    def last(self) -> GpuSample | None:
         """The newest sample."""
         return self.samples[-1] if self.samples else None
 
@@ -55,6 +56,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         troubles: what goes wrong at the moment, a sentence each; the values that stand are old then.
         waiting: the drivers have been asked, and have not answered yet.
         absent: why there is nothing to ask, a sentence a vendor.
+        host: the machine's memory; None: nothing is known of it.
     """
 
     kind: str
@@ -64,6 +66,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     troubles: tuple[str, ...] = ()
     waiting: bool = False
     absent: tuple[str, ...] = ()
+    host: HostMemory | None = None
 
 
 class SampleSource(Protocol):
@@ -77,3 +80,21 @@ class SampleSource(Protocol):
 
     def look(self) -> Snapshot:
         """What there is now."""
+
+
+def devices(history: History) -> tuple[Watched, ...]:
+    """All GPUs of a history, NVIDIA's first."""
+    with history.changed:
+        kept = sorted(history.gpus.items(), key=lambda item: (item[1].vendor != "nvidia", item[1].index))
+        return tuple(
+            Watched(
+                key=key,
+                vendor=one.vendor,
+                index=one.index,
+                device=one.device,
+                samples=tuple(one.samples),
+                processes=one.processes,
+                refused=one.refused,
+            )
+            for key, one in kept
+        )

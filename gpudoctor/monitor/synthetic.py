@@ -12,7 +12,7 @@ import msgspec
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.monitor.facts_source import watched
-from gpudoctor.monitor.samples import SCHEMA, MonitorProcess, MonitorSample, SampleLine
+from gpudoctor.sampling.lines import SCHEMA, GpuSample, HostMemory, MonitorProcess, SampleLine
 from gpudoctor.targets import gpus_of
 
 SECONDS = 400  # of one round
@@ -38,6 +38,9 @@ def lines(facts: Facts, seed: int = 7, seconds: int = SECONDS) -> Iterator[Sampl
         told = msgspec.to_builtins(watched(run.gpu).device)
         yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, device={**told, "memory_clock_max": MEMORY_CLOCK}, at=0.0)
         yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, processes=run.processes(), at=0.0)
+    host = facts.host
+    if runs:
+        yield SampleLine(host=HostMemory(memory=host.memory, memory_available=host.memory_available), at=0.0)
     for second in range(seconds):
         for run in runs:
             yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, sample=run.sample(float(second)))
@@ -61,11 +64,18 @@ class _Run:
         if self._ill or (isinstance(told, tuple) and told):
             return told
         used = MonitorProcess(
-            pid=48213 + self.gpu.index, kind="C", memory=int(self._memory * 0.74), name="python", user="ml"
+            pid=48213 + self.gpu.index,
+            kind="C",
+            memory=int(self._memory * 0.74),
+            name="python",
+            command=f"python train.py --rank {self.gpu.index}",
+            user="ml",
+            host_memory=11 << 30,
+            age=7_400.0,
         )
         return (used,)
 
-    def sample(self, at: float) -> MonitorSample:
+    def sample(self, at: float) -> GpuSample:
         """What it tells at a second."""
         if self._ill:
             return msgspec.structs.replace(watched(self.gpu).samples[0], at=at)
@@ -74,7 +84,7 @@ class _Run:
         power = self._limit * min(1.0, (0.17 + 0.86 * busy) * self._chance.uniform(0.97, 1.03))
         self._heat += WARMS * (AMBIENT + (HOT - AMBIENT) * self._cooling * power / self._limit - self._heat)
         capped = power >= 0.985 * self._limit
-        return MonitorSample(
+        return GpuSample(
             at=at,
             utilization=round(100 * busy),
             memory_used=int(self._memory * (0.71 + 0.035 * busy + 0.004 * math.sin(at / 9))),

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.samples import MonitorProcess
+from gpudoctor.sampling.lines import MonitorProcess
 
 
 class Users:

@@ -10,16 +10,16 @@ import msgspec
 from gpudoctor.facts import Gpu, Host
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.samples import MonitorDevice, Slice
 from gpudoctor.probes import pci
 from gpudoctor.probes.amd import kfd
 from gpudoctor.probes.amd.sysfs_paths import amd_task
 from gpudoctor.probes.nvidia.nvml import pynvml_folder
+from gpudoctor.sampling.lines import MonitorDevice, Slice
 from gpudoctor.targets import AMD
 
 
 class SamplerTask(NamedTuple):
-    """What a sampler is told: the last argument of workers/monitor.py, and the GPUs that are known before."""
+    """What a sampler is told: the last argument of workers/sampler.py, and the GPUs that are known before."""
 
     argument: str
     gpus: tuple[Gpu, ...] = ()

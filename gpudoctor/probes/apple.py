@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gpudoctor.facts import AppleFacts, Distribution, Gpu, Host, Kernel
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes import psutil_facts
 from gpudoctor.probes.host import directories, environment
 
 # The property list of every macOS; a Python that was built for an old one is told 10.16 by platform.mac_ver().
@@ -67,7 +68,7 @@ def gpus(mac: Mac) -> Maybe[tuple[Gpu, ...]]:
     return (gpu,)
 
 
-def host(machine: Machine, mac: Mac) -> Host:
+def host(machine: Machine, mac: Mac, quick: bool = False) -> Host:
     """Return the machine as macOS shows it: no container, no WSL, no cgroup exists there."""
     name = f"macOS {mac.macos}" if isinstance(mac.macos, str) else "macOS"
     memory, cores = mac.values.get("hw.memsize", ""), mac.values.get("hw.ncpu", "")
@@ -85,6 +86,7 @@ def host(machine: Machine, mac: Mac) -> Host:
         wsl=None,
         cgroup=None,
         memory=int(memory) if memory.isdigit() else why,
+        memory_available=psutil_facts.available(machine, quick),
         memory_limit=None,
         cpus=float(cores) if cores.isdigit() else why,
         selinux=None,

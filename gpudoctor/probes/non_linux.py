@@ -32,12 +32,12 @@ class Foreign(NamedTuple):
     steps: tuple[Named, ...]
 
 
-def probes(machine: Machine) -> Foreign:
-    """The probes of a machine that is no Linux."""
-    return _apple(machine) if machine.system == "Darwin" else _windows(machine)
+def probes(machine: Machine, quick: bool) -> Foreign:
+    """The probes of a machine that is no Linux; a quick check asks psutil nothing."""
+    return _apple(machine, quick) if machine.system == "Darwin" else _windows(machine, quick)
 
 
-def _apple(machine: Machine) -> Foreign:
+def _apple(machine: Machine, quick: bool) -> Foreign:
     from gpudoctor.probes import apple
 
     seen = Lazy(lambda: apple.look(machine), apple.Mac())
@@ -46,17 +46,17 @@ def _apple(machine: Machine) -> Foreign:
         ("kfd", "the GPU", lambda: apple.gpus(seen.get())),
         ("apple", "macOS", lambda: apple.facts(seen.get())),
     )
-    return Foreign(lambda: apple.host(machine, seen.get()), tuple, (*steps, *_nothing()))
+    return Foreign(lambda: apple.host(machine, seen.get(), quick), tuple, (*steps, *_nothing()))
 
 
-def _windows(machine: Machine) -> Foreign:
+def _windows(machine: Machine, quick: bool) -> Foreign:
     from gpudoctor.probes import windows
     from gpudoctor.probes.windows import nvidia
 
     silent = windows.Answer(error="the probe did not respond")
     seen = Lazy(lambda: windows.look(machine), silent)
     driver: Lazy[tuple[Nvidia, Maybe[tuple[Gpu, ...]]]] = Lazy(
-        lambda: nvidia.probe(machine), (Nvidia(), Unknown("the probe did not respond"))
+        lambda: nvidia.probe(machine, quick), (Nvidia(), Unknown("the probe did not answer"))
     )
     steps = (
         ("nvidia", "NVIDIA's driver and GPUs", driver.get),
@@ -64,7 +64,7 @@ def _windows(machine: Machine) -> Foreign:
         ("nt", "Windows", lambda: windows.facts(seen.get())),
     )
     return Foreign(
-        lambda: windows.host(machine, seen.get()),
+        lambda: windows.host(machine, seen.get(), quick),
         lambda: windows.devices(seen.get(), driver.get()[1]),
         (*steps, *_nothing()),
     )

@@ -90,6 +90,20 @@ def program(script: str) -> list[str]:
     return [*interpreter, "-c", (pkgutil.get_data("gpudoctor", f"workers/{script}") or b"").decode()]
 
 
+def module_folder(name: str) -> str:
+    """The directory or zip from which a top-level module of gpudoctor's own interpreter comes; empty: none.
+
+    It is not imported.
+    """
+    from importlib.util import find_spec
+
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        return ""
+    folder = os.path.dirname(spec.origin)
+    return os.path.dirname(folder) if spec.submodule_search_locations else folder
+
+
 def _parsed(line: str) -> dict[str, Any]:
     try:
         return _decode(line)

@@ -17,7 +17,7 @@ class Demand(NamedTuple):
 
     Attributes:
         name: the argument of `require`.
-        kind: what is given: "version" (a specifier as in packaging), "least" (a number), or "text".
+        operator: of gpudoctor.expect.operators, which reads what is given and compares with it.
         read: what the facts say; an Unknown with its reason where they do not.
         message: what it is, for a sentence.
         lacks: areas or ids of checks whose findings explain that there is no value, or that nobody knows it.
@@ -28,7 +28,7 @@ class Demand(NamedTuple):
     """
 
     name: str
-    kind: str
+    operator: str
     read: Callable[[Facts], Maybe[object]]
     message: str
     lacks: tuple[str, ...] = ()
@@ -149,15 +149,15 @@ def _all() -> Iterator[Demand]:
         "cuda", "version", lambda facts: facts.nvidia.cuda.version, "CUDA version supported by the driver", OF_NVIDIA
     )
     yield Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm", "device"))
-    yield Demand("gpus", "least", count, "responding GPUs", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
-    yield Demand("gpu", "text", names, "name of every GPU", OF_GPUS)
-    yield Demand("memory_gib", "least", least(_memory), "smallest GPU memory in GiB", OF_GPUS, ("mig",))
+    yield Demand("gpus", "at_least", count, "responding GPUs", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
+    yield Demand("gpu", "contains", names, "name of every GPU", OF_GPUS)
+    yield Demand("memory_gib", "at_least", least(_memory), "smallest GPU memory in GiB", OF_GPUS, ("mig",))
     yield Demand("compute_capability", "version", _capability, "lowest compute capability", OF_GPUS)
     for one in FRAMEWORKS:
         lacks = (one.area, *_OF_PYTHON)
         if one.counts_gpus:
             differs, message = (one.area, *_OF_USABLE), f"GPUs that {one.title} can use"
-            yield Demand(f"{one.module}_sees", "least", sees(one.module), message, lacks, differs)
+            yield Demand(f"{one.module}_sees", "at_least", sees(one.module), message, lacks, differs)
         yield Demand(one.module, "version", version(one.module), one.title, lacks)
     for name, way in (("h2d", "from pinned memory to the GPU"), ("d2h", "from the GPU to pinned memory")):
         yield _rate(f"pinned_{name}_gbps", f"copies {way} in GB/s", "transfer", f"{name} pinned", slowed_by="link")
@@ -169,7 +169,7 @@ def _all() -> Iterator[Demand]:
 def _rate(name: str, message: str, *figures: str, slowed_by: str) -> Demand:
     """What a smoke test measures; an area of checks says what slows it down."""
     read, lacks, differs = figure(*figures), ("smoke", *OF_GPUS), ("smoke", slowed_by)
-    return Demand(name, "least", read, message, lacks, differs, smoke=figures[0])
+    return Demand(name, "at_least", read, message, lacks, differs, smoke=figures[0])
 
 
 DEMANDS = {one.name: one for one in _all()}

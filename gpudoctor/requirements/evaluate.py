@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from gpudoctor.expect.evaluate import Wanted, judged, open_question, together, words, wrong
+from gpudoctor.expect.operators import OPERATORS, shown
+from gpudoctor.expect.paths import Leaf
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown, phrase
 from gpudoctor.report.failures import told, ways
@@ -10,6 +13,8 @@ from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.requirements.demands import DEMANDS, OF_GPUS, Demand
 from gpudoctor.root_causes import BEARABLE, KEEPS_OUT
 from gpudoctor.targets import gpus_of
+
+ANYTHING = Leaf(object, frozenset())  # the operators of demands ask nothing of the fact's type
 
 
 class UnmetDemand(NamedTuple):
@@ -48,31 +53,41 @@ class RequirementError(Exception):
         super().__init__("\n".join(_all_told(unmet)))
 
 
-def validated(given: Mapping[str, object]) -> dict[str, tuple[Demand, Any]]:
+class WantedDemand(NamedTuple):
+    """A demand, and what its operator compares with."""
+
+    demand: Demand
+    held: Any
+
+    @property
+    def wanted(self) -> Wanted:
+        """As gpudoctor.expect.evaluate takes it."""
+        return ((self.demand.operator, self.held),)
+
+    @property
+    def given(self) -> Any:
+        """What was given: a number, a text, or a version specifier as packaging has it."""
+        return self.held[1] if self.demand.operator == "version" else self.held
+
+
+def validated(given: Mapping[str, object]) -> dict[str, WantedDemand]:
     """The demands with what is wanted of each.
 
     Raises:
         TypeError: there is no such demand, or it wants something of another type.
         ValueError: a version specifier is none.
     """
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
-    wanted: dict[str, tuple[Demand, Any]] = {}
+    wanted: dict[str, WantedDemand] = {}
     for name, value in given.items():
         demand = DEMANDS.get(name)
         if demand is None:
             raise TypeError(_no_such(name))
-        if demand.kind == "least" and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise TypeError(f"{name} takes a number, not {value!r}.")
-        if demand.kind != "least" and not isinstance(value, str):
-            raise TypeError(f"{name} takes a string, not {value!r}.")
-        if demand.kind == "version":
-            try:
-                wanted[name] = demand, SpecifierSet(str(value), prereleases=True)
-            except InvalidSpecifier:
-                raise ValueError(f'{name} takes a version specifier such as ">=580", not {value!r}.') from None
-        else:
-            wanted[name] = demand, value
+        operator = OPERATORS[demand.operator]
+        try:
+            wanted[name] = WantedDemand(demand, operator.held(value, ANYTHING))
+        except ValueError:
+            kind = ValueError if demand.operator == "version" and isinstance(value, str) else TypeError
+            raise kind(f"{name} takes {operator.takes}, not {value!r}.") from None
     return wanted
 
 
@@ -84,48 +99,42 @@ def _no_such(name: str) -> str:
     return f"Unknown requirement {name}. {hint}"
 
 
-def unmet(wanted: Mapping[str, tuple[Demand, Any]], facts: Facts, report: Report) -> tuple[UnmetDemand, ...]:
+def unmet(wanted: Mapping[str, WantedDemand], facts: Facts, report: Report) -> tuple[UnmetDemand, ...]:
     """The demands that do not hold on these facts, and what of the report explains each."""
     found = []
-    for name, (demand, value) in wanted.items():
-        have = demand.read(facts)
-        if isinstance(have, Unknown):
-            message = f"{name}: expected {_shown(value)}, but unknown ({demand.message}): {have.unknown}."
-            found.append(UnmetDemand(name, message, True, _explains(demand, value, have, facts, report)))
-        elif not _holds(demand, value, have):
-            said = "none" if have in (None, ()) else f"{demand.message}: {_have(have)}"
-            message = f"{name}: expected {_shown(value)}, found {said}."
-            found.append(UnmetDemand(name, message, False, _explains(demand, value, have, facts, report)))
+    for name, one in wanted.items():
+        have = one.demand.read(facts)
+        why = _judged(one, have)
+        if why is None:
+            continue
+        what, said = one.demand.message, words(one.wanted)
+        if why:
+            message = f"{name}: wanted {said}, and {open_question(what, why)}."
+        else:
+            message = wrong(name, said, "there is none" if have in (None, ()) else f"{what}: {_have(have)}")
+        found.append(UnmetDemand(name, message, bool(why), _explains(one, have, facts, report)))
     return tuple(found)
 
 
-def _holds(demand: Demand, value: Any, have: object) -> bool:
-    if have is None:
-        return False
-    if demand.kind == "least":
-        return isinstance(have, int | float) and have >= value
-    if demand.kind == "version":
-        from packaging.version import InvalidVersion
-
-        try:
-            return bool(value.contains(str(have)))
-        except InvalidVersion:
-            return False
-    return isinstance(have, tuple) and bool(have) and all(str(value).lower() in str(name).lower() for name in have)
+def _judged(one: WantedDemand, have: object) -> str | None:
+    """As gpudoctor.expect.evaluate judges it; of several names each has to be as wanted, and none is not."""
+    values = have if isinstance(have, tuple) else (have,)
+    return together(judged(one.wanted, value) for value in values or (None,))
 
 
-def _explains(demand: Demand, value: Any, have: object, facts: Facts, report: Report) -> FindingEntry | None:
+def _explains(one: WantedDemand, have: object, facts: Facts, report: Report) -> FindingEntry | None:
     """The finding without which the demand would hold, as far as can be said; None: there is none.
 
     Of several, the one of the area that is named first; advice where there is no other.
     """
+    demand = one.demand
     if isinstance(have, Unknown) or have in (None, ()):
         areas = demand.lacks
-    elif demand.next and _holds(demand, value, demand.next(facts)):
+    elif demand.next and _judged(one, demand.next(facts)) is None:
         areas = ("driver",)  # the wanted one is installed, and another one is loaded
     else:
         areas = demand.differs
-    places = [(one, place) for one in report.findings if (place := _place(one, areas, facts, have)) is not None]
+    places = [(each, place) for each in report.findings if (place := _place(each, areas, facts, have)) is not None]
     return min(places, key=lambda pair: (pair[0].status == "advice", pair[1]), default=(None, 0))[0]
 
 
@@ -154,14 +163,10 @@ def _is_of_one_that_answers(finding: FindingEntry, facts: Facts) -> bool:
     )
 
 
-def _shown(value: Any) -> str:
-    return f"at least {value:g}" if isinstance(value, int | float) else str(value)
-
-
 def _have(have: object) -> str:
     if isinstance(have, tuple):
         return ", ".join(dict.fromkeys(str(one) for one in have))
-    return f"{have:g}" if isinstance(have, int | float) else str(have)
+    return have if isinstance(have, str) else shown(have)
 
 
 def _all_told(unmet: tuple[UnmetDemand, ...]) -> Iterator[str]:

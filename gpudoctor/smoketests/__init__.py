@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpudoctor.smoketests.events import SmokeEvent
     from gpudoctor.smoketests.options import SmokeOptions
 
-# Reading and summing MNIST's 47 MB takes a fifth of a second; a home on a dead network mount never answers.
+# Reading MNIST's 47 MB takes a fifth of a second; a home on a dead network mount never responds.
 DIGITS_SECONDS = 10.0
 
 
@@ -51,32 +51,29 @@ def measure(
     jobs = plan(facts, choice)
     if no_gpu_for(facts, choice):
         return msgspec.structs.replace(facts, smoke=Smoke(instead=True))
-    digits = yield from _digits(machine, choice, next((job.python for job in jobs if job.python), None))
+    digits = yield from _digits(machine, choice)
     found = yield from run(machine, facts, jobs, digits, worker or WORKER, halted)
     return _explained(machine, msgspec.structs.replace(facts, smoke=found, seconds=facts.seconds + found.seconds))
 
 
-def _digits(
-    machine: "Machine", choice: "SmokeOptions", python: str | None
-) -> "Generator[StepStarted | StepEnded, None, Digits]":
-    """The digits of the training step: those that are shipped, where looking for others takes too long."""
+def _digits(machine: "Machine", choice: "SmokeOptions") -> "Generator[StepStarted | StepEnded, None, Digits]":
+    """The digits of the training step, read under a deadline."""
     from gpudoctor.parallel import ParallelStep, run_steps
-    from gpudoctor.smoketests.digits import Digits, DigitsError, digits, shipped
+    from gpudoctor.smoketests.digits import VARIABLE, Digits, DigitsError, digits
 
     def look() -> Digits | DigitsError:
         try:
-            return digits(machine, choice.mnist, python)
+            return digits(machine, choice.mnist)
         except DigitsError as error:
             return error
 
     found = (yield from run_steps([ParallelStep("digits", "the digits", look)], DIGITS_SECONDS))["digits"]
-    if isinstance(found, DigitsError):
-        raise found
     if isinstance(found, Digits):
         return found
-    if choice.mnist:
-        raise DigitsError(f"{choice.mnist} could not be read in {DIGITS_SECONDS:.0f} seconds, or not at all.")
-    return shipped()
+    if isinstance(found, DigitsError):
+        raise found
+    path = choice.mnist or machine.env.get(VARIABLE) or "The file of digits"
+    raise DigitsError(f"{path} could not be read in {DIGITS_SECONDS:.0f} seconds, or not at all.")
 
 
 def _explained(machine: "Machine", facts: "Facts") -> "Facts":

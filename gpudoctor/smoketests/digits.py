@@ -1,26 +1,26 @@
-"""Which digits the training step sees: those that are shipped, or the real MNIST where it lies on disk."""
+"""Which digits the training step sees: those that are shipped, or those of a .npz file that the user names."""
 
 import hashlib
+import io
+import os
 import pkgutil
 import zlib
-from collections.abc import Callable
 
 import msgspec
 
-from gpudoctor.knowledge.mnist import Format
 from gpudoctor.machine import Machine
-from gpudoctor.smoketests import mnist_arrow, mnist_idx, mnist_npz, mnist_places, mnist_tfrecord
-from gpudoctor.smoketests.mnist_places import DigitsFile
-from gpudoctor.smoketests.mnist_sample import COUNT, LIMIT, DigitSample, DigitsError
-
-__all__ = ["Digits", "DigitsError", "digits", "shipped"]
+from gpudoctor.smoketests.options import ChoiceError
 
 VARIABLE = "GPUDOCTOR_MNIST"
-READERS: dict[Format, Callable[[Machine, str, bool], DigitSample]] = {
-    "idx": mnist_idx.read,
-    "npz": mnist_npz.read,
-    "tfrecord": mnist_tfrecord.read,
-}
+COUNT, SIDE = 256, 28
+LIMIT = 64 << 20  # bytes of the file, and of each array in it; MNIST's 60,000 images take 47 MB
+# Labels sorted by class would leave nothing to learn in the first batch.
+MIN_CLASSES = 5
+ZIP = b"PK\x03\x04"
+
+
+class DigitsError(ChoiceError):
+    """These digits cannot be used; the message is a sentence with the file's path."""
 
 
 class Digits(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Digits(msgspec.Struct, frozen=True):
     Attributes:
         images: 28 x 28 grey levels each, row by row.
         labels: a byte each, 0 to 9.
-        source: what they are, for people: "256 rendered digits", "MNIST (torchvision's files, verified)".
+        source: what they are, for people: "256 rendered digits".
     """
 
     images: bytes
@@ -37,28 +37,29 @@ class Digits(msgspec.Struct, frozen=True):
     source: str
 
 
-def digits(machine: Machine, path: str | None = None, python: str | None = None) -> Digits:
+def digits(machine: Machine, path: str | None = None) -> Digits:
     """The digits of the training step. Nothing is downloaded, and nothing is unpickled.
 
     Args:
-        machine: on which the real ones may lie.
-        path: a folder or a file that the user names; None: what GPUDOCTOR_MNIST names. Without either the real MNIST
-            is looked for in the usual places, and the shipped digits are taken where it is not found, or another data
-            set under its names.
-        python: the examined interpreter, which reads Parquet and Arrow files if it has pyarrow.
+        machine: that has the file.
+        path: a .npz file that the user names, with x_train and y_train as in Keras's mnist.npz; None: what
+            GPUDOCTOR_MNIST names, and without it the shipped digits.
 
     Raises:
         DigitsError: what the user named cannot be used, or the shipped file is damaged.
     """
     named = path or machine.env.get(VARIABLE)
-    if named:
-        return _of(_given(machine, mnist_places.absolute(machine, named), python))
-    for place in mnist_places.usual(machine):
-        try:
-            return _of(_read(machine, place, True, python))
-        except DigitsError:
-            continue
-    return shipped()
+    if not named:
+        return shipped()
+    if named.startswith("~/"):
+        named = machine.env.get("HOME", "") + named[1:]
+    named = os.path.abspath(named)
+    try:
+        return Digits(*_read(machine.data(named, LIMIT)), "digits of a .npz file")
+    except OSError as error:
+        raise DigitsError(f"{named}: {error.strerror}.") from None
+    except ValueError as reason:
+        raise DigitsError(f"{named}: {reason}.") from None
 
 
 def shipped() -> Digits:
@@ -77,40 +78,25 @@ def shipped() -> Digits:
     return Digits(content[:-COUNT], content[-COUNT:], f"{COUNT} rendered digits")
 
 
-def _of(sample: DigitSample) -> Digits:
-    return Digits(sample.images, sample.labels, sample.source)
+def _read(data: bytes) -> tuple[bytes, bytes]:
+    """The first 256 images and labels of an archive; ValueError says what is wrong with it."""
+    import numpy
 
-
-def _given(machine: Machine, path: str, python: str | None) -> DigitSample:
-    """The digits in what the user names: the first of a folder's files that can be used."""
-    status = machine.status(path)
-    if status is None:
-        raise DigitsError(f"{path} does not exist or cannot be reached.")
-    if not status.is_dir:
-        return _read(machine, mnist_places.of_file(path, _beginning(machine, path)), False, python)
-    first: DigitsError | None = None
-    for place in mnist_places.below(machine, path):
-        try:
-            return _read(machine, place, False, python)
-        except DigitsError as error:
-            first = first or error
-    raise first or DigitsError(f"{path} holds none of the files in which MNIST comes.")
-
-
-def _beginning(machine: Machine, path: str) -> bytes:
+    if not data.startswith(ZIP):
+        raise ValueError("not a .npz file; write one with numpy.savez(path, x_train=images, y_train=labels)")
     try:
-        return machine.data(path, LIMIT)[:8]
-    except OSError as error:
-        raise DigitsError(f"{path}: {error.strerror}.") from None
-
-
-def _read(machine: Machine, place: DigitsFile, sure: bool, python: str | None) -> DigitSample:
-    """Read a file by its format; all that can be wrong with it is one kind of error."""
-    try:
-        if place.format in ("parquet", "arrow"):
-            return mnist_arrow.read(machine, place.path, sure, python)
-        return READERS[place.format](machine, place.path, sure)
-    except OSError as error:
-        raise DigitsError(f"{error.filename or place.path}: {error.strerror}.") from None
-    except ValueError as reason:
-        raise DigitsError(f"{place.path}: {reason}.") from None
+        with numpy.load(io.BytesIO(data), allow_pickle=False) as archive:
+            if any(member.file_size > LIMIT for member in archive.zip.infolist()):
+                raise ValueError(f"an array in it is larger than {LIMIT} bytes")
+            images, labels = archive["x_train"][:COUNT], archive["y_train"][:COUNT]
+    except KeyError as error:
+        raise ValueError(f"not digits: {error.args[0]}") from None
+    except Exception as error:  # zipfile, zlib and numpy.lib.format raise a dozen kinds on damage
+        raise ValueError(f"damaged, or not digits ({error})") from None
+    if not (
+        images.dtype == labels.dtype == numpy.uint8 and (images.shape, labels.shape) == ((COUNT, SIDE, SIDE), (COUNT,))
+    ):
+        raise ValueError(f"x_train must be at least {COUNT} images of {SIDE} x {SIDE} bytes, y_train a byte for each")
+    if labels.max() > 9 or len(set(labels.tolist())) < MIN_CLASSES:
+        raise ValueError(f"its first {COUNT} labels must be 0 to 9, of at least {MIN_CLASSES} different digits")
+    return images.tobytes(), labels.tobytes()

@@ -24,7 +24,7 @@ class SmokeOptions(msgspec.Struct, frozen=True, kw_only=True):
         dtypes: of `matmul`; empty: all that backend and device have.
         seconds: that `stress` lasts.
         backends: names; empty: every framework of the examined interpreter, without one the driver.
-        mnist: where the real MNIST lies; None: it is looked for in the usual places.
+        mnist: a .npz file of digits; None: what GPUDOCTOR_MNIST names, else the digits that are shipped.
     """
 
     tests: tuple[str, ...] = ()

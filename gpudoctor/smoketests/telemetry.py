@@ -13,7 +13,7 @@ import msgspec
 from gpudoctor.facts.smoke import During
 from gpudoctor.knowledge.nvml import event_reasons, nvml_names
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.smoketests.samples import Counters, SmokeSample
+from gpudoctor.sampling.lines import Counters, GpuSample
 
 N = TypeVar("N", int, float)
 Window = tuple[float, float]  # from when to when, by time.monotonic()
@@ -27,7 +27,7 @@ BACK = Unknown("the counter went backwards, as after a GPU reset")
 
 
 def during(
-    samples: Iterable[SmokeSample],
+    samples: Iterable[GpuSample],
     counters: Iterable[Counters],
     window: Window,
     timed: Sequence[Window],
@@ -70,7 +70,7 @@ def nothing(why: str) -> During:
 
 
 def busy(
-    samples: Iterable[SmokeSample],
+    samples: Iterable[GpuSample],
     counters: Iterable[Counters],
     before: float,
     why: str | None,
@@ -85,7 +85,7 @@ def busy(
         why: why there are none, where something went wrong.
         ours: when work of ours before was on it, oldest first: where that was just now, the second before it counts.
     """
-    missing = Unknown(why or "the driver had not responded before the tests started")
+    missing = Unknown(why or "the driver had not responded before the tests began")
     moment = before
     for begun, ended in reversed(ours):
         if moment - ended >= 2 * RECENT:  # a second for the average to forget us, and one to look at
@@ -109,7 +109,7 @@ def _one(values: Iterable[Maybe[N | None]], choose: Callable[[list[N]], N], miss
 # -- samples -------------------------------------------------------------------------------------------------
 
 
-def _timed(samples: Sequence[SmokeSample], timed: Sequence[Window]) -> list[SmokeSample]:
+def _timed(samples: Sequence[GpuSample], timed: Sequence[Window]) -> list[GpuSample]:
     """The samples that fell into a measurement; where none did, those that followed one at once."""
     for after in (0.0, AFTER):
         found = [s for s in samples if any(begun <= s.at <= ended + after for begun, ended in timed)]
@@ -118,9 +118,15 @@ def _timed(samples: Sequence[SmokeSample], timed: Sequence[Window]) -> list[Smok
     return []
 
 
-def _working(samples: list[SmokeSample]) -> list[SmokeSample]:
+def _working(samples: list[GpuSample]) -> list[GpuSample]:
     """The samples in which the GPU was not idle, so that its clocks say something; all, where it always was."""
     return [s for s in samples if not (isinstance(s.event_reasons, int) and s.event_reasons & _idle())] or samples
+
+
+def _bits(sample: GpuSample) -> Maybe[int | None]:
+    """NVML's bits; a sampler never writes their names, as a recording may."""
+    told = sample.event_reasons
+    return Unknown("told by name") if isinstance(told, tuple) else told
 
 
 @cache
@@ -129,13 +135,13 @@ def _idle() -> int:
     return next(1 << at for at, name in nvml_names().event_reasons.items() if name == IDLE)
 
 
-def _reasons(samples: Sequence[SmokeSample], missing: Unknown) -> Maybe[tuple[str, ...] | None]:
+def _reasons(samples: Sequence[GpuSample], missing: Unknown) -> Maybe[tuple[str, ...] | None]:
     """Whatever held the clocks in any sample; to be idle holds nothing back."""
-    bits = _one((s.event_reasons for s in samples), lambda each: reduce(or_, each), missing)
+    bits = _one((_bits(s) for s in samples), lambda each: reduce(or_, each), missing)
     return event_reasons(bits & ~_idle()) if isinstance(bits, int) else bits
 
 
-def _link(samples: Sequence[SmokeSample], missing: Unknown) -> tuple[Maybe[int | None], Maybe[int | None]]:
+def _link(samples: Sequence[GpuSample], missing: Unknown) -> tuple[Maybe[int | None], Maybe[int | None]]:
     """The fastest link that was seen, generation first: links train up under load and down without."""
     pairs = [
         (s.link_generation, s.link_width)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from threading import Event, Thread
 
-import gpudoctor.workers
-from gpudoctor.child import ChildResult
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.facts.smoke import During
 from gpudoctor.machine import OUT_OF_TIME, Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.amd.sysfs_paths import amd_task
 from gpudoctor.probes.nvidia.nvml import pynvml_folder
-from gpudoctor.probes.staged_child import end_of, program
-from gpudoctor.smoketests.samples import SamplerOutput
+from gpudoctor.probes.staged_child import end_of
+from gpudoctor.sampling.child import SamplerChild
+from gpudoctor.sampling.history import History, Kept
 from gpudoctor.smoketests.telemetry import Window, busy, during, nothing
 from gpudoctor.targets import gpu_key, gpus_of
 
+MAX_SAMPLES = 24_000  # of a GPU: twenty minutes at twenty a second, which take some 7 MiB
 FOREVER = 86_400.0  # seconds: longer than any run; the machine's own limit holds besides
 STALLED = 2.0  # seconds without a line after which a driver counts as hung: forty samples
 LEAVING = 1.0  # seconds that the end of the child is waited for
@@ -43,8 +42,8 @@ class Watch:
         nvidia, amd = gpus_of(facts, "nvidia"), gpus_of(facts, "amd")
         self._patience = READY + EACH * max(0, len(nvidia) - 1)
         self._samplers = [
-            *([_Sampler(machine, ("nvidia", pynvml_folder()), _names(nvidia))] if nvidia else []),
-            *([_Sampler(machine, ("amd", amd_task(machine, amd)), _names(amd))] if amd else []),
+            *([_Sampler(machine, "nvidia", pynvml_folder(), nvidia)] if nvidia else []),
+            *([_Sampler(machine, "amd", amd_task(machine, amd), amd)] if amd else []),
         ]
 
     def __enter__(self) -> Watch:
@@ -101,15 +100,17 @@ class _Sampler:
 
     Args:
         machine: where it runs.
-        arguments: of workers/watch.py, less its folder.
-        names: by a GPU's key its name in the lines.
+        vendor: nvidia, amd.
+        argument: of workers/sampler.py.
+        gpus: the vendor's.
     """
 
-    def __init__(self, machine: Machine, arguments: tuple[str, str], names: dict[str, str]) -> None:
-        self.names = names
-        self._machine, self._arguments = machine, arguments
-        self._told, self._leaving = SamplerOutput(), Event()
-        self._ended: ChildResult | None = None
+    def __init__(self, machine: Machine, vendor: str, argument: str, gpus: Sequence[Gpu]) -> None:
+        # By a GPU's key that in the history; of AMD's partitions, which share one address, the first stands for all.
+        self.names = {gpu_key(gpu): f"{vendor} {gpu.index}" for gpu in reversed(gpus)}
+        self._machine, self._leaving = machine, Event()
+        self._history = History(MAX_SAMPLES)
+        self._child = SamplerChild("fast", vendor, argument, self._history.take)
         self._hung = self._left = False  # it hung when we left; it ended because we left
         self._thread = Thread(target=self._run, daemon=True)
 
@@ -125,64 +126,54 @@ class _Sampler:
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        folder = os.path.dirname(gpudoctor.workers.__file__)
-        argv = [*program("watch.py"), folder, *self._arguments]
-        ended = self._machine.run(argv, FOREVER, on_line=self._told.line, patient=True, late=self._leaving.is_set)
-        with self._told.changed:
-            self._ended, self._left = ended, self._leaving.is_set()
-            self._told.changed.notify_all()
+        self._child.run(self._machine, FOREVER, lambda: not self._leaving.is_set())
+        with self._history.changed:
+            self._left = self._leaving.is_set()
+            self._history.changed.notify_all()
 
-    # -- what was told -----------------------------------------------------------------------------------------
+    # -- what was reported -------------------------------------------------------------------------------------
 
     def ready(self, seconds: float) -> bool:
-        told = self._told
-        with told.changed:
-            return told.changed.wait_for(
-                lambda: (
-                    self._ended is not None or all(n in told.counters or n in told.refused for n in self._watched())
-                ),
+        with self._history.changed:
+            return self._history.changed.wait_for(
+                lambda: self._child.ended is not None or all(self._told(n) for n in set(self.names.values())),
                 max(0.0, seconds),
             )
 
-    def _watched(self) -> set[str]:
-        return set(self.names.values())
+    def _told(self, name: str) -> bool:
+        kept = self._kept(name)
+        return bool(kept.counters) or kept.refused is not None
+
+    def _kept(self, name: str) -> Kept:
+        return self._history.gpus.get(name) or Kept("", 0, 0)
 
     def during(self, gpu: str, window: Window, timed: Sequence[Window]) -> During:
-        name, told = self.names[gpu], self._told
-        with told.changed:
-            told.changed.wait_for(lambda: self._settled(name, window[1]), LATE)
-            return during(told.samples.get(name, ()), told.counters.get(name, ()), window, timed, self._why(name))
+        name = self.names[gpu]
+        with self._history.changed:
+            self._history.changed.wait_for(lambda: self._settled(name, window[1]), LATE)
+            kept = self._kept(name)
+            return during(kept.samples, kept.counters, window, timed, self._why(kept))
 
     def busy(self, gpu: str, before: float, ours: Sequence[Window]) -> tuple[Maybe[int | None], Maybe[int | None]]:
-        name, told = self.names[gpu], self._told
-        with told.changed:
-            return busy(told.samples.get(name, ()), told.counters.get(name, ()), before, self._why(name), ours)
+        with self._history.changed:
+            kept = self._kept(self.names[gpu])
+            return busy(kept.samples, kept.counters, before, self._why(kept), ours)
 
     def _settled(self, name: str, ended: float) -> bool:
         """Whether waiting is of no use: the counters after the test are there, or will not come."""
-        counters = self._told.counters.get(name, ())
-        return bool(counters and counters[-1].at >= ended) or self._ended is not None or self._stalled()
+        counters = self._kept(name).counters
+        return bool(counters and counters[-1].at >= ended) or self._child.ended is not None or self._stalled()
 
     def _stalled(self) -> bool:
-        return self._ended is None and time.monotonic() - self._told.heard > STALLED
+        return self._child.silent(time.monotonic()) > STALLED
 
-    def _why(self, name: str) -> str | None:
+    def _why(self, kept: Kept) -> str | None:
         """Why samples of a GPU are missing; None where nothing is wrong."""
-        told = self._told
-        if told.failed or name in told.refused:
-            return told.failed or told.refused[name]
+        child, ended = self._child, self._child.ended
+        if why := child.failed or kept.refused or child.absent:
+            return why
         if self._hung or self._stalled():
-            asked = f"was queried for the {told.stage}" if " of " in told.stage else f"started (stage {told.stage})"
-            return f"the driver stopped responding while it {asked}"
-        ended = self._ended
+            return f"the driver stopped responding, {child.asked}"
         if ended is not None and not (ended.timed_out and self._left):
-            return OUT_OF_TIME if ended.timed_out else end_of(ended, told.stage, ended.seconds)
-        return None if name in told.samples else f"the driver had not responded yet (stage {told.stage})"
-
-
-# -- what is watched ---------------------------------------------------------------------------------------------
-
-
-def _names(gpus: Sequence[Gpu]) -> dict[str, str]:
-    """By the key the name in the lines; of AMD's partitions, which share one address, the first stands for all."""
-    return {gpu_key(gpu): f"GPU {gpu.index}" for gpu in reversed(gpus)}
+            return OUT_OF_TIME if ended.timed_out else end_of(ended, child.stage, ended.seconds)
+        return None if kept.samples else f"the driver had not responded yet (stage {child.stage})"

@@ -14,7 +14,7 @@ from gpudoctor.pipeline import CheckOptions, Done, Event, Glimpsed, Judged
 from gpudoctor.report.model import Report
 
 if TYPE_CHECKING:
-    from gpudoctor.monitor.samples import SampleLine
+    from gpudoctor.sampling.lines import SampleLine
 
 
 class SessionSource(msgspec.Struct, frozen=True, kw_only=True):

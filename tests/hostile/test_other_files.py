@@ -14,9 +14,9 @@ import pytest
 
 from gpudoctor import check, demo
 from gpudoctor.monitor.replay import RecordingError, Replay, read
-from gpudoctor.monitor.samples import SampleLine
 from gpudoctor.report.renderers.json import render as as_json
 from gpudoctor.report.sanitize import clean
+from gpudoctor.sampling.lines import SampleLine
 from tests.checks import smoke_machines
 from tests.hostile.consumers import metrics, one_json, page, terminal
 from tests.hostile.mutations import FLOATS, INTEGERS, TEXTS, mutated, written

@@ -13,8 +13,8 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.monitor import sampler as sampling
 from gpudoctor.monitor.live import LiveSource
-from gpudoctor.monitor.samples import Slice
 from gpudoctor.monitor.snapshot import LIVE, Snapshot
+from gpudoctor.sampling.lines import Slice
 from tests.standins import clean_up, compile_into, left_running, needs_gcc
 
 MARK = f"STANDIN_MARK=monitor-{os.getpid()}"
@@ -116,7 +116,7 @@ def test_a_driver_that_hangs_says_since_when_and_the_rest_stands(
     monkeypatch.setattr(sampling, "STALLED", 1.6)  # seconds: more than lies between two samples
     source = live(STANDIN_BAD="1", STANDIN_ROUNDS="3", STANDIN_GPU_TROUBLE=how)
     look = until(source, lambda look: "2 s ago" in "".join(look.troubles))
-    assert look.troubles == ("NVIDIA's driver stopped responding 2 s ago, queried for the state of GPU 1.",)
+    assert look.troubles == ("NVIDIA's driver stopped responding 2 s ago, asked for the state of GPU 1.",)
     assert [gpu.samples[0].power for gpu in look.devices] == [30.5, 30.5]
     begun = time.monotonic()
     source.stop()

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.history import MOST
 from gpudoctor.monitor.replay import RecordingError, Replay, read
-from gpudoctor.monitor.samples import MonitorProcess, MonitorSample, SampleLine
 from gpudoctor.monitor.snapshot import REPLAYED
+from gpudoctor.sampling.history import MAX_SAMPLES
+from gpudoctor.sampling.lines import GpuSample, HostMemory, MonitorProcess, SampleLine
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "samples.md"
 FIRST = b'{"schema": "gpudoctor.samples/1"}\n'
@@ -27,7 +27,7 @@ class Clock:
 
 def recorded(count: int, first: float = 0.0) -> list[SampleLine]:
     """A sample a second whose utilization is its number."""
-    return [SampleLine(gpu="GPU 0", sample=MonitorSample(at=first + at, utilization=at)) for at in range(count)]
+    return [SampleLine(gpu="GPU 0", sample=GpuSample(at=first + at, utilization=at)) for at in range(count)]
 
 
 def shown(replay: Replay) -> list[object]:
@@ -69,7 +69,7 @@ def test_after_a_long_pause_it_does_not_play_what_nobody_will_see() -> None:
     replay.start()
     clock.now += 1e9
     (gpu,) = replay.look().devices
-    assert len(gpu.samples) < MOST
+    assert len(gpu.samples) < MAX_SAMPLES
     assert gpu.samples[-1].at == pytest.approx(replay.look().now, abs=1)
 
 
@@ -102,13 +102,28 @@ def test_the_example_in_the_documentation_is_a_recording() -> None:
     found = read(text.encode())
     replay = Replay(found, Clock())
     replay.start()
-    (gpu,) = replay.look().devices
+    look = replay.look()
+    (gpu,) = look.devices
     assert gpu.device.name == "NVIDIA GeForce RTX 4090"
-    assert gpu.processes == (MonitorProcess(pid=4242, kind="C", memory=21000000000, name="python", user="anna"),)
+    assert look.host == HostMemory(memory=64 << 30, memory_available=43980465111)
+    (process,) = gpu.processes  # type: ignore[misc]
+    assert process == MonitorProcess(
+        pid=4242, kind="C", memory=21000000000, name="python", command="python train.py", user="anna",
+        host_memory=12 << 30, age=3601.5,
+    )  # fmt: skip
     first, second = gpu.samples
     assert (first.reasons, first.pcie_rx) == (("sw-power-cap",), 1.2e9)
     assert second.utilization == Unknown("NVML: GPU is lost")
     assert second.power == Unknown("not reported")
+
+
+def test_a_recording_without_the_new_fields_is_read() -> None:
+    old = b"""{"schema": "gpudoctor.samples/1"}
+{"gpu": "GPU 0", "processes": [{"pid": 4242, "kind": "C", "memory": 21, "name": "python", "user": "anna"}]}
+{"gpu": "GPU 0", "sample": {"at": 0.0, "utilization": 97}}"""
+    look = Replay(read(old), Clock()).look()
+    (process,) = look.devices[0].processes  # type: ignore[misc]
+    assert (process.name, process.command, look.host) == ("python", Unknown("not told"), None)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +143,7 @@ def test_a_file_that_is_no_recording_says_why(data: bytes, message: str) -> None
 
 def test_a_recording_that_claims_any_gpu_takes_no_memory() -> None:
     names = ["GPU x", "GPU -1", "GPU 99999", "CPU 0", "", "GPU"]
-    replay = Replay([SampleLine(gpu=name, sample=MonitorSample(at=0.0)) for name in names])
+    replay = Replay([SampleLine(gpu=name, sample=GpuSample(at=0.0)) for name in names])
     assert replay.look().devices == ()
 
 

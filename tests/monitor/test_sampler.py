@@ -9,9 +9,9 @@ import pytest
 from gpudoctor.child import ChildResult
 from gpudoctor.machine import Machine
 from gpudoctor.monitor import sampler as sampling
-from gpudoctor.monitor.history import History
 from gpudoctor.monitor.sampler import Sampler, SamplerState
 from gpudoctor.monitor.vendors import SamplerTask, Vendor
+from gpudoctor.sampling.history import History
 
 
 class Stub(Machine):

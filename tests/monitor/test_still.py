@@ -3,8 +3,8 @@
 from gpudoctor.facts import GpuProcess
 from gpudoctor.maybe import Unknown
 from gpudoctor.monitor.facts_source import NOT_HELD, Still
-from gpudoctor.monitor.samples import Slice
 from gpudoctor.monitor.snapshot import STILL
+from gpudoctor.sampling.lines import Slice
 from tests.builders import change, nvidia_host, plain_host
 
 

@@ -6,16 +6,16 @@ import pytest
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
 from gpudoctor.monitor.replay import read
-from gpudoctor.monitor.samples import MonitorSample
 from gpudoctor.monitor.synthetic import SECONDS, lines
+from gpudoctor.sampling.lines import GpuSample
 from tests.builders import change, nvidia_host, plain_host
 
 
-def samples(facts: Facts, gpu: str = "GPU 0", seed: int = 7) -> list[MonitorSample]:
+def samples(facts: Facts, gpu: str = "GPU 0", seed: int = 7) -> list[GpuSample]:
     return [line.sample for line in lines(facts, seed) if line.gpu == gpu and line.sample is not None]
 
 
-def numbers(found: list[MonitorSample], name: str) -> list[float]:
+def numbers(found: list[GpuSample], name: str) -> list[float]:
     told = [getattr(sample, name) for sample in found]
     assert all(isinstance(value, int | float) for value in told)
     return told
@@ -23,7 +23,9 @@ def numbers(found: list[MonitorSample], name: str) -> list[float]:
 
 def test_they_are_a_recording() -> None:
     data = b"\n".join(msgspec.json.encode(line) for line in lines(nvidia_host(2)))
-    assert len(read(data)) == 1 + 2 * (2 + SECONDS)
+    found = read(data)
+    assert len(found) == 1 + 2 * (2 + SECONDS) + 1
+    assert [line.host.memory for line in found if line.host] == [nvidia_host(2).host.memory]
 
 
 def test_the_same_seed_gives_the_same_samples() -> None:

@@ -1,6 +1,7 @@
 """Recorded machines that are no Linux: a Mac, and a PC with Windows."""
 
 import json
+import os
 from typing import Any
 
 from gpudoctor.child import ChildResult
@@ -112,6 +113,8 @@ def windows(
         fields = "index,name,uuid,pci.bus_id,memory.total,driver_version"
         commands["nvidia-smi.exe"] = SMI
         commands[f"nvidia-smi.exe --query-gpu={fields},compute_cap --format=csv,noheader,nounits"] = f"{QUERY}, 8.9\n"
+        apps = "nvidia-smi.exe --query-compute-apps=gpu_uuid,pid,used_gpu_memory --format=csv,noheader,nounits"
+        commands[apps] = f"GPU-4b2c, {os.getpid()}, [N/A]\nGPU-other, 5, 100\n"
         commands[f"nvidia-smi.exe --query-gpu={fields} --format=csv,noheader,nounits"] = f"{QUERY}\n"
     env = {"VIRTUAL_ENV": prefix, "PATH": "C:\\Windows\\System32;C:\\Windows", "USERPROFILE": "C:\\Users\\kurt"}
     return RecordedMachine(

@@ -1,9 +1,12 @@
 """A Mac and a PC with Windows, from their recorded words to the report."""
 
+import os
 import re
+import sys
 from collections.abc import Callable
 
 import msgspec
+import psutil
 import pytest
 
 from gpudoctor.child import ChildResult
@@ -128,6 +131,36 @@ def test_an_old_driver_does_not_know_the_compute_capability() -> None:
     (gpu,) = nvidia.probe(machine)[1]  # type: ignore[misc]
     assert isinstance(gpu.capability, Unknown)
     assert gpu.address == "0000:01:00.0"
+
+
+def test_memory_and_processes_are_psutils_on_their_own_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = Unknown("psutil does not run on this machine")
+    assert gather(mac()).host.memory_available == elsewhere
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert 0 < gather(mac()).host.memory_available < psutil.virtual_memory().total  # type: ignore[operator]
+    assert gather(mac(), CheckOptions(quick=True)).host.memory_available == Unknown("a quick check does not ask for it")
+    assert gather(windows()).host.memory_available == elsewhere
+
+
+def test_who_computes_on_windows_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    (gpu,) = nvidia.probe(windows())[1]  # type: ignore[misc]
+    assert [each.name for each in gpu.processes] == [Unknown("psutil does not run on this machine")]  # type: ignore[union-attr]
+    monkeypatch.setattr(sys, "platform", "win32")
+    (gpu,) = nvidia.probe(windows())[1]  # type: ignore[misc]
+    (process,) = gpu.processes  # type: ignore[misc]
+    assert (process.pid, process.name) == (os.getpid(), psutil.Process().name())
+    assert process.memory == Unknown("nvidia-smi reports '[N/A]'")
+    (gpu,) = nvidia.probe(windows(), quick=True)[1]  # type: ignore[misc]
+    assert gpu.processes == Unknown("a quick check does not ask for it")
+
+
+@pytest.mark.parametrize(("said", "found"), [("", ()), ("[Not Supported]\n", Unknown("nvidia-smi: [Not Supported]"))])
+def test_nobody_computes_only_where_nvidia_smi_knows_it(said: str, found: object) -> None:
+    machine = windows()
+    asked = next(line for line in machine._commands if "compute-apps" in line)
+    machine._commands[asked] = said
+    (gpu,) = nvidia.probe(machine)[1]  # type: ignore[misc]
+    assert gpu.processes == found
 
 
 def test_facts_that_older_releases_wrote_are_read() -> None:

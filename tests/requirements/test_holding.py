@@ -58,18 +58,22 @@ def test_what_holds(facts: Facts, demands: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("facts", "demands", "message"),
     [
-        (NODE, {"driver": ">=580"}, "driver: expected >=580, found NVIDIA's driver: 570.169."),
-        (NODE, {"gpus": 9}, "gpus: expected at least 9, found responding GPUs: 8."),
-        (nv.several(2), {"gpu": "H100"}, "gpu: expected H100, found name of every GPU: NVIDIA GeForce RTX 4090."),
+        (NODE, {"driver": ">=580"}, "driver: wanted >=580, found NVIDIA's driver: 570.169."),
+        (NODE, {"gpus": 9}, "gpus: wanted at least 9, found GPUs that answer: 8."),
+        (
+            nv.several(2),
+            {"gpu": "H100"},
+            'gpu: wanted something with "H100", found every GPU\'s name: NVIDIA GeForce RTX 4090.',
+        ),
         (
             nv.several(1),
             {"memory_gib": 40},
             "memory_gib: expected at least 40, found smallest GPU memory in GiB: 24.",
         ),
-        (plain_host(), {"gpu": "H100"}, "gpu: expected H100, found none."),
-        (plain_host(), {"driver": ">=580"}, "driver: expected >=580, found none."),
-        (plain_host(), {"torch_sees": 1}, "torch_sees: expected at least 1, found none."),
-        (NODE, {"jax": ">=0.4"}, "jax: expected >=0.4, found none."),
+        (plain_host(), {"gpu": "H100"}, 'gpu: wanted something with "H100", found there is none.'),
+        (plain_host(), {"driver": ">=580"}, "driver: wanted >=580, found there is none."),
+        (plain_host(), {"torch_sees": 1}, "torch_sees: wanted at least 1, found there is none."),
+        (NODE, {"jax": ">=0.4"}, "jax: wanted >=0.4, found there is none."),
         (measured(55.0, 12.0), {"pinned_h2d_gbps": 20}, "copies from pinned memory to the GPU in GB/s: 12."),
         (
             with_framework(framework(live=live(0, import_error="ImportError: x")), nvidia_host()),
@@ -105,6 +109,16 @@ def test_what_nobody_knows_does_not_hold(facts: Facts, demands: dict[str, Any], 
     (one,) = raised.value.unmet
     assert one.unknown
     assert f"): {why}" in one.message
+
+
+def test_a_version_that_cannot_be_compared_is_unknown() -> None:
+    with pytest.raises(RequirementError) as raised:
+        require(facts=with_framework(framework(version="nightly"), NODE), torch=">=2")
+    (one,) = raised.value.unmet
+    assert one.unknown
+    assert one.message == (
+        'torch: wanted >=2, and PyTorch could not be found out: "nightly" is no version that can be compared.'
+    )
 
 
 def test_a_lost_gpu_does_not_count() -> None:
@@ -201,7 +215,7 @@ def test_the_cause_and_the_fix_are_told() -> None:
         ({"zzz": 1}, TypeError, "Unknown requirement zzz. Possible: driver, cuda"),
         ({"gpus": "8"}, TypeError, "gpus takes a number, not '8'."),
         ({"gpus": True}, TypeError, "gpus takes a number, not True."),
-        ({"driver": 580}, TypeError, "driver takes a string, not 580."),
+        ({"driver": 580}, TypeError, 'driver takes a version specifier such as ">=580", not 580.'),
         ({"driver": "580"}, ValueError, "driver takes a version specifier such as \">=580\", not '580'."),
     ],
 )

@@ -22,7 +22,7 @@ from tests.setup.grounds import distribution, machine
 
 def fixed(facts: Facts, name: str, wanted: str | float) -> tuple[str, ...]:
     """The commands; none: there is no fix."""
-    value = validated({name: wanted})[name][1]
+    value = validated({name: wanted})[name].given
     return next((entry(fix, facts).commands for fix in fixes(facts, name, value)), ())
 
 
@@ -121,7 +121,7 @@ def test_every_machine_gets_a_fix_or_none() -> None:
     for one in machines():
         facts = one.make()
         for name, demand in DEMANDS.items():
-            assert isinstance(fixes(facts, name, SpecifierSet(">=1") if demand.kind == "version" else 1), tuple)
+            assert isinstance(fixes(facts, name, SpecifierSet(">=1") if demand.operator == "version" else 1), tuple)
 
 
 def test_a_branch_whose_support_has_ended_is_not_advised() -> None:

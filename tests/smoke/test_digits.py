@@ -1,13 +1,15 @@
 """The shipped digits are intact, balanced and drawn as docs/render_digits.py draws them; and which digits are taken."""
 
 import gzip
-import hashlib
 import importlib.util
+import io
+import os
 import pkgutil
+import random
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy
 import pytest
@@ -15,15 +17,9 @@ import pytest
 import gpudoctor
 from gpudoctor.machine import Machine
 from gpudoctor.recorded_machine import RecordedMachine
-from gpudoctor.smoketests.digits import Digits, DigitsError, digits, shipped
-from tests.smoke import digit_files as files
-from tests.smoke.digit_files import known
+from gpudoctor.smoketests.digits import DigitsError, digits, shipped
 
-__all__ = ["known"]
 PARENT = Path(gpudoctor.__file__).parent.parent
-HOME = {"HOME": "/home/ada"}
-TORCHVISION = "/home/ada/data/MNIST/raw"
-OTHERS = (files.OTHER_IMAGES, files.OTHER_LABELS)
 
 
 @pytest.fixture(scope="module")
@@ -92,185 +88,106 @@ def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         digits(RecordedMachine())
 
 
-# -- which are taken -------------------------------------------------------------------------------------
+# -- those that the user names -----------------------------------------------------------------------------
+
+IMAGES = numpy.frombuffer(shipped().images, numpy.uint8).reshape(256, 28, 28)[::-1]
+LABELS = numpy.frombuffer(shipped().labels, numpy.uint8)[::-1]
 
 
-def machine(contents: dict[str, bytes], **env: str) -> RecordedMachine:
-    """A machine with these files."""
-    return RecordedMachine(contents, env=HOME | env)
+def npz(compressed: bool = False, **arrays: Any) -> bytes:
+    """An archive with the shipped digits in the other order, as Keras's is laid out."""
+    file = io.BytesIO()
+    (numpy.savez_compressed if compressed else numpy.savez)(file, **({"x_train": IMAGES, "y_train": LABELS} | arrays))
+    return file.getvalue()
 
 
-def pair(folder: str, gz: bool = True) -> dict[str, bytes]:
-    """The two IDX files in a folder."""
-    images, labels = files.idx()
-    names = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte")
-    if gz:
-        return {f"{folder}/{n}.gz": files.packed(d) for n, d in zip(names, (images, labels), strict=True)}
-    return {f"{folder}/{n}": d for n, d in zip(names, (images, labels), strict=True)}
-
-
-def is_other(found: Digits) -> bool:
-    """Whether these are the digits of the files, and not the shipped ones."""
-    assert (found.images, found.labels) in ((files.IMAGES, files.LABELS), OTHERS)
-    return (found.images, found.labels) == OTHERS
+def machine(data: bytes, path: str = "/data/mnist.npz", **env: str) -> RecordedMachine:
+    """A machine with this file."""
+    return RecordedMachine({path: data}, env=env)
 
 
 def test_without_anything_the_shipped_digits_are_taken() -> None:
-    assert digits(machine({})) == shipped()
+    assert digits(RecordedMachine()) == shipped()
 
 
-@pytest.mark.parametrize("gz", [True, False])
-@pytest.mark.parametrize(
-    ("folder", "env", "source"),
-    [
-        (TORCHVISION, {}, "MNIST (torchvision's files, verified)"),
-        ("/ssd/MNIST/raw", {"TORCH_HOME": "/ssd/torch"}, "MNIST (torchvision's files, verified)"),
-        ("/ssd/digits", {"GPUDOCTOR_MNIST": "/ssd/digits"}, "MNIST (IDX files, verified)"),
-        ("/ssd/digits/MNIST/raw", {"GPUDOCTOR_MNIST": "/ssd/digits"}, "MNIST (torchvision's files, verified)"),
-    ],
-)
-def test_torchvisions_files_are_found(
-    known: Callable[..., None], folder: str, env: dict[str, str], source: str, gz: bool
-) -> None:
-    contents = pair(folder, gz)
-    known(*contents.values())
-    found = digits(machine(contents, **env))
-    assert is_other(found)
-    assert found.source == source
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_named_archive_is_read(compressed: bool) -> None:
+    more = numpy.concatenate([IMAGES, IMAGES]), numpy.concatenate([LABELS, LABELS])
+    found = digits(machine(npz(compressed, x_train=more[0], y_train=more[1])), "/data/mnist.npz")
+    assert (found.images, found.labels) == (IMAGES.tobytes(), LABELS.tobytes())
+    assert found.source == "digits of a .npz file"
 
 
-@pytest.mark.parametrize("start", ["data/MNIST/raw", "MNIST/raw"])
-def test_files_below_the_working_folder_are_found(
-    known: Callable[..., None], start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / start
-    folder.mkdir(parents=True)
-    for path, data in pair(str(folder)).items():
-        Path(path).write_bytes(data)
-    monkeypatch.chdir(tmp_path)
-    known(*pair("").values())
-    assert is_other(digits(Machine(env={})))
-    assert is_other(digits(Machine(env={}), "."))
-    assert not is_other(digits(Machine(root=str(tmp_path), env={})))
+def test_where_it_may_be_named() -> None:
+    home = {"HOME": "/home/ada"}
+    expected = IMAGES.tobytes()
+    assert digits(machine(npz(), "/home/ada/m.npz", **home), "~/m.npz").images == expected
+    assert digits(machine(npz(), "/d/m.npz", GPUDOCTOR_MNIST="/d/m.npz")).images == expected
+    assert digits(machine(npz(), "/d/m.npz", GPUDOCTOR_MNIST="/nowhere"), "/d/m.npz").images == expected
+    assert digits(machine(npz(), os.path.abspath("m.npz")), "m.npz").images == expected
 
 
-def test_raw_files_serve_where_the_archives_are_damaged(known: Callable[..., None]) -> None:
-    raw = pair(TORCHVISION, gz=False)
-    known(*raw.values())
-    assert is_other(digits(machine(raw | dict.fromkeys(pair(TORCHVISION), b"\x1f\x8bcut"))))
+NOT_DIGITS = {
+    "IDX": (b"\0\0\x08\x03" + bytes(100), "not a .npz file; write one with numpy.savez("),
+    "gzip": (b"\x1f\x8b", "not a .npz file; write one with numpy.savez("),
+    "empty": (b"", "not a .npz file; write one with numpy.savez("),
+    "cut": (npz()[:-100], "damaged, or not digits (File is not a zip file)."),
+    "no member": (npz().replace(b"y_train.npy", b"z_train.npy"), "not digits: y_train is not a file in the archive."),
+    "objects": (npz(y_train=numpy.array([{}] * 256)), "damaged, or not digits (Object arrays cannot be loaded"),
+    "floats": (npz(x_train=IMAGES.astype("f4")), "x_train must be at least 256 images of 28 x 28 bytes"),
+    "flat": (npz(x_train=IMAGES.reshape(256, 784)), "x_train must be at least 256 images of 28 x 28 bytes"),
+    "number": (npz(x_train=numpy.uint8(1)), "damaged, or not digits ("),
+    "few": (npz(x_train=IMAGES[:10]), "x_train must be at least 256 images of 28 x 28 bytes"),
+    "letters": (npz(y_train=LABELS + 20), "its first 256 labels must be 0 to 9"),
+    "sorted": (npz(y_train=numpy.zeros(256, "u1")), "its first 256 labels must be 0 to 9, of at least 5 different"),
+}
 
 
-def test_another_data_set_under_the_same_names_is_passed_over() -> None:
-    contents = pair(TORCHVISION) | {"/home/ada/.keras/datasets/mnist.npz": files.npz()}
-    assert digits(machine(contents)) == shipped()
+@pytest.mark.parametrize("name", NOT_DIGITS)
+def test_anything_else_is_refused_in_a_sentence(name: str) -> None:
+    data, why = NOT_DIGITS[name]
+    with pytest.raises(DigitsError) as refused:
+        digits(machine(data), "/data/mnist.npz")
+    assert str(refused.value).startswith(f"/data/mnist.npz: {why}")
+    assert str(refused.value).endswith(".")
 
 
-def test_and_taken_where_the_user_names_it() -> None:
-    found = digits(machine(pair(TORCHVISION)), "~/data")
-    assert is_other(found)
-    assert found.source == "IDX digits, unverified"
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DigitsError, match=r"^/nowhere: No such file or directory\.$"):
+        digits(RecordedMachine(), "/nowhere")
+    with pytest.raises(DigitsError, match=r": Is a directory\.$"):
+        digits(Machine(env={}), str(tmp_path))
+    with (tmp_path / "large.npz").open("wb") as file:
+        file.truncate(65 << 20)
+    with pytest.raises(DigitsError, match=r"large\.npz: larger than 67108864 bytes\.$"):
+        digits(Machine(env={}), str(tmp_path / "large.npz"))
 
 
-def test_labels_of_another_set_do_not_verify_images(known: Callable[..., None]) -> None:
-    contents = pair(TORCHVISION, gz=False)
-    known(*contents.values())
-    contents[f"{TORCHVISION}/train-labels-idx1-ubyte"] = files.idx(labels=files.LABELS)[1]
-    assert digits(machine(contents)) == shipped()
+def test_a_zip_bomb_is_not_unpacked() -> None:
+    bomb = npz(compressed=True, x_train=numpy.zeros((100_000, 28, 28), "u1"))
+    tracemalloc = pytest.importorskip("tracemalloc")
+    tracemalloc.start()
+    with pytest.raises(DigitsError, match="an array in it is larger than 67108864 bytes"):
+        digits(machine(bomb), "/data/mnist.npz")
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
-    ("path", "env"),
-    [
-        ("/home/ada/.keras/datasets/mnist.npz", {}),
-        ("/ssd/keras/datasets/mnist.npz", {"KERAS_HOME": "/ssd/keras"}),
-    ],
-)
-def test_kerass_file_is_found(known: Callable[..., None], path: str, env: dict[str, str]) -> None:
-    known(archive=files.npz())
-    found = digits(machine({path: files.npz()}, **env))
-    assert is_other(found)
-    assert found.source == "MNIST (Keras's file, verified)"
-
-
-@pytest.mark.parametrize(
-    ("folder", "env"),
-    [("/home/ada/tensorflow_datasets/mnist/3.0.1", {}), ("/ssd/mnist/3.0.1", {"TFDS_DATA_DIR": "/ssd"})],
-)
-def test_the_file_of_tensorflow_datasets_is_found(folder: str, env: dict[str, str]) -> None:
-    found = digits(machine({f"{folder}/mnist-train.tfrecord-00000-of-00001": files.tfrecord()}, **env))
-    assert is_other(found)
-    assert found.source == "MNIST (TensorFlow Datasets, unverified)"
-
-
-PARQUET = "datasets--ylecun--mnist/snapshots/77f3/mnist/train-00000-of-00001.parquet"
-ARROW = "ylecun___mnist/mnist/0.0.0/77f3/mnist-train.arrow"
-
-
-@pytest.mark.parametrize(
-    ("path", "env"),
-    [
-        (f"/home/ada/.cache/huggingface/hub/{PARQUET}", {}),
-        (f"/ssd/hf/hub/{PARQUET}", {"HF_HOME": "/ssd/hf"}),
-        (f"/ssd/cache/{PARQUET}", {"HF_HUB_CACHE": "/ssd/cache"}),
-        (f"/ssd/xdg/huggingface/hub/{PARQUET}", {"XDG_CACHE_HOME": "/ssd/xdg"}),
-        (f"/home/ada/.cache/huggingface/datasets/{ARROW}", {}),
-        (f"/ssd/hf/datasets/{ARROW}", {"HF_HOME": "/ssd/hf"}),
-        (f"/ssd/sets/{ARROW}", {"HF_DATASETS_CACHE": "/ssd/sets"}),
-    ],
-)
-def test_what_hugging_face_keeps_is_found_and_read_by_the_examined_python(
-    known: Callable[..., None], path: str, env: dict[str, str]
-) -> None:
-    known(*files.idx())
-    there = RecordedMachine({path: b"PAR1"}, env=HOME | env, commands={"python": files.told()})
-    assert digits(there) == shipped()
-    assert there.ran == []
-    found = digits(there, python="/env/bin/python")
-    assert is_other(found)
-    assert found.source == "MNIST (Hugging Face's file, labels verified)"
-    (line,) = there.ran
-    assert line.endswith(f"/read_digits.py {path} 256")
-
-
-def test_other_labels_are_not_mnist() -> None:
-    path = f"/home/ada/.cache/huggingface/hub/{PARQUET}"
-    there = RecordedMachine({path: b"PAR1"}, env=HOME, commands={"python": files.told()})
-    assert digits(there, python="/env/bin/python") == shipped()
-    found = digits(there, path, "/env/bin/python")
-    assert is_other(found)
-    assert found.source == "digits of a Parquet file, unverified"
-
-
-def test_a_folder_without_digits_is_refused() -> None:
-    contents = {"/data/readme.txt": b"", "/data/mnist.npz/readme.txt": b""}
-    with pytest.raises(DigitsError, match=r"^/data holds none of the files in which MNIST comes\.$"):
-        digits(machine(contents), "/data")
-    with pytest.raises(DigitsError, match=r"^/nowhere does not exist or cannot be reached\.$"):
-        digits(machine(contents), "/nowhere")
-    with pytest.raises(DigitsError, match=r"^/nowhere does not exist"):
-        digits(machine(contents, GPUDOCTOR_MNIST="/nowhere"))
-
-
-def test_what_is_named_counts_more_than_the_environment() -> None:
-    contents = pair("/data") | {"/data/mnist.npz": b"PK"}
-    assert is_other(digits(machine(contents, GPUDOCTOR_MNIST="/nowhere"), "/data"))
-
-
-def test_the_first_reason_is_told_where_nothing_in_a_folder_can_be_used() -> None:
-    contents = {"/data/mnist.npz": b"PK\3\4", "/data/mnist-train.tfrecord-00000-of-00001": b"x"}
-    with pytest.raises(DigitsError, match=r"^/data/mnist\.npz: its zip archive is damaged"):
-        digits(machine(contents), "/data")
-
-
-def test_the_table_knows_the_real_files() -> None:
-    """As in torchvision's and Keras's sources, where MD5 and SHA-256 stand."""
-    from gpudoctor.knowledge.mnist import are_labels, is_mnist, mnist
-
-    sums = [sum_ for row in mnist().idx for sum_ in (row.images, row.labels)] + [mnist().npz.sha256]
-    assert len(set(sums)) == 9
-    assert all(len(bytes.fromhex(sum_)) == hashlib.sha256().digest_size for sum_ in sums)
-    first, second = mnist().idx[:2]
-    assert is_mnist(first.images, first.labels)
-    assert not is_mnist(first.images, second.labels)
-    assert are_labels(first.labels)
-    assert not are_labels(first.images)
+def test_no_damage_crashes_it() -> None:
+    """Bytes changed, cut and doubled at places drawn by chance: digits, or a sentence."""
+    whole, chance, refused = npz(), random.Random(7), 0
+    for _ in range(60):
+        data = bytearray(whole)
+        begin = chance.choice([chance.randrange(400), chance.randrange(len(data))])
+        how = chance.randrange(3)
+        if how == 0:
+            data[begin] ^= 1 << chance.randrange(8)
+        elif how == 1:
+            del data[begin:]
+        else:
+            data[begin:begin] = data[: chance.randrange(300)]
+        try:
+            digits(machine(bytes(data)), "/data/mnist.npz")
+        except DigitsError:
+            refused += 1
+    assert refused > 3

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.facts.smoke import During
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.smoketests.samples import Counters, SmokeSample
+from gpudoctor.sampling.lines import Counters, GpuSample
 from gpudoctor.smoketests.telemetry import BACK, busy, during, nothing
 
 LOST = Unknown("NVML: GPU is lost")
@@ -16,14 +16,14 @@ UNREAD = Unknown("the counter was not read both before and after the test")
 IDLE, POWER, THERMAL = 1, 4, 64  # NVML's bits
 
 
-def samples(name: str, *values: Any, at: float = 0.0) -> list[SmokeSample]:
+def samples(name: str, *values: Any, at: float = 0.0) -> list[GpuSample]:
     """Samples a second apart that differ in one thing."""
     plain = {"sm_clock": 1500, "event_reasons": 0}
-    return [SmokeSample(at=at + place, **plain | {name: value}) for place, value in enumerate(values)]
+    return [GpuSample(at=at + place, **plain | {name: value}) for place, value in enumerate(values)]
 
 
 def told(
-    found: list[SmokeSample], window: tuple[float, float], *timed: tuple[float, float], why: str | None = None
+    found: list[GpuSample], window: tuple[float, float], *timed: tuple[float, float], why: str | None = None
 ) -> During:
     return during(found, [], window, timed, why)
 
@@ -49,7 +49,7 @@ def test_clocks_are_those_of_the_measurement(timed: list[tuple[float, float]], m
 
 
 def test_a_sample_after_the_measurement_stands_in_and_never_joins() -> None:
-    found = [SmokeSample(at=at, sm_clock=clock) for at, clock in ((1.0, 1900), (1.55, 300))]
+    found = [GpuSample(at=at, sm_clock=clock) for at, clock in ((1.0, 1900), (1.55, 300))]
     assert told(found, (0.0, 4.0), (0.9, 1.5)).sm_clock == 1900
     assert told(found, (0.0, 4.0), (1.1, 1.5)).sm_clock == 300
 
@@ -60,7 +60,7 @@ def test_memory_has_its_clock_too() -> None:
 
 def test_the_clocks_of_an_idle_gpu_say_nothing_unless_it_was_always_idle() -> None:
     found = [
-        SmokeSample(at=float(at), sm_clock=clock, event_reasons=bits)
+        GpuSample(at=float(at), sm_clock=clock, event_reasons=bits)
         for at, (clock, bits) in enumerate([(210, IDLE), (1900, 0), (1800, POWER), (345, IDLE | POWER)])
     ]
     assert (told(found, (0.0, 3.0)).sm_clock, told(found, (0.0, 3.0)).sm_clock_min) == (1850, 1800)
@@ -104,7 +104,7 @@ def test_reasons_are_all_that_were_seen(bits: list[Any], names: object) -> None:
     ],
 )
 def test_the_link_is_the_fastest_that_was_seen(links: list[tuple[Any, Any]], best: object) -> None:
-    found = [SmokeSample(at=float(at), link_generation=g, link_width=w) for at, (g, w) in enumerate(links)]
+    found = [GpuSample(at=float(at), link_generation=g, link_width=w) for at, (g, w) in enumerate(links)]
     assert (told(found, (0.0, 9.0)).link_generation, told(found, (0.0, 9.0)).link_width) == best
 
 
@@ -171,7 +171,7 @@ def test_a_hang_leaves_what_grew_before_it(values: tuple[int, int], growth: obje
     ("readings", "others"),
     [
         ([(1, 2), (4, 1), (6, 7)], 1),
-        ([(6, 7)], Unknown("the driver had not responded before the tests started")),
+        ([(6, 7)], Unknown("the driver had not responded before the tests began")),
         ([(1, None)], None),
         ([(1, LOST)], LOST),
     ],
@@ -186,12 +186,12 @@ def test_others_are_those_of_the_last_look_before(readings: list[tuple[float, An
     [
         ([(3.0, 100), (4.2, 0), (4.4, 6), (4.6, 90), (5.1, 100)], 6),
         ([(4.5, 3), (4.6, 4)], 4),
-        ([(3.9, 100)], Unknown("the driver had not responded before the tests started")),
+        ([(3.9, 100)], Unknown("the driver had not responded before the tests began")),
         ([(4.5, None)], None),
     ],
 )
 def test_utilization_is_that_of_the_second_before(shares: list[tuple[float, Any]], utilization: object) -> None:
-    found = [SmokeSample(at=at, utilization=value) for at, value in shares]
+    found = [GpuSample(at=at, utilization=value) for at, value in shares]
     assert busy(found, [], 5.0, None)[1] == utilization
 
 
@@ -206,7 +206,7 @@ def test_utilization_is_that_of_the_second_before(shares: list[tuple[float, Any]
 )
 def test_our_own_work_is_no_sign_of_others(ours: list[tuple[float, float]], utilization: int) -> None:
     found = [
-        SmokeSample(at=at, utilization=value) for at, value in ((3.2, 3), (3.9, 3), (5.0, 100), (9.2, 80), (9.9, 80))
+        GpuSample(at=at, utilization=value) for at, value in ((3.2, 3), (3.9, 3), (5.0, 100), (9.2, 80), (9.9, 80))
     ]
     assert busy(found, [], 10.0, None, ours)[1] == utilization
 

@@ -125,7 +125,7 @@ def test_before_the_tests_only_others_count(folder: str, pid: str, others: int) 
     with watched(folder, STANDIN_PID=pid) as watch:
         until(watch, some)
         assert watch.busy(FIRST, time.monotonic()) == (others, 7)
-        missing = Unknown("the driver had not responded before the tests started")
+        missing = Unknown("the driver had not responded before the tests began")
         assert watch.busy(FIRST, 0.0) == (missing, missing)
 
 
@@ -155,7 +155,7 @@ def test_what_was_sampled_outlives_the_watch(folder: str) -> None:
         ({"STANDIN_NVML": "18"}, "nvmlInit failed with 18: Driver/library version mismatch"),
         ({"STANDIN_NVML_TROUBLE": "crash"}, "the child died of SIGSEGV in stage init"),
         ({"STANDIN_NVML_TROUBLE": "exit"}, "the child ended in stage init with exit code 7"),
-        ({"STANDIN_DEVICES": "0"}, "the child ended in stage count with exit code 0"),
+        ({"STANDIN_DEVICES": "0"}, "it lists no GPU"),
     ],
 )
 def test_a_driver_that_does_not_start_says_why(folder: str, env: dict[str, str], why: str) -> None:
@@ -199,7 +199,7 @@ def test_a_driver_that_hangs_halfway_keeps_what_came_before(
     folder: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "STALLED", 0.5)
-    why = Unknown("the driver stopped responding while it was queried for the clocks of GPU 1")
+    why = Unknown("the driver stopped responding, asked for the state of GPU 1")
     with watched(folder, 2, STANDIN_BAD="1", STANDIN_ROUNDS="4", STANDIN_GPU_TROUBLE=how) as watch:
         assert until(watch, lambda told: told.ecc_corrected == why).temperature == 44
         assert watch.during(SECOND, ALWAYS, ()).temperature == 43
@@ -210,7 +210,7 @@ def test_a_driver_that_hangs_halfway_keeps_what_came_before(
 @needs_gcc
 def test_a_driver_that_hangs_at_the_start_names_the_stage(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "STALLED", 0.5)
-    why = "the driver stopped responding while it started (stage init)"
+    why = "the driver stopped responding, in stage init"
     with watched(folder, STANDIN_NVML_TROUBLE="hang") as watch:
         assert not watch.ready(0.1)
         assert until(watch, lambda told: told == nothing(why)).samples == 0
@@ -294,7 +294,7 @@ def test_amds_gpus_are_watched_once_each_at_the_function_that_faces_the_slot() -
                 "kfd": 51234,
             }
         ],
-        "processes": "/sys/class/kfd/kfd/proc",
+        "users": "/sys/class/kfd/kfd/proc",
         "generations": GENERATIONS,
     }
     assert watch.during("0000:03:00.0", ALWAYS, ()).power == 90.0
@@ -308,7 +308,7 @@ def test_the_compute_drivers_number_of_a_gpu_may_be_unknown() -> None:
 def test_each_vendors_driver_has_a_child_of_its_own() -> None:
     facts = change(nvidia_host(), "gpus", (*nvidia_host().gpus, *PARTITIONS))  # type: ignore[misc]
     machine, _ = recorded(facts, files=SYSFS)
-    assert sorted(line.split("/workers ")[1].split(" ")[0] for line in machine.ran) == ["amd", "nvidia"]
+    assert sorted(line.split("/workers fast ")[1].split(" ")[1] for line in machine.ran) == ["amd", "nvidia"]
 
 
 @needs_gcc
@@ -319,7 +319,7 @@ def test_a_driver_that_hangs_leaves_the_other_vendors_gpus_watched(
     machine = Machine(env={"LD_LIBRARY_PATH": folder, "PATH": "", mark: value, "STANDIN_NVML_TROUBLE": "hang"})
     (tmp_path / "gpu_busy_percent").write_text("5")
     task = {"gpus": [{"name": "GPU 0", "folder": str(tmp_path), "link": str(tmp_path), "kfd": None}]}
-    monkeypatch.setattr(watching, "amd_task", lambda *_: json.dumps({**task, "processes": "", "generations": {}}))
+    monkeypatch.setattr(watching, "amd_task", lambda *_: json.dumps({**task, "users": "", "generations": {}}))
     with Watch(machine, change(nvidia_host(), "gpus", (*nvidia_host().gpus, *PARTITIONS))) as watch:  # type: ignore[misc]
         end = time.monotonic() + PATIENCE
         while watch.during("0000:03:00.0", ALWAYS, ()).samples < 3 and time.monotonic() < end:
@@ -332,7 +332,7 @@ def test_what_our_workers_did_before_is_known(monkeypatch: pytest.MonkeyPatch) -
     """Asked again and again about one worker, and then about the next."""
     asked: list[object] = []
     _, watch = recorded(nvidia_host())
-    fake = SimpleNamespace(names={FIRST: "GPU 0"}, busy=lambda gpu, before, ours: asked.append(ours))
+    fake = SimpleNamespace(names={FIRST: "nvidia 0"}, busy=lambda gpu, before, ours: asked.append(ours))
     monkeypatch.setattr(watch, "_samplers", [fake])
     monkeypatch.setattr(watching, "time", SimpleNamespace(monotonic=iter((5.0, 6.0, 9.0)).__next__))
     for before in (1.0, 1.0, 8.0):

@@ -1,4 +1,4 @@
-"""Where the scripts that watch AMD's GPUs find them in sysfs: what workers/watch_amd.py wants to know."""
+"""Where the script that samples AMD's GPUs finds them in sysfs: what workers/sampler_amd.py needs."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ def amd_task(machine: Machine, gpus: Sequence[Gpu]) -> str:
         }
         for address, gpu in placed.items()
     ]
-    return msgspec.json.encode({"gpus": told, "processes": KFD_PROCESSES, "generations": GENERATIONS}).decode()
+    return msgspec.json.encode({"gpus": told, "users": KFD_PROCESSES, "generations": GENERATIONS}).decode()
 
 
 def _kfd(machine: Machine, gpu: Gpu) -> int | None:

@@ -1,6 +1,5 @@
 """Asks NVML in a child process: whether it starts, the driver's versions, and how each GPU does."""
 
-import os
 from typing import Any
 
 import msgspec
@@ -10,7 +9,7 @@ from gpudoctor.facts import DriverLibrary, Gpu, Host, Nvml
 from gpudoctor.facts.text_types import Gpus, Release, Whole
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.staged_child import StagedOutput, ask, patience
+from gpudoctor.probes.staged_child import StagedOutput, ask, module_folder, patience
 
 SCRIPT = "nvml.py"
 TEXT, NUMBER, RELEASE = str | None | Unknown, Whole | None | Unknown, Release | None | Unknown
@@ -70,14 +69,8 @@ def _asked(
 
 
 def pynvml_folder() -> str:
-    """The folder or zip from which `import pynvml` would come, found without importing it; empty: none."""
-    from importlib.util import find_spec
-
-    spec = find_spec("pynvml")
-    if spec is None or spec.origin is None:
-        return ""
-    folder = os.path.dirname(spec.origin)
-    return os.path.dirname(folder) if spec.submodule_search_locations else folder
+    """The directory or zip from which `import pynvml` would come; empty: none."""
+    return module_folder("pynvml")
 
 
 def _without_library(text: str) -> tuple[Nvml, Maybe[tuple[Gpu, ...]]]:

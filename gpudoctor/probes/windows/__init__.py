@@ -10,6 +10,7 @@ from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.pci_ids import amd_chip, nvidia_chip
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes import psutil_facts
 from gpudoctor.probes.host import directories, environment
 
 POWERSHELL = "C:/Windows/System32/WindowsPowerShell/v1.0/powershell.exe"
@@ -116,7 +117,7 @@ def _device(address: str, one: Adapter) -> PciDevice:
     )
 
 
-def host(machine: Machine, said: Answer) -> Host:
+def host(machine: Machine, said: Answer, quick: bool = False) -> Host:
     """Return the machine as Windows shows it."""
     memory = said.memory or ""
     return Host(
@@ -131,7 +132,8 @@ def host(machine: Machine, said: Answer) -> Host:
         kubernetes=False,
         wsl=None,
         cgroup=None,
-        memory=int(memory) * 1024 if memory.isdigit() else Unknown(said.error or "Windows does not report it"),
+        memory=int(memory) * 1024 if memory.isdigit() else Unknown(said.error or "Windows does not say"),
+        memory_available=psutil_facts.available(machine, quick),
         memory_limit=None,
         user=User(name=machine.env.get("USERNAME") or Unknown("USERNAME is not set")),
         selinux=None,

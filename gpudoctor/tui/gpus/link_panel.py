@@ -6,9 +6,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.samples import Slice
 from gpudoctor.monitor.snapshot import Watched
 from gpudoctor.report.sanitize import clean
+from gpudoctor.sampling.lines import Slice
 from gpudoctor.tui.gpus import words
 
 Part = tuple[str, str]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.samples import MonitorSample
 from gpudoctor.monitor.snapshot import Watched
+from gpudoctor.sampling.lines import GpuSample
 from gpudoctor.tui.gpus import words
 
-Getter = Callable[[MonitorSample], float | None]
+Getter = Callable[[GpuSample], float | None]
 # GB/s of one lane, one way, after its coding, by generation (PCI Express Base Specification: 2.5 GT/s with 8b/10b ...).
 LANE = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 COOL = 20.0  # degrees Celsius at the bottom of a chart
@@ -39,7 +39,7 @@ class Metric(NamedTuple):
     series: tuple[Getter, ...]
     low: float
     high: Callable[[Watched, Sequence[float]], float]
-    text: Callable[[Watched, MonitorSample], str]
+    text: Callable[[Watched, GpuSample], str]
     field: str
     warn: float = 2.0
 
@@ -47,7 +47,7 @@ class Metric(NamedTuple):
 def field(name: str) -> Getter:
     """The value of a field of a sample; None where it is unknown or the GPU has no such thing."""
 
-    def value(sample: MonitorSample) -> float | None:
+    def value(sample: GpuSample) -> float | None:
         found = getattr(sample, name)
         return None if isinstance(found, Unknown) else found
 
@@ -79,7 +79,7 @@ def _with_limit(value: str, limit: str, unit: str) -> str:
     return f"{value} of {limit}{unit}" if limited else value + (unit if value != words.UNKNOWN else "")
 
 
-def _temperature(gpu: Watched, sample: MonitorSample) -> str:
+def _temperature(gpu: Watched, sample: GpuSample) -> str:
     limit = words.of(gpu.device.temperature_slowdown)
     return _with_limit(words.of(sample.temperature), limit, " °C")
 

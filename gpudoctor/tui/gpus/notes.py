@@ -31,7 +31,15 @@ def note(look: Snapshot) -> list[Content]:
     listed = ", ".join(f"{count} x {name}" for name, count in names.items())
     kind = KINDS.get(look.kind, look.kind) + (f": {look.title}" if look.title else "")
     told = f"{listed}   " if len(look.devices) > 1 else ""
-    return [Content.assemble((told, "bold"), (clean(kind), "$foreground-muted"))]
+    return [Content.assemble((told, "bold"), (f"{_host(look)}{clean(kind)}", "$foreground-muted"))]
+
+
+def _host(look: Snapshot) -> str:
+    """How much of the machine's memory is in use; empty where that is unknown."""
+    total, free = (look.host.memory, look.host.memory_available) if look.host else (None, None)
+    if not isinstance(total, int) or not isinstance(free, int):
+        return ""
+    return f"host memory {(total - free) / words.GIB:.0f}/{total / words.GIB:.0f} GiB   "
 
 
 def span(look: Snapshot, step: float, glyphs: Glyphs, width: int) -> str:

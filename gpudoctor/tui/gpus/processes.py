@@ -1,4 +1,4 @@
-"""Who uses the GPUs: a table of processes with their memory."""
+"""Who uses the GPUs: a table of processes with user, memory, age and command line."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from gpudoctor.maybe import Maybe, Unknown, text_of
-from gpudoctor.monitor.samples import MonitorProcess
+from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.monitor.snapshot import Watched
 from gpudoctor.report.sanitize import clean
+from gpudoctor.sampling.lines import MonitorProcess
 from gpudoctor.tui.gpus import words
 
-KINDS = {"C": "compute", "G": "graphics", "C+G": "both"}
-HEADING = "GPU      PID  User         Memory   Kind     Name"
+HEADING = "GPU      PID  User      GPU mem  Host mem     Age  Type Command"
 
 
 class Processes(VerticalScroll):
@@ -54,17 +53,26 @@ def rows(gpus: Sequence[Watched]) -> list[Content]:
 
 
 def _row(gpu: Watched, process: MonitorProcess) -> Content:
-    kind, name = process.kind, process.name
     cells = (
         f"{gpu.index:>3}",
         f"{process.pid:>8}",
-        f" {words.fit(_text(process.user, words.NONE), 9)}",
-        f"{words.small_size(process.memory):>9} ",
-        f" {KINDS.get(text_of(kind), _text(kind, words.NONE)):8}",
+        f" {words.fit(_text(process.user, words.NONE), 8)}",
+        f"{words.small_size(process.memory):>8}",
+        f" {words.small_size(process.host_memory):>8}",
+        f"{words.age(process.age):>7}",
+        f" {_text(process.kind, words.NONE):4}",
         "",
     )
-    shown = (_text(name, "not in this container"), "bold" if isinstance(name, str) else "$foreground-muted")
-    return Content.assemble(" ".join(cells), shown)
+    return Content.assemble(" ".join(cells), _command(process))
+
+
+def _command(process: MonitorProcess) -> tuple[str, str]:
+    """The command line, less the directory of its program; else the name."""
+    if isinstance(process.command, str):
+        program, space, rest = process.command.partition(" ")
+        return clean(program.rpartition("/")[2] + space + rest), "bold"
+    name = process.name
+    return _text(name, "not in this container"), "bold" if isinstance(name, str) else "$foreground-muted"
 
 
 def _text(value: Maybe[int | str | None], none: str) -> str:

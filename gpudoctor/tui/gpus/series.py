@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from gpudoctor.monitor.samples import MonitorSample
+from gpudoctor.sampling.lines import GpuSample
 
 PERIOD = 1.0  # seconds between two samples
 # A sample stands until the next one is due and a little longer: samples never come quite on the second.
@@ -12,7 +12,7 @@ HOLD = 1.75  # seconds
 
 
 def spaced(
-    samples: Sequence[MonitorSample], of: Callable[[MonitorSample], float | None], now: float, step: float, count: int
+    samples: Sequence[GpuSample], of: Callable[[GpuSample], float | None], now: float, step: float, count: int
 ) -> list[float | None]:
     """Return the last values, oldest first: each the mean of what was sampled in its time.
 
@@ -39,7 +39,7 @@ def spaced(
     return [_mean(found) if found else held[at] for at, found in enumerate(inside)]
 
 
-def _since(samples: Sequence[MonitorSample], begin: float) -> Iterable[MonitorSample]:
+def _since(samples: Sequence[GpuSample], begin: float) -> Iterable[GpuSample]:
     first = len(samples)
     while first and samples[first - 1].at >= begin:
         first -= 1

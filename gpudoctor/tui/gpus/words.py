@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.monitor.samples import MonitorSample
 from gpudoctor.monitor.snapshot import Watched
 from gpudoctor.report.sanitize import clean
+from gpudoctor.sampling.lines import GpuSample
 
 T = TypeVar("T")
 UNKNOWN, NONE = "?", "-"
@@ -28,6 +28,7 @@ REASONS = {
 }
 SERIOUS = ("hw-slowdown", "sw-thermal-slowdown", "hw-thermal-slowdown", "hw-power-brake")
 KIB, GIB = 1 << 10, 1 << 30
+UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def number(value: Maybe[T | None]) -> T | None:
@@ -52,6 +53,14 @@ def small_size(value: Maybe[int | None]) -> str:
     if isinstance(value, int) and value < 10 * GIB:
         return f"{value / KIB / KIB:.0f} MiB"
     return size(value)
+
+
+def age(seconds: Maybe[float | None]) -> str:
+    """Seconds in the largest unit of which there is one: "45 s", "12 min", "3 h", "5 d"."""
+    if not isinstance(seconds, int | float):
+        return of(seconds)
+    unit, length = next((pair for pair in UNITS if seconds >= pair[1]), UNITS[-1])
+    return f"{seconds // length:.0f} {unit}"
 
 
 def rates(into: Maybe[float | None], out: Maybe[float | None]) -> str:
@@ -79,18 +88,18 @@ def narrow(gpu: Watched) -> bool:
     return now is not None and most is not None and now < most
 
 
-def reasons(sample: MonitorSample | None, short: bool = False) -> str:
-    """What throttles the clocks, in words; empty where nothing does."""
+def reasons(sample: GpuSample | None, short: bool = False) -> str:
+    """What holds the clocks, in words; empty where nothing does."""
     found = sample.reasons if sample else None
     if isinstance(found, Unknown):
         return UNKNOWN
     return ", ".join(REASONS.get(name, (name, name))[short] for name in found or ())
 
 
-def serious(sample: MonitorSample | None) -> bool:
-    """Whether something throttles the clocks that should not: heat or a brake."""
-    found = sample.reasons if sample else None
-    return isinstance(found, tuple) and any(name in SERIOUS for name in found)
+def serious(sample: GpuSample | None) -> bool:
+    """Whether something holds the clocks that should not: heat or a brake."""
+    told = sample.reasons if sample else None
+    return isinstance(told, tuple) and any(name in SERIOUS for name in told)
 
 
 def links_up(links: Maybe[Sequence[bool] | None]) -> str:

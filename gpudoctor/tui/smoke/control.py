@@ -48,7 +48,7 @@ class SmokeControl(Horizontal):
             state: what the button does: start, halt, or nothing more because it is stopping.
             able: whether it can do so now.
         """
-        self.query_one("#says", Static).update(clean(words))
+        self.query_one("#message", Static).update(clean(words))
         button = self.query_one("#go", Button)
         button.label = LABELS[state]
         button.variant = "primary" if state == "start" else "error"

@@ -6,22 +6,23 @@ import msgspec
 import pytest
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.samples import MonitorDevice, MonitorProcess, MonitorSample, Slice
 from gpudoctor.monitor.snapshot import LIVE, STILL, Snapshot, Watched
+from gpudoctor.sampling.lines import GpuSample, HostMemory, MonitorDevice, MonitorProcess, Slice
 from gpudoctor.tui.gpus.chart import DOTS
 from gpudoctor.tui.gpus.device_header import header
 from gpudoctor.tui.gpus.link_panel import links
 from gpudoctor.tui.gpus.metrics import METRICS
 from gpudoctor.tui.gpus.notes import note, span, summary
 from gpudoctor.tui.gpus.plot import plot
-from gpudoctor.tui.gpus.processes import rows
+from gpudoctor.tui.gpus.processes import HEADING, rows
 from gpudoctor.tui.gpus.table import BY_KEY, heading, row
+from gpudoctor.tui.gpus.words import age
 
 HEALTHY = MonitorDevice(
     name="NVIDIA H100", address="0000:0a:00.0", memory=80 << 30, temperature_slowdown=90, power_limit=700.0,
     sm_clock_max=1980, link_generation_max=5, link_width_max=16, nvlinks=(True,) * 18, mig=False, mig_devices=(),
 )  # fmt: skip
-SAMPLE = MonitorSample(
+SAMPLE = GpuSample(
     at=9.0, utilization=97, memory_used=60 << 30, temperature=64.0, power=512.0, sm_clock=1755.0, memory_clock=2619.0,
     fan=None, performance_state=0, event_reasons=("sw-power-cap",), pcie_rx=9.24e9, pcie_tx=1.6e9, link_generation=5,
     link_width=16,
@@ -193,16 +194,41 @@ def test_unknown_links_are_not_none(device: MonitorDevice, message: str) -> None
 
 def test_processes_stand_by_their_memory() -> None:
     found = (
-        MonitorProcess(pid=7, kind="C", memory=1 << 30, name="python", user="anna"),
-        MonitorProcess(pid=8, kind="C+G", memory=20 << 30, name=None, user=1000),
+        MonitorProcess(
+            pid=7, kind="C", memory=1 << 30, name="python", command="/opt/env/bin/python train.py --data /mnt/x",
+            user="anna", host_memory=11 << 30, age=3_700.0,
+        ),
+        MonitorProcess(
+            pid=8, kind="C+G", memory=20 << 30, name=None, command=None, user=1000, host_memory=None, age=None
+        ),
         MonitorProcess(pid=9, memory=Unknown("?"), name=Unknown("?"), user=Unknown("?")),
-    )
-    lines = [line.plain.split() for line in rows([msgspec.structs.replace(gpu(), processes=found)])]
+        MonitorProcess(pid=6, kind="G", memory=0, name="Xorg", command=Unknown("?"), user="root", age=59.0),
+    )  # fmt: skip
+    lines = [line.plain for line in rows([msgspec.structs.replace(gpu(), processes=found)])]
     assert lines == [
-        ["0", "8", "1000", "20.0", "GiB", "both", "not", "in", "this", "container"],
-        ["0", "7", "anna", "1024", "MiB", "compute", "python"],
-        ["0", "9", "?", "?", "?", "?"],
+        "  0        8  1000     20.0 GiB         -       -  C+G  not in this container",
+        "  0        7  anna     1024 MiB  11.0 GiB     1 h  C    python train.py --data /mnt/x",
+        "  0        9  ?               ?         ?       ?  ?    ?",
+        "  0        6  root        0 MiB         ?    59 s  G    Xorg",
     ]
+    ends = [(name, HEADING.index(name) + len(name)) for name in ("GPU", "PID", "GPU mem", "Host mem", "Age")]
+    assert [lines[1][:end].split(" ")[-1] for _, end in ends] == ["0", "7", "MiB", "GiB", "h"]
+    assert lines[1].index("python") == HEADING.index("Command")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.4, "0 s"), (59.9, "59 s"), (60, "1 min"), (7_199, "1 h"), (200_000, "2 d"), (None, "-")]
+)
+def test_ages_have_the_largest_unit(seconds: float | None, shown: str) -> None:
+    assert age(seconds) == shown
+
+
+def test_the_hosts_memory_stands_in_the_note() -> None:
+    host = HostMemory(memory=64 << 30, memory_available=41 << 30)
+    shown = msgspec.structs.replace(look(gpu()), host=host)
+    assert note(shown)[0].plain == "host memory 23/64 GiB   live, one sample a second"
+    unknown = msgspec.structs.replace(look(gpu()), host=HostMemory(memory=64 << 30))
+    assert note(unknown)[0].plain == "live, one sample a second"
 
 
 def test_no_process_and_unknown_processes_are_said() -> None:
@@ -221,8 +247,8 @@ def test_whose_samples_these_are_is_said(kind: str, message: str) -> None:
 
 
 def test_a_trouble_stands_in_its_place() -> None:
-    said = "NVIDIA's driver stopped responding 4 s ago, queried for the state of GPU 1."
-    assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} The values shown are older."]
+    said = "NVIDIA's driver stopped responding 4 s ago, asked for the state of GPU 1."
+    assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} What you see is older."]
     assert note(look()) == []
 
 

@@ -288,10 +288,10 @@ def test_a_driver_that_hangs_is_named_and_freezes_nothing(
     monkeypatch.setattr(sampling, "STALLED", 1.6)
 
     async def look(pilot: Pilot[Any]) -> None:
-        await until(pilot, "NVIDIA's driver stopped responding 2 s ago, queried for the state of GPU 1.")
+        await until(pilot, "NVIDIA's driver stopped responding 2 s ago, asked for the state of GPU 1.")
         await pilot.press("down", "enter")
         await until(pilot, "GPU 1  NVIDIA GeForce RTX 4091")
-        await until(pilot, "stopped answering")
+        await until(pilot, "stopped responding")
 
     use(live(folder, STANDIN_BAD="1", STANDIN_ROUNDS="3", STANDIN_GPU_TROUBLE=how), look)
     nothing_is_left()

@@ -3,13 +3,13 @@
 import pytest
 
 from gpudoctor.maybe import Unknown
-from gpudoctor.monitor.samples import MonitorSample
+from gpudoctor.sampling.lines import GpuSample
 from gpudoctor.tui.gpus.metrics import field
 from gpudoctor.tui.gpus.series import spaced
 
 
-def samples(*told: tuple[float, int | None]) -> list[MonitorSample]:
-    return [MonitorSample(at=at, utilization=Unknown("?") if value is None else value) for at, value in told]
+def samples(*told: tuple[float, int | None]) -> list[GpuSample]:
+    return [GpuSample(at=at, utilization=Unknown("?") if value is None else value) for at, value in told]
 
 
 @pytest.mark.parametrize(

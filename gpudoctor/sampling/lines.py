@@ -1,4 +1,4 @@
-"""What is told of a GPU over time: its limits, its samples, its processes, and the lines that carry them."""
+"""What is reported of a GPU over time: limits, samples, counters, processes; and the lines that carry them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOT = Unknown("not reported")
 SCHEMA = "gpudoctor.samples/1"
 
 
-class MonitorSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class GpuSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One look at what changes all the time.
 
     Units are those of `gpudoctor.facts.Gpu`; `fan` is per cent of its full speed, traffic is bytes a second as the
@@ -41,6 +41,23 @@ class MonitorSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """What holds the clocks, by name."""
         told = self.event_reasons
         return event_reasons(told) if isinstance(told, int) else told
+
+
+class Counters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One look at what only grows, and at how many other processes compute on the GPU."""
+
+    at: Seconds
+    ecc_corrected: Maybe[Whole | None] = NOT
+    ecc_uncorrected: Maybe[Whole | None] = NOT
+    pcie_replays: Maybe[Whole | None] = NOT
+    others: Maybe[Small | None] = NOT
+
+
+class HostMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine's memory, in bytes."""
+
+    memory: Maybe[Count] = NOT
+    memory_available: Maybe[Count] = NOT
 
 
 class Slice(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,17 +89,31 @@ class MonitorDevice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MonitorProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """A process that uses a GPU; `kind` is C (computing), G (graphics), or C+G; `user` a name or a number."""
+    """A process that uses a GPU; what is None of it is not in this PID namespace.
+
+    Attributes:
+        pid: its number.
+        kind: C (computing), G (graphics), or C+G.
+        memory: of the GPU, in bytes.
+        name: of the process.
+        command: its command line.
+        user: a name or a number.
+        host_memory: resident, in bytes.
+        age: seconds since it began.
+    """
 
     pid: Small
     kind: Maybe[str] = NOT
     memory: Maybe[Count | None] = NOT
-    name: Maybe[str | None] = NOT  # None: not in this PID namespace
+    name: Maybe[str | None] = NOT
+    command: Maybe[str | None] = NOT
     user: Maybe[Small | str | None] = NOT
+    host_memory: Maybe[Count | None] = NOT
+    age: Maybe[Number | None] = NOT
 
 
 class SampleLine(msgspec.Struct, omit_defaults=True, kw_only=True):
-    """A line of workers/monitor.py or of a recording (docs/samples.md); of the start of NVML the last four."""
+    """A line of workers/sampler.py or of a recording (docs/samples.md); of the start of NVML the last four."""
 
     schema: str | None = None
     title: str | None = None
@@ -90,8 +121,10 @@ class SampleLine(msgspec.Struct, omit_defaults=True, kw_only=True):
     gpu: str | None = None
     at: Seconds | None = None
     device: dict[str, Any] | None = None
-    sample: MonitorSample | None = None
+    sample: GpuSample | None = None
+    counters: Counters | None = None
     processes: tuple[MonitorProcess, ...] | Unknown | None = None
+    host: HostMemory | None = None
     refused: Maybe[None] = None
     stage: str | None = None
     count: Gpus | Unknown | None = None

@@ -1,6 +1,7 @@
-"""Reads what amdgpu and the kernel's compute driver show in sysfs while AMD's GPUs are watched; loaded by watch.py.
+"""Reads what amdgpu and the kernel's compute driver show in sysfs while AMD's GPUs are sampled; loaded by sampler.py.
 
-https://docs.kernel.org/gpu/amdgpu/thermal.html and driver-misc.html name the files and their units.
+https://docs.kernel.org/gpu/amdgpu/thermal.html and driver-misc.html name the files and their units;
+/sys/class/kfd/kfd/proc/PID/vram_ID is Documentation/ABI of the kernel's compute driver (kfd_process.c).
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from gpudoctor.workers.watch import Others
+    from gpudoctor.workers.sampler import ProcessTable
 
 WIDEST = 32  # lanes; a link that does not respond reads as all bits set
+# Reading pcie_bw makes the driver count for a second (amdgpu_get_pcie_bw), in which it shows nothing else.
+NO_TRAFFIC = {"unknown": "amdgpu would count for a whole second to tell it"}
+FULL = 255  # pwm1 of a fan at full speed (Documentation/hwmon/sysfs-interface.rst)
+NOBODY = {"unknown": "the kernel's compute driver does not show here who computes"}
 
 
-class WatchedAmdGpu:
+class SampledAmdGpu:
     """One GPU by its directory of sysfs.
 
     Args:
@@ -27,51 +32,89 @@ class WatchedAmdGpu:
         folder: under /sys/bus/pci/devices.
         link: the directory of the function that faces the slot.
         kfd: the number that the kernel's compute driver gave it; None: unknown.
-        processes: /sys/class/kfd/kfd/proc, with a directory for each process that uses that driver.
+        users: /sys/class/kfd/kfd/proc, with a directory for each process that uses that driver.
         generations: GT/s as the kernel writes them, and the PCIe generation.
+        processes: describes processes.
     """
 
     def __init__(
-        self, name: str, folder: str, link: str, kfd: int | None, processes: str, generations: dict[str, int]
+        self,
+        name: str,
+        folder: str,
+        link: str,
+        kfd: int | None,
+        users: str,
+        generations: dict[str, int],
+        processes: ProcessTable,
     ) -> None:
         self.name = name
         self._folder, self._link, self._kfd = folder, link, kfd
-        self._processes, self._generations = processes, generations
+        self._users, self._generations, self._processes = users, generations, processes
         names = _names(folder + "/hwmon")
-        self.hwmon = "hwmon/%s" % (names[0] if names else "hwmon0")
+        self._hwmon = "hwmon/%s" % (names[0] if names else "hwmon0")
 
     def sample(self) -> dict[str, Any]:
         """What changes all the time; nothing is read of a GPU that sleeps, for that would wake it."""
-        if self.asleep():
+        if self._asleep():
             return dict.fromkeys(SAMPLE, ASLEEP)
         generation, width = self._link_now()
         return {
-            "sm_clock": self.first(1e-6, self.hwmon + "/freq1_input"),
+            "sm_clock": self._first(1e-6, self._hwmon + "/freq1_input"),
             "memory_clock": self._memory_clock(),
-            "event_reasons": {"unknown": "amdgpu does not report throttle reasons in sysfs"},
-            "temperature": self.first(1e-3, self.hwmon + "/temp1_input", self.hwmon + "/temp2_input"),
-            "power": self.first(1e-6, self.hwmon + "/power1_average", self.hwmon + "/power1_input"),
-            "utilization": self.first(1, "gpu_busy_percent"),
+            "event_reasons": {"unknown": "amdgpu does not tell in sysfs what holds the clocks"},
+            "temperature": self._first(1e-3, self._hwmon + "/temp1_input", self._hwmon + "/temp2_input"),
+            "power": self._first(1e-6, self._hwmon + "/power1_average", self._hwmon + "/power1_input"),
+            "utilization": self._first(1, "gpu_busy_percent"),
             "link_generation": generation,
             "link_width": width,
         }
 
-    def counters(self, others: Others) -> dict[str, Any]:
+    def full_sample(self) -> dict[str, Any]:
+        """The same and more."""
+        told = self.sample()
+        if self._asleep():
+            return dict(told, memory_used=ASLEEP, fan=ASLEEP, pcie_rx=None, pcie_tx=None)
+        fan = self._first(100.0 / FULL, self._hwmon + "/pwm1")
+        return dict(
+            told,
+            memory_used=self._first(1, "mem_info_vram_used"),
+            fan=None if isinstance(fan, dict) else round(fan),  # most cards for servers have none
+            performance_state=None,
+            pcie_rx=NO_TRAFFIC,
+            pcie_tx=NO_TRAFFIC,
+        )
+
+    def device(self) -> dict[str, Any]:
+        """What hardly changes and the parent has not read itself."""
+        return {} if self._asleep() else {"pcie_replays": self._first(1, "pcie_replay_count")}
+
+    def processes(self) -> Any:
+        """Who has a queue on this GPU."""
+        if self._kfd is None:
+            return NOBODY
+        return [self._processes.described(pid, "C", self._memory(pid)) for pid in sorted(set(self._pids()))]
+
+    def _memory(self, pid: int) -> Any:
+        path = "%s/%d/vram_%s" % (self._users, pid, self._kfd)
+        text = _text(path)
+        return int(text) if text is not None and text.isdigit() else {"unknown": path + " cannot be read"}
+
+    def counters(self) -> dict[str, Any]:
         """What only grows, and who else computes there."""
-        if self.asleep():
-            return dict(dict.fromkeys(COUNTERS, ASLEEP), others=self._others(others))
+        if self._asleep():
+            return dict(dict.fromkeys(COUNTERS, ASLEEP), others=self._others())
         return {
             "ecc_corrected": self._errors("ce"),
             "ecc_uncorrected": self._errors("ue"),
-            "pcie_replays": self.first(1, "pcie_replay_count"),
-            "others": self._others(others),
+            "pcie_replays": self._first(1, "pcie_replay_count"),
+            "others": self._others(),
         }
 
-    def asleep(self) -> bool:
+    def _asleep(self) -> bool:
         """Whether the kernel has suspended it."""
         return _text(self._folder + "/power/runtime_status") == "suspended"
 
-    def first(self, factor: float, *names: str) -> Any:
+    def _first(self, factor: float, *names: str) -> Any:
         """The first of some files that holds a number, times a factor."""
         for name in names:
             text = _text("%s/%s" % (self._folder, name))
@@ -81,7 +124,7 @@ class WatchedAmdGpu:
 
     def _memory_clock(self) -> Any:
         """MHz, by the sensor that GPUs with memory of their own have, else by the level in use ("1: 1000Mhz *")."""
-        value = self.first(1e-6, self.hwmon + "/freq2_input")
+        value = self._first(1e-6, self._hwmon + "/freq2_input")
         level = re.search(r"^\w+: (\d+)Mhz \*", _text(self._folder + "/pp_dpm_mclk") or "", re.M)
         return int(level.group(1)) if isinstance(value, dict) and level else value
 
@@ -106,16 +149,16 @@ class WatchedAmdGpu:
         counts = (re.findall(r"^%s: (\d+)" % kind, text or "", re.M) for text in texts)
         return sum(int(number) for found in counts for number in found) if blocks else None
 
-    def _others(self, others: Others) -> Any:
+    def _others(self) -> Any:
         """How many processes that are not ours have a queue on this GPU."""
-        if self._kfd is None or not os.path.isdir(self._processes):
-            return {"unknown": "the kernel's compute driver (KFD) does not list processes here"}
-        return others.count(pid for pid in self.pids())
+        if self._kfd is None or not os.path.isdir(self._users):
+            return NOBODY
+        return self._processes.others(self._pids())
 
-    def pids(self) -> Iterator[int]:
+    def _pids(self) -> Iterator[int]:
         """The processes that have a queue on this GPU."""
-        for pid in _names(self._processes):
-            queues = "%s/%s/queues" % (self._processes, pid)
+        for pid in _names(self._users):
+            queues = "%s/%s/queues" % (self._users, pid)
             ids = (_text("%s/%s/gpuid" % (queues, queue)) for queue in _names(queues))
             if pid.isdigit() and str(self._kfd) in ids:
                 yield int(pid)
@@ -144,19 +187,19 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def gpus(task: str, say: Callable[..., None], make: Callable[..., Any] = WatchedAmdGpu) -> list[Any]:
-    """Return the GPUs that a task names; one whose directory is not shown here is told and left out.
+def gpus(task: str, say: Callable[..., None], processes: ProcessTable) -> list[Any]:
+    """Return the GPUs that a task names; one whose directory is not shown here is reported and left out.
 
     Args:
-        task: in JSON the arguments of `Gpu`: "gpus" with what each has of its own, the rest common to all.
-        say: tells a line.
-        make: makes a GPU of the arguments of `Gpu`.
+        task: in JSON the arguments of `SampledAmdGpu`: "gpus" with what each has of its own, the rest common to all.
+        say: writes a line.
+        processes: describes processes.
     """
     told = json.loads(task)
     found = []
     for gpu in told.pop("gpus"):
         if os.path.isdir(gpu["folder"]):
-            found.append(make(**gpu, **told))
+            found.append(SampledAmdGpu(processes=processes, **gpu, **told))
         else:
             say(gpu=gpu["name"], refused={"unknown": gpu["folder"] + " is not shown here"})
     return found

@@ -1,0 +1,1 @@
+"""Figures of the GPUs over time: the child that samples them, its lines, and what is kept of them."""
