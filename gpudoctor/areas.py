@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from gpudoctor.facts import Facts
+from gpudoctor.registry import AREAS, Area, Condition
 from gpudoctor.targets import has_dxg, wants_nvidia
 
 
@@ -37,18 +38,26 @@ def _intel(facts: Facts) -> bool:
     return intel(facts)
 
 
-GATES: Mapping[str, Callable[[Facts], bool]] = {
-    **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), wants_nvidia),
-    "wsl": _windows,
-    "cluster": _shared,
+_CONDITIONS: Mapping[Condition, Callable[[Facts], bool]] = {
+    "nvidia": wants_nvidia,
+    "windows-host": _windows,
+    "scheduler": _shared,
     "cloud": _rented,
-    "smoke": _tested,
+    "smoke-results": _tested,
     "intel": _intel,
-    "apple": lambda facts: facts.host.system == "Darwin",
+    "macos": lambda facts: facts.host.system == "Darwin",
     "windows": lambda facts: facts.host.system == "Windows",
-    "pytorch": partial(_has, framework="torch"),
-    **{name: partial(_has, framework=name) for name in ("tensorflow", "cupy", "jax", "onnxruntime")},
 }
+
+
+def _gate(area: Area) -> Callable[[Facts], bool] | None:
+    """What opens an area; None: it is always open."""
+    if area.framework:
+        return partial(_has, framework=area.framework)
+    return _CONDITIONS[area.condition] if area.condition else None
+
+
+GATES = {area.name: gate for area in AREAS if (gate := _gate(area))}
 
 
 def always(id_: str) -> bool:

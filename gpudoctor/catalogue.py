@@ -76,7 +76,7 @@ def others() -> list[Check[Any]]:
         try:
             loaded = _other(value)
             if loaded.id in found or loaded.id in checks.ids():
-                raise ValueError(f"{value} has the id {loaded.id}, which another check has")
+                raise ValueError(f"{value} has the ID {loaded.id} of another check")
         except (Exception, SystemExit) as error:
             loaded = broken(name, f"{type(error).__name__}: {error}")
         found[loaded.id] = loaded
@@ -87,7 +87,7 @@ def _other(value: str) -> Check[Any]:
     module, _, attribute = value.partition(":")
     loaded = getattr(__import__(module.strip(), fromlist=["_"]), attribute.strip())
     if not isinstance(loaded, Check):
-        raise TypeError(f"{value} is a {type(loaded).__name__}, no check")
+        raise TypeError(f"{value} is a {type(loaded).__name__}, not a check")
     return loaded
 
 
@@ -138,7 +138,7 @@ def select(every: Sequence[str], only: Sequence[str] = (), skip: Sequence[str] =
     wanted = _matching(every, only) if only else set(every)
     wanted -= _matching(every, skip) if skip else set()
     if not wanted:
-        raise SelectionError("No check is left: --skip takes away everything that --only asks for.")
+        raise SelectionError("No checks left: --skip removes everything that --only selects.")
     return [id_ for id_ in every if id_ in wanted]
 
 
@@ -147,7 +147,7 @@ def _matching(every: Sequence[str], selectors: Sequence[str]) -> set[str]:
     for given in (part.strip() for selector in selectors for part in selector.split(",")):
         hits = {i for i in every if given in (i, i.split(".")[0]) or _glob(i, given)} or set(renamed(given))
         if not hits:
-            raise SelectionError(f'There is no check or area "{given}".{nearest(given, every)}')
+            raise SelectionError(f'Unknown check or area "{given}".{nearest(given, every)}')
         found |= hits
     return found
 

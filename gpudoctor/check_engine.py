@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import UnknownFactError
+from gpudoctor.registry import AREAS
 from gpudoctor.tasks import Task, Tasks, needs_root
 from gpudoctor.tasks.as_typed import typed
 
@@ -76,7 +77,7 @@ class Fix(msgspec.Struct, frozen=True):
         """Hold that it is made of tasks: a string would be found only when somebody has the problem."""
         for one in (*self.tasks, *self.undo, *((self.verify,) if self.verify else ())):
             if not isinstance(one, Task):
-                raise TypeError(f"a fix is made of tasks (gpudoctor.tasks.cmd, as_root ...), not of {one!r}")
+                raise TypeError(f"a fix consists of tasks (gpudoctor.tasks.cmd, as_root ...), not of {one!r}")
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -158,6 +159,7 @@ class Check(Generic[S]):
         essential: without an answer nobody can say that the machine is well.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.
+        module: the module of its file, where a function elsewhere makes it; else that of the function.
     """
 
     def __init__(
@@ -176,8 +178,9 @@ class Check(Generic[S]):
         essential: bool = False,
         aliases: Sequence[str] = (),
         deprecated: str | None = None,
+        module: str | None = None,
     ) -> None:
-        area, name = function.__module__.split(".")[-2:]
+        area, name = (module or function.__module__).split(".")[-2:]
         self.id = f"{area}.{name}".replace("_", "-")
         self.area = area
         self.function = function
@@ -212,13 +215,8 @@ def check(**texts: Any) -> Callable[[Callable[[S], Found]], Check[S]]:
     return made
 
 
-# Areas that judge what Linux alone has; on macOS and Windows they have nothing to say, whatever else is known there.
-LINUX_ALONE = frozenset(
-    {
-        "advice", "cloud", "cluster", "container", "cuda", "device", "driver", "environment", "fabric", "health",
-        "host", "libraries", "link", "mig", "rocm", "wsl",
-    }
-)  # fmt: skip
+# Areas that have nothing to judge on macOS and Windows, whatever else is known there.
+LINUX_ALONE = frozenset(area.name for area in AREAS if area.linux_alone)
 EVERYWHERE = frozenset({"device.no-gpu"})  # of those areas
 
 

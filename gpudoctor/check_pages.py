@@ -7,9 +7,9 @@ from typing import Any
 from gpudoctor.check_engine import Check, Fix
 
 SEVERITY = {
-    "fail": "fail: something that is wanted does not work",
-    "warn": "warn: it works badly, or will break",
-    "advice": "advice: it could be better",
+    "fail": "fail: something needed does not work",
+    "warn": "warn: works, but badly or not for long",
+    "advice": "advice: could be better",
 }
 
 
@@ -19,11 +19,11 @@ def check_page(one: Check[Any], width: int = 80) -> str:
     parts += _table(one, width)
     fixes = _fixes(one)
     if fixes:
-        parts += ["", "How it is mended"]
+        parts += ["", "Fixes"]
         for fix in fixes:
             parts += [_wrap(fix.message, width, "  - "), *(f"      {command}" for command in fix.commands)]
     else:
-        parts += ["", _wrap("How it is mended depends on the machine: `gpudoctor check` prints the commands.", width)]
+        parts += ["", _wrap("The fixes depend on the machine: `gpudoctor check` prints the commands.", width)]
     if one.references:
         parts += ["", "Sources", *(f"  {reference}" for reference in one.references)]
     return "\n".join(parts) + "\n"
@@ -33,9 +33,9 @@ def check_markdown(one: Check[Any]) -> str:
     """The page under docs/checks."""
     lines = [f"# {one.id}", "", f"**{_plain(one.title)}**", "", _plain(one.cause), ""]
     lines += ["| | |", "|---|---|"]
-    lines += [f"| {name} | {_linked(value) if name == 'explained by' else value} |" for name, value in _rows(one)]
+    lines += [f"| {name} | {_linked(value) if name == 'caused by' else value} |" for name, value in _rows(one)]
     fixes = _fixes(one)
-    lines += ["", "## How it is mended", ""]
+    lines += ["", "## Fixes", ""]
     if not fixes:
         lines += ["The commands depend on the machine: `gpudoctor check` prints them."]
     for fix in fixes:
@@ -65,11 +65,11 @@ def _rows(one: Check[Any]) -> list[tuple[str, str]]:
         ("id", f"`{one.id}`"),
         ("severity", SEVERITY[one.severity.value]),
         ("affects", ", ".join(one.affects)),
-        ("explained by", ", ".join(f"`{i}`" for i in one.caused_by) or "nothing: it is a root cause"),
+        ("caused by", ", ".join(f"`{i}`" for i in one.caused_by) or "nothing: this is a root cause"),
         ("seen", "; ".join(one.validated_on) or "not yet"),
     ]
     if one.aliases:
-        rows.append(("former ids", ", ".join(f"`{i}`" for i in one.aliases)))
+        rows.append(("former IDs", ", ".join(f"`{i}`" for i in one.aliases)))
     if one.deprecated:
         rows.append(("deprecated", one.deprecated))
     return rows

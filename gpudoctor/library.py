@@ -95,7 +95,7 @@ def _devices(given: int | Texts) -> tuple[str, ...]:
 
 def _machine(timeout: float | None, default: float = TOTAL_SECONDS) -> Machine:
     if timeout is not None and timeout <= 0:
-        raise ValueError(f"timeout takes seconds above 0, not {timeout!r}.")
+        raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}.")
     return Machine(seconds=default if timeout is None else timeout)
 
 
@@ -233,13 +233,13 @@ def _check(one: Check[Any] | ModuleType | str) -> Check[Any]:
         ids = catalogue.select(catalogue.ids(), (one,), ())
         if len(ids) != 1:
             raise catalogue.SelectionError(
-                f'"{one}" stands for {len(ids)} checks: `check(only="{one}")` asks them all.'
+                f'"{one}" is an area of {len(ids)} checks: `check(only="{one}")` runs them all.'
             )
         return catalogue.load(ids)[0]
     if isinstance(one, ModuleType):
         held = getattr(one, one.__name__.rpartition(".")[2], None)
         if not isinstance(held, Check):
-            raise TypeError(f"{one.__name__} holds no check.")
+            raise TypeError(f"{one.__name__} contains no check.")
         return held
     return one
 

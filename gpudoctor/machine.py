@@ -29,7 +29,7 @@ OPEN_SECONDS = 8.0
 TOTAL_SECONDS = 150.0
 # Each smoke test has its own limit, and stress may last ten minutes on each of many GPUs: this is only a last resort.
 SMOKE_SECONDS = 6 * 3600.0
-OUT_OF_TIME = "the examination ran out of time"
+OUT_OF_TIME = "the run was out of time"
 # How uname(1) names the systems that are not Linux, by sys.platform.
 SYSTEMS = {"darwin": "Darwin", "win32": "Windows"}
 
@@ -145,7 +145,7 @@ class Machine:
         if stat.S_ISREG(os.stat(there).st_mode) or os.path.isdir(there):  # which open(2) refuses itself
             # without waiting, should somebody put a pipe there meanwhile
             return open(there, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
-        raise OSError(errno.EINVAL, "not an ordinary file", path)
+        raise OSError(errno.EINVAL, "not a regular file", path)
 
     def data(self, path: str, limit: int = READ_LIMIT) -> bytes:
         """The content of a file.
@@ -254,7 +254,7 @@ class Machine:
         argv = [sys.executable, "-I", "-S", script, *there]
         seconds = self.left(min(OPEN_SECONDS, self._longest))
         ended = run_child(argv, timeout=seconds, env=dict(self.env))
-        late = f"opening it did not return within {round(seconds, 1):g} s" if ended.timed_out else "opening it failed"
+        late = f"open() did not return within {round(seconds, 1):g} s" if ended.timed_out else "open() failed"
         found: dict[str, Maybe[str | None]] = dict.fromkeys(paths, Unknown(late))
         for line in ended.out.splitlines():
             path, error = msgspec.json.decode(line, type=tuple[str, str | None])
@@ -350,12 +350,10 @@ class Machine:
         """
         program = argv[0] if "/" in argv[0] or "\\" in argv[0] else self.which(argv[0], SBIN)
         if not self.here or program is None:
-            why = "no such program" if self.here else "commands are not run under another root"
+            why = "command not found" if self.here else "commands are not run under another root"
             return ChildResult(argv=tuple(argv), missing=why)
         if self.over or program in self._hung:  # several children that hang must not take longer than one
-            return ChildResult(
-                argv=tuple(argv), missing=OUT_OF_TIME if self.over else "it hung when it was asked before"
-            )
+            return ChildResult(argv=tuple(argv), missing=OUT_OF_TIME if self.over else "it hung earlier in this run")
         ended = run_child(
             [program, *argv[1:]],
             timeout=self.left(seconds if patient else min(seconds, self._longest)),

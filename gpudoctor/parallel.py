@@ -58,7 +58,7 @@ def run_steps(
         results: where the results are put, for who wants to look before the end.
     """
     results = {} if results is None else results
-    results.update(dict.fromkeys((step.key for step in steps), StepFailure("the probe did not end in time")))
+    results.update(dict.fromkeys((step.key for step in steps), StepFailure("the probe timed out")))
     ended: SimpleQueue[tuple[StepEnded, Any]] = SimpleQueue()
     begun = time.monotonic()
     for step in steps:
@@ -74,7 +74,7 @@ def run_steps(
         del running[event.key]
         yield event
     for step in running.values():
-        yield StepEnded(step.key, step.label, round(time.monotonic() - begun, 4), "it did not end in time")
+        yield StepEnded(step.key, step.label, round(time.monotonic() - begun, 4), "it timed out")
     return results
 
 

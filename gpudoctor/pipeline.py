@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gpudoctor.smoketests.events import SmokeEvent
     from gpudoctor.smoketests.options import SmokeOptions
 
-NO_ANSWER = "the probe failed or did not end in time"
+NO_ANSWER = "the probe failed or timed out"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
 LATE = 3.5
 
@@ -281,7 +281,7 @@ def _of_nvidia(result: Any) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
 
 def _of_python(result: Any, path: str, why: str) -> Python:
     error = result.why if isinstance(result, StepFailure) else None
-    return found_or(result, Python, {"path": path, "why": why, "error": error})
+    return found_or(result, Python, {"path": path, "found_by": why, "error": error})
 
 
 def _or_unknown(result: Any) -> Any:

@@ -52,7 +52,7 @@ def undone(make: Callable[[], T], undo: Callable[[T], object]) -> Iterator[T]:
     _making.add(token)  # before the look at `_over`: so either the end waits for us, or we see it
     try:
         if _over:
-            raise InterruptedError("gpudoctor was asked to end")
+            raise InterruptedError("gpudoctor was interrupted")
         made = make()
 
         def function() -> None:

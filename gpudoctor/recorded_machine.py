@@ -200,7 +200,7 @@ class RecordedMachine(Machine):
         self.ran.append(line)
         answer = self._commands.get(line, self._commands.get(line.split()[0]))
         if answer is None:
-            return ChildResult(argv=tuple(argv), missing="no such program")
+            return ChildResult(argv=tuple(argv), missing="command not found")
         ended = answer if isinstance(answer, ChildResult) else ChildResult(argv=tuple(argv), code=0, out=answer)
         for text in ended.out.splitlines() if on_line else []:
             on_line(text)  # type: ignore[misc]

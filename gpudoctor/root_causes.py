@@ -4,42 +4,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gpudoctor.check_engine import Outcome, Severity, Verdict
+from gpudoctor.registry import AREAS, BY_AREA
 
-# The order in which a machine is mended: what stands further left has to work first.
-AREAS = (
-    "cloud",
-    "device",
-    "cluster",
-    "driver",
-    "wsl",
-    "container",
-    "rocm",
-    "intel",
-    "windows",
-    "apple",
-    "fabric",
-    "mig",
-    "visibility",
-    "environment",
-    "link",
-    "health",
-    "python",
-    "libraries",
-    "cuda",
-    "pytorch",
-    "tensorflow",
-    "cupy",
-    "jax",
-    "onnxruntime",
-    "packages",
-    "host",
-    "smoke",
-    "advice",
-    "tables",
-)
-FRAMEWORKS = ("pytorch", "tensorflow", "cupy", "jax", "onnxruntime")
-# Areas whose warnings are of a machine that computes, and those of their checks that keep programs out all the same.
-BEARABLE = ("device", "driver", "fabric", "mig", "health")
+PLACES = {area.name: place for place, area in enumerate(AREAS)}
+BEARABLE = frozenset(area.name for area in AREAS if area.bearable)
 # Checks of other areas whose warnings are of an environment in which frameworks start all the same.
 MILD = ("python.environment-not-run", "python.standard-library-hidden", "python.unmet-requirement")
 KEEPS_OUT = (
@@ -49,12 +17,7 @@ KEEPS_OUT = (
     "health.memory-held",
     "health.stuck-process",
 )
-# Whose hardware and software an area is about; a build for another vendor's GPUs does not come to it.
-VENDORS = {
-    **dict.fromkeys(("device", "driver", "fabric", "mig", "link", "health"), "nvidia"),
-    "rocm": "amd",
-    "intel": "intel",
-}
+VENDORS = {area.name: area.vendor for area in AREAS}
 MASKS = {"visibility.cuda": "nvidia", "visibility.hip": "amd", "visibility.rocr": "amd"}
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
@@ -147,7 +110,7 @@ def _of_another_framework(cause: Verdict, verdict: Verdict) -> bool:
     """
     if cause.check.area == "python" and cause.about.package and verdict.about.package:
         return cause.about.package != verdict.about.package
-    framework = cause.about.package if cause.check.area in FRAMEWORKS else None
+    framework = cause.about.package if cause.check.area in BY_AREA else None
     return verdict.check.area == "smoke" and framework is not None and framework != verdict.about.package
 
 
@@ -176,8 +139,7 @@ def _root(verdict: Verdict, problems: list[Verdict], roots: list[Verdict]) -> Ve
 
 def _order(verdict: Verdict) -> tuple[int, int, str, str]:
     area = verdict.check.area
-    place = AREAS.index(area) if area in AREAS else len(AREAS)
-    return RANK[verdict.severity], place, verdict.check.id, verdict.about.label
+    return RANK[verdict.severity], PLACES.get(area, len(AREAS)), verdict.check.id, verdict.about.label
 
 
 def _finding(root: Verdict, consequences: list[Verdict], everything: list[Verdict]) -> Finding:

@@ -10,16 +10,11 @@ from typing import NamedTuple
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, Gpu, LiveFramework, PciDevice, Python
 from gpudoctor.maybe import Unknown, known
+from gpudoctor.registry import FRAMEWORKS
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"
 VENDORS = {"nvidia": NVIDIA, "amd": AMD, "intel": INTEL}
-NAMES = {
-    "torch": "PyTorch",
-    "tensorflow": "TensorFlow",
-    "cupy": "CuPy",
-    "jax": "JAX",
-    "onnxruntime": "ONNX Runtime",
-}
+NAMES = {one.module: one.title for one in FRAMEWORKS}
 
 
 class OnGpu(NamedTuple):
@@ -284,7 +279,7 @@ def about_modules(about: About, modules: Iterable[str]) -> About:
 
 
 def frameworks(facts: Facts, name: str | None = None) -> Iterator[tuple[About, OnFramework]]:
-    """Each framework of each interpreter, or those of one name (torch, tensorflow, cupy, jax, onnxruntime)."""
+    """Each framework of each interpreter, or those of one import name."""
     for about, (_, python) in pythons(facts):
         for framework in python.frameworks:
             if name in (None, framework.name):
@@ -356,7 +351,7 @@ def as_gpus(vendor: str, cards: Iterable[PciDevice]) -> tuple[Gpu, ...]:
             vendor=vendor,
             index=index,
             address=card.address,
-            name=card.name if isinstance(card.name, str) else Unknown("no driver answered"),
+            name=card.name if isinstance(card.name, str) else Unknown("no driver responded"),
             capability=card.capability,
             gfx=card.gfx,
             generation=card.generation,

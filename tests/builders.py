@@ -136,7 +136,7 @@ def gpu(index: int = 0, **changes: Any) -> Gpu:
         "status": "ok",
         "memory": 24 << 30,
         "memory_used": 400 << 20,
-        "utilisation": 0,
+        "utilization": 0,
         "performance_state": 8,
         "temperature": 40,
         "temperature_slowdown": 90,
@@ -195,7 +195,7 @@ def library(soname: str, version: str | None = VERSION, **changes: Any) -> Drive
     """A library of the driver in the usual folder."""
     folder = "/usr/lib/x86_64-linux-gnu"
     real = f"{folder}/{soname.removesuffix('.1')}.{version}"
-    plain = {"soname": soname, "path": f"{folder}/{soname}", "real": real, "version": version, "why": "cache"}
+    plain = {"soname": soname, "path": f"{folder}/{soname}", "real": real, "version": version, "found_by": "cache"}
     return DriverLibrary(**(plain | changes))
 
 
@@ -208,7 +208,7 @@ def nvidia(gpus: int = 1, **kernel: Any) -> Nvidia:
     )
     plain: dict[str, Any] = {
         "loaded": VERSION,
-        "flavour": "open",
+        "flavor": "open",
         "modules": ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm"),
         "on_disk": (),
         "other_kernels": (),
@@ -221,7 +221,7 @@ def nvidia(gpus: int = 1, **kernel: Any) -> Nvidia:
         "imex": None,
         "persistence_daemon": None,
         "gridd": None,
-        "licence": None,
+        "license": None,
         "bbswitch": None,
         "prime": None,
     }
@@ -313,7 +313,7 @@ def python(*frameworks: Framework, **changes: Any) -> Python:
     site = "/opt/env/lib/python3.11/site-packages"
     plain: dict[str, Any] = {
         "path": "/opt/env/bin/python",
-        "why": "VIRTUAL_ENV",
+        "found_by": "VIRTUAL_ENV",
         "version": "3.11.7",
         "implementation": "cpython",
         "bits": 64,
@@ -328,7 +328,7 @@ def python(*frameworks: Framework, **changes: Any) -> Python:
         "site_packages": site,
         "headers": True,
         "packages": tuple(
-            Package(name=f.distribution or f.name, version=text_of(f.version), folder=site) for f in frameworks
+            Package(name=f.distribution or f.name, version=text_of(f.version), directory=site) for f in frameworks
         ),
         "conda": None,
         "frameworks": frameworks,

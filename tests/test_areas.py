@@ -83,11 +83,11 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
         "apple": {"macs", "mac_pythons", "mac_torches", "mac_tensorflows", "mac_jaxes"},
         "windows": {"windows_adapters", "windows_pythons", "windows_torches", "windows_frameworks"},
         "smoke": {"smoke_runs", "gpu_runs", "smoke_gpus", "smoke_tests", "gpu_tests", "cuda_tests", "sisters"},
-        "pytorch": {"torches", "lives torch", "pairs torch"},
-        "tensorflow": {"tensorflows", "lives tensorflow", "pairs tensorflow"},
-        "cupy": {"cupys", "lives cupy", "pairs cupy"},
-        "jax": {"jaxes", "lives jax", "pairs jax"},
-        "onnxruntime": {"onnxruntimes", "lives onnxruntime", "pairs onnxruntime"},
+        "pytorch": {"torches", "lives torch", "frameworks torch", "pairs torch"},
+        "tensorflow": {"tensorflows", "lives tensorflow", "frameworks tensorflow", "pairs tensorflow"},
+        "cupy": {"cupys", "lives cupy", "frameworks cupy", "pairs cupy"},
+        "jax": {"jaxes", "lives jax", "frameworks jax", "pairs jax"},
+        "onnxruntime": {"onnxruntimes", "lives onnxruntime", "frameworks onnxruntime", "pairs onnxruntime"},
     }
     assert set(made_for) == set(GATES)
     for one in CHECKS:

@@ -51,13 +51,13 @@ Somebody forgot *the* cable, and `nvidia-smi` says so in a
 sentence that is longer than a line.
 
 id            tests.test-check-pages
-severity      warn: it works badly, or will break
+severity      warn: works, but badly or not for long
 affects       wheels, containers
-explained by  device.none, driver.*
+caused by     device.none, driver.*
 seen          simulated 2026-11; hardware 2026-12
-former ids    power.cable
+former IDs    power.cable
 
-How it is mended
+Fixes
   - Plug it.
       plug --in
       plug --test
@@ -81,13 +81,13 @@ Somebody forgot \\*the\\* cable, and `nvidia-smi` says so in a sentence that is 
 | | |
 |---|---|
 | id | `tests.test-check-pages` |
-| severity | warn: it works badly, or will break |
+| severity | warn: works, but badly or not for long |
 | affects | wheels, containers |
-| explained by | [`device.none`](../device/none.md), [`driver.*`](../README.md#driver) |
+| caused by | [`device.none`](../device/none.md), [`driver.*`](../README.md#driver) |
 | seen | simulated 2026-11; hardware 2026-12 |
-| former ids | `power.cable` |
+| former IDs | `power.cable` |
 
-## How it is mended
+## Fixes
 
 - Plug it.
 

@@ -87,14 +87,14 @@ def test_an_environment_without_python(conda: Conda, tmp_path: Path, capsys: pyt
 def test_what_it_says(conda: Conda) -> None:
     told = conda.plugin.told
     assert told(check(facts=demo.load("mismatch")), OF_ENVIRONMENT) == (
-        "❌ 1 thing to mend or to look at.\n"
+        "❌ 1 problem found.\n"
         "  FAIL The loaded kernel module is 550.107.02, the driver's libraries are 550.120: the versions do not match. "
         "Module 550.120 lies on disk and waits to be loaded.\n"
         "    sudo reboot\n"
         "`gpudoctor check --python /opt/env` shows the full report.\n"
     )
     well = told(check(facts=nvidia_host()), OF_ENVIRONMENT)
-    assert well.startswith("✅ Nothing was found by the ")
+    assert well.startswith("✅ No problems found (")
     assert well.count("\n") == 1
     assert told(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too little is known about the GPU.\n`")
 

@@ -74,7 +74,7 @@ def test_what_the_running_system_says(tmp_path: Path) -> None:
 def test_a_program_is_found_off_the_path_and_runs_in_the_c_locale() -> None:
     machine = Machine(env={"PATH": "/nowhere", "LC_ALL": "de_DE.UTF-8"})
     assert machine.run(["sh", "-c", "echo $LC_ALL"]).out == "C\n"
-    assert machine.run(["no-such-program-here"]).missing == "no such program"
+    assert machine.run(["no-such-program-here"]).missing == "command not found"
 
 
 def test_a_node_whose_open_never_returns_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_node_whose_open_never_returns_is_unknown(tmp_path: Path, monkeypatch:
     script.write_text("import sys, time\nprint('[\"/dev/a\", null]', flush=True)\ntime.sleep(60)\n")
     monkeypatch.setattr("gpudoctor.workers.__file__", str(tmp_path / "workers/__init__.py"))
     found = Machine().open_errors(["/dev/a", "/dev/b"])
-    assert found == {"/dev/a": None, "/dev/b": Unknown("opening it did not return within 0.5 s")}
+    assert found == {"/dev/a": None, "/dev/b": Unknown("open() did not return within 0.5 s")}
 
 
 def test_no_step_takes_longer_than_what_is_left() -> None:
@@ -107,7 +107,7 @@ def test_a_recorded_machine_answers_like_a_real_one() -> None:
     assert machine.names("/") == ["etc", "opt", "usr"]
     assert machine.which("tool") == "/opt/bin/tool"
     assert machine.run(["tool", "--version"]).out == "1.0\n"
-    assert machine.run(["other"]).missing == "no such program"
+    assert machine.run(["other"]).missing == "command not found"
     assert machine.open_errors(["/dev/kfd", "/dev/none"]) == {"/dev/kfd": "EACCES", "/dev/none": "ENOENT"}
     folder = machine.status("/usr")
     assert folder is not None

@@ -40,8 +40,8 @@ def test_steps_run_side_by_side() -> None:
 def test_a_step_that_never_ends_is_left_behind() -> None:
     for_ever = threading.Event()
     events, results = drain([ParallelStep("a", "A", for_ever.wait), ParallelStep("b", "B", lambda: 2)], seconds=0.2)
-    assert results == {"a": StepFailure("the probe did not end in time"), "b": 2}
-    assert (events[-1].key, events[-1].error) == ("a", "it did not end in time")
+    assert results == {"a": StepFailure("the probe timed out"), "b": 2}
+    assert (events[-1].key, events[-1].error) == ("a", "it timed out")
     for_ever.set()
 
 

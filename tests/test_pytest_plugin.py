@@ -51,7 +51,7 @@ def test_what_the_machine_has_is_run(pytester: pytest.Pytester) -> None:
 def test_what_it_lacks_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
     result = run(pytester, "nv.several(1)", MARKED)
     result.assert_outcomes(passed=2, skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED*gpus: wanted at least 2, found GPUs that answer: 1.*"])
+    result.stdout.fnmatch_lines(["SKIPPED*gpus: expected at least 2, found responding GPUs: 1.*"])
 
 
 def test_the_reason_is_the_root_cause(pytester: pytest.Pytester) -> None:
@@ -63,7 +63,7 @@ def test_the_reason_is_the_root_cause(pytester: pytest.Pytester) -> None:
 def test_strict_fails_where_a_gpu_has_to_be_there(pytester: pytest.Pytester) -> None:
     result = run(pytester, "nv.several(1)", MARKED, "--gpudoctor-strict")
     result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*gpus: wanted at least 2*"])
+    result.stdout.fnmatch_lines(["*gpus: expected at least 2*"])
 
 
 def test_a_machine_that_nobody_asks_about_is_not_examined(pytester: pytest.Pytester) -> None:

@@ -155,7 +155,7 @@ def test_what_is_not_there_is_skipped() -> None:
 
 
 def test_an_area_is_no_single_check() -> None:
-    with pytest.raises(ValueError, match=r"stands for \d+ checks: `check\(only=\"driver\"\)` asks them all"):
+    with pytest.raises(ValueError, match=r"is an area of \d+ checks: `check\(only=\"driver\"\)` runs them all"):
         gpudoctor.run("driver", plain_host())
 
 

@@ -20,7 +20,7 @@ READINGS = {
     "link generation": nvml.nvmlDeviceGetCurrPcieLinkGeneration,
     "link width": nvml.nvmlDeviceGetCurrPcieLinkWidth,
     "PCIe replays": nvml.nvmlDeviceGetPcieReplayCounter,
-    "utilisation": nvml.nvmlDeviceGetUtilizationRates,
+    "utilization": nvml.nvmlDeviceGetUtilizationRates,
     "compute processes": nvml.nvmlDeviceGetComputeRunningProcesses,
     "memory used": nvml.nvmlDeviceGetMemoryInfo,
     "corrected ECC errors": lambda gpu: nvml.nvmlDeviceGetTotalEccErrors(gpu, 0, 0),

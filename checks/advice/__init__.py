@@ -1,1 +1,1 @@
-"""What works and could be better on this machine: never a failure, and nothing that fits every machine."""
+"""What works but could be better on this machine: never a failure, and no advice that applies to every machine."""

@@ -13,10 +13,10 @@ from gpudoctor.targets import OnFramework, nvidia_hardware
 
 
 def _served(on: OnFramework) -> Gpu | None:
-    """A GPU for which this build has PTX alone, and the fitting wheel has machine code.
+    """A GPU for which this build has only PTX, while the matching wheel has machine code.
 
     Raises:
-        UnknownFactError: nobody knows what the build was compiled for, or what the GPU is.
+        UnknownFactError: what the build was compiled for, or what the GPU is, is not known.
     """
     archs = known(on.framework.archs if isinstance(on.framework.kernels, Unknown) else on.framework.kernels)
     first = {known(gpu.capability): gpu for gpu in reversed(visible_gpus(on.facts))}  # of each kind
@@ -41,10 +41,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="PyTorch's kernels are compiled for this GPU at first use",
+    title="PyTorch has only PTX for this GPU: kernels are compiled at first use",
     severity=Severity.ADVICE,
-    cause="The build has PTX for this GPU and no machine code: the driver compiles each kernel when it is first used, "
-    "which makes first runs slow and needs room in ~/.nv/ComputeCache.",
+    cause="The build has PTX but no machine code for this GPU: the driver JIT-compiles each kernel when it is first "
+    "used, which makes first runs slow and needs space in ~/.nv/ComputeCache.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#just-in-time-compilation",),
     targets=nvidia_hardware,
@@ -57,5 +57,5 @@ def compiled_at_first_use(facts: Facts) -> Problem | None:
     for on in torches(facts):
         gpu = _served(on)
         if gpu is not None:
-            return Problem(f"{on.name} has no machine code for {gpu_words(gpu)}, only PTX; a newer build has.")
+            return Problem(f"{on.name} has no machine code for {gpu_words(gpu)}, only PTX; a newer build has both.")
     return None

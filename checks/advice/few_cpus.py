@@ -1,4 +1,4 @@
-"""Too few processor cores to feed the GPUs."""
+"""Too few CPU cores to feed the GPUs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -10,7 +10,7 @@ from gpudoctor.targets import in_container, nvidia_hardware
 from gpudoctor.tasks import cmd, query
 from gpudoctor.tasks.placeholders import REST
 
-# One core drives the GPU from Python; with less than one more nothing is left to load data.
+# One core drives the GPU from Python; without at least one more, none is left to load data.
 _EACH = 2
 
 
@@ -19,12 +19,12 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if "SLURM_JOB_ID" in facts.host.environment:
         return (
             Fix(
-                "Ask the scheduler for more cores.",
+                "Request more cores from the scheduler.",
                 (cmd("srun", "--gpus=1", f"--cpus-per-task={cores}", "--pty", "bash", person=True),),
             ),
         )
     if in_container(facts) and engine(facts) == "kubernetes":
-        message = f"Raise the CPU limit in resources of the pod's container to {cores} or more."
+        message = f"Raise the CPU limit in the resources of the pod's container to {cores} or more."
         return (again(message, verify=query("nproc")),)
     if in_container(facts):
         message = "Start the container with more cores."
@@ -37,15 +37,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _given(facts: Facts) -> bool:
-    """Whether somebody chose how many cores this program gets; a machine has those that it has."""
+    """Whether the number of cores was chosen for this program, and is not simply the machine's."""
     return in_container(facts) or "SLURM_JOB_ID" in facts.host.environment
 
 
 @check(
-    title="There are few processor cores for the GPUs",
+    title="Too few CPU cores for the GPUs",
     severity=Severity.ADVICE,
-    cause="Python, the data loader's workers and the driver run on the processor. With less than two cores for each "
-    "GPU it waits for data, and its utilisation stays low.",
+    cause="Python, the DataLoader workers and the driver run on the CPU. With fewer than two cores per GPU, the GPU "
+    "waits for data, and its utilization stays low.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
     targets=nvidia_hardware,
@@ -53,11 +53,11 @@ def _given(facts: Facts) -> bool:
     validated_on=("table 2026-11",),
 )
 def few_cpus(facts: Facts) -> Problem | None:
-    """A framework computes in a container or job with less than two cores for each visible GPU."""
+    """A framework computes in a container or job with fewer than two cores per visible GPU."""
     if not _given(facts) or not computing(facts):
         return None
     gpus, cpus = len(visible_gpus(facts)), known(facts.host.cpus)
     if cpus >= gpus * _EACH:
         return None
-    words = f"{cpus:g} core{'' if cpus == 1 else 's'}"
-    return Problem(f"This program may use {words}, for {gpus} GPU{'' if gpus == 1 else 's'}.")
+    cores = f"{cpus:g} core{'' if cpus == 1 else 's'}"
+    return Problem(f"This program may use {cores} for {gpus} GPU{'' if gpus == 1 else 's'}.")

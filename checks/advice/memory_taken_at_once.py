@@ -1,4 +1,4 @@
-"""TensorFlow or JAX beside another framework: the first takes the GPU's memory at once."""
+"""TensorFlow or JAX with another framework: the first preallocates the GPU's memory."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -8,7 +8,7 @@ from gpudoctor.tasks import export, unset
 
 _GROWTH = {"tensorflow": "TF_FORCE_GPU_ALLOW_GROWTH=true", "jax": "XLA_PYTHON_CLIENT_PREALLOCATE=false"}
 _SHARE = {"tensorflow": "nearly all", "jax": "three quarters"}
-# Each of these already keeps a framework from taking it all.
+# Each of these already keeps a framework from preallocating it all.
 _SETTINGS = {
     "tensorflow": ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR"),
     "jax": ("XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_ALLOCATOR"),
@@ -16,7 +16,7 @@ _SETTINGS = {
 
 
 def _greedy(facts: Facts) -> tuple[OnFramework, OnFramework] | None:
-    """A framework that takes the memory at once, and another one of the same environment."""
+    """A framework that preallocates the memory, and another one in the same environment."""
     there = [on for on in computing(facts) if on.framework.name != "onnxruntime"]
     for name in ("tensorflow", "jax"):
         for on in there:
@@ -35,16 +35,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if found is None:
         return ()
     setting = _GROWTH[found[0].framework.name]
-    message = "Where one program, or two on one GPU, use both: let it take memory as it needs it."
+    message = "If one program, or two on one GPU, use both: let it allocate memory as needed."
     name, _, value = setting.partition("=")
     return (Fix(message, (export(name, value),), "change-environment", undo=(unset(name),)),)
 
 
 @check(
-    title="One framework takes the GPU's memory before the other can",
+    title="One framework preallocates the GPU's memory before the other can use it",
     severity=Severity.ADVICE,
-    cause="At its first operation TensorFlow takes nearly all free memory of each GPU, JAX three quarters, to manage "
-    "it themselves. What another framework then needs is missing: 'CUDA out of memory' on an idle GPU.",
+    cause="At the first operation TensorFlow preallocates nearly all free memory of each GPU, JAX three quarters, to "
+    "manage it themselves. Another framework then runs out of memory: 'CUDA out of memory' on an idle GPU.",
     fixes=_fixes,
     references=(
         "https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth",
@@ -55,10 +55,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def memory_taken_at_once(facts: Facts) -> Problem | None:
-    """TensorFlow or JAX computes on the GPU beside another framework of its environment, and nothing limits it."""
+    """TensorFlow or JAX uses the GPU with another framework in its environment, and nothing limits it."""
     found = _greedy(facts)
     if found is None:
         return None
     one, other = (NAMES[on.framework.name] for on in found)
     share = _SHARE[found[0].framework.name]
-    return Problem(f"{one} and {other} share this environment, and {one} takes {share} of the GPU's memory at once.")
+    return Problem(f"{one} and {other} share this environment, and {one} preallocates {share} of the GPU's memory.")

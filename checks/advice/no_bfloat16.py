@@ -11,16 +11,16 @@ from gpudoctor.targets import nvidia_hardware
 
 _FIRST, _TENSOR_CORES = (8, 0), (7, 0)
 _HALF = (
-    "Compute in float16 with loss scaling: torch.autocast('cuda', dtype=torch.float16) with torch.amp.GradScaler, "
-    "fp16=True and bf16=False in transformers, dtype=half in vLLM, mixed_float16 in Keras."
+    "Use float16 with loss scaling: torch.autocast('cuda', dtype=torch.float16) with torch.amp.GradScaler, fp16=True "
+    "and bf16=False in transformers, dtype=half in vLLM, mixed_float16 in Keras."
 )
 _SIXTEEN = (
-    "Compute in float32: the GeForce GTX 16 has no tensor cores, and half precision is known to give NaN or black "
-    "images on it (--no-half or --precision full in image generators)."
+    "Use float32: the GeForce GTX 16 has no tensor cores, and half precision is known to give NaN or black images on "
+    "it (--no-half or --precision full in image generators)."
 )
 _SINGLE = (
-    "Compute in float32: this generation has no tensor cores, and torch.compile does not support it (Triton needs "
-    "compute capability 7.0). float16 saves memory alone."
+    "Use float32: this generation has no tensor cores, and torch.compile does not support it (Triton needs compute "
+    "capability 7.0). float16 only saves memory."
 )
 
 
@@ -36,10 +36,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU has no bfloat16",
+    title="GPU has no native bfloat16",
     severity=Severity.ADVICE,
-    cause="bfloat16 came with Ampere (compute capability 8.0). Before, PyTorch emulates it: slowly, without cuDNN's "
-    "convolutions, and torch.cuda.is_bf16_supported() says True all the same. Many models and scripts ask for it.",
+    cause="bfloat16 came with Ampere (compute capability 8.0). On older GPUs PyTorch emulates it: slowly, without "
+    "cuDNN's convolutions, and torch.cuda.is_bf16_supported() still returns True. Many models and scripts use it by "
+    "default.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/pull/148322",
@@ -50,11 +51,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def no_bfloat16(facts: Facts) -> Problem | None:
-    """A framework computes here, and a visible GPU is older than Ampere."""
+    """A framework works here, and a visible GPU is older than Ampere."""
     if not computing(facts):
         return None
     old = _old(facts)
     if not old:
         return None
-    words = f"{gpu_words(old[0])} and {len(old) - 1} more compute" if len(old) > 1 else f"{gpu_words(old[0])} computes"
-    return Problem(f"{words} bfloat16 by emulation only.")
+    gpus = f"{gpu_words(old[0])} and {len(old) - 1} more support" if len(old) > 1 else f"{gpu_words(old[0])} supports"
+    return Problem(f"{gpus} bfloat16 only by emulation.")

@@ -9,9 +9,9 @@ from gpudoctor.targets import gpu_name, nvidia_hardware
 
 _SMALL = 8.5 * (1 << 30)  # cards of 8 GB and less
 # Bytes for each parameter: training in mixed precision with AdamW (weights, gradients, optimizer), inference in 16
-# bits, and in 4 bits with what is kept beside; activations and the context come on top.
+# bits, and in 4 bits with its metadata; activations and the context come on top.
 _TRAINING, _HALF, _FOUR = 18, 2, 0.7
-_ROOM = 0.85  # of the memory is left beside the context, the display and activations
+_ROOM = 0.85  # of the memory is left after the context, the display and activations
 
 
 def _billions(memory: int, each: float) -> str:
@@ -23,16 +23,16 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             "For larger models: train adapters (LoRA, QLoRA) on 4-bit weights, with gradient checkpointing, a small "
-            "batch and gradient accumulation; run them in 4 bits, or let part of the layers stay in main memory.",
+            "batch and gradient accumulation; run them in 4 bits, or offload some layers to host memory.",
         ),
     )
 
 
 @check(
-    title="The GPU has little memory for training",
+    title="GPU has little memory for training",
     severity=Severity.ADVICE,
-    cause="Training with AdamW in mixed precision needs about 18 bytes for each parameter, and activations besides; "
-    "'CUDA out of memory' is then no fault of the machine.",
+    cause="Training with AdamW in mixed precision needs about 18 bytes per parameter, plus activations; 'CUDA out of "
+    "memory' is then not a fault of the machine.",
     fixes=_fixes,
     references=("https://huggingface.co/docs/transformers/model_memory_anatomy",),
     targets=nvidia_hardware,
@@ -40,7 +40,7 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def small_memory(facts: Facts) -> Problem | None:
-    """A framework that trains computes here, and no visible GPU has more than 8 GB of its own."""
+    """A training framework works here, and no visible GPU has more than 8 GB of its own."""
     trains = [on for on in computing(facts) if on.framework.name in ("torch", "tensorflow", "jax")]
     gpus = [g for g in visible_gpus(facts) if g.integrated is not True]
     if not trains or not gpus:
@@ -52,6 +52,6 @@ def small_memory(facts: Facts) -> Problem | None:
     gpu = gpus[sizes.index(largest)]
     full, half, four = (_billions(largest, each) for each in (_TRAINING, _HALF, _FOUR))
     return Problem(
-        f"{gpu_name(gpu)} has {largest / (1 << 30):.0f} GB: room to train about {full} billion parameters in full, and "
-        f"to run about {half} billion in 16 bits or {four} billion in 4."
+        f"{gpu_name(gpu)} has {largest / (1 << 30):.0f} GB: enough to fully train about {full} billion parameters, "
+        f"and to run about {half} billion in 16 bits or {four} billion in 4."
     )

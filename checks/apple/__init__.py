@@ -1,1 +1,1 @@
-"""Checks of Macs: Apple's GPU through Metal (MPS)."""
+"""Checks of Macs: the Apple GPU through Metal (MPS)."""

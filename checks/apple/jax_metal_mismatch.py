@@ -1,4 +1,4 @@
-"""Apple's plug-in for JAX beside a JAX that is newer than it."""
+"""Apple's JAX plugin is older than JAX."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install, uninstall, version_of
@@ -16,18 +16,21 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     newest = apple.apple().jax.newest
     proof = query(on.python.path, "-c", "import jax; print(jax.devices())")
     undo = install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}")
-    message = "Remove the plug-in: JAX then computes on the processor."
+    message = "Remove the plugin: JAX then runs on the CPU."
     remove = Fix(message, (uninstall(on.python, _NAME),), "reinstall-package", undo=(undo,), verify=proof)
-    message = f"Take the JAX that it was made for ({newest}); it is experimental, and much of JAX is missing in it."
+    message = (
+        f"Install the JAX version that it was built for ({newest}); the plugin is experimental and supports only part "
+        "of JAX."
+    )
     pair = install(on.python, f"jax=={newest}", f"jaxlib=={newest}")
     return (remove, Fix(message, (pair,), "reinstall-package", verify=proof))
 
 
 @check(
-    title="Apple's plug-in jax-metal is older than this JAX",
+    title="jax-metal is older than this JAX",
     severity=Severity.WARNING,
-    cause="The plug-in speaks the interface (PJRT, StableHLO) of the JAX that it was made for; newer ones send it "
-    "programs that it cannot read. Apple has made none since 0.1.1 (October 2024).",
+    cause="The plugin implements the interface (PJRT, StableHLO) of the JAX that it was built for; newer versions "
+    "send it programs that it cannot read. Apple has released none since 0.1.1 (October 2024).",
     fixes=_fixes,
     references=("https://developer.apple.com/metal/jax/", "https://pypi.org/project/jax-metal/"),
     targets=mac_jaxes,
@@ -43,4 +46,4 @@ def jax_metal_mismatch(on: OnFramework) -> Problem | None:
     jax = known(on.framework.version)
     if jax is None or version(jax)[:2] <= version(apple.apple().jax.newest)[:2]:
         return None
-    return Problem(f"{_NAME} {own} is installed beside JAX {jax}, which is newer than it.")
+    return Problem(f"{_NAME} {own} is installed with JAX {jax}, which is newer than it supports.")

@@ -1,4 +1,4 @@
-"""The limit on what MPS may allocate is switched off."""
+"""The MPS allocation limit is disabled."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.queries.apple import mac_torches
@@ -9,13 +9,13 @@ _NAME = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
 
 
 @check(
-    title="PyTorch may fill all of the Mac's memory",
+    title="PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 removes the MPS memory limit",
     severity=Severity.ADVICE,
-    cause="The GPU shares the Mac's memory. By default PyTorch stops at what Metal recommends; 0.0 takes this limit "
-    "away, and what is too large then takes the whole system down.",
+    cause="The GPU shares the Mac's memory. By default PyTorch stops at the size that Metal recommends; 0.0 removes "
+    "this limit, and an allocation that is too large can then bring down the whole system.",
     fixes=(
         Fix(
-            "Take the variable away, and make batches smaller where memory runs out.",
+            "Unset the variable, and use smaller batches if memory runs out.",
             (unset(_NAME),),
             "change-environment",
             verify=filtered(query("env"), query("grep", _NAME)),

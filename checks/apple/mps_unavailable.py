@@ -1,4 +1,4 @@
-"""PyTorch that was built for Apple's GPU and does not use it."""
+"""PyTorch built for Apple GPUs does not use this one."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install
@@ -22,7 +22,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     floor = _floor(on)
     if floor is None:
         message = (
-            "Try it in a Terminal of the Mac itself: in some remote sessions and virtual machines Metal has no device."
+            "Try it in a local Terminal on the Mac: some remote sessions and virtual machines have no Metal device."
         )
         return (Fix(message, (query("system_profiler", "SPDisplaysDataType"),), impact="none", verify=proof),)
     update = Fix(
@@ -36,13 +36,16 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     if before is None:
         return (update,)
     older = (install(on.python, f"torch<{before}"),)
-    return (update, Fix("Take a PyTorch that supports this macOS.", older, "reinstall-package", verify=proof))
+    return (
+        update,
+        Fix("Install a PyTorch version that supports this macOS.", older, "reinstall-package", verify=proof),
+    )
 
 
 @check(
-    title="PyTorch does not use Apple's GPU",
+    title="MPS is not available: PyTorch does not use the Apple GPU",
     severity=Severity.ERROR,
-    cause="The MPS device needs a macOS that has what this release of PyTorch calls of Metal, and a session that has a "
+    cause="The MPS device needs a macOS with the Metal features that this PyTorch release uses, and a session with a "
     "Metal device.",
     fixes=_fixes,
     references=(
@@ -50,12 +53,12 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "https://docs.pytorch.org/docs/stable/notes/mps.html",
     ),
     targets=mac_torches,
-    caused_by=("apple.rosetta-python", "apple.mps-not-built", "python.*"),
+    caused_by=("apple.rosetta-python", "python.*"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def mps_unavailable(on: OnLive) -> Problem | None:
-    """It says that it was built with MPS, and that MPS is not available on a Mac with Apple's GPU."""
+    """It reports that MPS is built in but not available, on a Mac with an Apple GPU."""
     live = on.live
     if live.import_error or live.died or live.hung or known(live.available) or known(live.mps_built) is not True:
         return None
@@ -63,4 +66,4 @@ def mps_unavailable(on: OnLive) -> Problem | None:
         return None
     floor = _floor(on)
     why = phrase(": it needs macOS {}, and this is {}", floor, on.facts.apple.macos)
-    return Problem(f"{on.name} is built for Apple's GPU and says that it is not available{why}.")
+    return Problem(f"{on.name} is built for the Apple GPU but reports that MPS is not available{why}.")

@@ -1,4 +1,4 @@
-"""Apple's plug-in for TensorFlow of a release that does not load beside this TensorFlow."""
+"""Apple's TensorFlow plugin is from a release that does not load with this TensorFlow."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install, uninstall, version_of
@@ -16,20 +16,20 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     newest, first, last = apple.apple().metal.rows[0]
     pair = install(on.python, f"tensorflow=={last}.*", f"{_NAME}=={newest}.*")
     remove = Fix(
-        "Remove the plug-in: TensorFlow then imports, and computes on the processor.",
+        "Remove the plugin: TensorFlow then imports, and runs on the CPU.",
         (uninstall(on.python, _NAME),), "reinstall-package",
         undo=(install(on.python, f"{_NAME}=={present(version_of(on.python, _NAME))}"),), verify=proof,
     )  # fmt: skip
-    message = f"Install a pair that fits: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
+    message = f"Install a matching pair: TensorFlow {first} and {_NAME} {newest} (Python 3.9 to 3.12)."
     return (remove, Fix(message, (pair,), "reinstall-package", verify=proof))
 
 
 @check(
-    title="Apple's plug-in tensorflow-metal does not fit this TensorFlow",
+    title="tensorflow-metal does not match this TensorFlow",
     severity=Severity.ERROR,
-    cause="The plug-in is compiled against the C++ interface of one release of TensorFlow, and TensorFlow loads it as "
-    "it is imported: beside another release the import fails with a symbol or library that is not found. Apple has "
-    "released none since 1.2 (January 2025).",
+    cause="The plugin is compiled against the C++ ABI of one TensorFlow release, and TensorFlow loads it on import: "
+    "with another release the import fails with a missing symbol or library. Apple has released none since 1.2 "
+    "(January 2025).",
     fixes=_fixes,
     references=(
         "https://developer.apple.com/metal/tensorflow-plugin/",
@@ -42,7 +42,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def tensorflow_metal_mismatch(on: OnFramework) -> Problem | None:
-    """The table says that they do not load together, and no import has shown the contrary."""
+    """According to the table they do not load together, and no import has shown otherwise."""
     own = version_of(on.python, _NAME)
     live = on.framework.live
     if own is None or (live is not None and live.available is True):
@@ -53,5 +53,5 @@ def tensorflow_metal_mismatch(on: OnFramework) -> Problem | None:
     imported = live is not None and live.import_error is None and live.stage == "done"
     severity = Severity.WARNING if imported or live is None else None
     return Problem(
-        f"{_NAME} {own} is installed beside TensorFlow {tensorflow}, for which it is not made.", severity=severity
+        f"{_NAME} {own} is installed with TensorFlow {tensorflow}, which it does not support.", severity=severity
     )

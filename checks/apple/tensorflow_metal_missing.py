@@ -1,4 +1,4 @@
-"""TensorFlow without Apple's plug-in."""
+"""TensorFlow without Apple's plugin."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install, version_of
@@ -13,8 +13,9 @@ from gpudoctor.tasks import query
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     newest, first, last = apple.apple().metal.rows[0]
     message = (
-        f"If TensorFlow has to use the GPU: in an environment with Python 3.9 to 3.12, install TensorFlow {first} with "
-        f"tensorflow-metal {newest}, the last that Apple made. Keras runs on the GPU through PyTorch, too."
+        f"If TensorFlow has to use the GPU: in an environment with Python 3.9 to 3.12, install TensorFlow {first} "
+        f"with tensorflow-metal {newest}, Apple's last release. Keras can also use the GPU through its PyTorch "
+        "backend."
     )
     pair = install(on.python, f"tensorflow=={last}.*", f"tensorflow-metal=={newest}.*")
     proof = query(on.python.path, "-c", "import tensorflow as tf; print(tf.config.list_physical_devices())")
@@ -22,9 +23,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="TensorFlow computes on the processor: Apple's plug-in is not installed",
+    title="TensorFlow runs on the CPU: tensorflow-metal is not installed",
     severity=Severity.ADVICE,
-    cause="TensorFlow's wheels for macOS have no GPU support; it is a plug-in of Apple's, tensorflow-metal.",
+    cause="TensorFlow's macOS wheels have no GPU support; Apple provides it in the plugin tensorflow-metal.",
     fixes=_fixes,
     references=("https://developer.apple.com/metal/tensorflow-plugin/",),
     targets=mac_tensorflows,
@@ -33,7 +34,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def tensorflow_metal_missing(on: OnFramework) -> Problem | None:
-    """No plug-in on a Mac with Apple's GPU, where nothing else in the environment uses it."""
+    """No plugin on a Mac with an Apple GPU, where nothing else in the environment uses it."""
     known(on.python.packages)
     if version_of(on.python, "tensorflow-metal") is not None or known(on.facts.apple.silicon) is not True:
         return None

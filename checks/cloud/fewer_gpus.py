@@ -1,4 +1,4 @@
-"""A rented machine with fewer GPUs than its instance type has."""
+"""A cloud machine with fewer GPUs than its instance type has."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.cloud import AWS_STOP, another_host
@@ -8,7 +8,11 @@ from gpudoctor.targets import cards_of
 
 
 def _fixes(on: Rented) -> tuple[Fix, ...]:
-    tell = Fix("Tell the cloud's support which GPU is missing, so that the host is taken out.", (), "ask-vendor")
+    tell = Fix(
+        "Report to the cloud's support which GPU is missing, so that the host is taken out of service.",
+        (),
+        "ask-vendor",
+    )
     return (another_host(on.facts), tell)
 
 
@@ -16,7 +20,7 @@ def _fixes(on: Rented) -> tuple[Fix, ...]:
     title="The machine has fewer GPUs than its instance type",
     severity=Severity.ERROR,
     cause="The hypervisor passes the GPUs of the instance type through to the machine. One that is not on the PCI bus "
-    "has failed on the host, below everything that can be mended from inside.",
+    "has failed on the host and cannot be fixed from inside the machine.",
     fixes=_fixes,
     references=(
         "https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html",

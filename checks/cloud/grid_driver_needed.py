@@ -5,15 +5,15 @@ from gpudoctor.fixes.cloud import AZURE_DRIVERS, grid_driver
 from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.clouds import Rented, gpu_instances
 
-# nvmlInit's answers of a driver that found no GPU: success (an empty list), driver not loaded, unknown.
+# nvmlInit's results of a driver that found no GPU: success (an empty list), driver not loaded, unknown.
 _NO_GPU = (0, 9, 999)
 
 
 @check(
     title="This instance type needs NVIDIA's GRID driver",
     severity=Severity.ERROR,
-    cause="The machine has a share of a GPU (vGPU) or a GPU that is licensed as one. Only the GRID driver drives it, "
-    "of the release family that the cloud's hosts have or the one before; the data centre's driver, or an old GRID "
+    cause="The machine has a share of a GPU (vGPU) or a GPU that is licensed as one. Only the GRID driver works on "
+    "it, of the release family of the cloud's hosts or the one before; the data center driver, or an old GRID "
     "driver, loads and finds no GPU.",
     fixes=(grid_driver(),),
     references=(
@@ -28,7 +28,7 @@ _NO_GPU = (0, 9, 999)
     validated_on=("table 2026-11",),
 )
 def grid_driver_needed(on: Rented) -> Problem | None:
-    """The module is loaded, and NVML lists no GPU; a mismatch or a closed node is another trouble of any driver."""
+    """The module is loaded, and NVML lists no GPU; a mismatch or a closed node is a problem of any driver."""
     nvidia = on.facts.nvidia
     if not on.has.grid:
         return None

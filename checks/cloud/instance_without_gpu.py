@@ -13,8 +13,8 @@ from gpudoctor.targets import asked_for_nvidia, cards_of
 @check(
     title="The instance type has no GPU",
     severity=Severity.WARNING,
-    cause="The instance type decides which hardware a rented machine has. An image with a GPU driver and frameworks "
-    "starts on any of them, and then computes on the processor.",
+    cause="The instance type decides which hardware a cloud machine has. An image with a GPU driver and frameworks "
+    "boots on any of them, and then computes on the CPU.",
     fixes=(another_type("Change to an instance type with a GPU (AWS: series g and p; Azure: N), with the same disk."),),
     references=(
         "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html",

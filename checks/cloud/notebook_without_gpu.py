@@ -14,10 +14,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The notebook's session has no GPU",
+    title="The notebook session has no GPU",
     severity=Severity.ADVICE,
-    cause="Hosted notebooks give a GPU only where one was chosen for the session; by default they run on a processor. "
-    "The frameworks there are often built for CUDA all the same, and nothing has to be installed.",
+    cause="Hosted notebooks have a GPU only if one was selected for the session; by default they run on a CPU. The "
+    "frameworks there are often built for CUDA anyway, and nothing has to be installed.",
     fixes=_fixes,
     references=(
         "https://research.google.com/colaboratory/faq.html",

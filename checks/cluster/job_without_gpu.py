@@ -1,4 +1,4 @@
-"""A batch job to which no GPU was given, on a node that has some."""
+"""A batch job without a GPU, on a node that has some."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -10,10 +10,11 @@ from gpudoctor.targets import in_container
 
 
 @check(
-    title="The job was given no GPU",
+    title="The batch job has no GPU",
     severity=Severity.ERROR,
-    cause="A batch system closes the GPUs' device nodes, by the job's control group, to jobs that did not ask for "
-    "them: the nodes are there, and opening them gives EPERM. NVML then lists no GPU, and cuInit finds no device.",
+    cause="A batch system denies jobs that did not request GPUs access to the device nodes, through the job's control "
+    "group (cgroup): the nodes exist, and opening them returns EPERM. NVML then lists no GPU, and cuInit finds no "
+    "device.",
     fixes=ask_for_gpu,
     references=(
         "https://slurm.schedmd.com/gres.html",
@@ -25,18 +26,18 @@ from gpudoctor.targets import in_container
     validated_on=("simulated 2026-11",),
 )
 def job_without_gpu(facts: Facts) -> Problem | None:
-    """Every node of a GPU answers EPERM; where some open, those are the job's."""
+    """Every node of a GPU returns EPERM; where some can be opened, those are the job's."""
     nodes = gpu_nodes(facts)
     if not nodes or any(node.error != "EPERM" for node in nodes):
         return None
     job, granted = known_or(facts.cluster.job, None), known_or(facts.cluster.granted, None)
     if granted and in_container(facts):
-        return None  # the job has GPUs, and the container's own control group is in the way
+        return None  # the job has GPUs, and the container's own cgroup denies access
     whose = f"{system(facts)}'s job {job}" if job else f"{system(facts)}'s job"
     asked = "whose step was given none of its GPUs" if granted else "which was given no GPU"
     which = f"all {len(nodes)} of the node's GPUs are" if len(nodes) > 1 else "the node's only GPU is"
     message = f"This is {whose}, {asked}: {which} closed to it."
     lines = [f"{node.path}: EPERM" for node in nodes[:2]] + ([granted] if granted else [])
-    # One that computes on the processor need not ask for a GPU.
+    # A job that computes on the CPU needs no GPU.
     wanted = granted or has_cuda_wheel(facts) or not any(p.frameworks for p in facts.pythons)
     return Problem(message, tuple(lines), severity=None if wanted else Severity.WARNING)

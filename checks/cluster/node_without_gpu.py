@@ -10,10 +10,10 @@ from gpudoctor.targets import asked_for_nvidia, cards_of, gpus_of, has_dxg
 
 
 @check(
-    title="This node of the cluster has no GPU",
+    title="This cluster node has no GPU",
     severity=Severity.ADVICE,
-    cause="In a cluster the GPUs are in nodes of their own. Login nodes, and nodes of partitions for processors, have "
-    "none; frameworks that are built for CUDA find no device there, and nothing is broken.",
+    cause="In a cluster only the GPU nodes have GPUs. Login nodes and CPU partitions have none; frameworks built for "
+    "CUDA find no device there, and nothing is broken.",
     fixes=ask_for_gpu,
     references=("https://slurm.schedmd.com/gres.html", "https://slurm.schedmd.com/quickstart.html"),
     targets=members,
@@ -25,12 +25,12 @@ def node_without_gpu(facts: Facts) -> Problem | None:
     if not has_cuda_wheel(facts) or gpus_of(facts) or has_dxg(facts) or asked_for_nvidia(facts):
         return None
     if known_or(facts.cluster.granted, None):
-        return None  # the job asked for GPUs: that this node has none is a failure, device.no-gpu
+        return None  # the job requested GPUs: that this node has none is a failure, device.no-gpu
     if facts.cluster.has_gpus is False or any(cards_of(facts, vendor) for vendor in ("nvidia", "amd")):
         return None
     known(facts.pci)
     job = known_or(facts.cluster.job, None)
     what = f"on which {system(facts)}'s job {job} runs" if job else f"from which jobs are submitted to {system(facts)}"
     sure = "The cluster's GPUs" if facts.cluster.has_gpus is True else "GPUs of the cluster, if it has any,"
-    message = f"This node, {what}, has no GPU, so frameworks run on the processor. {sure} are reached in a job."
+    message = f"This node, {what}, has no GPU, so frameworks run on the CPU. {sure} are reached in a job."
     return Problem(message)

@@ -1,4 +1,4 @@
-"""A node of Kubernetes with NVIDIA's toolkit, of which its container runtime was not told."""
+"""A Kubernetes node with NVIDIA's toolkit, whose container runtime is not configured for it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -9,8 +9,8 @@ from gpudoctor.queries.clusters import kubernetes_nodes
 from gpudoctor.tasks import as_root, query
 
 _FIX = Fix(
-    "Tell containerd (for CRI-O: --runtime=crio, and restart crio) of the nvidia runtime, then start the device "
-    "plugin's pods anew.",
+    "Configure containerd for the nvidia runtime (for CRI-O: --runtime=crio, and restart crio), then restart the "
+    "device plugin's pods.",
     (
         as_root("nvidia-ctk", "runtime", "configure", "--runtime=containerd", "--set-as-default"),
         as_root("systemctl", "restart", "containerd"),
@@ -25,14 +25,14 @@ _FIX = Fix(
 
 
 @check(
-    title="The node's container runtime does not know the nvidia runtime",
+    title="containerd or CRI-O is not configured for the nvidia runtime",
     severity=Severity.WARNING,
     cause="Pods get the GPU from containerd or CRI-O, through NVIDIA's runtime or a CDI specification. Without either "
-    "the device plugin's own pod sees no driver, and the node offers no nvidia.com/gpu.",
+    "the device plugin's own pod sees no driver, and the node reports no nvidia.com/gpu.",
     fixes=(_FIX,),
     references=(container.GUIDE, "https://github.com/NVIDIA/k8s-device-plugin#configure-containerd"),
     targets=kubernetes_nodes,
-    caused_by=("driver.*", "device.*", "container.toolkit-missing"),
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("table 2026-11",),
 )
@@ -45,7 +45,7 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
     if "nvidia" in (known_or(facts.containers.docker_runtimes, None) or ()):
         return None  # pods run by Docker
     return Problem(
-        "Kubernetes runs pods on this node, and neither a file of containerd or CRI-O nor a CDI specification names "
-        "NVIDIA's runtime: no pod gets the GPU.",
+        "Kubernetes runs pods on this node, but neither the configuration of containerd or CRI-O nor a CDI "
+        "specification names NVIDIA's runtime: no pod gets the GPU.",
         phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit)),
     )

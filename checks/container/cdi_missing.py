@@ -11,20 +11,20 @@ from gpudoctor.tasks import as_root, cmd, query
 
 
 def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """Podman alone: beside Docker the toolkit is more likely there for Docker."""
+    """Podman only: next to Docker the toolkit is more likely there for Docker."""
     found = facts.containers
     if isinstance(found.podman, str) and found.docker is None and not in_container(facts) and not on_wsl(facts):
         yield MACHINE, facts
 
 
 @check(
-    title="There is no CDI specification, which Podman needs for the GPU",
+    title="CDI specification is missing; Podman needs it for the GPU",
     severity=Severity.WARNING,
-    cause="Podman hands GPUs to containers by a CDI specification. The toolkit makes one on request, or from 1.18 on "
-    "by a service; without it --device nvidia.com/gpu=all ends in 'unresolvable CDI devices'.",
+    cause="Podman passes GPUs to containers through a CDI specification. The toolkit generates one on request, or "
+    "from 1.18 on by a service; without it --device nvidia.com/gpu=all fails with 'unresolvable CDI devices'.",
     fixes=(
         Fix(
-            "Make the specification; make it anew after each change of the driver.",
+            "Generate the specification, and again after each driver change.",
             (
                 as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
                 query("nvidia-ctk", "cdi", "list"),
@@ -42,7 +42,7 @@ def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     validated_on=("simulated 2026-11",),
 )
 def cdi_missing(facts: Facts) -> Problem | None:
-    """Podman and the toolkit are installed and the GPU works; neither a specification nor the older hook is there."""
+    """Podman and the toolkit are installed and the GPU works; neither a specification nor the older hook exists."""
     found = facts.containers
     toolkit = known(found.toolkit) if any_works(facts) else None
     if not any_works(facts) or toolkit is None or known(found.cdi) or known(found.hook):

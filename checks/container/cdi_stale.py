@@ -1,4 +1,4 @@
-"""A CDI specification that was made for another driver."""
+"""A CDI specification that was generated for another driver."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     path = next((p for p in known_or(facts.containers.cdi, ()) if "nvidia" in p), "/etc/cdi/nvidia.yaml")
     return (
         Fix(
-            "Make the specification anew; from toolkit 1.18 on a service does so after each upgrade.",
+            "Regenerate the specification; from toolkit 1.18 on a service does so after each upgrade.",
             (as_root("nvidia-ctk", "cdi", "generate", f"--output={path}"),),
             "change-environment",
             root=True,
@@ -30,10 +30,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The CDI specification names another driver version than the one installed",
+    title="CDI specification is for another driver version",
     severity=Severity.WARNING,
-    cause="A CDI specification lists the driver's files by their full names. After an upgrade of the driver these "
-    "files are gone, and containers that ask for nvidia.com/gpu do not start or get libraries that do not fit.",
+    cause="A CDI specification lists the driver's files by their full names. After a driver upgrade these files are "
+    "gone, and containers that request nvidia.com/gpu do not start or get libraries that do not match.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",),
     targets=_hosts,

@@ -1,4 +1,4 @@
-"""A container with nodes of GPUs and without the node by which the driver is spoken to."""
+"""A container with the GPUs' nodes and without the node that controls the driver."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -9,7 +9,7 @@ from gpudoctor.tasks import cmd
 from gpudoctor.tasks.placeholders import REST
 
 _BY_HAND = container.again(
-    "Where the devices are named one by one, name these as well.",
+    "Where the devices are passed one by one, add these.",
     cmd(
         "docker",
         "run",
@@ -32,10 +32,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The container lacks /dev/nvidiactl",
+    title="/dev/nvidiactl is missing in the container",
     severity=Severity.ERROR,
     cause="Every program opens /dev/nvidiactl before it opens a GPU's own node; nvidia-smi and CUDA fail without it. "
-    "It is left out where devices are handed in by hand, one by one.",
+    "It is often forgotten where devices are passed in by hand, one by one.",
     fixes=_fixes,
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
     targets=nvidia_container,
@@ -43,7 +43,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def control_node_missing(facts: Facts) -> Problem | None:
-    """A node of a GPU is there, the control node is not, and NVML does not answer."""
+    """A node of a GPU exists, the control node does not, and NVML does not respond."""
     nodes = known(facts.nvidia.kernel.nodes)
     if not gpu_nodes(facts) or any(n.path == "/dev/nvidiactl" for n in nodes):
         return None

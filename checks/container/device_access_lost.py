@@ -8,11 +8,11 @@ from gpudoctor.queries.containers import nvidia_container, refused
 
 
 @check(
-    title="The container may not open the GPU's device nodes any more",
+    title="GPU device nodes no longer open in the container (cgroup: Operation not permitted)",
     severity=Severity.ERROR,
-    cause="The device rules of the container's cgroup refuse the nodes (EPERM, Operation not permitted). The NVIDIA "
-    "hook grants them behind the engine's back: systemctl daemon-reload on the host makes systemd write its own rules "
-    "again, without them, and a running container loses the GPU. With no-cgroups = true they were never granted.",
+    cause="The device rules of the container's cgroup deny the nodes (EPERM, Operation not permitted). The NVIDIA "
+    "hook grants them without the engine's knowledge: systemctl daemon-reload on the host makes systemd rewrite its "
+    "own rules, without them, and a running container loses the GPU. With no-cgroups = true they were never granted.",
     fixes=container.lost_access,
     references=(
         container.TROUBLES,
@@ -25,14 +25,14 @@ from gpudoctor.queries.containers import nvidia_container, refused
     validated_on=("simulated 2026-11",),
 )
 def device_access_lost(facts: Facts) -> Problem | None:
-    """A node that computing needs is there and answers EPERM."""
+    """A node that computing needs exists and returns EPERM."""
     shut = refused(facts, "EPERM")
     if not shut:
         return None
     names = ", ".join(n.path for n in shut)
     nvml, text = facts.nvidia.nvml.code, known_or(facts.nvidia.nvml.text, None)
     words = f" ({text})" if text else ""
-    answers = f" NVML answers {nvml}{words}." if isinstance(nvml, int) and nvml else ""
+    answers = f" NVML returns {nvml}{words}." if isinstance(nvml, int) and nvml else ""
     message = f"The container's cgroup denies access to {names}: they exist, but open() gives EPERM.{answers}"
     lines = tuple(f"{n.path} mode {known_or(n.mode, '?')}, major {known_or(n.major, '?')}: EPERM" for n in shut)
     return Problem(message, lines)

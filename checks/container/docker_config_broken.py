@@ -1,4 +1,4 @@
-"""Docker's configuration is no JSON."""
+"""Docker's configuration is not valid JSON."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -12,7 +12,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     path = (facts.containers.docker_config_error or "").partition(":")[0]
     return (
         Fix(
-            f"Correct {path} (a comma too many or too few, a comment, two documents in a row), then restart Docker.",
+            f"Correct {path} (an extra or missing comma, a comment, two documents in a row), then restart Docker.",
             (
                 cmd("python3", "-m", "json.tool", path),
                 as_root("nano", path, person=True),
@@ -27,10 +27,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Docker's configuration file is not valid JSON",
+    title="Docker's daemon.json is not valid JSON",
     severity=Severity.WARNING,
-    cause="dockerd refuses to start with a daemon.json that it cannot read; a daemon that still runs has the settings "
-    "from before and will not come back after its next restart.",
+    cause="dockerd refuses to start with a daemon.json that it cannot parse; a daemon that is still running has the "
+    "previous settings and will not come up after its next restart.",
     fixes=_fixes,
     references=("https://docs.docker.com/engine/daemon/troubleshoot/",),
     targets=docker_host,
@@ -39,14 +39,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def docker_config_broken(facts: Facts) -> Problem | None:
-    """The file was read and is no JSON: an ERROR where the daemon does not answer."""
+    """The file was read and is not valid JSON: an ERROR where the daemon does not respond."""
     error = facts.containers.docker_config_error
     if error is None:
         return None
     silent = isinstance(facts.containers.docker_runtimes, Unknown)
-    also = " The Docker daemon does not answer." if silent else ""
+    also = " The Docker daemon does not respond." if silent else ""
     return Problem(
-        f"Docker's configuration is no JSON: {error}.{also}",
+        f"Docker's configuration is not valid JSON: {error}.{also}",
         (error,),
         severity=Severity.ERROR if silent else Severity.WARNING,
     )

@@ -1,4 +1,4 @@
-"""Docker Desktop on Linux, whose containers live in a virtual machine without the GPU."""
+"""Docker Desktop on Linux, whose containers run in a virtual machine without the GPU."""
 
 from collections.abc import Iterator
 
@@ -17,8 +17,8 @@ def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     back = Fix(
-        "Use Docker Engine for containers with a GPU: install it beside Docker Desktop, and choose its context (undo: "
-        "desktop-linux). Images of one are not seen by the other.",
+        "Use Docker Engine for containers with a GPU: install it next to Docker Desktop, and select its context "
+        "(undo: desktop-linux). The two do not share images.",
         (cmd("docker", "context", "use", "default"),),
         "change-environment",
         undo=(cmd("docker", "context", "use", "desktop-linux"),),
@@ -28,10 +28,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Docker Desktop on Linux gives no GPU to containers",
+    title="Docker Desktop on Linux has no GPU support",
     severity=Severity.WARNING,
-    cause="Docker Desktop runs its containers in a virtual machine of its own, and NVIDIA's GPU is not passed to it; "
-    "its support of GPUs is for Windows with WSL 2 alone.",
+    cause="Docker Desktop runs its containers in its own virtual machine, and NVIDIA's GPU is not passed to it; it "
+    "supports GPUs only on Windows with WSL 2.",
     fixes=_fixes,
     references=(
         "https://docs.docker.com/desktop/features/gpu/",
@@ -49,7 +49,7 @@ def docker_desktop_linux(facts: Facts) -> Problem | None:
         return None
     if "nvidia" in (known_or(facts.containers.docker_runtimes, None) or ()):
         return None
-    message = "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's GPU."
-    # The toolkit is a sign that somebody wants GPUs in containers; many have Docker Desktop for other work.
+    message = "The docker command uses Docker Desktop, whose virtual machine does not have this machine's GPU."
+    # The toolkit is a sign that GPUs in containers are wanted; many have Docker Desktop for other work.
     wanted = known_or(facts.containers.toolkit, None) is not None
     return Problem(message, severity=None if wanted else Severity.ADVICE)

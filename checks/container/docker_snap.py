@@ -9,7 +9,7 @@ from gpudoctor.queries.containers import docker_host
 from gpudoctor.tasks import Tasks, as_root
 
 _REFRESH = Fix(
-    "Refresh the snap: newer revisions bring NVIDIA support of their own.",
+    "Refresh the snap: newer revisions include NVIDIA support.",
     (as_root("snap", "refresh", "docker", "--channel=latest/stable"), as_root("snap", "restart", "docker")),
     "reinstall-package",
     root=True,
@@ -23,8 +23,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if known_or(facts.containers.toolkit, None) is not None:
         toolkit = (container.CONFIGURE, *container.restart_docker(facts))
     replace = Fix(
-        "If that does not help, replace the snap by the distribution's Docker (or docker-ce from Docker's repository), "
-        "which uses the host's toolkit. Images and volumes of the snap are not taken along: export them first.",
+        "If that does not help, replace the snap with the distribution's Docker (or docker-ce from Docker's "
+        "repository), which uses the host's toolkit. Images and volumes of the snap are not migrated: export them "
+        "first.",
         (as_root("snap", "remove", "docker"), *install(facts, "docker.io"), *toolkit),
         "reinstall-package",
         root=True,
@@ -36,10 +37,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Docker comes from the snap, which does not see the host's NVIDIA Container Toolkit",
+    title="Docker snap cannot use the host's NVIDIA Container Toolkit",
     severity=Severity.WARNING,
-    cause="The snap is confined: its daemon reads /var/snap/docker instead of /etc/docker/daemon.json and does not see "
-    "programs and libraries of the host, such as nvidia-container-runtime and libnvidia-ml.so.1.",
+    cause="The snap is confined: its daemon reads /var/snap/docker instead of /etc/docker/daemon.json and does not "
+    "see programs and libraries of the host, such as nvidia-container-runtime and libnvidia-ml.so.1.",
     fixes=_fixes,
     references=(
         "https://github.com/canonical/docker-snap/issues/180",
@@ -60,4 +61,4 @@ def docker_snap(facts: Facts) -> Problem | None:
         return None
     name = "Docker" + phrase(" ({})", facts.containers.docker)
     message = f"{name} is the snap: containers cannot get the GPU through the host's toolkit."
-    return Problem(message, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))
+    return Problem(message, (f"Docker runtimes: {', '.join(listed) or 'not known'}",))

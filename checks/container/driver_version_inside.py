@@ -1,4 +1,4 @@
-"""A container that carries driver libraries of its own, of another version than the host's module."""
+"""A container with its own driver libraries, of another version than the host's module."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
@@ -9,8 +9,8 @@ from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import as_root, cmd, query
 from gpudoctor.tasks.placeholders import REST
 
-# System containers hold a whole distribution with packages of its own; nobody injects libraries there. Boxes hold one
-# too, and get the host's libraries where they were made so; Flatpak has its own copy of the driver.
+# System containers contain a whole distribution with its own packages; no libraries are injected there. So do boxes,
+# which get the host's libraries where they were created that way; Flatpak has its own copy of the driver.
 OWN = ("lxc", "systemd-nspawn", "distrobox", "toolbox", "flatpak")
 RUNFILE = "https://download.nvidia.com/XFree86/Linux-{machine}/{version}/NVIDIA-Linux-{machine}-{version}.run"
 
@@ -21,19 +21,19 @@ def _copies(facts: Facts) -> tuple[DriverLibrary, ...]:
 
 
 def _strangers(facts: Facts) -> tuple[DriverLibrary, ...]:
-    """Libraries of another version than the host's module that no runtime put there."""
+    """Libraries of another version than the host's module that no runtime injected."""
     loaded = known(facts.nvidia.kernel.loaded)
     wrong = tuple(one for one in _copies(facts) if one.version != loaded)
     mixed = len({one.version for one in _copies(facts)}) > 1
-    # One version alone, in an ordinary container, is what the host injected: then the host's halves differ.
+    # A single version, in an ordinary container, was injected by the host: then the host's halves differ.
     return wrong if loaded and (engine(facts) in OWN or mixed or any(one.size == 0 for one in wrong)) else ()
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version, machine = present(facts.nvidia.kernel.loaded), known_or(facts.host.architecture, "x86_64")
     exact = Fix(
-        f"Install the driver's libraries in the container in exactly the host's version, {version}, without kernel "
-        "module (packages of that version do as well; a vGPU host's version is in NVIDIA's licensing portal).",
+        f"Install the driver's libraries in the container in exactly the host's version, {version}, without the "
+        "kernel module (packages of that version work too; a vGPU host's version is in NVIDIA's licensing portal).",
         (
             cmd("curl", "-fLO", RUNFILE.format(machine=machine, version=version)),
             as_root("sh", f"NVIDIA-Linux-{machine}-{version}.run", "--no-kernel-module"),
@@ -51,17 +51,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (exact,)
     paths = ", ".join(sorted({one.real for one in _strangers(facts)}))
     message = (
-        f"Remove the driver's libraries from the image ({paths}): take packages such as libnvidia-compute and "
-        "nvidia-utils out of the Dockerfile, build it anew, and let the runtime inject the host's."
+        f"Remove the driver's libraries from the image ({paths}): remove packages such as libnvidia-compute and "
+        "nvidia-utils from the Dockerfile, rebuild it, and let the runtime inject the host's."
     )
     return (again(message, cmd("docker", "build", "--no-cache", REST)),)
 
 
 @check(
-    title="The container carries its own driver libraries, and they do not match the host's module",
+    title="Driver libraries in the container do not match the host's kernel module",
     severity=Severity.ERROR,
     cause="A container shares its host's kernel module, and NVIDIA's libraries work only with a module of exactly the "
-    "same version. Libraries that are installed in the container stay behind, or ahead, when the host changes.",
+    "same version. Libraries installed in the container do not follow when the host's driver changes.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
@@ -73,7 +73,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def driver_version_inside(facts: Facts) -> Problem | None:
-    """The driver does not work, and libraries of the container's own have another version than the module."""
+    """The driver does not work, and the container's own libraries have another version than the module."""
     if on_wsl(facts) or (known(facts.nvidia.nvml.code) == 0 and known(facts.nvidia.cuda.code) == 0):
         return None
     found = _strangers(facts)
@@ -81,7 +81,7 @@ def driver_version_inside(facts: Facts) -> Problem | None:
         return None
     loaded, versions = present(facts.nvidia.kernel.loaded), sorted({text_of(one.version) for one in found} - {""})
     message = (
-        f"The versions do not match: the host's kernel module is {loaded}, the container has libraries of "
-        f"{' and '.join(versions)} of its own."
+        f"The versions do not match: the host's kernel module is {loaded}, the container's own libraries are "
+        f"{' and '.join(versions)}."
     )
     return Problem(message, tuple(f"{one.real}{phrase(' ({})', one.version)}" for one in found[:4]))

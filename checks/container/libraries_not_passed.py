@@ -9,22 +9,22 @@ from gpudoctor.queries.driver import OFF_PATH
 from gpudoctor.tasks import export, query
 
 _LOST = (
-    "Engines without a loader's cache of their own, such as Apptainer, hand the driver's libraries in through "
-    "LD_LIBRARY_PATH: a module, a start file or the image that sets this variable anew loses them. Images without "
-    "ldconfig (Alpine, distroless) do not find them either."
+    "Engines without their own loader cache, such as Apptainer, pass the driver's libraries in through "
+    "LD_LIBRARY_PATH: a module, a shell startup file or an image that overwrites this variable loses them. Images "
+    "without ldconfig (Alpine, distroless) do not find them either."
 )
 
 
 def _whole(one: DriverLibrary) -> bool:
-    """Whether this copy could reach the driver: no stub and no empty file."""
+    """Whether this copy can reach the driver: no stub and no empty file."""
     return one.kind != "stub" and one.size != 0
 
 
 def _off(facts: Facts) -> DriverLibrary | None:
-    """A copy that was handed in, where the loader does not look; a compatibility package's came with the image."""
+    """A copy that was passed in, where the loader does not look; a compatibility package's came with the image."""
     copies = (*known_or(facts.nvidia.cuda.libraries, ()), *known_or(facts.nvidia.nvml.libraries, ()))
     return next(
-        (one for one in copies if one.kind in ("driver", "wsl") and one.size != 0 and one.why == OFF_PATH), None
+        (one for one in copies if one.kind in ("driver", "wsl") and one.size != 0 and one.found_by == OFF_PATH), None
     )
 
 
@@ -35,8 +35,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     folder = off.path.rpartition("/")[0]
     return (
         Fix(
-            f"Name the folder {folder} in LD_LIBRARY_PATH, before what is there; take out of start files and module "
-            "commands what sets the variable anew.",
+            f"Prepend the directory {folder} to LD_LIBRARY_PATH; remove whatever overwrites the variable from shell "
+            "startup files and module commands.",
             (export("LD_LIBRARY_PATH", folder, "before"),),
             "change-environment",
             needs="restart of the program",
@@ -46,11 +46,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The container has the GPU's device nodes, but not the driver's libraries",
+    title="Driver libraries are missing in the container, which has the GPU's device nodes",
     severity=Severity.ERROR,
-    cause="Nodes alone are not enough: libcuda.so.1 and libnvidia-ml.so.1 belong to the host's driver and have to be "
-    "handed in with them. Containers that share the host's /dev (Apptainer without --nv, Distrobox without --nvidia, "
-    "--privileged, --device /dev/nvidia0) have the nodes and nothing else.",
+    cause="Device nodes alone are not enough: libcuda.so.1 and libnvidia-ml.so.1 belong to the host's driver and have "
+    "to be passed in with them. Containers that share the host's /dev (Apptainer without --nv, Distrobox without "
+    "--nvidia, --privileged, --device /dev/nvidia0) have only the nodes.",
     fixes=_fixes,
     references=(
         "https://apptainer.org/docs/user/main/gpu.html",
@@ -64,13 +64,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def libraries_not_passed(facts: Facts) -> Problem | None:
-    """Nodes of GPUs are there, no library is, and somebody here wants to compute on a GPU."""
+    """Nodes of GPUs exist, no library does, and something here is meant to compute on a GPU."""
     nodes = gpu_nodes(facts) or tuple(n for n in known(facts.nvidia.kernel.nodes) if n.path == "/dev/dxg")
     asked = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES", "void") not in ("", "void", "none")
     if not nodes or not (asked or has_cuda_wheel(facts)):
         return None
     copies = (*known(facts.nvidia.cuda.libraries), *known(facts.nvidia.nvml.libraries))
-    if any(_whole(one) and one.why != OFF_PATH for one in copies):
+    if any(_whole(one) and one.found_by != OFF_PATH for one in copies):
         return None
     off = _off(facts)
     if off is not None:
@@ -78,6 +78,6 @@ def libraries_not_passed(facts: Facts) -> Problem | None:
         return Problem(message, (f"LD_LIBRARY_PATH={facts.host.environment.get('LD_LIBRARY_PATH', '')}",), cause=_LOST)
     message = (
         f"{nodes[0].path} is in this container ({container.engine(facts)}), but neither libcuda.so.1 nor "
-        "libnvidia-ml.so.1 is: the host's driver libraries were not handed in."
+        "libnvidia-ml.so.1 is: the host's driver libraries were not passed in."
     )
-    return Problem(message, tuple(f"{one.path} ({one.kind}, {one.why})" for one in copies[:3]))
+    return Problem(message, tuple(f"{one.path} ({one.kind}, {one.found_by})" for one in copies[:3]))

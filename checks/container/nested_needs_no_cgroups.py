@@ -9,7 +9,7 @@ from gpudoctor.queries.containers import nvidia_container
 from gpudoctor.queries.packages import numbers
 from gpudoctor.tasks import as_root, query
 
-# From this release on the runtime describes devices by CDI, and the engine itself sets the rules.
+# From this release on the runtime uses CDI, and the engine itself sets the rules.
 WITHOUT_RULES = (1, 18)
 
 
@@ -19,14 +19,14 @@ def _nested(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 
 @check(
-    title="Docker runs in an unprivileged container, but the NVIDIA hook wants to set device rules of the cgroup",
+    title="Docker in an unprivileged container needs no-cgroups = true",
     severity=Severity.WARNING,
-    cause="Root of an unprivileged LXC container is not root of the host, and may not attach device rules to a cgroup "
-    "(bpf_prog_query: operation not permitted). Docker inside therefore needs no-cgroups = true; the rules of the LXC "
-    "container hold for what runs in it all the same.",
+    cause="Root of an unprivileged LXC container is not root of the host, and cannot attach device rules to a cgroup "
+    "(bpf_prog_query: operation not permitted). Docker inside it therefore needs no-cgroups = true; the LXC "
+    "container's rules still apply to everything in it.",
     fixes=(
         Fix(
-            "Tell the hook to leave cgroups alone, and restart Docker, all inside this container.",
+            "Set no-cgroups = true for the NVIDIA hook, and restart Docker, all inside this container.",
             (
                 as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
                 as_root("systemctl", "restart", "docker"),
@@ -49,7 +49,7 @@ def _nested(facts: Facts) -> Iterator[tuple[About, Facts]]:
     validated_on=("table 2026-11",),
 )
 def nested_needs_no_cgroups(facts: Facts) -> Problem | None:
-    """Users are mapped, the toolkit is installed here, its setting is the default, and there is no CDI instead."""
+    """Users are mapped, the toolkit is installed here, its setting is the default, and CDI is not used."""
     found = facts.containers
     version = known(found.toolkit)
     if known(found.user_namespace) is not True or version is None:
@@ -59,7 +59,7 @@ def nested_needs_no_cgroups(facts: Facts) -> Problem | None:
     if known(found.no_cgroups) is not False or known(found.cdi):
         return None
     return Problem(
-        "Docker with the NVIDIA Container Toolkit runs in this unprivileged container, and the toolkit's no-cgroups is "
-        "false, so its hook may not set the cgroup's device rules.",
+        "Docker with the NVIDIA Container Toolkit runs in this unprivileged container, but the toolkit's no-cgroups "
+        "is false, and its hook cannot set the cgroup's device rules.",
         ("/etc/nvidia-container-runtime/config.toml: no-cgroups is not set to true",),
     )

@@ -1,4 +1,4 @@
-"""The NVIDIA container hook is told to leave cgroups alone, though Docker runs as root."""
+"""The NVIDIA container hook is set to ignore cgroups, though Docker runs as root."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -11,15 +11,15 @@ SET_FALSE = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-conta
 
 
 @check(
-    title="The setting no-cgroups = true keeps Docker's containers from opening the GPU",
+    title="no-cgroups = true denies Docker containers access to the GPU",
     severity=Severity.WARNING,
     cause="With no-cgroups = true the NVIDIA hook does not add the GPU to the device rules of the container's cgroup. "
-    "That is right for rootless engines alone; under a Docker daemon that runs as root, containers get EPERM on "
-    "/dev/nvidiactl from the first second, and NVML says Unknown Error.",
+    "That is right only for rootless engines; under a Docker daemon that runs as root, containers get EPERM on "
+    "/dev/nvidiactl from the start, and NVML returns Unknown Error.",
     fixes=(
         Fix(
-            "Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml, restart Docker, and start the "
-            "containers anew.",
+            "Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml, restart Docker, and recreate the "
+            "containers.",
             (SET_FALSE, as_root("systemctl", "restart", "docker")),
             "change-environment",
             root=True,

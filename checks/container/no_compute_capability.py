@@ -10,10 +10,10 @@ OFF_PATH = "not on the loader's path"
 
 
 @check(
-    title="The container has no libcuda: it was not injected",
+    title="libcuda is missing in the container: compute was not requested",
     severity=Severity.ERROR,
-    cause="NVIDIA_DRIVER_CAPABILITIES chooses which driver libraries the runtime injects: utility brings nvidia-smi "
-    "and NVML, compute brings libcuda.so.1. Without compute nvidia-smi works and no program can use CUDA.",
+    cause="NVIDIA_DRIVER_CAPABILITIES selects which driver libraries the runtime injects: utility adds nvidia-smi and "
+    "NVML, compute adds libcuda.so.1. Without compute nvidia-smi works and no program can use CUDA.",
     fixes=container.compute_capability,
     references=(
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html#driver-capabilities",
@@ -25,11 +25,11 @@ OFF_PATH = "not on the loader's path"
     validated_on=("simulated 2026-11",),
 )
 def no_compute_capability(facts: Facts) -> Problem | None:
-    """NVML's library is there and libcuda is not."""
+    """NVML's library exists and libcuda does not."""
     nvml, cuda = known(facts.nvidia.nvml.libraries), known(facts.nvidia.cuda.libraries)
     if not any(one.kind in ("driver", "wsl") for one in nvml):
         return None
-    if any(one.kind in ("driver", "wsl", "compat") and one.why != OFF_PATH for one in cuda):
+    if any(one.kind in ("driver", "wsl", "compat") and one.found_by != OFF_PATH for one in cuda):
         return None
     value = facts.host.environment.get("NVIDIA_DRIVER_CAPABILITIES")
     setting = "not set" if value is None else f"{value!r}"

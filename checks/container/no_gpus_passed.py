@@ -10,18 +10,18 @@ from gpudoctor.targets import cards_of, gpus_of, on_wsl
 
 
 def _sees_gpu(facts: Facts) -> bool:
-    """Whether the host's running driver shows through: its module in /proc, or a GPU in sysfs that it drives."""
+    """Whether the host's running driver is visible: its module in /proc, or a GPU in sysfs that it drives."""
     return isinstance(facts.nvidia.kernel.loaded, str) or any(c.driver == "nvidia" for c in cards_of(facts, "nvidia"))
 
 
 def _severity(facts: Facts) -> Severity | None:
-    """ERROR where a GPU is there and wanted, less where only one of both is so; None: nothing to say."""
+    """ERROR where a GPU exists and is wanted, less where only one of both is so; None: nothing to report."""
     off = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES") in ("", "none", "void")
     if on_wsl(facts) or _sees_gpu(facts):
         return Severity.ADVICE if not wishes_gpu(facts) else Severity.WARNING if off else Severity.ERROR
-    if isinstance(facts.pci, Unknown):  # without a trace of the hardware only the variable, or a library, speaks
+    if isinstance(facts.pci, Unknown):  # without a trace of the hardware only the variable, or a library, counts
         return Severity.WARNING if gpus_of(facts) else Severity.ERROR
-    # Where the host's own bus shows no GPU at all (a CI runner), there is none to pass: device.no-gpu says so.
+    # Where the host's own bus shows no GPU at all (a CI runner), there is none to pass: device.no-gpu reports it.
     return None if cards_of(facts, "nvidia") or without_gpu(facts) else Severity.ADVICE
 
 
@@ -41,17 +41,17 @@ def _severity(facts: Facts) -> Severity | None:
     validated_on=("simulated 2026-11",),
 )
 def no_gpus_passed(facts: Facts) -> Problem | None:
-    """No node of a GPU is in the container, though its host has one or somebody asks for it."""
+    """No node of a GPU is in the container, though its host has one or something asks for it."""
     nodes = known(facts.nvidia.kernel.nodes)
     if gpu_nodes(facts) or any(n.path == "/dev/dxg" for n in nodes):
         return None
     severity = _severity(facts)
     if severity is None:
         return None
-    return Problem(_says(facts), _evidence(facts), cause=_cause(facts), severity=severity)
+    return Problem(_message(facts), _evidence(facts), cause=_cause(facts), severity=severity)
 
 
-def _says(facts: Facts) -> str:
+def _message(facts: Facts) -> str:
     libraries = known_or(facts.nvidia.cuda.libraries, ())
     what = "the node /dev/dxg" if on_wsl(facts) else "a device node such as /dev/nvidia0"
     also = "" if libraries else " and no driver library (libcuda.so.1) was injected"
@@ -62,10 +62,10 @@ def _says(facts: Facts) -> str:
 def _cause(facts: Facts) -> str | None:
     value = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES")
     if value in ("", "none", "void"):
-        shown = "set to nothing" if value == "" else value
+        shown = "set to an empty string" if value == "" else value
         return (
-            f"NVIDIA_VISIBLE_DEVICES is {shown}, with which the NVIDIA container runtime injects no GPU; Kubernetes "
-            "and some images set it on purpose where no GPU was requested."
+            f"NVIDIA_VISIBLE_DEVICES is {shown}, so the NVIDIA container runtime injects no GPU; Kubernetes and some "
+            "images set it on purpose where no GPU was requested."
         )
     return None
 

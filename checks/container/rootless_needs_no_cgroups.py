@@ -1,4 +1,4 @@
-"""A rootless engine whose NVIDIA hook still wants to write the cgroup's device rules."""
+"""A rootless engine whose NVIDIA hook still tries to write the cgroup's device rules."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -9,14 +9,14 @@ from gpudoctor.tasks import as_root, cmd, query, sentence
 
 
 @check(
-    title="Docker runs rootless, but the NVIDIA hook wants to set device rules of the cgroup",
+    title="Rootless Docker needs no-cgroups = true or CDI",
     severity=Severity.WARNING,
-    cause="Only root may attach device rules to a cgroup (bpf_prog_query: operation not permitted). A rootless daemon "
-    "therefore needs no-cgroups = true, or CDI, which leaves the rules alone; with the toolkit's default setting no "
-    "container with --gpus starts.",
+    cause="Only root can attach device rules to a cgroup (bpf_prog_query: operation not permitted). A rootless daemon "
+    "therefore needs no-cgroups = true, or CDI, which does not touch the rules; with the toolkit's default setting "
+    "no container with --gpus starts.",
     fixes=(
         Fix(
-            "Tell the hook to leave cgroups alone, and restart the rootless daemon.",
+            "Set no-cgroups = true for the hook, and restart the rootless daemon.",
             (
                 as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
                 cmd("systemctl", "--user", "restart", "docker"),
@@ -24,11 +24,11 @@ from gpudoctor.tasks import as_root, cmd, query, sentence
             "change-environment",
             root=True,
             needs="restart of Docker",
-            undo=sentence("take the setting no-cgroups out of /etc/nvidia-container-runtime/config.toml"),
+            undo=sentence("remove the setting no-cgroups from /etc/nvidia-container-runtime/config.toml"),
             verify=query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi"),
         ),
         Fix(
-            "Give GPUs to containers by CDI, which needs no device rules.",
+            "Pass GPUs to containers through CDI, which needs no device rules.",
             (
                 as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
                 query("docker", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),
@@ -42,7 +42,7 @@ from gpudoctor.tasks import as_root, cmd, query, sentence
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/106",
     ),
     targets=docker_host,
-    caused_by=("driver.*", "device.*", "container.toolkit-missing", "container.runtime-not-configured"),
+    caused_by=("driver.*", "device.*", "container.runtime-not-configured"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )
@@ -54,6 +54,6 @@ def rootless_needs_no_cgroups(facts: Facts) -> Problem | None:
     if known(containers.toolkit) is None or known(containers.no_cgroups) is not False or known(containers.cdi):
         return None
     return Problem(
-        "Docker is rootless, and the toolkit's no-cgroups is false, so its hook may not set the cgroup's device rules.",
+        "Docker is rootless, but the toolkit's no-cgroups is false, and its hook cannot set the cgroup's device rules.",
         ("/etc/nvidia-container-runtime/config.toml: no-cgroups is not set to true",),
     )

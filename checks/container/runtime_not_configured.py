@@ -19,32 +19,26 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             cmd("systemctl", "--user", "restart", "docker"),
             as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
         )
-        message = "Tell the rootless Docker daemon, which has a configuration of its own, of the nvidia runtime."
+        message = "Configure the rootless Docker daemon, which has its own configuration, for the nvidia runtime."
         return (Fix(message, commands, "change-environment", verify=container.PROOF),)
     restart = container.restart_docker(facts)
-    message = "Restart Docker: its configuration names the runtime, the running daemon does not know it yet."
+    message = "Restart Docker: the runtime is in its configuration, but the running daemon has not loaded it yet."
     if not _in_config(facts):
-        message = "Tell Docker of the nvidia runtime, and restart it."
+        message = "Configure Docker for the nvidia runtime, and restart it."
         restart = (container.CONFIGURE, *restart)
     needs = "restart of Docker, which restarts its containers"
     return (Fix(message, restart, "change-environment", root=True, needs=needs, verify=container.PROOF),)
 
 
 @check(
-    title="Docker does not know the nvidia runtime, though the NVIDIA Container Toolkit is installed",
+    title="Docker is not configured for the nvidia runtime",
     severity=Severity.WARNING,
-    cause="The toolkit's runtime has to be written into the configuration of the daemon that is in use, and the daemon "
-    "restarted. Without it --runtime=nvidia and runtime: nvidia end in 'unknown or invalid runtime name: nvidia'.",
+    cause="The toolkit's runtime has to be in the configuration of the daemon that is in use, and the daemon "
+    "restarted. Without it --runtime=nvidia and runtime: nvidia fail with 'unknown or invalid runtime name: nvidia'.",
     fixes=_fixes,
     references=(container.GUIDE,),
     targets=docker_host,
-    caused_by=(
-        "container.docker-snap",
-        "container.docker-config-broken",
-        "container.toolkit-missing",
-        "driver.*",
-        "device.*",
-    ),
+    caused_by=("container.docker-config-broken", "driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )
@@ -59,7 +53,7 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
     how = "rootless Docker daemon" if found.docker_rootless is True else "Docker daemon"
     where = "is in daemon.json, but the daemon was not restarted since" if _in_config(facts) else "is in no daemon.json"
     runtimes = f"the runtimes {', '.join(listed)}" if listed else "no runtime"
-    message = f"The {how} lists {runtimes} and not nvidia; the runtime {where}."
+    message = f"The {how} lists {runtimes} but not nvidia; the runtime {where}."
     return Problem(
         message,
         phrases(phrase("NVIDIA Container Toolkit {}", found.toolkit), f"Runtimes: {', '.join(listed) or 'none'}"),

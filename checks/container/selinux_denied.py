@@ -1,4 +1,4 @@
-"""SELinux forbids the container to use the GPU's device nodes."""
+"""SELinux denies the container the GPU's device nodes."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import DeviceNode, Facts, LogEvent
@@ -8,7 +8,7 @@ from gpudoctor.queries.containers import nvidia_container, refused
 
 
 def _open_to_all(node: DeviceNode) -> bool:
-    """Whether the mode lets everybody read and write: then not the mode refuses, but a security module."""
+    """Whether the mode lets everybody read and write: then a security module denies access, not the mode."""
     return isinstance(node.mode, str) and node.mode[-1:] in ("6", "7")
 
 
@@ -20,8 +20,8 @@ def _denials(facts: Facts) -> list[LogEvent]:
 @check(
     title="SELinux denies the container the GPU's device nodes",
     severity=Severity.ERROR,
-    cause="SELinux confines containers (type container_t) and does not let them use device nodes of other types, "
-    "whatever the nodes' mode says: open() gives EACCES although the mode is 0666. Modes and groups change nothing.",
+    cause="SELinux confines containers (type container_t) and denies them device nodes of other types, whatever the "
+    "nodes' mode: open() returns EACCES although the mode is 0666. Changing modes or groups does not help.",
     fixes=container.selinux,
     references=(
         "https://github.com/containers/container-selinux",
@@ -33,16 +33,16 @@ def _denials(facts: Facts) -> list[LogEvent]:
     validated_on=("simulated 2026-11",),
 )
 def selinux_denied(facts: Facts) -> Problem | None:
-    """Nodes that are open to all answer EACCES on a host with SELinux."""
+    """Nodes that are open to all return EACCES on a host with SELinux."""
     shut, denials = [n for n in refused(facts, "EACCES") if _open_to_all(n)], _denials(facts)
     state = facts.host.selinux
-    # Engines hide SELinux's state from containers; what is left then is the label of this process.
+    # Engines hide SELinux's state from containers; then only the label of this process shows it.
     if not shut or (state != "enforcing" and not denials and not isinstance(state, Unknown)):
         return None
     how = "SELinux is enforcing" if state == "enforcing" else "this process carries an SELinux label"
     node = shut[0]
     message = (
-        f"{node.path} has mode {known_or(node.mode, '?')}, and open() gives EACCES: {how} and denies the container."
+        f"{node.path} has mode {known_or(node.mode, '?')}, but open() returns EACCES: {how} and denies the container."
     )
     evidence = [f"{n.path}{phrase(' mode {}', n.mode)}: EACCES" for n in shut[:2]] + [e.text for e in denials[:2]]
     return Problem(message, tuple(evidence))

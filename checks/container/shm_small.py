@@ -1,4 +1,4 @@
-"""A container with the small /dev/shm that engines give by default."""
+"""A container with the small /dev/shm that engines use by default."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -12,10 +12,10 @@ DEFAULT = 64 << 20
 
 
 @check(
-    title="The container's shared memory is too small for PyTorch and NCCL",
+    title="/dev/shm too small for PyTorch and NCCL",
     severity=Severity.WARNING,
     cause="Engines mount /dev/shm with 64 MiB by default. NCCL puts its buffers between GPUs there, and PyTorch's "
-    "DataLoader hands batches over through it: they fail with a bus error (SIGBUS) or 'No space left on device'.",
+    "DataLoader passes batches through it: they fail with a bus error (SIGBUS) or 'No space left on device'.",
     fixes=container.larger_shm,
     references=(
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
@@ -28,16 +28,16 @@ DEFAULT = 64 << 20
     validated_on=("simulated 2026-11",),
 )
 def shm_small(facts: Facts) -> Problem | None:
-    """A warning where several GPUs talk through it; advice for one GPU, where only loaders with workers need it."""
+    """A warning where several GPUs communicate through it; advice for one GPU: only loaders with workers need it."""
     gpus = len(gpus_of(facts))
     if not in_container(facts) or not gpus or not (gpus > 1 or has_framework(facts, "torch")):
         return None
     total = known(facts.host.shm.size)
     if total is None or total > DEFAULT:
         return None
-    what = f"{gpus} GPUs that talk through it" if gpus > 1 else "PyTorch's data loaders with num_workers"
+    what = f"{gpus} GPUs that communicate through it" if gpus > 1 else "PyTorch DataLoaders with num_workers"
     return Problem(
-        f"/dev/shm (shared memory) has {size(total)}, the engine's default: too little for {what}.",
+        f"The container's /dev/shm (shared memory) has {size(total)}, the engine's default: too small for {what}.",
         (f"df /dev/shm: {size(total)}",),
         severity=Severity.WARNING if gpus > 1 else Severity.ADVICE,
     )

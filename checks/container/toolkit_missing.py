@@ -12,28 +12,28 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Docker cannot give GPUs to containers: the NVIDIA Container Toolkit is not installed",
+    title="NVIDIA Container Toolkit is not installed: Docker cannot pass GPUs to containers",
     severity=Severity.WARNING,
-    cause="Docker itself knows nothing of GPUs. docker run --gpus needs the NVIDIA Container Toolkit on the host; "
-    'without it Docker says: could not select device driver "" with capabilities: [[gpu]]. The driver on the host is '
-    "enough; no CUDA toolkit is needed there.",
+    cause="Docker itself has no support for NVIDIA GPUs. docker run --gpus needs the NVIDIA Container Toolkit on the "
+    'host; without it Docker fails with: could not select device driver "" with capabilities: [[gpu]]. The driver '
+    "on the host is enough; the CUDA toolkit is not needed there.",
     fixes=_fixes,
     references=(container.GUIDE, "https://github.com/NVIDIA/dcgm-exporter/issues/33"),
     targets=docker_host,
-    caused_by=("container.docker-snap", "driver.*", "device.*"),
+    caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )
 def toolkit_missing(facts: Facts) -> Problem | None:
-    """Docker is there, and none of the toolkit's programs is."""
+    """Docker is installed, and none of the toolkit's programs is."""
     if facts.containers.docker_snap is True or known(facts.containers.toolkit) is not None:
         return None
     listed = known_or(facts.containers.docker_runtimes, None) or ()
     configured = known_or(facts.containers.docker_config_runtimes, None) or ()
     if "nvidia" in listed and "nvidia" not in configured:
-        return None  # the daemon runs elsewhere, or has its runtime from a place of its own
+        return None  # the daemon runs elsewhere, or has its runtime from another path
     version = known_or(facts.containers.docker_version, None)
     name = f"Docker {version}" if version else "Docker"
-    also = " /etc/docker/daemon.json names the runtime nvidia, whose program is not there." * ("nvidia" in configured)
+    also = " /etc/docker/daemon.json names the runtime nvidia, but its program is missing." * ("nvidia" in configured)
     message = f"{name} is installed, the NVIDIA Container Toolkit is not: containers cannot get the GPU.{also}"
-    return Problem(message, (f"Runtimes of Docker: {', '.join(listed) or 'not known'}",))
+    return Problem(message, (f"Docker runtimes: {', '.join(listed) or 'not known'}",))

@@ -1,1 +1,1 @@
-"""What building CUDA code and compiling kernels at run time need."""
+"""Checks of what building CUDA code and compiling kernels at run time need."""

@@ -1,4 +1,4 @@
-"""No C compiler for what is compiled at run time."""
+"""No C compiler for code that is compiled at run time."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import system
@@ -31,19 +31,18 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     title="No C compiler: torch.compile and Triton kernels fail",
     severity=Severity.WARNING,
     cause="Triton compiles a small launcher for each kernel with the host's C compiler (cc, gcc or clang, or what CC "
-    "names); torch.compile's inductor uses Triton. Eager code works without.",
+    "names); torch.compile's inductor uses Triton. Eager mode works without it.",
     fixes=_fixes,
     references=(
         "https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py",
         "https://github.com/RosettaCommons/foundry/issues/221",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.cpu-build"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )
 def compiler_missing(on: OnPython) -> Problem | None:
-    """Triton is there, and no compiler is on PATH."""
+    """Triton is installed, but no compiler is on PATH."""
     if (
         not compiles_kernels(on.facts, on.python)
         or known(on.facts.toolkits.cxx) is not None

@@ -1,4 +1,4 @@
-"""A host gcc that nvcc refuses."""
+"""A host gcc that nvcc rejects."""
 
 import re
 
@@ -24,15 +24,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     names = packages.get(system.family_of(facts) or "", ())
     compiler = export("NVCC_CCBIN", f"/usr/bin/g++-{newest}")
     commands: Tasks = (*(install_system(facts, *names) if names else ()), compiler)
-    message = f"Install gcc {newest} beside the other, and let nvcc use it."
-    newer = Fix("Build with a newer CUDA toolkit of the same major, which accepts this gcc.")
+    message = f"Install gcc {newest} next to the other one, and make nvcc use it."
+    newer = Fix("Build with a newer CUDA Toolkit of the same major version, which accepts this gcc.")
     return Fix(message, commands, "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)), newer
 
 
 @check(
     title="The host's gcc is too new for nvcc",
     severity=Severity.WARNING,
-    cause="nvcc compiles the host's part with gcc, and each toolkit refuses gcc majors that came out after it: "
+    cause="nvcc compiles host code with gcc, and each toolkit rejects gcc major versions released after it: "
     "'unsupported GNU version'. Installed wheels are not affected.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy",),
@@ -42,9 +42,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def compiler_too_new(facts: Facts) -> Problem | None:
-    """The gcc on PATH is of a later major than this nvcc accepts, and no variable chooses another."""
+    """The gcc on PATH is a newer major version than this nvcc accepts, and no variable selects another."""
     home, env = facts.toolkits.home, facts.host.environment
-    if home.why not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
+    if home.found_by not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
         return None
     nvcc, compiler = known(home.nvcc), known(facts.toolkits.cxx_version)
     gcc = re.match(r"gcc ([0-9]{1,9})", compiler or "")

@@ -1,4 +1,4 @@
-"""CUDA_HOME that names a folder without a toolkit."""
+"""CUDA_HOME points to a directory without a toolkit."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -8,19 +8,17 @@ from gpudoctor.tasks import export, query, unset
 
 
 def _other(facts: Facts) -> tuple[str, str] | None:
-    """Another toolkit that has nvcc: its folder and its version with the space before it, where that is known."""
+    """Another toolkit that has nvcc: its directory, and its version after a space, where known."""
     for nvcc in known(facts.toolkits.nvccs):
-        folder = nvcc.path.removesuffix("/bin/nvcc")
-        if folder != nvcc.path and folder != facts.toolkits.home.path:
-            return folder, phrase(" {}", nvcc.version)
+        directory = nvcc.path.removesuffix("/bin/nvcc")
+        if directory != nvcc.path and directory != facts.toolkits.home.path:
+            return directory, phrase(" {}", nvcc.version)
     return None
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    other, name = _other(facts), facts.toolkits.home.why
-    message = (
-        f"Set {name} to the toolkit that is there, here and where it is set (~/.bashrc, /etc/environment, the image)."
-    )
+    other, name = _other(facts), facts.toolkits.home.found_by
+    message = f"Set {name} to the installed toolkit, here and where it is set (~/.bashrc, /etc/environment, the image)."
     commands = (export(name, other[0]),) if other else (unset(name),)
     undo = export(name, present(facts.toolkits.home.path))
     return (
@@ -35,10 +33,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="CUDA_HOME names a folder without nvcc",
+    title="CUDA_HOME points to a directory without nvcc",
     severity=Severity.WARNING,
-    cause="The toolkit in that folder was removed or replaced, and the variable is stale: build tools look there "
-    "first, and not at the nvcc on PATH. Installed wheels are not affected.",
+    cause="The toolkit in that directory was removed or replaced, and the variable is stale: build tools look there "
+    "first, not at the nvcc on PATH. Installed wheels are not affected.",
     fixes=_fixes,
     references=(
         "https://docs.pytorch.org/docs/stable/cpp_extension.html",
@@ -49,9 +47,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def home_stale(facts: Facts) -> Problem | None:
-    """The folder is gone or has no nvcc, while another toolkit is there."""
+    """The directory does not exist or has no nvcc, while another toolkit is installed."""
     home = facts.toolkits.home
-    if home.why not in ("CUDA_HOME", "CUDA_PATH") or home.path is None:
+    if home.found_by not in ("CUDA_HOME", "CUDA_PATH") or home.path is None:
         return None
     gone = known(home.exists) is False
     if not gone and known(home.nvcc) is not None:
@@ -60,6 +58,6 @@ def home_stale(facts: Facts) -> Problem | None:
     if other is None and not gone:
         return None
     what = "does not exist" if gone else "has no nvcc (no such file bin/nvcc)"
-    message = f"{home.why} is {home.path}, which {what}"
+    message = f"{home.found_by} is {home.path}, which {what}"
     message += f"; the toolkit{other[1]} is in {other[0]}." if other else "."
     return Problem(message, severity=None if other else Severity.ADVICE)

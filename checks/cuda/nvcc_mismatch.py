@@ -1,4 +1,4 @@
-"""nvcc of another CUDA major than PyTorch's."""
+"""nvcc is from another CUDA major version than PyTorch."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install, torch_family
@@ -18,23 +18,24 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         command = install(
             on.python, *torch_family(on.python), index=f"https://download.pytorch.org/whl/{variant}", force=True
         )
-        message = f"Take PyTorch's build for CUDA {nvcc} instead ({variant}), if there is one of {release(version)}."
+        message = f"Or install PyTorch's build for CUDA {nvcc} ({variant}), if {release(version)} has one."
         fixes.append(Fix(message, (command,), "reinstall-package"))
     return tuple(fixes)
 
 
 @check(
-    title="nvcc is of another CUDA major than PyTorch: extensions do not build",
+    title="nvcc and PyTorch have different CUDA major versions: extensions do not build",
     severity=Severity.WARNING,
-    cause="torch.utils.cpp_extension compiles with the nvcc under CUDA_HOME, else the one on PATH, and refuses another "
-    "major than PyTorch's own. Installed wheels are not affected; what nvidia-smi shows as CUDA version plays no part.",
+    cause="torch.utils.cpp_extension compiles with the nvcc in CUDA_HOME, else the one on PATH, and rejects another "
+    "major version than PyTorch's own. Installed wheels are not affected; the CUDA version in nvidia-smi is "
+    "irrelevant here.",
     fixes=_fixes,
     references=(
         "https://docs.pytorch.org/docs/stable/cpp_extension.html",
         "https://github.com/vllm-project/vllm/issues/1453",
     ),
     targets=torches,
-    caused_by=("python.*", "cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
+    caused_by=("cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )
@@ -47,8 +48,9 @@ def nvcc_mismatch(on: OnFramework) -> Problem | None:
     nvcc = known(home.nvcc)
     if nvcc is None or major(nvcc) == major(cuda):
         return None
-    meant = home.why in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
+    meant = home.found_by in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH")
     message = (
-        f"nvcc is {nvcc} ({home.path}, by {home.why}), {on.name} is built for CUDA {cuda}: extensions refuse to build."
+        f"nvcc is {nvcc} ({home.path}, from {home.found_by}), but {on.name} is built for CUDA {cuda}: extensions do "
+        "not build."
     )
     return Problem(message, severity=None if meant else Severity.ADVICE)

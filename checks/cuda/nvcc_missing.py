@@ -1,4 +1,4 @@
-"""A package that compiles CUDA code when it runs, and no nvcc."""
+"""A package that compiles CUDA code at run time, but no nvcc."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework
@@ -28,8 +28,8 @@ def _torch(on: OnPython) -> Framework | None:
 def _cuda(on: OnPython) -> str:
     """The release to build for: PyTorch's, else the driver's."""
     torch = _torch(on)
-    said = (torch.cuda if torch else None, on.facts.nvidia.cuda.version)
-    return next((v for v in said if isinstance(v, str) and "." in v), "12.8")
+    releases = (torch.cuda if torch else None, on.facts.nvidia.cuda.version)
+    return next((v for v in releases if isinstance(v, str) and "." in v), "12.8")
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -37,28 +37,28 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ready = [python_rules().nvcc.ready[n] for n in names if n in python_rules().nvcc.ready]
     fixes = [toolkit(on.facts, on.python, wanted), *devel_image(on.facts, wanted)]
     if ready and not always:
-        message = f"Install {' and '.join(ready)}, which brings the kernels ready-made, in the same version."
+        message = f"Install {' and '.join(ready)}, which contains the prebuilt kernels, in the same version."
         fixes.insert(0, Fix(message, (install(on.python, *ready),), "reinstall-package"))
     return tuple(fixes)
 
 
 @check(
-    title="No nvcc for a package that compiles CUDA code when it runs",
+    title="nvcc is missing: a package compiles CUDA code at run time",
     severity=Severity.WARNING,
-    cause="Some packages compile their operators with nvcc at import or at first use (just in time). PyTorch's wheels "
-    "bring CUDA's libraries and no nvcc, and so do images named runtime; CUDA_HOME then leads nowhere.",
+    cause="Some packages compile their operators with nvcc on import or first use (JIT). PyTorch's wheels and images "
+    "tagged runtime contain the CUDA libraries but no nvcc, so CUDA_HOME is not found.",
     fixes=_fixes,
     references=(
         "https://github.com/deepspeedai/DeepSpeed/issues/2772",
         "https://github.com/flashinfer-ai/flashinfer/issues/1781",
     ),
     targets=pythons,
-    caused_by=("python.*", "cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=("cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )
 def nvcc_missing(on: OnPython) -> Problem | None:
-    """Such a package beside a PyTorch for CUDA, a GPU, and no nvcc where build tools look."""
+    """Such a package with a CUDA build of PyTorch and a GPU, but no nvcc where build tools look."""
     names, always = _compiling(on)
     if not names or not nvidia_gpus(on.facts) or not (_torch(on) or "pycuda" in names):
         return None
@@ -66,7 +66,7 @@ def nvcc_missing(on: OnPython) -> Problem | None:
     if known(home.nvcc) is not None or any(c.name.startswith("cuda-nvcc") for c in conda_of(on.python)):
         return None
     where = f"{home.path} has no bin/nvcc" if home.path else "there is no nvcc, and CUDA_HOME is not set"
-    what = "and compiles CUDA code" if always else "and compiles the CUDA code that it does not find ready-made"
+    what = "and compiles CUDA code" if always else "and compiles CUDA code that it does not find prebuilt"
     versions = {p.name: p.version for p in packages_of(on.python)}
     listed = " and ".join(f"{n} {versions[n]}" for n in names)
     message = f"{listed} is installed {what}, but the CUDA compiler is missing: {where}."

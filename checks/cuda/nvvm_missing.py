@@ -1,4 +1,4 @@
-"""numba-cuda without CUDA's compiler."""
+"""numba-cuda without libNVVM."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.fixes.frameworks import verify
@@ -18,17 +18,20 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     proof = verify(on.python, "from numba import cuda; print(cuda.to_device([1.0]) is not None, cuda.is_available())")
     if conda_of(on.python):
         command = conda_install(on.python, "cuda-nvvm", "cuda-nvrtc", f"cuda-version={number}")
-        message = "Install CUDA's compiler into this conda environment."
+        message = "Install the CUDA compiler (NVVM) into this conda environment."
         return (Fix(message, (command,), "reinstall-package", verify=proof),)
-    message = f"Install numba-cuda with the compiler and libraries of CUDA {number}, by its extra.{lasting(on.facts)}"
+    message = (
+        f"Install numba-cuda with its extra for CUDA {number}, which includes the compiler and "
+        f"libraries.{lasting(on.facts)}"
+    )
     return (Fix(message, (install(on.python, f"numba-cuda[cu{number}]"),), "reinstall-package", verify=proof),)
 
 
 @check(
-    title="CUDA's compiler is missing: kernels of numba-cuda do not compile",
+    title="libNVVM is missing: numba-cuda cannot compile kernels",
     severity=Severity.ERROR,
     cause="Numba compiles kernels with CUDA's libNVVM and libdevice, which neither the driver nor `pip install "
-    "numba-cuda` brings; its extra cu12 or cu13, a conda package or a toolkit does: 'NvvmSupportError'.",
+    "numba-cuda` installs ('NvvmSupportError'); its extra cu12 or cu13, a conda package or the CUDA Toolkit does.",
     fixes=_fixes,
     references=(
         "https://nvidia.github.io/numba-cuda/user/installation.html",
@@ -44,11 +47,11 @@ def nvvm_missing(on: OnPython) -> str | None:
     found = package(on.python, "numba-cuda")
     if found is None or not nvidia_gpus(on.facts):
         return None
-    brought = (*wheels(on.python, "cuda-nvcc"), *wheels(on.python, "nvvm"), *wheels(on.python, "cuda-nvvm"))
+    installed = (*wheels(on.python, "cuda-nvcc"), *wheels(on.python, "nvvm"), *wheels(on.python, "cuda-nvvm"))
     by_conda = any(c.name.startswith(_CONDA) for c in conda_of(on.python))
-    if brought or by_conda or known(on.facts.toolkits.installed) or known(on.facts.toolkits.nvccs):
+    if installed or by_conda or known(on.facts.toolkits.installed) or known(on.facts.toolkits.nvccs):
         return None
     home = on.facts.toolkits.home
     if home.path is not None and known(home.exists):
         return None
-    return f"numba-cuda {found.version} is installed, and CUDA's compiler library libNVVM is nowhere here."
+    return f"numba-cuda {found.version} is installed, but CUDA's compiler library libNVVM was not found."

@@ -1,4 +1,4 @@
-"""Numba compiles PTX that is newer than the driver."""
+"""Numba generates PTX that is newer than the driver supports."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import driver
@@ -14,9 +14,9 @@ from gpudoctor.tasks import export
 
 
 def _compiler(on: OnPython) -> tuple[str, str] | None:
-    """The wheel with NVVM that Numba takes, and its CUDA release; CUDA_HOME comes before it."""
+    """The wheel with the NVVM that Numba uses, and its CUDA release; CUDA_HOME takes precedence."""
     home = on.facts.toolkits.home
-    if home.why == "CUDA_HOME" and isinstance(home.nvcc, str):
+    if home.found_by == "CUDA_HOME" and isinstance(home.nvcc, str):
         return f"CUDA_HOME{phrase(' ({})', home.path)}", home.nvcc
     found = next(iter(wheels(on.python, "cuda-nvcc")), None)
     if found:
@@ -25,7 +25,7 @@ def _compiler(on: OnPython) -> tuple[str, str] | None:
 
 
 def _others(on: OnPython) -> bool:
-    """Whether JAX or TensorFlow brought the compiler, for its ptxas, which needs no such driver."""
+    """Whether JAX or TensorFlow installed the compiler, for its ptxas, which does not need such a driver."""
     return any(f.name in ("jax", "tensorflow") for f in on.python.frameworks)
 
 
@@ -33,31 +33,32 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     compiler, cuda = _compiler(on), known(driver_cuda(on.facts)) or ""
     fixes = []
     if compiler and numbers(compiler[1])[:1] != numbers(cuda)[:1]:
-        message = (
-            f"Install numba-cuda with the compiler and libraries of the driver's major, CUDA {cuda.partition('.')[0]}."
-        )
+        message = f"Install numba-cuda with its extra for the driver's major version, CUDA {cuda.partition('.')[0]}."
         command = install(on.python, f"numba-cuda[cu{cuda.partition('.')[0]}]")
         return (Fix(message, (command,), "reinstall-package"), *_drivers(on, compiler, cuda))
     if compiler and compiler[0].startswith("nvidia-"):
         specs = [f"{p.name}=={cuda}.*" for p in (*wheels(on.python, "cuda-nvcc"),)]
-        message = f"Install the compiler of the driver's own release, CUDA {cuda}."
+        message = f"Install the compiler of the driver's CUDA release, {cuda}."
         fixes.append(Fix(message, (install(on.python, *specs),), "reinstall-package"))
     suffix = cuda.partition(".")[0]
-    message = "Let nvJitLink link the kernels, which takes the driver's age out of it (minor version compatibility)."
+    message = (
+        "Make Numba link kernels with nvJitLink, which then no longer depends on the driver's release (minor-version "
+        "compatibility)."
+    )
     commands = (install(on.python, f"pynvjitlink-cu{suffix}"), export("NUMBA_CUDA_ENABLE_PYNVJITLINK", "1"))
     fixes.append(Fix(message, commands, "reinstall-package"))
     return (*fixes, *_drivers(on, compiler, cuda))
 
 
 def _drivers(on: OnPython, compiler: tuple[str, str] | None, cuda: str) -> tuple[Fix, ...]:
-    """A driver of the compiler's release, where it can be changed from here."""
+    """A driver for the compiler's release, where it can be changed from here."""
     branch = next((b for b in sorted(drivers.drivers().branch) if _runs(b, compiler[1] if compiler else cuda)), None)
     if branch is None or on_wsl(on.facts) or in_container(on.facts):
         return ()
     best = driver.best_branch(on.facts, at_least=branch)
     if best is None:
         return ()
-    return (driver.install_driver(on.facts, best, message=f"Update the driver to branch {best}, then restart."),)
+    return (driver.install_driver(on.facts, best, message=f"Update the driver to branch {best}, then reboot."),)
 
 
 def _runs(branch: int, cuda: str) -> bool:
@@ -65,10 +66,10 @@ def _runs(branch: int, cuda: str) -> bool:
 
 
 @check(
-    title="Numba's compiler makes PTX that is too new for the driver",
+    title="Numba generates PTX that is too new for the driver",
     severity=Severity.WARNING,
-    cause="A driver compiles PTX of its own CUDA release and older ones; minor-version compatibility covers machine "
-    "code, not PTX. Numba then fails with CUDA_ERROR_UNSUPPORTED_PTX_VERSION, while PyTorch works.",
+    cause="A driver can compile PTX of its own CUDA release and older ones; minor-version compatibility covers "
+    "machine code (SASS), not PTX. Numba then fails with CUDA_ERROR_UNSUPPORTED_PTX_VERSION, while PyTorch works.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
@@ -80,7 +81,7 @@ def _runs(branch: int, cuda: str) -> bool:
     validated_on=("simulated 2026-11",),
 )
 def ptx_too_new(on: OnPython) -> Problem | None:
-    """NVVM is of a newer release than the driver."""
+    """NVVM is from a newer CUDA release than the driver."""
     names = {p.name: p.version for p in packages_of(on.python)}
     numba = next((n for n in ("numba-cuda", "numba") if n in names), None)
     compiler = _compiler(on)
@@ -97,8 +98,8 @@ def ptx_too_new(on: OnPython) -> Problem | None:
         return None
     message = (
         f"{numba} {names[numba]} compiles with NVVM of CUDA {compiler[1]} ({compiler[0]}); the "
-        f"{driver_words(on.facts)} takes PTX of CUDA {present(driver_release)} at most."
+        f"{driver_words(on.facts)} supports PTX up to CUDA {present(driver_release)}."
     )
-    sure = numba == "numba-cuda" or not on.python.frameworks  # else Numba may be there for the CPU alone
+    sure = numba == "numba-cuda" or not on.python.frameworks  # else Numba may be there only for the CPU
     sure = sure or (compiler[0].startswith("nvidia-") and not _others(on))
     return Problem(message, severity=None if sure else Severity.ADVICE)

@@ -1,4 +1,4 @@
-"""No Python.h for what is compiled at run time."""
+"""No Python.h for code that is compiled at run time."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import system
@@ -23,7 +23,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         message = f"Install the development headers of Python {minor} ({name}).{lasting(on.facts)}"
         commands = install_system(on.facts, name)
         fixes.append(Fix(message, commands, "reinstall-package", root=True, verify=verify))
-    message = "Make the environment with a Python that has its headers, such as uv's, conda's or pyenv's."
+    message = "Create the environment with a Python that includes its headers, such as uv's, conda's or pyenv's."
     fixes.append(
         Fix(message, (cmd("uv", "venv", "--managed-python", "--python", minor or "3.12", NEW),), "reinstall-package")
     )
@@ -31,22 +31,22 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Python's headers are missing: torch.compile and Triton kernels fail",
+    title="Python.h is missing: torch.compile and Triton kernels fail",
     severity=Severity.WARNING,
-    cause="Triton compiles a small launcher for each kernel, which includes Python.h; distributions keep the "
-    "development headers in a package of their own. Eager code works without.",
+    cause="Triton compiles a small launcher for each kernel, which includes Python.h; distributions ship the "
+    "development headers in a separate package. Eager mode works without them.",
     fixes=_fixes,
     references=(
         "https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py",
         "https://github.com/vllm-project/vllm/issues/27890",
     ),
     targets=pythons,
-    caused_by=("python.*", "cuda.compiler-missing", "pytorch.cpu-build"),
+    caused_by=("cuda.compiler-missing",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )
 def python_headers_missing(on: OnPython) -> Problem | None:
-    """Triton is there, and sysconfig's include folder has no Python.h."""
+    """Triton is installed, but sysconfig's include directory has no Python.h."""
     if not compiles_kernels(on.facts, on.python) or known(on.python.headers):
         return None
     message = f"{on.python.path} has no Python.h, which Triton's launcher includes: torch.compile fails."

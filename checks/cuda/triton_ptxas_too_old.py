@@ -1,4 +1,4 @@
-"""Triton's assembler does not know the GPU."""
+"""Triton's ptxas does not support the GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -32,9 +32,11 @@ def _first(capability: str | None) -> str | None:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     needed = max((first for g in visible_gpus(on.facts) if (first := _first(text_of(g.capability)))), key=numbers)
     proof = verify(on.python, _COMPILES)
-    folders = [n.path.rpartition("/")[0] for n in known_or(on.facts.toolkits.nvccs, ()) if _enough(n.version, needed)]
-    message = "Let Triton take the ptxas of the CUDA toolkit that is installed here."
-    own = [assign(VARIABLES[0], f"{folders[0]}/ptxas", message, proof)] if folders else []
+    directories = [
+        n.path.rpartition("/")[0] for n in known_or(on.facts.toolkits.nvccs, ()) if _enough(n.version, needed)
+    ]
+    message = "Make Triton use the ptxas of the installed CUDA Toolkit."
+    own = [assign(VARIABLES[0], f"{directories[0]}/ptxas", message, proof)] if directories else []
     return (*own, *reinstall_torch(on.facts, on.python, one_of(on.python, "torch")))
 
 
@@ -43,23 +45,23 @@ def _enough(version: object, needed: str) -> bool:
 
 
 @check(
-    title="Triton's ptxas does not know this GPU",
+    title="Triton's ptxas does not support this GPU",
     severity=Severity.WARNING,
-    cause="Triton brings NVIDIA's assembler, ptxas, of one CUDA release. One that is older than the GPU cannot make "
-    "code for it, so that torch.compile and every Triton kernel end with \"Value 'sm_...' is not defined for option "
-    "'gpu-name'\". Eager code works.",
+    cause="Triton includes NVIDIA's assembler, ptxas, from one CUDA release. If that is older than the GPU, it cannot "
+    "generate code for it, so torch.compile and every Triton kernel fail with \"Value 'sm_...' is not defined for "
+    "option 'gpu-name'\". Eager mode works.",
     fixes=_fixes,
     references=(
         "https://github.com/triton-lang/triton/issues/8539",
         "https://github.com/triton-lang/triton/issues/10331",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.cpu-build", "pytorch.arch-missing", "packages.triton-mismatch"),
+    caused_by=("python.*", "pytorch.arch-missing", "packages.triton-mismatch"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def triton_ptxas_too_old(on: OnPython) -> Problem | None:
-    """The release of Triton brings a ptxas from before the GPU, and no variable names another."""
+    """This Triton release includes a ptxas from before the GPU, and no variable selects another."""
     triton = _triton(on)
     if triton is None or not compiles_kernels(on.facts, on.python):
         return None
@@ -70,8 +72,8 @@ def triton_ptxas_too_old(on: OnPython) -> Problem | None:
         first = _first(capability := known(gpu.capability))
         if ptxas and capability and first and numbers(ptxas) < numbers(first)[:2]:
             message = (
-                f"Triton {triton.version} brings ptxas of CUDA {ptxas}, which has no {sm(capability)} for "
-                f"{gpu_words(gpu)}; CUDA {first} is the first."
+                f"Triton {triton.version} includes ptxas from CUDA {ptxas}, which does not support {sm(capability)} "
+                f"({gpu_words(gpu)}); CUDA {first} is the first that does."
             )
             return Problem(message)
     return None

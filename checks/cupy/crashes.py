@@ -1,38 +1,6 @@
-"""CuPy whose process dies of a signal."""
+"""CuPy is killed by a signal."""
 
-from functools import partial
+from gpudoctor.checks.cupy import CUPY
+from gpudoctor.families import starting
 
-from gpudoctor.check_engine import Problem, Severity, check
-from gpudoctor.fixes.imports import after_crash
-from gpudoctor.queries.cause_groups import SYSTEM
-from gpudoctor.queries.frameworks import crash
-from gpudoctor.targets import OnLive, lives
-
-
-@check(
-    title="CuPy crashes",
-    severity=Severity.ERROR,
-    cause="A library of another version, or a damaged one, is loaded into the process, or the driver fails under it.",
-    fixes=after_crash,
-    references=("https://docs.python.org/3/library/faulthandler.html",),
-    targets=partial(lives, name="cupy"),
-    caused_by=(
-        *SYSTEM,
-        "python.*",
-        "python.numpy-2",
-        "libraries.*",
-        "packages.*",
-        "host.*",
-        "cupy.several-packages",
-        "cupy.wrong-cuda-major",
-        "cupy.headers-missing",
-        "cupy.nvrtc-missing",
-        "cupy.driver-too-old",
-        "cupy.arch-missing",
-    ),
-    affects=("wheels",),
-    validated_on=("table 2026-11",),
-)
-def crashes(on: OnLive) -> Problem | None:
-    """The child died of a signal."""
-    return crash(on)
+crashes = starting.crashes(CUPY, __name__, validated_on=("table 2026-11",))

@@ -30,16 +30,14 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     minor = ".".join(release.split(".")[:2])
     if conda_of(on.python):
         command = conda_install(on.python, "cuda-cudart-dev", f"cuda-version={minor}")
-        return (Fix("Install CUDA's headers by conda.", (command,), "reinstall-package", verify=_verify(on)),)
+        return (Fix("Install the CUDA headers with conda.", (command,), "reinstall-package", verify=_verify(on)),)
     wheel = f"nvidia-cuda-runtime-cu12=={minor}.*" if minor.startswith("12") else f"nvidia-cuda-runtime=={minor}.*"
-    message = (
-        f"Install the wheel with CUDA's headers, of the run-time compiler's own release {minor}.{lasting(on.facts)}"
-    )
+    message = f"Install the wheel with the CUDA headers, of NVRTC's own release {minor}.{lasting(on.facts)}"
     fixes = [Fix(message, (install(on.python, wheel),), "reinstall-package", verify=_verify(on))]
     if system.family_of(on.facts) in ("debian", "fedora", "suse"):
         name = f"cuda-cudart-{'dev' if system.family_of(on.facts) == 'debian' else 'devel'}-{minor.replace('.', '-')}"
         commands = system.install(on.facts, name)
-        message = "Install the headers beside the toolkit, from NVIDIA's repository; images with -devel have them."
+        message = "Install the headers next to the toolkit, from NVIDIA's repository; -devel images include them."
         fixes.append(Fix(message, commands, "reinstall-package", root=True, verify=_verify(on)))
     return tuple(fixes)
 
@@ -49,10 +47,10 @@ def _verify(on: OnFramework) -> Task:
 
 
 @check(
-    title="CuPy finds no CUDA headers, so its kernels do not compile",
+    title="CUDA headers not found: CuPy kernels do not compile",
     severity=Severity.ERROR,
-    cause="Since CUDA 12.2 the header cuda_fp16.h includes vector_types.h and others of the CUDA runtime, so that "
-    "CuPy's run-time compiler needs a folder include with all of them; runtime images have libraries only.",
+    cause="Since CUDA 12.2 the header cuda_fp16.h includes vector_types.h and others of the CUDA runtime, so NVRTC "
+    "needs an include directory with all of them ('cannot open source file'); runtime images have libraries only.",
     fixes=_fixes,
     references=(
         "https://docs.cupy.dev/en/stable/install.html#cupy-always-raises-nvrtc-error-compilation-6",
@@ -60,7 +58,7 @@ def _verify(on: OnFramework) -> Task:
         "https://github.com/cupy/cupy/pull/8593",
     ),
     targets=cupys,
-    caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "cupy.nvrtc-missing"),
+    caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
@@ -76,6 +74,8 @@ def headers_missing(on: OnFramework) -> Problem | None:
         return None
     home = on.facts.toolkits.home.path
     where = (
-        f"{home}/include has no vector_types.h and cuda_fp16.h" if home else "no toolkit with a folder include is found"
+        f"{home}/include has no vector_types.h and cuda_fp16.h"
+        if home
+        else "no CUDA toolkit with an include directory is found"
     )
-    return Problem(f"{on.name} finds NVRTC {release} ({need.path}), but not its headers: {where}.")
+    return Problem(f"{on.name} finds NVRTC {release} ({need.path}), but not the CUDA headers: {where}.")

@@ -13,15 +13,15 @@ from gpudoctor.targets import OnFramework, cupys
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name = present(on.framework.distribution)
     spec = f"{name}[ctk]>={cupy.cupy().rules.ctk_since}"
-    message = f"Install CuPy with the CUDA libraries that it needs, by its extra ctk.{lasting(on.facts)}"
+    message = f"Install CuPy with the CUDA libraries that it needs, by the extra ctk.{lasting(on.facts)}"
     return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=cupy_verify(on.python)),)
 
 
 @check(
-    title="CuPy finds no run-time compiler (NVRTC)",
+    title="libnvrtc not found: CuPy cannot compile kernels",
     severity=Severity.ERROR,
     cause="CuPy compiles nearly every kernel at run time with NVRTC, which its package does not contain; before "
-    "release 14 it did not look into the nvidia-* wheels that PyTorch brings.",
+    "release 14 it did not search the nvidia-* wheels that PyTorch installs.",
     fixes=_fixes,
     references=("https://docs.cupy.dev/en/stable/install.html",),
     targets=cupys,
@@ -36,7 +36,7 @@ def nvrtc_missing(on: OnFramework) -> Problem | None:
     need = nvrtc(on)
     if need is None or need.path is not None or other_majors(on.facts, on.python, (need,)):
         return None
-    hint = f"; the copy in {need.wheel} is not looked for" if need.wheel else ""
+    hint = f"; the copy in {need.wheel} is not searched for" if need.wheel else ""
     live = on.framework.live
     said = (live.nvrtc_error,) if live and live.nvrtc_error else ()
     return Problem(f"{on.name} needs {need.soname}, which is not found{hint}.", said)

@@ -1,11 +1,12 @@
 """Several CuPy packages in one environment."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Severity
+from gpudoctor.checks.cupy import CUPY
+from gpudoctor.families import rivals
 from gpudoctor.fixes.frameworks import reinstall_cupy
 from gpudoctor.fixes.python import install, uninstall
-from gpudoctor.maybe import text_of
 from gpudoctor.queries.cupy import packages
-from gpudoctor.targets import OnFramework, cupys
+from gpudoctor.targets import OnFramework
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -17,26 +18,12 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     return (Fix("Remove all of them, then install only one again.", commands, "reinstall-package"),)
 
 
-@check(
-    title="Several CuPy packages are installed in one environment",
-    severity=Severity.ERROR,
-    cause="All CuPy packages write the same folder, so the files of two builds are mixed; only one may be installed. "
-    "Removing one of them alone leaves a broken folder.",
+several_packages = rivals.several_packages(
+    CUPY,
+    __name__,
+    packages=packages,
     fixes=_fixes,
-    references=(
-        "https://docs.cupy.dev/en/stable/install.html",
-        "https://github.com/rapidsai/cugraph/issues/3057",
-    ),
-    targets=cupys,
-    caused_by=("python.interpreter-broken",),
-    affects=("wheels",),
+    severity=Severity.ERROR,
+    references=(CUPY.docs, "https://github.com/rapidsai/cugraph/issues/3057"),
     validated_on=("simulated 2026-11",),
 )
-def several_packages(on: OnFramework) -> Problem | None:
-    """More than one distribution brings the module cupy."""
-    found = packages(on)
-    if len(found) < 2:
-        return None
-    versions = dict(on.framework.others) | {on.framework.distribution or "": text_of(on.framework.version)}
-    names = " and ".join(f"{name} {versions.get(name, '')}".strip() for name in found)
-    return Problem(f"{names} are both installed and overwrite each other's files.")

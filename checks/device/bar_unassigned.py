@@ -10,8 +10,8 @@ from gpudoctor.tasks import Manual, filtered, query, sentence
 
 _HYPERVISORS = {
     "vmware": (
-        "In the VM's settings (.vmx) use EFI firmware, allow 64-bit MMIO and give it a window of twice the GPUs' "
-        "memory or more; VMware's names are below. Then start the VM again.",
+        "In the VM's settings (.vmx) use EFI firmware, enable 64-bit MMIO and set a window of at least twice the "
+        "GPUs' memory; VMware's settings are below. Then start the VM again.",
         (
             'firmware = "efi"',
             'pciPassthru.use64bitMMIO = "TRUE"',
@@ -32,20 +32,20 @@ _KVM = (
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     virtual = hypervisor(facts)
     realloc = Fix(
-        "Let the kernel hand out the windows itself: add pci=realloc to the kernel command line, and restart.",
+        "Let the kernel assign the windows itself: add pci=realloc to the kernel command line, and reboot.",
         (),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=sentence("Take pci=realloc out again."),
+        undo=sentence("Remove pci=realloc again."),
         verify=filtered(query("dmesg", root=True), query("grep", "-i", "BAR")),
     )
     if virtual is not None:
         return (_of_hypervisor(virtual), realloc)
     message = (
-        "In the firmware's set-up (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without "
-        "CSM, and update the BIOS; then restart."
+        "In the firmware setup (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without CSM, "
+        "and update the BIOS; then reboot."
     )
     return (Fix(message, (), "reboot", needs="reboot", impact="persistent", verify=query("nvidia-smi")), realloc)
 
@@ -65,10 +65,10 @@ def _of_hypervisor(virtual: str) -> Fix:
 
 
 @check(
-    title="The GPU's memory window (BAR1) has no address",
+    title="BAR1 not assigned: the GPU's memory window has no address",
     severity=Severity.ERROR,
-    cause="A GPU with much memory asks for large 64-bit address windows (BARs). The firmware or hypervisor found no "
-    "room for them (no 64-bit MMIO, Above 4G Decoding off), so BAR1 is 0M, invalid, and the driver's probe fails.",
+    cause="A GPU with much memory needs large 64-bit address windows (BARs). The firmware or hypervisor found no room "
+    "for them (no 64-bit MMIO, Above 4G Decoding off), so BAR1 is 0M, invalid, and the driver's probe fails.",
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/gpu-operator/issues/492",
@@ -79,18 +79,18 @@ def _of_hypervisor(virtual: str) -> Fix:
     validated_on=("simulated 2026-11",),
 )
 def bar_unassigned(facts: Facts) -> Problem | None:
-    """The driver says so in the log; or sysfs shows a window of size 0 on a card that nothing drives."""
-    ill = [on for _, on in nvidia_addresses(facts) if _without_window(on)]
-    if not ill:
+    """The driver reports it in the log; or sysfs shows a window of size 0 on a card without a driver."""
+    faulty = [on for _, on in nvidia_addresses(facts) if _without_window(on)]
+    if not faulty:
         return None
     virtual = hypervisor(facts)
     where = f"the hypervisor ({virtual})" if virtual else "the firmware"
-    names = " and ".join(on.name for on in ill[:4])
-    have = "have no memory window" if len(ill) > 1 else "has no memory window"
+    names = " and ".join(on.name for on in faulty[:4])
+    have = "have no memory window" if len(faulty) > 1 else "has no memory window"
     message = f"{names} {have}: BAR1 is 0M, invalid. It was not assigned by {where}."
-    # What the kernel says counts as evidence alone: it says so of the first try too, after which it finds room.
-    said = tuple(event for kind in ("bar-invalid", "bar-no-space") for on in ill for event in on.events(kind))
-    return Problem(message, texts(said))
+    # The kernel's message is only evidence: it also logs the first try, after which it finds room.
+    logged = tuple(event for kind in ("bar-invalid", "bar-no-space") for on in faulty for event in on.events(kind))
+    return Problem(message, texts(logged))
 
 
 def _without_window(on: OnAddress) -> bool:

@@ -1,4 +1,4 @@
-"""Confidential computing is on, and nobody has set the GPUs ready."""
+"""Confidential computing is on, and the GPUs are not set ready."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
@@ -8,8 +8,8 @@ from gpudoctor.tasks import as_root, query
 
 _FIXES = (
     Fix(
-        "Attest the GPUs (NVIDIA's attestation tool sets them ready by itself), or set them ready where nobody asks "
-        "for an attestation.",
+        "Attest the GPUs (NVIDIA's attestation tool sets them ready itself), or set them ready where no attestation "
+        "is required.",
         (query("nvidia-smi", "conf-compute", "-grs"), as_root("nvidia-smi", "conf-compute", "-srs", "1")),
         "change-environment",
         root=True,
@@ -20,10 +20,10 @@ _FIXES = (
 
 
 @check(
-    title="The GPUs wait to be set ready (confidential computing)",
+    title="GPUs not in ready state (confidential computing)",
     severity=Severity.ERROR,
-    cause="In confidential computing mode the GPUs take no program before they have been attested and set ready; until "
-    "then cuInit fails, and nvidia-smi looks healthy.",
+    cause="In confidential computing mode the GPUs accept no work until they have been attested and set ready; until "
+    "then cuInit fails, although nvidia-smi looks healthy.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/api/group__nvmlConfidentialComputingDefs.html",
@@ -41,4 +41,4 @@ def confidential_not_ready(facts: Facts) -> str | None:
         return None
     if known(facts.nvidia.nvml.accepts_work) is not False:
         return None
-    return f"Confidential computing is on and the GPUs are not set ready, so CUDA takes no program (cuInit {code})."
+    return f"Confidential computing is on and the GPUs are not set ready, so CUDA cannot start (cuInit {code})."

@@ -10,14 +10,14 @@ from gpudoctor.tasks import Edit, as_root, query
 
 
 @check(
-    title="NVIDIA's module is loaded, but its GPU has gone from the bus",
+    title="NVIDIA's module is loaded, but its GPU is gone from the PCI bus",
     severity=Severity.ERROR,
     cause="The module loads only where it finds a GPU, so there was one: it lost power, fell off the bus, was "
-    "unplugged, or somebody removed it from the bus.",
+    "unplugged, or was removed from the bus.",
     fixes=(
         Fix(
-            "Plug in the box that holds it, if it is an external one. Else look for it on the bus again; if it stays "
-            "away, shut down, take the power off, and start from cold.",
+            "If it is an external GPU, plug it in. Otherwise rescan the bus; if it stays missing, shut down, "
+            "disconnect the power, and cold-boot.",
             (
                 Edit("/sys/bus/pci/rescan", text="1\n", root=True),
                 query("lspci", "-nn", "-d", "10de:"),
@@ -41,7 +41,7 @@ def driver_without_gpu(facts: Facts) -> Problem | None:
     loaded = known(facts.nvidia.kernel.loaded)
     if loaded is None or cards_of(facts, "nvidia") or gpus_of(facts, "nvidia"):
         return None
-    # A virtual machine that runs the fabric manager for others has the NVSwitches alone.
+    # A virtual machine that runs the fabric manager for others has only the NVSwitches.
     if facts.host.platform == "jetson" or facts.nvidia.cuda.code == 0 or switches_of(facts):
         return None
     message = f"The module {loaded} is loaded, but no NVIDIA GPU is on the PCI bus."

@@ -1,4 +1,4 @@
-"""A GPU corrects so many memory errors that the driver says so."""
+"""A GPU corrects so many memory errors that the driver reports it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
@@ -10,8 +10,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     look = query("nvidia-smi", "-q", "-d", "ECC,PAGE_RETIREMENT,ROW_REMAPPER", "-i", on.number)
     return (
         Fix(
-            "Look whether the count grows from day to day, and whether pages or rows are retired; test the memory in "
-            "the next pause. Replace the card where it goes on growing.",
+            "Watch whether the count grows from day to day, and whether pages or rows are retired; test the memory "
+            "in the next maintenance window. Replace the card if it keeps growing.",
             (look, query("dcgmi", "diag", "-r", "3", root=True)),
             "ask-vendor",
             root=True,
@@ -22,10 +22,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU corrects many memory errors",
+    title="GPU corrects many ECC memory errors",
     severity=Severity.ADVICE,
-    cause="ECC corrects errors of one bit, and results stay right. So many that the driver reports it (Xid 92) often "
-    "come before errors that it cannot correct.",
+    cause="ECC corrects single-bit errors, and results stay right. So many that the driver reports it (Xid 92) often "
+    "precede errors that it cannot correct.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
@@ -44,9 +44,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def ecc_corrected_often(on: OnAddress) -> Problem | None:
     """Xid 92 since the driver was loaded; a count alone says little, for each model has its own rate."""
-    said = on.logged_xids(92)
-    if not said:
+    logged = on.logged_xids(92)
+    if not logged:
         return None
     count = on.gpu.ecc_corrected if on.gpu is not None else None
     number = f" {count}" if isinstance(count, int) and count else " very many"
-    return Problem(f"{on.name} has corrected{number} memory errors since the driver was loaded (Xid 92).", texts(said))
+    return Problem(
+        f"{on.name} has corrected{number} memory errors since the driver was loaded (Xid 92).", texts(logged)
+    )

@@ -1,4 +1,4 @@
-"""ECC is switched off on a GPU whose memory has it without a price."""
+"""ECC is off on a GPU whose memory has it at no cost."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.maybe import known
@@ -7,14 +7,14 @@ from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
 # Those with HBM, which has bits of its own for ECC: P100, V100, A100, H100, B200. GDDR gives up memory and speed for
-# it, so that off is a fair choice there.
+# it, so off is a reasonable choice there.
 _HBM = ("6.0", "7.0", "8.0", "9.0", "10.0", "10.3")
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     command = ("nvidia-smi", "-i", on.gpu.index, "-e")
     switch = Fix(
-        "Switch ECC on; it takes effect after a reset of the GPU or a restart.",
+        "Enable ECC; it takes effect after a GPU reset or a reboot.",
         (as_root(*command, 1), as_root("nvidia-smi", "--gpu-reset", "-i", on.gpu.index)),
         "reset-gpu",
         root=True,
@@ -26,10 +26,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="ECC is off on a data-centre GPU",
+    title="ECC is off on a data center GPU",
     severity=Severity.ADVICE,
     cause="Without ECC a flipped bit in the GPU's memory is neither corrected nor noticed, and broken rows are not "
-    "replaced: results are wrong in silence. On GPUs with HBM, ECC costs neither memory nor speed.",
+    "replaced: results are silently wrong. On GPUs with HBM, ECC costs neither memory nor speed.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
@@ -41,9 +41,9 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def ecc_off(on: OnGpu) -> str | None:
-    """Off now and after the next reset; a virtual GPU's ECC is its host's affair."""
+    """Off now and after the next reset; a virtual GPU's ECC is up to its host."""
     if known(on.gpu.ecc) is not False:
         return None
     if known(on.gpu.capability) not in _HBM or virtual(on.facts, on.gpu) or known(on.gpu.ecc_pending) is True:
         return None
-    return f"ECC is off on {gpu_name(on.gpu)}: errors of its memory go unnoticed."
+    return f"ECC is off on {gpu_name(on.gpu)}: memory errors go unnoticed."

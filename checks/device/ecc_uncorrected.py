@@ -1,4 +1,4 @@
-"""A GPU met memory errors that its ECC could not correct."""
+"""A GPU had memory errors that its ECC could not correct."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import phrase
@@ -12,21 +12,21 @@ _CONTAINED, _OTHERS = (94,), (48, 95, 140, 171, 172)
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     verify = query("nvidia-smi", "-q", "-d", "ECC,ROW_REMAPPER", "-i", on.number)
     reset = Fix(
-        "Drain the GPU (no program may use it), reset it, and start the programs again; check its memory with a test.",
+        "Drain the GPU (no program may use it), reset it, and start the programs again; run a memory test on it.",
         (*reset_commands(on), query("dcgmi", "diag", "-r", "3", root=True)),
         "reset-gpu",
         root=True,
         verify=verify,
     )
-    message = "If it comes back: have the card replaced (RMA), with a report for the vendor."
+    message = "If it happens again: have the card replaced (RMA), with a report for the vendor."
     return (reset, Fix(message, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
 
 
 @check(
-    title="A GPU met uncorrectable memory errors",
+    title="Uncorrectable ECC errors in GPU memory",
     severity=Severity.ERROR,
     cause="ECC found errors of more than one bit, which it cannot correct (Xid 48, 94, 95): programs that read them "
-    "were ended or lost their results.",
+    "were stopped or lost their results.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
@@ -43,7 +43,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def ecc_uncorrected(on: OnAddress) -> Problem | None:
-    """The count since the driver was loaded, or the log; contained errors (94) cost one program only."""
+    """The count since the driver was loaded, or the log; contained errors (94) stop one program only."""
     count = on.gpu.ecc_uncorrected if on.gpu is not None else None
     grave, contained = on.xids(*_OTHERS), on.xids(*_CONTAINED)
     counted = isinstance(count, int) and count > 0
@@ -52,10 +52,10 @@ def ecc_uncorrected(on: OnAddress) -> Problem | None:
     number = phrase("{} ", count) if counted else ""
     codes = ", ".join(str(c) for c in sorted({e.code or 0 for e in (*grave, *contained)}))
     message = (
-        f"{on.name} met {number}uncorrectable ECC errors since the driver was "
+        f"{on.name} had {number}uncorrectable ECC errors since the driver was "
         f"loaded{f' (Xid {codes})' if codes else ''}."
     )
-    # The count starts anew with a reset: at 0, and with a GPU that has answered for a day since, it is over.
+    # The count restarts with a reset: at 0, and with a GPU that has worked for a day since, it is over.
     over = count == 0 and on.passed((*grave, *contained))
     severity = Severity.ADVICE if over else None if grave else Severity.WARNING
     return Problem(message, texts((*grave, *contained)), severity=severity)

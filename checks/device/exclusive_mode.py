@@ -1,4 +1,4 @@
-"""A GPU that takes one process at a time is already taken."""
+"""A GPU that accepts one process at a time is already in use."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu, GpuProcess
@@ -14,7 +14,7 @@ def _holders(on: OnGpu) -> tuple[GpuProcess, ...]:
 
 
 def _is_free(gpu: Gpu) -> bool:
-    """Whether this one takes a process, too: batch systems set the mode on all GPUs, and CUDA goes to a free one."""
+    """Whether this one accepts a process, too: batch systems set the mode on all GPUs, and CUDA uses a free one."""
     return text_of(gpu.compute_mode).startswith("exclusive") and gpu.processes == ()
 
 
@@ -34,17 +34,15 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         message = f"Run on another GPU, with its number in CUDA_VISIBLE_DEVICES ({', '.join(map(str, others[:7]))})."
         fixes.append(Fix(message, (export("CUDA_VISIBLE_DEVICES", others[0]),), "change-environment"))
     if _holders(on):
-        fixes.append(
-            stop_holders(_holders(on), "Wait until the process that holds it ends, or stop it if it is yours.")
-        )
+        fixes.append(stop_holders(_holders(on), "Wait until the process that uses it ends, or stop it if it is yours."))
     return tuple(fixes)
 
 
 @check(
-    title="A GPU is in exclusive mode and another process holds it",
+    title="GPU in exclusive-process mode is in use",
     severity=Severity.ERROR,
-    cause="In the compute mode Exclusive_Process a GPU takes one process; all others get CUDA error 46, devices busy "
-    "or unavailable. Administrators set it for batch systems or MPS.",
+    cause="In the compute mode Exclusive_Process a GPU accepts one process; all others get CUDA error 46, devices "
+    "busy or unavailable. Administrators set it for batch systems or MPS.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/mps/", "https://github.com/NVIDIA/DIGITS/issues/2005"),
     targets=nvidia_gpus,
@@ -53,14 +51,14 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def exclusive_mode(on: OnGpu) -> Problem | None:
-    """The mode, and somebody who holds the GPU; MPS takes it on purpose and lets others in."""
+    """The mode, and a process that uses the GPU; MPS occupies it on purpose and lets others in."""
     if known(on.gpu.compute_mode) not in ("exclusive-process", "exclusive-thread"):
         return None
     busy, holders = on.facts.nvidia.cuda.code == CUDA_BUSY, _holders(on)
     if any("mps" in (known_or(p.name, None) or "") for p in holders) or not (holders or busy):
         return None
     who = ", ".join(f"{known_or(p.name, None) or 'a process of another container'} (pid {p.pid})" for p in holders[:3])
-    held = f" and {who} holds it" if who else ""
+    user = f" and {who} uses it" if who else ""
     free = any(g.compute_mode == "default" or _is_free(g) for g in gpus_of(on.facts, "nvidia"))
-    message = f"{gpu_name(on.gpu)} is in exclusive-process mode{held}: other processes get error 46 there."
+    message = f"{gpu_name(on.gpu)} is in exclusive-process mode{user}: other processes get error 46 there."
     return Problem(message, severity=None if busy or not free else Severity.WARNING)

@@ -1,4 +1,4 @@
-"""The GPU does not answer on PCI Express any more."""
+"""The GPU no longer responds on PCI Express."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.limits import lower
@@ -11,9 +11,9 @@ from gpudoctor.tasks import as_root, query
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     laptop = known_or(on.facts.host.platform, "") == "laptop"
-    start = "On the host: restart it" if in_container(on.facts) else "Restart the computer"
+    start = "On the host: reboot it" if in_container(on.facts) else "Reboot"
     back = Fix(
-        f"{start}; if the GPU stays away, shut down, take the power off for a minute, and start from cold.",
+        f"{start}; if the GPU stays missing, shut down, disconnect the power for a minute, and cold-boot.",
         (as_root("reboot"),),
         "power-cycle",
         root=True,
@@ -26,22 +26,22 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     less = lower(gpu) if gpu else None
     look = Fix(
         f"If it happens again: check {physical}; look at the temperature and for PCIe errors (AER) before it; limit "
-        "the clocks to see whether power is the cause; have the card replaced if it follows the card into another "
-        "machine.",
+        "the clocks to see whether power is the cause; if the fault follows the card into another machine, have it "
+        "replaced.",
         (query("nvidia-smi", "-q", "-d", "TEMPERATURE,POWER", "-i", on.number), *(less[:1] if less else ())),
         "replace-hardware",
         root=less is not None,
         undo=less[1:] if less else (),
     )
-    # One that answers again needs no restart now.
+    # One that responds again needs no reboot now.
     return (look,) if on.answers and on.facts.nvidia.cuda.code == 0 else (back, look)
 
 
 @check(
-    title="A GPU has fallen off the bus",
+    title="GPU has fallen off the bus (Xid 79)",
     severity=Severity.ERROR,
-    cause="The PCI Express link to the GPU is gone (Xid 79, NVML: GPU is lost). Power, heat, seating or riser come "
-    "first, then firmware, then a dying card; software can hardly do that.",
+    cause="The PCI Express link to the GPU is gone (Xid 79, NVML: GPU is lost). Check power, heat, seating and riser "
+    "first, then firmware, then a dying card; software is rarely the cause.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/nvml-api/"),
     targets=nvidia_addresses,
@@ -50,18 +50,18 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def fallen_off_the_bus(on: OnAddress) -> Problem | None:
-    """NVML says lost, or the log says fallen off and nothing says that the GPU came back."""
+    """NVML reports lost, or the log reports fallen off and nothing shows that the GPU came back."""
     lost = on.gpu is not None and on.gpu.status == "lost"
-    said = (
+    logged = (
         *on.xids(79),
         *(() if on.answers and on.gpu and on.gpu.recovery_action == "none" else on.events("fallen-off-bus")),
     )
-    if not lost and not said:
+    if not lost and not logged:
         return None
     if lost:
-        return Problem(f"{on.name} is lost: it has fallen off the bus.", texts(said))
+        return Problem(f"{on.name} is lost: it has fallen off the bus.", texts(logged))
     back = on.answers and on.facts.nvidia.cuda.code == 0
-    after = f"{ago(on.facts, said[-1])}; it answers again now" if back else ""
-    message = f"{on.name} has fallen off the bus, says the kernel's log (Xid 79){after}."
-    severity = Severity.ADVICE if on.is_history(said) else Severity.WARNING if back else None
-    return Problem(message, texts(said), severity=severity)
+    after = f"{ago(on.facts, logged[-1])}; it responds again now" if back else ""
+    message = f"{on.name} has fallen off the bus according to the kernel log (Xid 79){after}."
+    severity = Severity.ADVICE if on.is_history(logged) else Severity.WARNING if back else None
+    return Problem(message, texts(logged), severity=severity)

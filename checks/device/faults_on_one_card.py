@@ -1,4 +1,4 @@
-"""Faults that programs usually cause happen on one card of several only, whatever runs there."""
+"""Faults that programs usually cause happen on one of several cards only, with different programs."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,12 @@ from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query, unset
 
-# Illegal instructions, page faults, stopped channels: of programs by rule (NVIDIA's Xid catalogue).
+# Illegal instructions, page faults, stopped channels: usually a program's fault (NVIDIA's Xid catalog).
 _BY_PROGRAMS = (13, 31, 32, 39, 40, 41, 43, 69, 70)
-# From that many faults of that many processes nobody believes in one bad program.
+# So many faults of so many processes are not one bad program.
 _FAULTS, _PROCESSES = 4, 3
-# The first GPU is the one that programs take by default, so it alone sees the faults of one bad program; and with few
-# equal sisters (a card for the displays beside the one that computes) all faults fall on one card by chance.
+# Programs use the first GPU by default, so it alone sees the faults of one bad program; and with few
+# identical GPUs (a display card next to the one that computes) all faults hit one card by chance.
 _FIRST_FAULTS, _FIRST_PROCESSES = 12, 8
 _SISTERS = 3
 
@@ -28,13 +28,13 @@ def _cards(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     out = Fix(
         "Take this card out of use until it is tested: leave its index out of CUDA_VISIBLE_DEVICES.",
-        (query("nvidia-smi", "-L", note=f"then export CUDA_VISIBLE_DEVICES with all indices but {on.number}"),),
+        (query("nvidia-smi", "-L", note=f"then export CUDA_VISIBLE_DEVICES with all indices except {on.number}"),),
         "change-environment",
         undo=(unset("CUDA_VISIBLE_DEVICES"),),
     )
     test = Fix(
-        "Stress it alone and its sisters for comparison (NVIDIA's dcgmi diag, a memory test, gpu-burn); swap it with "
-        "another slot: if the faults follow the card, have it replaced (RMA).",
+        "Stress-test it alone, and the others for comparison (NVIDIA's dcgmi diag, a memory test, gpu-burn). Swap "
+        "it with another slot: if the faults follow the card, have it replaced (RMA).",
         (query("dcgmi", "diag", "-r", "3", root=True),),
         "replace-hardware",
         impact="none",
@@ -43,10 +43,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Programs fail on one GPU of several, and only there",
+    title="Programs fail on one GPU only: the card may be faulty",
     severity=Severity.WARNING,
-    cause="Xid 13, 31 and 43 (illegal address, MMU fault, stopped channel) come from programs. Where unrelated "
-    "programs meet them on one card only while equal cards never do, the card's hardware is suspect.",
+    cause="Xid 13, 31 and 43 (illegal address, MMU fault, stopped channel) usually come from programs. Where "
+    "unrelated programs hit them on one card only while identical cards never do, that card's hardware is suspect.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
@@ -59,25 +59,25 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def faults_on_one_card(on: OnAddress) -> Problem | None:
     """Many faults of many processes here, and none on the other GPUs."""
-    said = on.xids(*_BY_PROGRAMS)
+    logged = on.xids(*_BY_PROGRAMS)
     others = [other for _, other in nvidia_addresses(on.facts) if other.address != on.address]
-    if not _lasting(on, said) or any(other.xids(*_BY_PROGRAMS) for other in others):
+    if not _lasting(on, logged) or any(other.xids(*_BY_PROGRAMS) for other in others):
         return None
-    codes = " and ".join(str(c) for c in sorted({e.code for e in said if e.code is not None}))
-    pids = len({e.what.get("pid") for e in said if e.what.get("pid")})
+    codes = " and ".join(str(c) for c in sorted({e.code for e in logged if e.code is not None}))
+    pids = len({e.what.get("pid") for e in logged if e.what.get("pid")})
     message = (
-        f"{on.name} alone of {len(others) + 1} GPUs met {len(said)} faults (Xid {codes}) from {pids} different "
-        "processes: probably this one card is faulty."
+        f"{on.name} alone of {len(others) + 1} GPUs had {len(logged)} faults (Xid {codes}) from {pids} different "
+        "processes: this card is probably faulty."
     )
-    return Problem(message, texts(said))
+    return Problem(message, texts(logged))
 
 
-def _lasting(on: OnAddress, said: tuple[LogEvent, ...]) -> bool:
-    pids = {e.what.get("pid") for e in said if e.what.get("pid")}
+def _lasting(on: OnAddress, logged: tuple[LogEvent, ...]) -> bool:
+    pids = {e.what.get("pid") for e in logged if e.what.get("pid")}
     first = on.address == min(other.address for _, other in nvidia_addresses(on.facts))
     many = first or _sisters(on) < _SISTERS
     faults, processes = (_FIRST_FAULTS, _FIRST_PROCESSES) if many else (_FAULTS, _PROCESSES)
-    return len(said) >= faults and len(pids) >= processes
+    return len(logged) >= faults and len(pids) >= processes
 
 
 def _sisters(on: OnAddress) -> int:

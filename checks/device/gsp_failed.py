@@ -1,4 +1,4 @@
-"""The GPU System Processor does not start, or its firmware stopped answering."""
+"""The GPU System Processor does not start, or its firmware stopped responding."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
@@ -6,14 +6,14 @@ from gpudoctor.fixes import module, system
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
 from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
-from gpudoctor.queries.cause_groups import OTHER_DRIVERS, UNFIT
-from gpudoctor.queries.driver import module_flavour
+from gpudoctor.queries.cause_groups import UNFIT
+from gpudoctor.queries.driver import module_flavor
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, as_root, query
 
 
-def _said(on: OnAddress) -> tuple[LogEvent, ...]:
+def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     if on.gpu is not None and on.answers and on.gpu.recovery_action == "none":
         return ()
     stuck = () if on.answers else on.events("gsp-wpr2", "gsp-failed", "gfw-boot")
@@ -22,31 +22,29 @@ def _said(on: OnAddress) -> tuple[LogEvent, ...]:
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
-        message = "On the host: reset the GPU, or restart the host where nvidia-smi hangs there."
+        message = "On the host: reset the GPU, or reboot the host if nvidia-smi hangs there."
         return (module.on_the_host(message, *((as_root("reboot"),) if _hangs(on) else reset_commands(on))),)
-    said = _said(on)
+    logged = _logged(on)
     newer = _newer(on)
-    if any(e.kind == "xid" for e in said) and _hangs(on):
+    if any(e.kind == "xid" for e in logged) and _hangs(on):
         message = (
-            "Restart the computer: nvidia-smi hangs, so it cannot reset the GPU. If the restart hangs too, take the "
-            "power off and start from cold."
+            "Reboot: nvidia-smi hangs, so it cannot reset the GPU. If the reboot hangs too, disconnect the power "
+            "and cold-boot."
         )
         again = Fix(message, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=query("nvidia-smi"))
         return (again, *newer, *_without_gsp(on))
-    if any(e.kind == "xid" for e in said):
-        message = "Stop what uses the GPU and reset it; a restart helps as well."
+    if any(e.kind == "xid" for e in logged):
+        message = "Stop the programs that use the GPU and reset it; a reboot helps too."
         reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
         return (reset, *newer, *_without_gsp(on))
-    cold = "take the power off (a laptop: hold the power button for 15 seconds, charger unplugged)"
-    message = (
-        f"Shut down and {cold}, then start from cold: only a power cycle or reset clears the GPU's protected memory."
-    )
+    cold = "disconnect the power (a laptop: hold the power button for 15 seconds, charger unplugged)"
+    message = f"Shut down and {cold}, then cold-boot: only a power cycle or reset clears the GPU's protected memory."
     cycle = Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="reboot", verify=query("nvidia-smi"))
     return (cycle, *newer)
 
 
 def _hangs(on: OnAddress) -> bool:
-    """Whether NVML does not come back: whatever goes through it hangs as well."""
+    """Whether NVML hangs: whatever uses it hangs too."""
     nvml = on.facts.nvidia.nvml
     return nvml.hung is not None or nvml.died is not None
 
@@ -57,16 +55,16 @@ def _newer(on: OnAddress) -> tuple[Fix, ...]:
         return ()
     return (
         install_driver(
-            on.facts, best, message=f"If it comes back: install driver branch {best}, with newer GSP firmware."
+            on.facts, best, message=f"If it happens again: install driver branch {best}, with newer GSP firmware."
         ),
     )
 
 
 def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
-    """Only the proprietary modules can do without the GSP."""
-    if module_flavour(on.facts) != "proprietary":
+    """Only the proprietary modules can work without the GSP."""
+    if module_flavor(on.facts) != "proprietary":
         return ()
-    message = "Run without the GSP's firmware, which the proprietary module can do on GPUs before Blackwell."
+    message = "Run without the GSP firmware, which the proprietary module can do on GPUs before Blackwell."
     file = "/etc/modprobe.d/nvidia-gsp.conf"
     command = Edit(file, text="options nvidia NVreg_EnableGpuFirmware=0\n", root=True)
     return (
@@ -82,10 +80,10 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The GPU's own processor (GSP) has failed",
+    title="GPU System Processor (GSP) failed",
     severity=Severity.ERROR,
-    cause="Since Turing the driver runs its firmware on the GPU System Processor (GSP). It refused to start, because "
-    "the GPU was left in a bad state (WPR2 already up), or it stopped answering (Xid 119, 120).",
+    cause="Since Turing the driver's firmware runs on the GPU System Processor (GSP). It refused to start, because "
+    "the GPU was left in a bad state (WPR2 already up), or it stopped responding (Xid 119, 120).",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/",
@@ -97,27 +95,26 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         "device.power-cable-missing",
         "device.xid-hardware",
         "device.gsp-firmware-missing",
-        *OTHER_DRIVERS,
         *UNFIT,
     ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def gsp_failed(on: OnAddress) -> Problem | None:
-    """The log's own words, where the GPU does not answer or nothing says that it has recovered."""
-    said = _said(on)
-    if not said:
+    """The log's own words, where the GPU does not respond or nothing shows that it has recovered."""
+    logged = _logged(on)
+    if not logged:
         return None
-    if any(e.kind == "gsp-wpr2" for e in said):
+    if any(e.kind == "gsp-wpr2" for e in logged):
         message = (
             f"{on.name} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle."
         )
-    elif any(e.kind == "xid" for e in said):
-        message = f"{on.name}: its GSP firmware stopped answering{phrase(' (Xid {})', said[-1].code)}."
-    elif any(e.kind == "gfw-boot" for e in said):
-        message = f"{on.name}: its own boot firmware (GFW) did not come to its end, so its GSP cannot start."
+    elif any(e.kind == "xid" for e in logged):
+        message = f"{on.name}: its GSP firmware stopped responding{phrase(' (Xid {})', logged[-1].code)}."
+    elif any(e.kind == "gfw-boot" for e in logged):
+        message = f"{on.name}: its boot firmware (GFW) did not finish, so its GSP cannot start."
     else:
         message = f"{on.name}: its GSP did not start."
     back = on.answers and on.facts.nvidia.cuda.code == 0
-    severity = Severity.ADVICE if on.is_history(said) else Severity.WARNING if back else None
-    return Problem(message, texts(said), severity=severity)
+    severity = Severity.ADVICE if on.is_history(logged) else Severity.WARNING if back else None
+    return Problem(message, texts(logged), severity=severity)

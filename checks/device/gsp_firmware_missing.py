@@ -7,7 +7,6 @@ from gpudoctor.fixes.driver import branch_of, install_driver
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
-from gpudoctor.queries.cause_groups import OTHER_DRIVERS
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Tasks, query
@@ -15,11 +14,11 @@ from gpudoctor.tasks import Tasks, query
 _FETCHING = "0x61:"
 
 
-def _said(on: OnAddress) -> tuple[LogEvent, ...]:
+def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     if on.answers:
         return ()
     failed = tuple(e for e in on.events("rm-init-failed") if e.what.get("code", "").startswith(_FETCHING))
-    # Facts of former versions hold the kernel's refusal under the other kind.
+    # Facts of former versions have the kernel's message under the other kind.
     refused = tuple(e for e in on.events("gsp-failed") if "Direct firmware load" in e.text)
     return (*on.events("gsp-firmware"), *refused, *failed)
 
@@ -28,9 +27,9 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     version = known_or(on.facts.nvidia.kernel.loaded, None) or "VERSION"
     look = query("ls", "-l", f"/lib/firmware/nvidia/{version}/")
     if in_container(on.facts):
-        message = "On the host: install the driver's GSP firmware of the module's version, and restart the host."
+        message = "On the host: install the driver's GSP firmware of the module's version, and reboot the host."
         return (module.on_the_host(message, look),)
-    message = f"Install the driver's GSP firmware of exactly the module's version, {version}, and restart."
+    message = f"Install the driver's GSP firmware of exactly the module's version, {version}, and reboot."
     again = Fix(
         message,
         (look, *_commands(on.facts), *system.initramfs(on.facts)),
@@ -45,7 +44,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 def _commands(facts: Facts) -> Tasks:
     if module.uses_runfile(facts):
         return module.run_installer(facts, known_or(facts.nvidia.kernel.loaded, None))
-    # Debian alone keeps it in a package of its own; elsewhere it comes with the driver.
+    # Only Debian has it in a separate package; elsewhere it comes with the driver.
     if known_or(facts.host.distribution.id, "") == "debian":
         return system.install(facts, "firmware-nvidia-gsp")
     names = system.driver_packages(facts)[:12]
@@ -61,30 +60,30 @@ def _commands(facts: Facts) -> Tasks:
 
 
 @check(
-    title="The GPU's firmware file is missing",
+    title="GSP firmware file is missing or of another version",
     severity=Severity.ERROR,
     cause="Since Turing the driver loads firmware onto the GPU System Processor (GSP), from /lib/firmware/nvidia/ and "
-    "the module's version. Without that file, or with one of another version, the GPU does not start.",
+    "the module's version. If that file is missing or of another version, the GPU does not start.",
     fixes=_fixes,
     references=(
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c",
     ),
     targets=nvidia_addresses,
-    caused_by=("driver.half-upgraded", "driver.mixed-installation", *OTHER_DRIVERS),
+    caused_by=("driver.half-upgraded", "driver.mixed-installation"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
 def gsp_firmware_missing(on: OnAddress) -> Problem | None:
-    """The kernel's refusal to load the file, or the driver's complaint, about a GPU that does not answer."""
-    said = _said(on)
-    if not said:
+    """The kernel's failure to load the file, or the driver's message, about a GPU that does not respond."""
+    logged = _logged(on)
+    if not logged:
         return None
-    file = next((e.what["device"] for e in said if "device" in e.what), None)
-    got = next((e.what["driver"] for e in said if "driver" in e.what), None)
+    file = next((e.what["device"] for e in logged if "device" in e.what), None)
+    got = next((e.what["driver"] for e in logged if "driver" in e.what), None)
     if got:
-        return Problem(f"{on.name}: its GSP firmware is of version {got}, which the module refuses.", texts(said))
+        return Problem(f"{on.name}: its GSP firmware is version {got}, which the module rejects.", texts(logged))
     named = f", /lib/firmware/{file}," if file else ""
-    stage = next((failure(e.what["code"]).stage for e in said if "code" in e.what), None)
+    stage = next((failure(e.what["code"]).stage for e in logged if "code" in e.what), None)
     where = f" (the driver failed {stage})" if stage and not file else ""
-    return Problem(f"{on.name}: its GSP firmware{named} is missing{where}.", texts(said))
+    return Problem(f"{on.name}: its GSP firmware{named} is missing{where}.", texts(logged))

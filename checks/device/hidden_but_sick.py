@@ -1,4 +1,4 @@
-"""A sick GPU that CUDA_VISIBLE_DEVICES hides is still there for the driver and for NVML."""
+"""An unhealthy GPU that CUDA_VISIBLE_DEVICES hides is still visible to the driver and to NVML."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
@@ -10,7 +10,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     address = on.gpu.address if isinstance(on.gpu.address, str) else ADDRESS
     drain = ("nvidia-smi", "drain", "-p", address, "-m")
     message = (
-        "Until it is mended, take it away from the driver too, so that nothing touches it (drain); nobody may use it."
+        "Until it is repaired, hide it from the driver too (drain), so that nothing uses it; no program may be "
+        "running on it."
     )
     return (
         Fix(message, (as_root(*drain, 1),), root=True, undo=(as_root(*drain, 0),), verify=query("nvidia-smi", "-L")),
@@ -18,9 +19,9 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A sick GPU is hidden, not gone",
+    title="Unhealthy GPU is hidden by CUDA_VISIBLE_DEVICES, but still on the bus",
     severity=Severity.WARNING,
-    cause="CUDA_VISIBLE_DEVICES keeps programs away from a GPU; the driver, nvidia-smi, and what lists links and "
+    cause="CUDA_VISIBLE_DEVICES hides a GPU from programs; the driver, nvidia-smi, and whatever lists links and "
     "topology (NCCL) still see it, and may hang or fail on it.",
     fixes=_fixes,
     references=(
@@ -41,7 +42,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def hidden_but_sick(on: OnGpu) -> str | None:
-    """A mask by numbers that leaves this GPU out, and a status that is not well."""
+    """A mask by numbers that leaves this GPU out, and a status that is not healthy."""
     mask = on.facts.host.environment.get("CUDA_VISIBLE_DEVICES")
     if mask is None or on.gpu.status not in ("lost", "reset-required"):
         return None
@@ -49,5 +50,6 @@ def hidden_but_sick(on: OnGpu) -> str | None:
     if not words or not all(word.isdigit() for word in words) or str(on.gpu.index) in words:
         return None
     return (
-        f"CUDA_VISIBLE_DEVICES={mask} hides {gpu_name(on.gpu)}, which is sick ({on.gpu.status}) and still on the bus."
+        f"CUDA_VISIBLE_DEVICES={mask} hides {gpu_name(on.gpu)}, which is unhealthy ({on.gpu.status}) and still on "
+        "the bus."
     )

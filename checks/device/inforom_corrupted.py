@@ -1,4 +1,4 @@
-"""The board's own store, the InfoROM, is damaged."""
+"""The board's own storage, the InfoROM, is corrupted."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -9,7 +9,7 @@ from gpudoctor.tasks import as_root, cmd, query
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     again = Fix(
-        "Restart the computer from cold and look again: a write that was cut short is often mended then.",
+        "Cold-boot and check again: this often repairs an interrupted write.",
         (as_root("poweroff"),),
         "power-cycle",
         root=True,
@@ -17,8 +17,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         verify=cmd("nvidia-smi", "-i", on.gpu.index),
     )
     vendor = Fix(
-        "If it stays: ask the vendor for an update of the VBIOS and InfoROM, or for a new card; the card computes "
-        "right meanwhile, but broken memory may not be recorded.",
+        "If it stays corrupted: ask the vendor for an update of the VBIOS and InfoROM, or for a new card. Until "
+        "then the card computes correctly, but broken memory may not be recorded.",
         (query("nvidia-bug-report.sh", root=True),),
         "ask-vendor",
         root=True,
@@ -28,10 +28,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU's InfoROM is damaged",
+    title="InfoROM is corrupted",
     severity=Severity.WARNING,
-    cause="The InfoROM, a small flash on the card, holds its serial number, its settings (ECC, power) and the list of "
-    "its broken memory. Its checksum is wrong; nvidia-smi warns of it, too.",
+    cause="The InfoROM, a small flash chip on the card, stores its serial number, its settings (ECC, power) and the "
+    "list of its broken memory. Its checksum is wrong; nvidia-smi warns about it, too.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",
@@ -43,9 +43,9 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def inforom_corrupted(on: OnGpu) -> Problem | None:
-    """NVML's validation, which is asked of GPUs with ECC alone: elsewhere nothing of weight lies in it."""
+    """NVML's validation, which is only read for GPUs with ECC: on others the InfoROM stores nothing important."""
     if known(on.gpu.ecc) is None or known(on.gpu.inforom) is not False:
         return None
     address = on.gpu.address if isinstance(on.gpu.address, str) else None
-    said = texts(xids(on.facts, address, 93, 122, 123, 124, 125)) if address else ()
-    return Problem(f"The InfoROM of {gpu_name(on.gpu)} is damaged, says NVML.", said)
+    logged = texts(xids(on.facts, address, 93, 122, 123, 124, 125)) if address else ()
+    return Problem(f"NVML reports that the InfoROM of {gpu_name(on.gpu)} is corrupted.", logged)

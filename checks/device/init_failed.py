@@ -1,36 +1,36 @@
-"""The driver took the card and could not initialise it."""
+"""The driver found the card and could not initialize it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import module
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
-from gpudoctor.queries.cause_groups import OTHER_DRIVERS, UNFIT
+from gpudoctor.queries.cause_groups import UNFIT
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
 
 # By the status in RmInitAdapter's numbers (knowledge/rm_init.toml).
 _CAUSES = {
-    "memory": "The driver could not bring up the card's own memory: as a rule a broken card, now and then one that is "
+    "memory": "The driver could not initialize the card's memory: usually a broken card, sometimes one that is "
     "overclocked or too hot.",
-    "lost": "The card stopped answering on PCI Express while the driver started it: power, seating or riser, a slot in "
-    "a deep sleep state, or a broken card.",
-    "vbios": "The driver does not accept the card's VBIOS: a flashed or damaged one, or in a virtual machine none "
-    "that it can read.",
-    "timeout": "The GPU did not answer in time while the driver started it: it is in a bad state, which a power cycle "
-    "clears, the mainboard's firmware (BIOS) does not fit it, or the card is broken.",
-    "state": "The GPU is in a state from which the driver cannot start it; taking the power off clears that.",
-    "unsupported": "The driver cannot start this GPU in this way: another flavour or branch of the module is needed, "
-    "its address windows are too small (Above 4G Decoding), or a virtual GPU wants the guest driver of its host's "
-    "branch.",
+    "lost": "The card stopped responding on PCI Express while the driver started it: power, seating or riser, a slot "
+    "in a deep sleep state, or a broken card.",
+    "vbios": "The driver rejects the card's VBIOS: it is flashed or damaged, or in a virtual machine it cannot be "
+    "read.",
+    "timeout": "The GPU did not respond in time while the driver started it: it is in a bad state, which a power "
+    "cycle clears, the motherboard's firmware (BIOS) does not support it, or the card is broken.",
+    "state": "The GPU is in a state from which the driver cannot start it; a power cycle clears that.",
+    "unsupported": "The driver cannot start this GPU in this configuration: it needs another flavor or branch of the "
+    "module, its address windows are too small (Above 4G Decoding), or a virtual GPU needs a guest driver of its "
+    "host's branch.",
 }
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
-        return (module.on_the_host("On the host: power-cycle the machine; the log of its kernel has the reason."),)
+        return (module.on_the_host("On the host: power-cycle the machine; its kernel log has the reason."),)
     cycle = Fix(
-        "Shut down, take the power off for a minute, and start from cold.",
+        "Shut down, disconnect the power for a minute, and cold-boot.",
         (as_root("poweroff"),),
         "power-cycle",
         root=True,
@@ -38,8 +38,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         verify=query("nvidia-smi"),
     )
     board = Fix(
-        "If it stays so: enable Above 4G Decoding in the firmware's set-up, check the card's power cable and "
-        "seating, and try it in another slot or machine; a card that fails there too is to be replaced.",
+        "If it still fails: enable Above 4G Decoding in the firmware setup (BIOS), check the card's power cable and "
+        "seating, and try it in another slot or machine; a card that fails there too has to be replaced.",
         (),
         "replace-hardware",
     )
@@ -47,10 +47,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The driver cannot initialise a GPU",
+    title="RmInitAdapter failed: the driver cannot initialize a GPU",
     severity=Severity.ERROR,
-    cause="The module found the card and its start-up (RmInitAdapter) failed: a GPU in a bad state, missing power, "
-    "address windows that do not fit, or a broken card. nvidia-smi then says that no devices were found.",
+    cause="The module found the card, but its initialization (RmInitAdapter) failed: a GPU in a bad state, missing "
+    "power, address windows that do not fit, or a broken card. nvidia-smi then reports No devices were found.",
     fixes=_fixes,
     references=("https://github.com/NVIDIA/open-gpu-kernel-modules",),
     targets=nvidia_addresses,
@@ -62,7 +62,6 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "device.gsp-failed",
         "device.bar-unassigned",
         "cloud.grid-driver-needed",
-        *OTHER_DRIVERS,
         *UNFIT,
     ),
     affects=("everything",),
@@ -70,13 +69,13 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def init_failed(on: OnAddress) -> Problem | None:
     """RmInitAdapter failed on a card that NVML does not list."""
-    said = on.events("rm-init-failed")
-    if not said or on.answers:
+    logged = on.events("rm-init-failed")
+    if not logged or on.answers:
         return None
-    codes = tuple(dict.fromkeys(e.what["code"] for e in said if "code" in e.what))
+    codes = tuple(dict.fromkeys(e.what["code"] for e in logged if "code" in e.what))
     failures = [failure(code) for code in codes]
     words = next((f" It stopped{found.words}." for found in reversed(failures) if found.words), "")
     listed = f" ({', '.join(codes)})" if codes else ""
-    message = f"{on.name} could not be initialised: RmInitAdapter failed{listed}.{words}"
+    message = f"{on.name} could not be initialized: RmInitAdapter failed{listed}.{words}"
     cause = next((_CAUSES[found.kind] for found in reversed(failures) if found.kind in _CAUSES), None)
-    return Problem(message, texts(said), cause)
+    return Problem(message, texts(logged), cause)

@@ -1,4 +1,4 @@
-"""The driver wants a GPU to be reset before anybody uses it again."""
+"""The driver requires a GPU to be reset before it can be used again."""
 
 import re
 
@@ -12,17 +12,17 @@ from gpudoctor.tasks import as_root, query
 _CHANGED = re.compile(r"changed from .*? to 0x[0-9a-fA-F]+ \(([^)]+)\)")
 _WORDS = {
     "reset": "a reset",
-    "reboot": "a restart of the computer",
+    "reboot": "a reboot",
     "drain": "to be drained of its programs",
     "drain-and-reset": "to be drained and reset",
     "recover-imex-domain": "a recovery of its IMEX domain",
     "bus-reset": "a reset of its bus",
-    "system-reboot": "a restart of the computer",
+    "system-reboot": "a reboot",
 }
 # As NVML names them, and as Xid 154 does.
 _RESTARTS = ("reboot", "system-reboot", "Node Reboot Required")
-_IMEX = "recover-imex-domain"  # programs of one machine run meanwhile
-# What runs may run on; nothing new should start.
+_IMEX = "recover-imex-domain"  # programs of one machine still run
+# Running programs may continue; nothing new should start.
 _RUNS_ON = ("drain", "drain-and-reset", "Drain P2P", "Drain and Reset")
 
 
@@ -31,16 +31,16 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     verify = query("nvidia-smi", "-q", "-i", on.number)
     wanted = _wanted(on) or ""
     if wanted in _RESTARTS:
-        message = f"{where}stop what runs, and restart the computer: the driver asks for more than a reset of the GPU."
+        message = f"{where}stop the running programs, and reboot: the driver requires more than a GPU reset."
         return (Fix(_upper(message), (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify),)
     if wanted == _IMEX:
         message = f"{where}restart nvidia-imex on this machine and on the others of its NVLink domain."
         command = as_root("systemctl", "restart", "nvidia-imex")
         return (Fix(_upper(message), (command,), "restart-process", root=True, verify=query("nvidia-imex-ctl", "-N")),)
     if wanted in _RUNS_ON:
-        message = f"{where}let no new program onto this GPU, let those that run end, then reset it."
+        message = f"{where}start no new program on this GPU, let the running ones end, then reset it."
     else:
-        message = f"{where}stop every program that uses the GPU, reset it, or restart the computer."
+        message = f"{where}stop every program that uses the GPU, then reset it, or reboot."
     return (Fix(_upper(message), (*reset_commands(on), as_root("reboot")), "reset-gpu", root=True, verify=verify),)
 
 
@@ -49,19 +49,18 @@ def _upper(message: str) -> str:
 
 
 def _wanted(on: OnAddress) -> str | None:
-    """The action that NVML names, else the one in the last Xid 154; None where neither asks for any."""
+    """The action that NVML reports, else the one in the last Xid 154; None where neither requires one."""
     action = on.gpu.recovery_action if on.gpu is not None else None
     if isinstance(action, str):
         return action if action in _WORDS else None
-    said = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
-    return said[0] if said and said[0].lower() != "none" else None
+    logged = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
+    return logged[0] if logged and logged[0].lower() != "none" else None
 
 
 @check(
-    title="A GPU needs a reset",
+    title="GPU requires reset",
     severity=Severity.ERROR,
-    cause="After a fatal error the driver keeps the GPU from running anything until it is reset (NVML: GPU requires "
-    "reset).",
+    cause="After a fatal error the driver blocks the GPU until it is reset (NVML: GPU requires reset).",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/", "https://docs.nvidia.com/deploy/xid-errors/"),
     targets=nvidia_addresses,
@@ -80,17 +79,17 @@ def _wanted(on: OnAddress) -> str | None:
     validated_on=("simulated 2026-11",),
 )
 def needs_reset(on: OnAddress) -> Problem | None:
-    """NVML's status, or the recovery action that the driver asks for: by NVML (from 570 on), or by Xid 154."""
+    """NVML's status, or the recovery action that the driver requires: by NVML (from 570 on), or by Xid 154."""
     if on.gpu is None:
         return None
     if on.gpu.status == "reset-required":
-        return Problem(f"{on.name} requires a reset, says NVML.", texts(on.xids(154)))
+        return Problem(f"NVML reports that {on.name} requires a reset.", texts(on.xids(154)))
     wanted = _wanted(on)
     if wanted is None:
         return None
     severity = Severity.WARNING if wanted in (*_RUNS_ON, _IMEX) else None
     if wanted in _WORDS:
-        message = f"{on.name} needs {_WORDS[wanted]}, says the driver (recovery action)."
+        message = f"The driver reports that {on.name} needs {_WORDS[wanted]} (recovery action)."
     else:
-        message = f"{on.name}: the driver asks for {wanted!r} (Xid 154)."
+        message = f"{on.name}: the driver requires {wanted!r} (Xid 154)."
     return Problem(message, texts(on.xids(154)), severity=severity)

@@ -1,4 +1,4 @@
-"""No GPU at all: a failure where something asks for one; elsewhere nobody may take the silence for a working GPU."""
+"""No GPU at all: a failure where something asks for one; elsewhere this must not look like a working GPU."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ from gpudoctor.tasks.placeholders import REST
 
 VIRTUAL = "To give it one: pass a GPU through to this virtual machine, or choose an instance type that has one."
 LOOK = (
-    "If there is a GPU in this machine: look in the firmware's set-up (BIOS) for a setting that disables it, then "
+    "If there is a GPU in this machine: look in the firmware setup (BIOS) for a setting that disables it, then "
     "check its power cables and seating."
 )
 OTHER_NODE = Fix(
-    "Ask for another node, and report this one to the cluster's administrators: the scheduler gave GPUs to a job on a "
-    "node that shows none.",
+    "Request another node, and report this one to the cluster's administrators: the scheduler gave GPUs to a job on "
+    "a node that has none.",
     (
         Shell('scontrol show node "$SLURMD_NODENAME" | grep -i gres', lookup=True),
         Shell('sbatch --exclude="$SLURMD_NODENAME" ...', placeholders=(REST,)),
@@ -28,12 +28,12 @@ OTHER_NODE = Fix(
     verify=query("nvidia-smi", "-L"),
 )
 WITHOUT = Fix(
-    "If no GPU is meant to be here: remove what asks for one (take the framework's build for the CPU, for example), or "
-    "leave this question out (`gpudoctor check --skip device.no-gpu`).",
+    "If no GPU is meant to be here: remove what asks for one (for example, install the framework's CPU build), or "
+    "skip this check (`gpudoctor check --skip device.no-gpu`).",
     impact="none",
 )
-_NAMED = 3  # requests that the sentence names; the evidence has all
-# How frameworks say that they miss a driver or a device; what else they lack is a problem of its own.
+_NAMED = 3  # requests that the message names; the evidence has all
+# How frameworks report a missing driver or device; anything else that they lack is another problem.
 _SPEAKS = (
     "driver",
     "libcuda.so",
@@ -48,8 +48,8 @@ _SPEAKS = (
 )
 
 
-def _said(facts: Facts) -> Iterator[str]:
-    """What frameworks said of the driver or the device, with the environment where there are several."""
+def _logged(facts: Facts) -> Iterator[str]:
+    """The frameworks' errors about the driver or the device, with the environment where there are several."""
     for python in facts.pythons:
         where = f" in {python.path}" if len(facts.pythons) > 1 else ""
         for framework in python.frameworks:
@@ -58,8 +58,8 @@ def _said(facts: Facts) -> Iterator[str]:
                 yield f"{framework_name(framework)}{where}: {error}"
 
 
-def _says(facts: Facts, asked: tuple[GpuRequest, ...]) -> str:
-    """What is missing, who asks for it, and what that means for the frameworks: CuPy has no code for CPUs."""
+def _message(facts: Facts, asked: tuple[GpuRequest, ...]) -> str:
+    """What is missing, what asks for it, and what that means for the frameworks: CuPy has no CPU code."""
     where = "passed to this container" if in_container(facts) else "found on this machine"
     if asked:
         named = list(dict.fromkeys(one.what for one in asked))
@@ -84,7 +84,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def _give(facts: Facts, asked: tuple[GpuRequest, ...]) -> tuple[Fix, ...]:
     """How this kind of machine gets a GPU."""
     if facts.host.system == "Windows":
-        message = "If there is a GPU in this machine: look for it in the Device Manager, under Display adapters."
+        message = "If there is a GPU in this machine: look for it in Device Manager, under Display adapters."
         return (Fix(message, (cmd("devmgmt.msc"),), impact="none"),)
     if in_container(facts):
         return _passed(facts, {one.vendor for one in asked})
@@ -111,11 +111,11 @@ def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
 
 
 @check(
-    title="No GPU was found",
+    title="No GPU found",
     severity=Severity.ERROR,
     cause="Neither the PCI bus nor a driver shows an NVIDIA, AMD or Intel GPU: there is none, or it is switched off, "
-    "not seated, or not passed to this virtual machine or container. It is a failure only "
-    "where something asks for a GPU.",
+    "not seated, or not passed to this virtual machine or container. It is a failure only where something asks for "
+    "a GPU.",
     fixes=_fixes,
     references=("https://docs.kernel.org/PCI/sysfs-pci.html",),
     targets=machine,
@@ -125,9 +125,9 @@ def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
     essential=True,
 )
 def no_gpu(facts: Facts) -> Problem | None:
-    """No GPU on PCI, none that a driver lists, none passed to this container, and none that comes from Windows."""
+    """No GPU on PCI, none that a driver lists, none passed to this container, and none from Windows."""
     if not without_gpu(facts):
         return None
     asked = requests(facts)
     severity = Severity.ERROR if asked else Severity.ADVICE
-    return Problem(_says(facts, asked), (*(one.why for one in asked), *_said(facts)), severity=severity)
+    return Problem(_message(facts, asked), (*(one.why for one in asked), *_logged(facts)), severity=severity)

@@ -15,12 +15,12 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     if in_container(on.facts):
         return (
             module.on_the_host(
-                "On the host: the log of its kernel has the reason.",
+                "On the host: the kernel log has the reason.",
                 filtered(query("dmesg", root=True), query("grep", "NVRM")),
             ),
         )
     look = Fix(
-        "Look whether MSI is switched off: by the kernel's command line (pci=nomsi) or by an option of the module.",
+        "Check whether MSI is disabled, on the kernel command line (pci=nomsi) or by a module option.",
         (
             query("cat", "/proc/cmdline"),
             query("grep", "-r", "NVreg_EnableMSI", "/etc/modprobe.d/"),
@@ -29,10 +29,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         impact="none",
     )
     host = hypervisor(on.facts)
-    where = f"the hypervisor's ({host}) settings for PCI passthrough" if host else "the firmware's set-up (BIOS)"
+    where = f"the hypervisor's ({host}) settings for PCI passthrough" if host else "the firmware setup (BIOS)"
     board = Fix(
-        f"Take pci=nomsi and the option away and restart; else look at {where}, update the firmware, and take the "
-        "power off for a minute.",
+        f"Remove pci=nomsi and the option and reboot; otherwise check {where}, update the firmware, and disconnect "
+        "the power for a minute.",
         (as_root("reboot"),),
         "reboot",
         root=True,
@@ -43,10 +43,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="No interrupt of the GPU arrives",
+    title="GPU interrupts do not reach the driver",
     severity=Severity.ERROR,
-    cause="The driver tests on start whether the GPU's interrupts reach the processor. MSI switched off, a firmware or "
-    "hypervisor that routes none, or a GPU in a bad state make that fail, and the driver gives the GPU up.",
+    cause="The driver tests at start whether the GPU's interrupts reach the CPU. If MSI is disabled, the firmware or "
+    "hypervisor routes none, or the GPU is in a bad state, the test fails and the driver gives up on the GPU.",
     fixes=_fixes,
     references=(
         "https://docs.kernel.org/PCI/msi-howto.html",
@@ -58,13 +58,13 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def no_interrupts(on: OnAddress) -> Problem | None:
-    """The driver's own words, or its status 0x45, about a GPU that does not answer."""
+    """The driver's own message, or its status 0x45, about a GPU that does not respond."""
     if on.answers:
         return None
-    said = (*on.events("no-interrupts"), *filter(_silent, on.events("rm-init-failed")))
-    if not said:
+    logged = (*on.events("no-interrupts"), *filter(_silent, on.events("rm-init-failed")))
+    if not logged:
         return None
-    return Problem(f"No interrupt of {_small(on.name)} reaches the driver, so it cannot use it.", texts(said))
+    return Problem(f"No interrupt of {_small(on.name)} reaches the driver, so it cannot use it.", texts(logged))
 
 
 def _silent(event: LogEvent) -> bool:

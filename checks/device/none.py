@@ -11,8 +11,8 @@ from gpudoctor.tasks import filtered, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    switch = "the firmware's set-up (BIOS) for a setting that disables it, or a graphics mode such as integrated only"
-    message = f"Look in {switch}; then check power cables and seating, shut down, and start from cold."
+    switch = "the firmware setup (BIOS) for a setting that disables it, or a graphics mode such as integrated only"
+    message = f"Check {switch}; then check power cables and seating, shut down, and cold-boot."
     look = Fix(
         message,
         (filtered(query("lspci", "-nn"), query("grep", "-i", "nvidia")),),
@@ -28,16 +28,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="There is no NVIDIA GPU on the PCI bus",
+    title="No NVIDIA GPU on the PCI bus",
     severity=Severity.WARNING,
-    cause="The driver is installed, but no NVIDIA device answers on the bus: there is none, the firmware disables "
+    cause="The driver is installed, but no NVIDIA device responds on the bus: there is none, the firmware disables "
     "it, it has no power, it fell off, or the hypervisor passes none through.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     targets=own_kernel,
     caused_by=(
         "device.switched-off",
-        "device.driver-without-gpu",
         "device.fallen-off-the-bus",
         "device.thunderbolt-unauthorized",
         "cloud.fewer-gpus",

@@ -11,13 +11,13 @@ from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import as_root, query
 
 _XIDS = (74, 136, *range(144, 151), 155, 166, 170)
-# Links that software took down on purpose (155), and notes of confidential computing: ill only where links stay down.
+# Links that software took down (155), and notes of confidential computing: faults only where links stay down.
 _NOT_BY_THEMSELVES = (155, 166, 170)
 _RESET = "RESET_GPU"
 _FIXES = (
     Fix(
-        "Drain the node, stop the programs on its GPUs, and restart it; where only one GPU is concerned a reset of "
-        "that GPU may do.",
+        "Drain the node, stop the programs on its GPUs, and reboot it; if only one GPU is affected, resetting that "
+        "GPU may be enough.",
         (query("nvidia-smi", "nvlink", "--status"), as_root("nvidia-smi", "--gpu-reset"), as_root("reboot")),
         "reset-gpu",
         root=True,
@@ -25,8 +25,8 @@ _FIXES = (
         verify=query("nvidia-smi", "nvlink", "--status"),
     ),
     Fix(
-        "If it comes back: check the NVLink cables or bridge, collect a report, and ask the vendor's support; the "
-        "GPU, its board or a switch is to be replaced.",
+        "If it happens again: check the NVLink cables or bridge, collect a report, and ask the vendor's support to "
+        "replace the GPU, its board or a switch.",
         (query("nvidia-smi", "nvlink", "-e"), query("nvidia-bug-report.sh", root=True)),
         "ask-vendor",
         root=True,
@@ -36,7 +36,7 @@ _FIXES = (
 
 
 def _fatal(event: LogEvent) -> bool:
-    """Whether this line itself is the fault; NVLink 5 lines say Fatal or Nonfatal, NVSwitch has a table."""
+    """Whether this line itself is the fault; NVLink 5 lines contain Fatal or Nonfatal, NVSwitch has a table."""
     if event.kind == "sxid":
         found = sxid(event.code or 0)
         return found is not None and found.severity in ("always_fatal", "fatal")
@@ -51,23 +51,23 @@ def _fatal(event: LogEvent) -> bool:
 
 
 def _down(on: OnAddress) -> bool:
-    """Whether links are down on this GPU that are up on its sisters."""
+    """Whether links are down on this GPU that are up on the other ones."""
     links = on.gpu.nvlinks if on.gpu is not None and isinstance(on.gpu.nvlinks, tuple) else ()
     sisters = [g for g in gpus_of(on.facts, "nvidia") if on.gpu is not None and g.index != on.gpu.index]
     return False in links and any(isinstance(g.nvlinks, tuple) and True in g.nvlinks for g in sisters)
 
 
 def _all_well(facts: Facts) -> bool:
-    """Whether nothing came of it: CUDA starts, and every GPU's links are up."""
+    """Whether it had no effect: CUDA starts, and every GPU's links are up."""
     links = [g.nvlinks for g in gpus_of(facts, "nvidia")]
     return facts.nvidia.cuda.code == 0 and all(isinstance(up, tuple) and all(up) for up in links)
 
 
 @check(
-    title="NVLink has a fault",
+    title="NVLink or NVSwitch fault",
     severity=Severity.ERROR,
-    cause="A link between GPUs or to the NVSwitch failed (Xid 74, 144 to 150; SXid). Programs on several GPUs stop; "
-    "the many Xid 45 lines that follow are only the clean-up of their channels.",
+    cause="A link between GPUs or to the NVSwitch failed (Xid 74, 144 to 150; SXid). Multi-GPU programs stop; the "
+    "many Xid 45 lines that follow are only the cleanup of their channels.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
@@ -79,21 +79,21 @@ def _all_well(facts: Facts) -> bool:
     validated_on=("simulated 2026-11",),
 )
 def nvlink_fault(facts: Facts) -> Problem | None:
-    """Fatal NVLink Xids since the driver was loaded; all of them are one finding, for one end brings down the other."""
-    ill = [(on, said) for _, on in nvidia_addresses(facts) if (said := on.xids(*_XIDS))]
+    """Fatal NVLink Xids since the driver was loaded; all of them are one finding: one end takes down the other."""
+    faulty = [(on, logged) for _, on in nvidia_addresses(facts) if (logged := on.xids(*_XIDS))]
     switch = tuple(e for e in events(facts, "sxid") if _fatal(e))
-    fatal = [(on, said) for on, said in ill if any(map(_fatal, said)) or _down(on)]
+    fatal = [(on, logged) for on, logged in faulty if any(map(_fatal, logged)) or _down(on)]
     if not fatal and not switch:
         return None
-    lines = texts((*(e for _, said in (fatal or ill) for e in said), *switch), 6)
+    lines = texts((*(e for _, logged in (fatal or faulty) for e in logged), *switch), 6)
     if not fatal:
         where, code = phrase(" at {}", switch[0].gpu), phrase("SXid {}: ", switch[0].code)
         message = f"The NVSwitch{where} reported {code}a link or switch fault."
         return Problem(message, lines, severity=Severity.WARNING if _all_well(facts) else None)
-    on, said = fatal[0]
-    xid = phrase(" (Xid {})", next(e.code for e in said if _fatal(e) or _down(on)))
+    on, logged = fatal[0]
+    xid = phrase(" (Xid {})", next(e.code for e in logged if _fatal(e) or _down(on)))
     down = " Its links are down (inactive)." if _down(on) else ""
-    rest = [other.name for other, _ in ill if other.address != on.address]
+    rest = [other.name for other, _ in faulty if other.address != on.address]
     others = f" {' and '.join(rest[:3])} reported link errors as well." if rest else ""
     over = all(one.passed(found) and not _down(one) for one, found in fatal)
     severity = Severity.WARNING if over else None

@@ -9,8 +9,8 @@ from gpudoctor.tasks import as_root, query
 
 _FIXES = (
     Fix(
-        "Shut down, take the mains away, and plug in every power connector of the card (8-pin, 12V-2x6), each with a "
-        "cable of its own from the power supply, until it clicks.",
+        "Shut down, disconnect the power, and plug in every power connector of the card (8-pin, 12V-2x6), each with "
+        "its own cable from the power supply, until it clicks.",
         (as_root("poweroff"),),
         "power-cycle",
         root=True,
@@ -18,8 +18,8 @@ _FIXES = (
         verify=query("nvidia-smi"),
     ),
     Fix(
-        "If all are in: try another cable and another output of the supply. Tesla cards (P40, M40, V100) take a "
-        "processor's 8-pin plug (EPS), not a graphics card's: the two are wired differently.",
+        "If all are plugged in: try another cable and another output of the power supply. Tesla cards (P40, M40, "
+        "V100) take a CPU's 8-pin plug (EPS), not a graphics card's: the two are wired differently.",
         (),
         "replace-hardware",
         impact="none",
@@ -28,10 +28,10 @@ _FIXES = (
 
 
 @check(
-    title="A GPU's power cable is missing",
+    title="GPU power cable is missing or not seated",
     severity=Severity.ERROR,
-    cause="A card that needs more power than its slot gives has connectors of its own, and senses whether they are "
-    "fed. Where one is not, the driver refuses the card; nvidia-smi then shows the other GPUs only, or none.",
+    cause="A card that needs more power than its slot provides has its own power connectors, and senses whether they "
+    "are connected. If one is not, the driver rejects the card; nvidia-smi then shows only the other GPUs, or none.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
@@ -43,15 +43,15 @@ _FIXES = (
     validated_on=("table 2026-11",),
 )
 def power_cable_missing(on: OnAddress) -> Problem | None:
-    """The driver's own words, its status 0x1c (too little power), or Xid 54, on a card that does not answer."""
+    """The driver's own message, its status 0x1c (too little power), or Xid 54, on a card that does not respond."""
     if on.answers:
         return None
     refused = on.gpu is not None and on.gpu.status == "no-power"  # NVML's own word for it
-    said = (*on.events("power-cables"), *filter(_starved, on.events("rm-init-failed")), *on.xids(54))
-    if not said and not refused:
+    logged = (*on.events("power-cables"), *filter(_starved, on.events("rm-init-failed")), *on.xids(54))
+    if not logged and not refused:
         return None
     message = f"{on.name} gets too little power: a power cable of the card is missing or not seated."
-    return Problem(message, texts(said))
+    return Problem(message, texts(logged))
 
 
 def _starved(event: LogEvent) -> bool:

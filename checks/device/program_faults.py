@@ -1,4 +1,4 @@
-"""A program made an illegal access on the GPU not long ago: the program's fault as a rule, not the machine's."""
+"""A program made an illegal access on the GPU recently: usually the program's fault, not the machine's."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
@@ -9,22 +9,22 @@ from gpudoctor.queries.kernel_log import age, ago, texts
 from gpudoctor.tasks import cmd, query
 from gpudoctor.tasks.placeholders import SCRIPT
 
-# Illegal instruction or access of a kernel, page fault, fault over NVLink: what CUDA answers with errors 700 to 719.
+# Illegal instruction or access of a kernel, page fault, fault over NVLink: CUDA returns errors 700 to 719.
 # 43 and 45 only clean up after them.
 _BY_PROGRAMS = (13, 31, 69, 137)
-# Seconds: who looks now has a program in mind that failed just now.
+# Seconds: a user who checks now has a program in mind that failed just now.
 _RECENT = 3 * 3600.0
 
 _FIXES = (
     Fix(
         "Run the program under NVIDIA's Compute Sanitizer, which names the kernel and the line that reads or writes "
-        "outside of its memory.",
+        "out of bounds.",
         (query("compute-sanitizer", "--tool", "memcheck", "python", SCRIPT),),
         "change-environment",
         impact="none",
     ),
     Fix(
-        "Or let each kernel launch wait, so that the error shows up at the launch that caused it.",
+        "Or set CUDA_LAUNCH_BLOCKING=1, so that the error appears at the kernel launch that caused it.",
         (cmd("python", SCRIPT, env=(("CUDA_LAUNCH_BLOCKING", "1"),)),),
         "change-environment",
         impact="none",
@@ -33,10 +33,10 @@ _FIXES = (
 
 
 @check(
-    title="A program made an illegal access on a GPU",
+    title="A program made an illegal memory access on a GPU (Xid 13, 31)",
     severity=Severity.ADVICE,
-    cause="The driver ended a program whose kernel read or wrote outside of its memory, or hit an illegal instruction "
-    "(Xid 13, 31). That is a fault of the program or its library; the GPU is well and takes the next program.",
+    cause="The driver stopped a program whose kernel read or wrote out of bounds, or hit an illegal instruction (Xid "
+    "13, 31). That is a bug in the program or its library; the GPU is healthy and runs the next program.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
@@ -57,18 +57,18 @@ _FIXES = (
     validated_on=("table 2026-11",),
 )
 def program_faults(on: OnAddress) -> Problem | None:
-    """Such Xids of the last hours; where the log knows no time, nobody can say that they are news."""
-    said = tuple(e for e in on.logged_xids(*_BY_PROGRAMS) if _recent(on, e))
-    if not said:
+    """Such Xids of the last hours; where the log has no time, nothing shows that they are recent."""
+    logged = tuple(e for e in on.logged_xids(*_BY_PROGRAMS) if _recent(on, e))
+    if not logged:
         return None
-    last = said[-1]
+    last = logged[-1]
     found = meaning_of(last.code or 0)
     process = last.what.get("process")
     pid = last.what.get("pid")
     who = f"{process}{phrase(' (pid {})', pid)}" if process else phrase("The program with pid {}", pid) or "A program"
     what = found.meaning.partition(":")[0] if found else "a fault"
-    message = f"{who} was ended on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
-    return Problem(message, texts(said))
+    message = f"{who} was stopped on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
+    return Problem(message, texts(logged))
 
 
 def _recent(on: OnAddress, event: LogEvent) -> bool:

@@ -1,4 +1,4 @@
-"""A GPU that takes no CUDA process at all, by its compute mode."""
+"""The compute mode of a GPU allows no CUDA process."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -21,9 +21,9 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU's compute mode prohibits CUDA",
+    title="GPU compute mode is Prohibited: CUDA cannot use it",
     severity=Severity.ERROR,
-    cause="In the compute mode Prohibited a GPU takes no CUDA process; an administrator set it, often to keep a "
+    cause="In the compute mode Prohibited a GPU accepts no CUDA process; an administrator set it, often to keep a "
     "display GPU free.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
@@ -33,7 +33,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def prohibited_mode(on: OnGpu) -> Problem | None:
-    """The mode; with another GPU that allows CUDA it is no more than a warning."""
+    """The mode; with another GPU that allows CUDA it is only a warning."""
     if known(on.gpu.compute_mode) != "prohibited":
         return None
     free = any(g.compute_mode != "prohibited" for g in gpus_of(on.facts, "nvidia"))

@@ -7,18 +7,15 @@ from gpudoctor.tasks import query
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    message = (
-        "Drain the GPU (no program may use it), then reset it, or restart the computer; the pages are retired then."
-    )
+    message = "Drain the GPU (no program may use it), then reset it, or reboot; the pages are retired then."
     verify = query("nvidia-smi", "-q", "-d", "PAGE_RETIREMENT", "-i", on.number)
     return (Fix(message, reset_commands(on), "reset-gpu", root=True, verify=verify),)
 
 
 @check(
-    title="A GPU waits for a reset to retire broken memory pages",
+    title="Page retirement pending: the GPU needs a reset",
     severity=Severity.WARNING,
-    cause="Kepler to Turing and Volta take broken memory pages out of use at the next reset after the error (page "
-    "retirement).",
+    cause="GPUs from Kepler to Turing retire broken memory pages at the next reset after the error (page retirement).",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/dynamic-page-retirement/index.html",),
     targets=nvidia_addresses,

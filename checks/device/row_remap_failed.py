@@ -7,7 +7,7 @@ from gpudoctor.tasks import query
 
 FIXES = (
     Fix(
-        "Take the GPU out of service: drain or cordon the node, and let no job onto this GPU.",
+        "Take the GPU out of service: drain or cordon the node, and run no job on this GPU.",
         (query("nvidia-smi", "-q", "-d", "ROW_REMAPPER,ECC,PAGE_RETIREMENT"),),
         "replace-hardware",
         impact="none",
@@ -23,9 +23,9 @@ FIXES = (
 
 
 @check(
-    title="A GPU's memory cannot be repaired: row remapping failed",
+    title="Row remapping failed: the GPU's memory cannot be repaired",
     severity=Severity.ERROR,
-    cause="The GPU replaces broken memory rows by spare ones. There are none left, or the repair could not be recorded "
+    cause="The GPU replaces broken memory rows with spare ones. None are left, or the repair could not be recorded "
     "(Xid 64): NVIDIA's criterion for replacing the card.",
     fixes=FIXES,
     references=(
@@ -39,9 +39,9 @@ FIXES = (
 )
 def row_remap_failed(on: OnAddress) -> Problem | None:
     """NVML's flag, or Xid 64 in the log."""
-    said, flagged = on.xids(64), on.gpu is not None and on.gpu.remap_failed is True
-    if not flagged and not said:
+    logged, flagged = on.xids(64), on.gpu is not None and on.gpu.remap_failed is True
+    if not flagged and not logged:
         return None
     count = on.gpu.remapped_uncorrected if on.gpu is not None else None
     rows = f" ({count} rows were remapped after uncorrectable errors)" if isinstance(count, int) and count else ""
-    return Problem(f"{on.name}: remapping of a broken memory row failed{rows}.", texts((*said, *on.xids(48, 94, 95))))
+    return Problem(f"{on.name}: remapping of a broken memory row failed{rows}.", texts((*logged, *on.xids(48, 94, 95))))

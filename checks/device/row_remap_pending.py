@@ -7,18 +7,16 @@ from gpudoctor.tasks import query
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    message = (
-        "Drain the GPU (no program may use it), then reset it, or restart the computer; the rows are replaced then."
-    )
+    message = "Drain the GPU (no program may use it), then reset it, or reboot; the rows are replaced then."
     verify = query("nvidia-smi", "-q", "-d", "ROW_REMAPPER", "-i", on.number)
     return (Fix(message, reset_commands(on), "reset-gpu", root=True, verify=verify),)
 
 
 @check(
-    title="A GPU waits for a reset to repair its memory",
+    title="Row remapping pending: the GPU needs a reset to repair its memory",
     severity=Severity.WARNING,
-    cause="The GPU met an uncorrectable memory error and will replace the broken row by a spare one at its next reset "
-    "(row remapping, Xid 63). Until then the fault can come back.",
+    cause="The GPU had an uncorrectable memory error and will replace the broken row with a spare one at its next "
+    "reset (row remapping, Xid 63). Until then the error can come back.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
     targets=nvidia_addresses,
@@ -28,13 +26,13 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def row_remap_pending(on: OnAddress) -> Problem | None:
     """NVML's flag; without it Xid 63 in the log."""
-    said = on.xids(63)
+    logged = on.xids(63)
     pending = on.gpu.remap_pending if on.gpu is not None else None
-    if pending is not True and (pending is False or not said or _retires_pages(on)):
+    if pending is not True and (pending is False or not logged or _retires_pages(on)):
         return None
-    return Problem(f"{on.name} has a row remapping pending: it needs a reset.", texts((*said, *on.xids(48, 94, 95))))
+    return Problem(f"{on.name} has a row remapping pending: it needs a reset.", texts((*logged, *on.xids(48, 94, 95))))
 
 
 def _retires_pages(on: OnAddress) -> bool:
-    """Whether this GPU retires pages in place of remapping rows, as those before Ampere do."""
+    """Whether this GPU retires pages instead of remapping rows, as those before Ampere do."""
     return on.gpu is not None and isinstance(on.gpu.retired_pending, bool)

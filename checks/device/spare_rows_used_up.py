@@ -10,7 +10,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     look = query("nvidia-smi", "-q", "-d", "ROW_REMAPPER,ECC", "-i", on.gpu.index)
     return (
         Fix(
-            "Watch the card and plan its replacement: NVIDIA takes it back once a remapping fails (Xid 64).",
+            "Watch the card and plan its replacement: NVIDIA accepts an RMA once a remapping fails (Xid 64).",
             (look, query("dcgmi", "diag", "-r", "3", root=True)),
             "ask-vendor",
             root=True,
@@ -21,10 +21,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU has no spare memory rows left in a bank",
+    title="No spare memory rows left in a bank of the GPU",
     severity=Severity.WARNING,
-    cause="The GPU replaces broken rows of its memory by spare ones, of which each bank has eight. One bank has used "
-    "them up: the next uncorrectable error there cannot be repaired any more.",
+    cause="The GPU replaces broken rows of its memory with spare ones, of which each bank has eight. One bank has "
+    "none left: the next uncorrectable error there cannot be repaired.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
     targets=nvidia_gpus,

@@ -1,4 +1,4 @@
-"""A GPU met more errors in its on-chip memory than NVIDIA tolerates."""
+"""A GPU had more errors in its on-chip memory than NVIDIA tolerates."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -8,7 +8,7 @@ from gpudoctor.tasks import query
 
 _FIXES = (
     Fix(
-        "Take the GPU out of service and run NVIDIA's field diagnosis, or dcgmi's longest test.",
+        "Take the GPU out of service and run NVIDIA's field diagnostics, or dcgmi's longest test.",
         (query("nvidia-smi", "-q", "-d", "ECC"), query("dcgmi", "diag", "-r", "4", root=True)),
         "replace-hardware",
         root=True,
@@ -25,10 +25,11 @@ _FIXES = (
 
 
 @check(
-    title="A GPU's on-chip memory (SRAM) meets too many errors",
+    title="Too many errors in the GPU's on-chip memory (SRAM)",
     severity=Severity.ERROR,
     cause="Caches and registers of the GPU (SRAM) have no spare parts. The driver counts their uncorrectable errors "
-    "for the card's life; above NVIDIA's threshold the card is to be tested with its field diagnosis and replaced.",
+    "over the card's lifetime; above NVIDIA's threshold the card has to be tested with the field diagnostics and "
+    "replaced.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
@@ -44,7 +45,7 @@ def sram_errors(on: OnGpu) -> Problem | None:
     if not known(on.gpu.ecc) or not known(on.gpu.sram_threshold):
         return None
     total = on.gpu.ecc_uncorrected_total
-    count = f" ({total} uncorrectable errors in its life)" if isinstance(total, int) and total else ""
-    message = f"{gpu_name(on.gpu)} has met more uncorrectable SRAM errors than NVIDIA tolerates{count}."
+    count = f" ({total} uncorrectable errors in its lifetime)" if isinstance(total, int) and total else ""
+    message = f"{gpu_name(on.gpu)} has had more uncorrectable SRAM errors than NVIDIA tolerates{count}."
     address = on.gpu.address if isinstance(on.gpu.address, str) else None
     return Problem(message, texts(xids(on.facts, address, 48, 172)) if address else ())

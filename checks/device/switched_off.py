@@ -9,15 +9,17 @@ from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import Edit, Task, Tasks, as_root, cmd, query
 
-# NVML's answers about a GPU that does not wake: lost, not found, unknown error.
+# NVML's codes for a GPU that does not wake: lost, not found, unknown error.
 _ASLEEP = (15, 28, 999)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if _by_bbswitch(facts):
-        run = Fix("Start programs through Bumblebee, which powers the GPU for them.", (cmd("optirun", "nvidia-smi"),))
+        run = Fix(
+            "Start programs through Bumblebee, which powers the GPU on for them.", (cmd("optirun", "nvidia-smi"),)
+        )
         on = Fix(
-            "Power the GPU on by hand and load the module; to leave it on for good, disable bumblebeed.",
+            "Power the GPU on by hand and load the module; to leave it on permanently, disable bumblebeed.",
             (Edit("/proc/acpi/bbswitch", text="ON\n", root=True), as_root("modprobe", "nvidia")),
             "reload-module",
             root=True,
@@ -29,10 +31,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if isinstance(switch, str):
         return laptop.switch_on(switch, facts.nvidia.kernel.switch_files)
     if facts.nvidia.kernel.prime == "intel":
-        message = "Switch the NVIDIA GPU on again with prime-select, then restart."
+        message = "Enable the NVIDIA GPU again with prime-select, then reboot."
         return (_reboot(message, as_root("prime-select", "on-demand"), (as_root("prime-select", "intel"),)),)
     message = (
-        "Keep the GPU powered, then restart; a laptop's own tool (system76-power, supergfxctl, envycontrol) may do so."
+        "Keep the GPU powered on, then reboot; a laptop's own tool (system76-power, supergfxctl, envycontrol) can "
+        "do this."
     )
     return (_reboot(message, as_root("sh", "-c", "echo on | tee /sys/bus/pci/devices/*/power/control"), ()),)
 
@@ -62,28 +65,26 @@ def _by_tool(facts: Facts) -> Problem | None:
     if not isinstance(kernel.switch, str):
         return None
     if kernel.switch == "asus-firmware":
-        message = (
-            "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so that it is not on the bus."
-        )
+        message = "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so it is not on the bus."
         return Problem(message, tuple(f"{name}: 1" for name in kernel.switch_files))
     who = "A udev rule" if kernel.switch == "udev" else f"{kernel.switch} (integrated mode)"
     files = " and ".join(kernel.switch_files) or "its configuration"
-    message = f"{who} has switched the NVIDIA GPU off: {files} removed it from the PCI bus or forbids its driver."
+    message = f"{who} has switched the NVIDIA GPU off: {files} removed it from the PCI bus or blacklists its driver."
     return Problem(message, kernel.switch_files)
 
 
 def _tried(facts: Facts) -> bool:
-    """Whether NVML tried to wake the GPUs in vain: one that is missing, not allowed or of another version does not."""
+    """Whether NVML failed to wake the GPUs: one that is missing, not allowed or of another version does not try."""
     nvml = facts.nvidia.nvml
     return nvml.code in _ASLEEP or nvml.hung is not None
 
 
 @check(
-    title="The GPU is powered off",
+    title="GPU is powered off",
     severity=Severity.ERROR,
-    cause="On laptops with two GPUs something switches the NVIDIA one off to save power: bbswitch (Bumblebee), "
-    "prime-select or a power manager. A GPU that only sleeps (runtime suspended) is woken by the driver; this one is "
-    "not.",
+    cause="On laptops with two GPUs the NVIDIA one is switched off to save power: by bbswitch (Bumblebee), "
+    "prime-select or a power manager. The driver wakes a GPU that only sleeps (runtime suspended); this one it "
+    "cannot.",
     fixes=_fixes,
     references=(
         "https://github.com/Bumblebee-Project/bbswitch",
@@ -95,13 +96,13 @@ def _tried(facts: Facts) -> bool:
     validated_on=("simulated 2026-11",),
 )
 def switched_off(facts: Facts) -> Problem | None:
-    """The switch says off; or the card stays in D3cold though the loaded driver wants it."""
-    said = texts(events(facts, "bbswitch-off"))
+    """The switch is off; or the card stays in D3cold though the loaded driver needs it."""
+    logged = texts(events(facts, "bbswitch-off"))
     if _by_bbswitch(facts):
-        return Problem("bbswitch (Bumblebee) has powered the NVIDIA GPU off, so the driver cannot reach it.", said)
+        return Problem("bbswitch (Bumblebee) has powered the NVIDIA GPU off, so the driver cannot reach it.", logged)
     cards = cards_of(facts, "nvidia")
     if not cards and not gpus_of(facts, "nvidia") and facts.nvidia.kernel.prime == "intel":
-        return Problem("prime-select has chosen the Intel GPU and powered the NVIDIA one off: it is not on the bus.")
+        return Problem("prime-select is set to the Intel GPU and has powered the NVIDIA one off: it is not on the bus.")
     by = _by_tool(facts) if not cards and not gpus_of(facts, "nvidia") else None
     if by:
         return by

@@ -1,4 +1,4 @@
-"""A device on Thunderbolt is not authorised, and may hold the GPU that is missed."""
+"""A device on Thunderbolt is not authorized, and may contain the GPU that is missing."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Thunderbolt
@@ -8,7 +8,7 @@ from gpudoctor.targets import asked_for_nvidia, cards_of, gpus_of
 from gpudoctor.tasks import Edit, cmd, query, sentence
 from gpudoctor.tasks.placeholders import DEVICE
 
-# Docks and drives wait for authorisation as well; these are boxes made for a card.
+# Docks and drives wait for authorization as well; these are enclosures for a card.
 _BOXES = ("core x", "egpu", "egfx", "gaming box", "akitio node", "graphics", "accelerator", "mantiz", "th3p4", "ut3g")
 
 
@@ -23,7 +23,7 @@ def _name(device: Thunderbolt) -> str:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     place = _waiting(facts)[0].place
     for_good = Fix(
-        "Authorise it for good with bolt; boltctl lists the devices and their UUIDs.",
+        "Authorize it permanently with bolt; boltctl lists the devices and their UUIDs.",
         (query("boltctl", "list"), cmd("boltctl", "enroll", DEVICE)),
         root=False,
         impact="persistent",
@@ -31,7 +31,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify=query("lspci", "-d", "10de:"),
     )
     once = Fix(
-        "Or authorise it until it is unplugged.",
+        "Or authorize it until it is unplugged.",
         (Edit(f"/sys/bus/thunderbolt/devices/{place}/authorized", text="1\n", root=True),),
         root=True,
         undo=sentence("Unplug it."),
@@ -41,10 +41,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A Thunderbolt device waits for authorisation",
+    title="Thunderbolt device is not authorized",
     severity=Severity.WARNING,
-    cause="Thunderbolt gives a device access to the PCIe bus when the user has allowed it. Until then the GPU in an "
-    "external box is on no bus.",
+    cause="Thunderbolt gives a device access to the PCIe bus only when the user has allowed it. Until then the GPU in "
+    "an external enclosure is on no bus.",
     fixes=_fixes,
     references=("https://docs.kernel.org/admin-guide/thunderbolt.html",),
     targets=own_kernel,
@@ -52,7 +52,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def thunderbolt_unauthorized(facts: Facts) -> str | Problem | None:
-    """Somebody wants an NVIDIA GPU, none is on the bus, and a device is kept off it; any box, or one by its name."""
+    """An NVIDIA GPU is expected, none is on the bus, and a device is kept off it; any enclosure, or one by its name."""
     if cards_of(facts, "nvidia") or gpus_of(facts, "nvidia") or not asked_for_nvidia(facts):
         return None
     waiting = _waiting(facts)
@@ -60,8 +60,8 @@ def thunderbolt_unauthorized(facts: Facts) -> str | Problem | None:
         return None
     box = next((d for d in waiting if any(word in _name(d).lower() for word in _BOXES)), None)
     if box is not None:
-        return f"{_name(box)} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
+        return f"{_name(box)} on Thunderbolt is not authorized, so a GPU in it is not on the PCI bus."
     message = (
-        f"{_name(waiting[0])} on Thunderbolt is not authorised; if it holds a GPU, that one is not on the PCI bus."
+        f"{_name(waiting[0])} on Thunderbolt is not authorized; if it contains a GPU, that one is not on the PCI bus."
     )
-    return Problem(message, severity=Severity.ADVICE)  # a dock as a rule
+    return Problem(message, severity=Severity.ADVICE)  # usually a dock

@@ -1,4 +1,4 @@
-"""A virtual GPU without a licence is throttled or takes no new programs."""
+"""A virtual GPU without a license is throttled or accepts no new programs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -8,9 +8,9 @@ from gpudoctor.tasks import as_root, filtered, query
 
 _FIXES = (
     Fix(
-        "Let the guest get its licence: put the client token into /etc/nvidia/ClientConfigToken (older ones: "
-        "ServerAddress in /etc/nvidia/gridd.conf), check that the licence server is reachable, and start "
-        "nvidia-gridd again.",
+        "Let the guest get its license: put the client token into /etc/nvidia/ClientConfigToken (older ones: "
+        "ServerAddress in /etc/nvidia/gridd.conf), check that the license server is reachable, and restart "
+        "nvidia-gridd.",
         (
             query("ls", "-l", "/etc/nvidia/ClientConfigToken"),
             as_root("systemctl", "restart", "nvidia-gridd"),
@@ -24,9 +24,9 @@ _FIXES = (
 
 
 @check(
-    title="The virtual GPU has no licence",
+    title="vGPU has no license",
     severity=Severity.ERROR,
-    cause="NVIDIA vGPU needs a licence from a licence server. Without one the driver slows the GPU down after 20 "
+    cause="NVIDIA vGPU needs a license from a license server. Without one the driver slows the GPU down after 20 "
     "minutes, and later (Restricted) refuses new CUDA contexts with error 46, though nvidia-smi looks fine.",
     fixes=_FIXES,
     references=(
@@ -38,12 +38,12 @@ _FIXES = (
     validated_on=("simulated 2026-11",),
 )
 def vgpu_unlicensed(facts: Facts) -> Problem | None:
-    """The state as nvidia-smi words it; no vGPU has none."""
-    state = known(facts.nvidia.kernel.licence)
+    """The state as nvidia-smi reports it; no vGPU has none."""
+    state = known(facts.nvidia.kernel.license)
     if state is None or not state.lower().startswith("unlicensed"):
         return None
     grave = "(restricted" in state.lower() or facts.nvidia.cuda.code == CUDA_BUSY
     daemon = known_or(facts.nvidia.kernel.gridd, None)
-    also = f" The licence daemon nvidia-gridd is {daemon}." if daemon and daemon != "active" else ""
-    message = f"This vGPU's licence status is {state!r}.{also}"
+    also = f" The license daemon nvidia-gridd is {daemon}." if daemon and daemon != "active" else ""
+    message = f"This vGPU's license status is {state!r}.{also}"
     return Problem(message, severity=None if grave else Severity.WARNING)

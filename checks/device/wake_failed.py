@@ -1,4 +1,4 @@
-"""A GPU that was put to sleep does not come back."""
+"""A GPU that was suspended does not wake up."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -12,8 +12,8 @@ from gpudoctor.tasks import Edit, as_root, query
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
     now = Fix(
-        "Shut down, take the power away for half a minute (on a laptop hold the power button for 15 seconds), and "
-        "start again: a restart alone may leave the GPU without power.",
+        "Shut down, disconnect the power for half a minute (on a laptop hold the power button for 15 seconds), and "
+        "start again: a reboot alone may leave the GPU without power.",
         (as_root("poweroff"),),
         "power-cycle",
         root=True,
@@ -21,8 +21,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         verify=query("nvidia-smi"),
     )
     stay = Fix(
-        "Keep the driver from switching the GPU off while it idles, then restart; update the firmware (BIOS), whose "
-        "power methods are at fault.",
+        "Keep the driver from powering the GPU off while idle, then reboot; update the firmware (BIOS), whose power "
+        "methods are at fault.",
         (
             Edit(
                 "/etc/modprobe.d/nvidia-stay-on.conf",
@@ -38,7 +38,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         undo=(Edit("/etc/modprobe.d/nvidia-stay-on.conf", gone=True, root=True),),
         verify=query("nvidia-smi"),
     )
-    ports = kernel_parameter(on.facts, "Where that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")
+    ports = kernel_parameter(on.facts, "If that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")
     tool = on.facts.nvidia.kernel.switch
     return (now, stay, ports, *(switch_on(tool) if isinstance(tool, str) else ()))
 
@@ -48,10 +48,10 @@ def _failed(facts: Facts, address: str) -> tuple[str, ...]:
 
 
 @check(
-    title="A GPU does not wake up",
+    title="GPU does not wake up from D3cold",
     severity=Severity.ERROR,
-    cause="The GPU was switched off to save power (D3cold), and the firmware does not switch it on again when the "
-    "driver asks: it does not answer on the bus any more.",
+    cause="The GPU was powered off to save power (D3cold), and the firmware does not power it on again when the "
+    "driver asks: it no longer responds on the bus.",
     fixes=_fixes,
     references=(
         "https://github.com/system76/firmware-open/issues/259",
@@ -59,13 +59,13 @@ def _failed(facts: Facts, address: str) -> tuple[str, ...]:
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/dynamicpowermanagement.html",
     ),
     targets=nvidia_cards,
-    caused_by=("device.switched-off", "driver.vfio-in-the-way"),
+    caused_by=("device.switched-off",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def wake_failed(on: OnCard) -> Problem | None:
-    """The kernel said that it could not wake this card, and no driver has heard of it since."""
-    said = _failed(on.facts, on.card.address)
-    if not said or works(on.facts, on.card) or on.card.driver == "vfio-pci":
+    """The kernel reported that it could not wake this card, and the driver has not reached it since."""
+    logged = _failed(on.facts, on.card.address)
+    if not logged or works(on.facts, on.card) or on.card.driver == "vfio-pci":
         return None
-    return Problem(f"{card_name(on.card)} was asleep, and the kernel could not wake it.", said)
+    return Problem(f"{card_name(on.card)} was suspended (D3cold), and the kernel could not wake it.", logged)

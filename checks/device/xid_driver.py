@@ -1,4 +1,4 @@
-"""The driver reported a fault of its own software (Xid)."""
+"""The driver reported a fault in its own software (Xid)."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
@@ -9,12 +9,12 @@ from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
 
-# What asks for no more than a program's restart, or was seen on the display side alone, is news where it repeats.
+# A fault that only needs the program restarted, or is on the display side, matters only where it repeats.
 _OFTEN = 3
 _RESETS = ("reset", "reboot", "bus-reset", "system-reboot")
 
 
-def _said(on: OnAddress) -> tuple[LogEvent, ...]:
+def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     found: dict[int, list[LogEvent]] = {}
     for event in on.xids():
         if _counts(event.code or 0):
@@ -23,15 +23,15 @@ def _said(on: OnAddress) -> tuple[LogEvent, ...]:
     return tuple(grave)
 
 
-def _severity(on: OnAddress, said: tuple[LogEvent, ...]) -> Severity | None:
-    """A fault after which the driver wants a reset keeps the GPU from working; one of days ago is history."""
+def _severity(on: OnAddress, logged: tuple[LogEvent, ...]) -> Severity | None:
+    """A fault after which the driver requires a reset keeps the GPU from working; one of days ago is history."""
     if on.gpu is not None and (on.gpu.status == "reset-required" or on.gpu.recovery_action in _RESETS):
         return Severity.ERROR
-    return Severity.ADVICE if on.passed(said) else None
+    return Severity.ADVICE if on.passed(logged) else None
 
 
 def _counts(code: int) -> bool:
-    """Whether the driver is at fault and NVIDIA asks for something; GSP's Xids have a check of their own."""
+    """Whether the driver is at fault and NVIDIA asks for an action; GSP's Xids have their own check."""
     found = meaning_of(code)
     if found is None or found.fault != "driver" or code in (119, 120):
         return False
@@ -44,21 +44,21 @@ def _often(code: int) -> int:
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    said = _said(on)
-    found = meaning_of(said[-1].code or 0) if said else None
+    logged = _logged(on)
+    found = meaning_of(logged[-1].code or 0) if logged else None
     action = f"{found.action}." if found else "Reset the GPU."
     reset = Fix(action, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
     if have is None or best is None or best <= have:
         return (reset,)
-    return (reset, install_driver(on.facts, best, message=f"If it comes back: install driver branch {best}."))
+    return (reset, install_driver(on.facts, best, message=f"If it happens again: install driver branch {best}."))
 
 
 @check(
-    title="NVIDIA's driver has reported a fault of its own",
+    title="Xid error: NVIDIA's driver reported a software fault",
     severity=Severity.WARNING,
-    cause="The driver logs faults as Xid errors; this one comes from the driver's software or firmware. A reset of "
-    "the GPU or a newer driver usually ends it.",
+    cause="The driver logs faults as Xid errors; this one comes from the driver's software or firmware. A GPU reset "
+    "or a newer driver usually fixes it.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
     targets=nvidia_addresses,
@@ -68,11 +68,11 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def xid_driver(on: OnAddress) -> Problem | None:
     """Xids of the class driver since it was loaded."""
-    said = _said(on)
-    if not said:
+    logged = _logged(on)
+    if not logged:
         return None
-    code = said[-1].code or 0
+    code = logged[-1].code or 0
     found = meaning_of(code)
-    what = f"{found.meaning if found else 'a fault'}{ago(on.facts, said[-1])}"
-    times = f" {len(said)} times" if len(said) > 1 else ""
-    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(said), severity=_severity(on, said))
+    what = f"{found.meaning if found else 'a fault'}{ago(on.facts, logged[-1])}"
+    times = f" {len(logged)} times" if len(logged) > 1 else ""
+    return Problem(f"{on.name} reported Xid {code}{times}: {what}.", texts(logged), severity=_severity(on, logged))

@@ -1,4 +1,4 @@
-"""The driver reported a fault of the hardware (Xid) and nothing says that it has passed."""
+"""The driver reported a hardware fault (Xid) and nothing shows that it has passed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
@@ -7,17 +7,17 @@ from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
 
-# Those have checks of their own: power, bus, GSP, memory, NVLink. 93 and 121 ask for nothing by themselves.
+# Those have their own checks: power, bus, GSP, memory, NVLink. 93 and 121 need no action by themselves.
 _ELSEWHERE = {48, 54, 63, 64, 74, 79, 92, 93, 94, 95, 119, 120, 121, 136, 140, *range(144, 151), 166, 170, 171, 172}
 
 
-# A GPU that did not start; where the driver says more of it in other words, those count.
+# A GPU that did not start; where the driver logs more about it, that counts.
 _NOT_STARTED = 143
 
 
-def _said(on: OnAddress) -> tuple[LogEvent, ...]:
-    told = on.events("rm-init-failed", "gsp-failed", "gsp-wpr2", "gfw-boot") if not on.answers else ()
-    elsewhere = _ELSEWHERE | ({_NOT_STARTED} if told else set())
+def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
+    logged = on.events("rm-init-failed", "gsp-failed", "gsp-wpr2", "gfw-boot") if not on.answers else ()
+    elsewhere = _ELSEWHERE | ({_NOT_STARTED} if logged else set())
     return tuple(e for e in on.xids() if e.code not in elsewhere and _is_hardware(e.code))
 
 
@@ -27,12 +27,12 @@ def _is_hardware(code: int | None) -> bool:
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
-    said = _said(on)
-    found = meaning_of(said[-1].code or 0) if said else None
+    logged = _logged(on)
+    found = meaning_of(logged[-1].code or 0) if logged else None
     advice = f"{found.action}." if found else "Reset the GPU."
     reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     vendor = Fix(
-        "If it comes back after a reset and a power cycle: collect a report and have the card replaced (RMA).",
+        "If it happens again after a reset and a power cycle: collect a report and have the card replaced (RMA).",
         (query("nvidia-bug-report.sh", root=True),),
         "ask-vendor",
         root=True,
@@ -42,7 +42,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU has reported a hardware fault",
+    title="Xid error: a GPU reported a hardware fault",
     severity=Severity.ERROR,
     cause="The driver logs faults as Xid errors; this one comes from the card, its power or its slot, not from a "
     "program.",
@@ -55,20 +55,20 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 )
 def xid_hardware(on: OnAddress) -> Problem | None:
     """Xids of the class hardware since the driver was loaded."""
-    said = _said(on)
-    if not said:
+    logged = _logged(on)
+    if not logged:
         return None
-    code = said[-1].code or 0
+    code = logged[-1].code or 0
     found = meaning_of(code)
     message = (
-        f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, said[-1])}."
+        f"{on.name} reported Xid {code}: {found.meaning if found else 'a hardware fault'}{ago(on.facts, logged[-1])}."
     )
-    grave = any(map(_grave, said)) and not on.passed(said)
-    severity = Severity.ADVICE if on.is_history(said) else None if grave else Severity.WARNING
-    return Problem(message, texts(said), severity=severity)
+    grave = any(map(_grave, logged)) and not on.passed(logged)
+    severity = Severity.ADVICE if on.is_history(logged) else None if grave else Severity.WARNING
+    return Problem(message, texts(logged), severity=severity)
 
 
 def _grave(event: LogEvent) -> bool:
-    """Whether NVIDIA asks for something at once; after the others programs may go on."""
+    """Whether NVIDIA asks for an immediate action; after the others programs may continue."""
     found = meaning_of(event.code or 0)
     return found is not None and found.nvidia_action not in (None, "IGNORE")

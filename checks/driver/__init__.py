@@ -1,1 +1,1 @@
-"""NVIDIA's driver: module, libraries, device nodes, and what they answer."""
+"""NVIDIA's driver: module, libraries, device nodes, and what they report."""

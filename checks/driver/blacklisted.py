@@ -1,4 +1,4 @@
-"""modprobe.d or the kernel command line forbids NVIDIA's module."""
+"""modprobe.d or the kernel command line blacklists NVIDIA's module."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
@@ -11,7 +11,7 @@ from gpudoctor.tasks import as_root, query
 
 
 def _by_tool(facts: Facts) -> bool:
-    """Whether a laptop's tool did it; the firmware forbids no module."""
+    """Whether a laptop's tool did it; the firmware blacklists no module."""
     return isinstance(facts.nvidia.kernel.switch, str) and facts.nvidia.kernel.switch != "asus-firmware"
 
 
@@ -19,7 +19,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if facts.nvidia.kernel.prime == "intel":
         return (
             Fix(
-                "Let prime-select give the NVIDIA GPU back, then restart.",
+                "Let prime-select enable the NVIDIA GPU again, then reboot.",
                 (as_root("prime-select", "on-demand"), as_root("reboot")),
                 "reboot",
                 root=True,
@@ -31,9 +31,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if _by_tool(facts):
         return laptop.switch_on(present(facts.nvidia.kernel.switch), facts.nvidia.kernel.switch_files)
     commands = [query("grep", "-rn", "nvidia", "/etc/modprobe.d", "/usr/lib/modprobe.d", "/run/modprobe.d")]
-    message = "Delete the line that forbids nvidia in the file which this finds, then load the module."
+    message = "Delete the line that blacklists nvidia from the file that this command finds, then load the module."
     if "nvidia" in known_or(facts.host.kernel.command_line, ""):
-        message += " It may also stand on the kernel command line (modprobe.blacklist=, module_blacklist=)."
+        message += " It may also be on the kernel command line (modprobe.blacklist=, module_blacklist=)."
     return (
         Fix(message, (*commands, *system.initramfs(facts), as_root("modprobe", "nvidia")), "reload-module", root=True),
     )
@@ -42,25 +42,31 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="NVIDIA's kernel module is blacklisted",
     severity=Severity.ERROR,
-    cause="A line in modprobe.d, or a switch such as prime-select, forbids the module nvidia, so nothing loads it at "
-    "boot.",
+    cause="A line in modprobe.d, or a switch such as prime-select, blacklists the module nvidia, so nothing loads it "
+    "at boot.",
     fixes=_fixes,
     references=("https://man7.org/linux/man-pages/man5/modprobe.d.5.html",),
     targets=own_kernel,
-    caused_by=(*DEAD, *BUILD, *OTHER_DRIVERS, "driver.refused-by-secure-boot", "driver.refused-by-lockdown"),
+    caused_by=(
+        *DEAD,
+        *(id_ for id_ in BUILD if id_ != "driver.no-module-for-kernel"),
+        *OTHER_DRIVERS,
+        "driver.refused-by-secure-boot",
+        "driver.refused-by-lockdown",
+    ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def blacklisted(facts: Facts) -> str | None:
-    """The module lies there, is not loaded, and is forbidden."""
+    """The module is installed, not loaded, and blacklisted."""
     kernel = facts.nvidia.kernel
     if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or not known(kernel.on_disk):
         return None
     if "nvidia" not in kernel.blacklists and kernel.prime != "intel":
         return None
     if kernel.prime == "intel":
-        return "prime-select has chosen the Intel GPU, which forbids the module nvidia (blacklist)."
+        return "prime-select is set to the Intel GPU, which blacklists the module nvidia."
     if _by_tool(facts):
         files = " and ".join(kernel.switch_files) or "its configuration"
-        return f"{present(kernel.switch)} is in integrated mode: {files} forbids the module nvidia (blacklist)."
+        return f"{present(kernel.switch)} is in integrated mode: {files} blacklists the module nvidia."
     return "The module nvidia is blacklisted in modprobe.d or on the kernel command line, so it is not loaded."

@@ -4,14 +4,14 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, prebuilt, system
 from gpudoctor.maybe import known, known_or
-from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of
 
 _READY = (
-    "Ubuntu's ready modules (linux-modules-nvidia-...) come in one package for each kernel, and nothing here "
-    "builds any (no DKMS): a new kernel was booted, and its package is not installed."
+    "Ubuntu's prebuilt modules (linux-modules-nvidia-...) come in one package per kernel, and nothing here builds "
+    "them (no DKMS). A new kernel was booted, and its package is not installed."
 )
 
 
@@ -20,17 +20,24 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="NVIDIA's kernel module was built for another kernel than the running one",
+    title="NVIDIA's kernel module was built for a different kernel",
     severity=Severity.ERROR,
-    cause="A kernel module fits only the kernel that it was compiled for. A new kernel was booted, and nobody built "
-    "the module for it: no DKMS, no headers for this kernel, or a kernel beside the distribution's.",
+    cause="A kernel module works only with the kernel that it was compiled for. A new kernel was booted, and the "
+    "module was not built for it: no DKMS, no headers for this kernel, or a custom kernel next to the "
+    "distribution's.",
     fixes=_fixes,
     references=(
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/installdriver.html",
         "https://github.com/dell/dkms",
     ),
     targets=own_kernel,
-    caused_by=(*DEAD, *OTHER_DRIVERS, "driver.headers-missing", "driver.dkms-entry-stale", "driver.dkms-build-failed"),
+    caused_by=(
+        *DEAD,
+        "driver.vfio-in-the-way",
+        "driver.headers-missing",
+        "driver.dkms-entry-stale",
+        "driver.dkms-build-failed",
+    ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -60,22 +67,23 @@ def built_for_another_kernel(facts: Facts) -> Problem | None:
 def _gone(release: str, elsewhere: list[str]) -> Problem:
     """The package manager replaced the kernel under the running one."""
     message = (
-        f"An update replaced the kernel: the modules of the running kernel {release} are gone, and NVIDIA's module is "
-        f"there only for {', '.join(elsewhere)}."
+        f"An update replaced the kernel: the modules of the running kernel {release} are gone, and NVIDIA's module "
+        f"is installed only for {', '.join(elsewhere)}."
     )
     why = (
-        "The package manager removed the old kernel's modules with its package (Arch and others do), while that kernel "
-        "still runs. What was not loaded before can be loaded only after a reboot into the new kernel."
+        "The package manager removed the old kernel's modules with its package (Arch and others do this) while that "
+        "kernel is still running. Modules that were not loaded before can only be loaded after a reboot into the "
+        "new kernel."
     )
-    return Problem(message, (f"/lib/modules/{release}: no modules there",), cause=why)
+    return Problem(message, (f"/lib/modules/{release}: no modules",), cause=why)
 
 
 def _foreign(facts: Facts, release: str) -> Problem | None:
-    """A module file that lies in the running kernel's folder and was compiled for another."""
-    said = events(facts, "vermagic")
+    """A module file in the running kernel's directory that was compiled for another kernel."""
+    logged = events(facts, "vermagic")
     first = known(facts.nvidia.kernel.on_disk)[0]
     magic = known_or(first.vermagic, None)
-    if not any("nvidia" in e.what.get("module", "nvidia") for e in said):
+    if not any("nvidia" in e.what.get("module", "nvidia") for e in logged):
         return None
     built = f" for kernel {magic}" if magic else ""
-    return Problem(f"The module {first.path} was built{built}, not for the running kernel {release}.", texts(said))
+    return Problem(f"The module {first.path} was built{built}, not for the running kernel {release}.", texts(logged))

@@ -14,7 +14,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
-    """An image without the package needs no setting at all."""
+    """An image without the package needs no setting."""
     if not in_container(facts):
         return ()
     version = known_or(found.version, None) if found else None
@@ -26,10 +26,10 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A compatibility libcuda hides the driver's own and does not fit it",
+    title="cuda-compat's libcuda shadows the driver's and does not match it",
     severity=Severity.ERROR,
-    cause="cuda-compat lets new CUDA run on an older driver. Where the driver is newer than the package, its libcuda "
-    "shadows the driver's own and does not match the kernel module: cuInit 803, system driver mismatch.",
+    cause="cuda-compat lets newer CUDA run on an older driver. Where the driver is newer than the package, its "
+    "libcuda shadows the driver's own and does not match the kernel module: cuInit 803, system driver mismatch.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/cuda-compatibility/",
@@ -51,12 +51,13 @@ def compat_mismatch(facts: Facts) -> Problem | None:
     own = [one for one in copies if one.version == module and one is not found]
     if found.kind not in ("compat", "toolkit", "wheel") and not own:
         return None
-    if not own and "compat" not in found.real and found.why != "LD_LIBRARY_PATH":
+    if not own and "compat" not in found.real and found.found_by != "LD_LIBRARY_PATH":
         return None  # the driver's own library: mixed-installation or library-mismatch
     version = known_or(found.version, None) or "of another version"
     message = (
-        f"Programs load {found.real} ({version}, found through {found.why}) instead of the driver's own libcuda; it "
-        "does "
-        f"not match the loaded kernel module {module} (cuInit 803)."
+        f"Programs load {found.real} ({version}, found through {found.found_by}) instead of the driver's own "
+        f"libcuda. It does not match the loaded kernel module {module} (cuInit 803)."
     )
-    return Problem(message, tuple(f"{one.path} -> {one.real} ({one.why})" for one in copies if one.why != OFF_PATH))
+    return Problem(
+        message, tuple(f"{one.path} -> {one.real} ({one.found_by})" for one in copies if one.found_by != OFF_PATH)
+    )

@@ -18,17 +18,17 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
     number = branch(known_or(found.version, None)) if found else None
     where = "on the host " if in_container(facts) else ""
     message = (
-        f"If programs then say that the driver is too old, install driver branch {number or 'of that CUDA'} or newer "
-        f"{where}or programs built for an older CUDA."
+        f"If programs then report that the driver is too old, install driver branch {number or 'of that CUDA'} or "
+        f"newer {where}or programs built for an older CUDA."
     )
     return (Fix(message, (), "reinstall-package", root=True),)
 
 
 @check(
-    title="Forward compatibility was tried on a GPU that does not support it",
+    title="CUDA forward compatibility is not supported on this GPU",
     severity=Severity.ERROR,
-    cause="Running a libcuda newer than the kernel module (cuda-compat, forward compatibility) works on data-centre "
-    "GPUs only; GeForce and others answer cuInit 804.",
+    cause="A libcuda newer than the kernel module (cuda-compat, forward compatibility) works only on data center "
+    "GPUs; on GeForce and others cuInit returns 804.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/cuda-compatibility/",
@@ -40,15 +40,15 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def compat_unsupported(facts: Facts) -> Problem | None:
-    """The result of cuInit is 804, with the libcuda that programs load."""
+    """The result of cuInit is 804 with the libcuda that programs load."""
     if known(facts.nvidia.cuda.code) != CUDA_COMPAT:
         return None
     found, module = loaded_libcuda(facts), known_or(facts.nvidia.kernel.loaded, None)
     if found is None:
-        return Problem("cuInit answers 804: forward compatibility is not supported on this GPU.")
+        return Problem("cuInit returns 804: forward compatibility is not supported on this GPU.")
     version = known_or(found.version, None) or "of unknown version"
     message = (
-        f"Programs load the compatibility library {found.real} ({version}, found through {found.why}) over the older "
-        f"kernel module {module or ''}, which this GPU does not support (cuInit 804)."
+        f"Programs load the compatibility library {found.real} ({version}, found through {found.found_by}) with the "
+        f"older kernel module {module or ''}, which this GPU does not support (cuInit 804)."
     )
     return Problem(message.replace("module ,", "module,"))

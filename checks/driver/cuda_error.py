@@ -10,7 +10,7 @@ from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import filtered, query
 
 _FIX = Fix(
-    "Look at what nvidia-smi and the kernel's log say; this is the state that a bug report to NVIDIA needs.",
+    "Check the output of nvidia-smi and the kernel log; a bug report to NVIDIA needs this state.",
     (
         query("nvidia-smi"),
         filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid|nvidia"), query("tail", "-n", "30")),
@@ -23,7 +23,7 @@ _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
 @check(
     title="CUDA does not start: cuInit fails",
     severity=Severity.ERROR,
-    cause="Every CUDA program begins with cuInit; what it answers decides for PyTorch, TensorFlow, JAX and all others.",
+    cause="Every CUDA program calls cuInit first; if it fails, PyTorch, TensorFlow, JAX and all others fail too.",
     fixes=(_FIX,),
     references=("https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",),
     targets=nvidia_machine,
@@ -57,16 +57,16 @@ _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
     essential=True,
 )
 def cuda_error(facts: Facts) -> Problem | None:
-    """The result of cuInit under the user's own mask; a mask that hides all GPUs is no fault of the driver."""
+    """The result of cuInit under the user's own mask; a mask that hides all GPUs is not the driver's fault."""
     cuda = facts.nvidia.cuda
     code = known(cuda.code)
     if code is None or code == 0 or (code == CUDA_NO_DEVICE and cuda.unmasked_code == 0):
         return None
     found = meaning_of(code)
-    usual = f"Usual causes of this answer: {found.causes}." if found and found.causes else None
+    usual = f"Usual causes of this error: {found.causes}." if found and found.causes else None
     name = known_or(cuda.name, None) or (found.name if found else "unknown")
     text = known_or(cuda.text, None) or (found.meaning if found else "")
-    return Problem(f"cuInit answers {code} ({name}: {text}).", _evidence(facts), usual)
+    return Problem(f"cuInit returns {code} ({name}: {text}).", _evidence(facts), usual)
 
 
 def _evidence(facts: Facts) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""libcuda does not answer at all."""
+"""libcuda does not respond."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -9,10 +9,9 @@ from gpudoctor.targets import nvidia_machine
 
 
 @check(
-    title="CUDA does not answer: cuInit hangs",
+    title="cuInit hangs: CUDA does not respond",
     severity=Severity.ERROR,
-    cause="A call into the kernel module does not come back: the GPU or its firmware (GSP) stopped, another program "
-    "holds "
+    cause="A call into the kernel module never returns: the GPU or its firmware (GSP) stopped, another program holds "
     "a lock, or the fabric manager never finishes.",
     fixes=hang_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
@@ -23,10 +22,10 @@ from gpudoctor.targets import nvidia_machine
     essential=True,
 )
 def cuda_no_answer(facts: Facts) -> Problem | None:
-    """The child that asked libcuda had to be ended."""
+    """The child that called libcuda had to be killed."""
     cuda = facts.nvidia.cuda
     if cuda.hung is None:
         if isinstance(cuda.code, Unknown) and cuda.died is None:
             known(cuda.code)
         return None
-    return Problem(f"libcuda did not answer in time (in {cuda.hung}): every CUDA program hangs there.")
+    return Problem(f"libcuda did not respond in time (in {cuda.hung}): every CUDA program hangs there.")

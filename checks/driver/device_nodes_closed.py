@@ -1,4 +1,4 @@
-"""The user may not open NVIDIA's device nodes."""
+"""The user has no permission to open NVIDIA's device nodes."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DeviceNode, Facts
@@ -13,7 +13,7 @@ from gpudoctor.tasks.placeholders import REST
 
 
 def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
-    """The nodes that computing needs and that answer EACCES: file permissions, not a cgroup."""
+    """The nodes that computing needs and that return EACCES: file permissions, not a cgroup."""
     wanted = ("/dev/nvidiactl", "/dev/nvidia-uvm")
     nodes = known(facts.nvidia.kernel.nodes)
     ours = [n for n in nodes if n.path in wanted or n.path.removeprefix("/dev/nvidia").isdigit()]
@@ -24,10 +24,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     node = _closed(facts)[0]
     if in_container(facts):
         message = (
-            "Run the container with the node's group (--group-add), or let the host make the nodes readable for all."
+            "Run the container with the node's group (--group-add), or make the nodes readable for all on the host."
         )
         if known_or(facts.host.container, None) == "podman":
-            keep = "Start the container with your own groups: Podman without root can keep them, and give no others."
+            keep = "Start the container with your own groups: rootless Podman can keep them, but cannot add others."
             return (again(keep, cmd("podman", "run", "--group-add", "keep-groups", REST)), module.on_the_host(message))
         return (module.on_the_host(message),)
     gid, mode = known_or(node.gid, 0), known_or(node.mode, "")
@@ -44,7 +44,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         as_root("chmod", "666", node.path),
         query("grep", "-rn", "NVreg_DeviceFile", "/etc/modprobe.d", "/usr/lib/modprobe.d"),
     )
-    message = f"Open the nodes again; if an option NVreg_DeviceFileMode or _GID forbids it, change it to {option}."
+    message = (
+        "Restore the nodes' permissions; if an option NVreg_DeviceFileMode or _GID restricts them, change it to "
+        f"{option}."
+    )
     return (Fix(message, commands, "change-environment", root=True, verify=query("ls", "-l", node.path)),)
 
 
@@ -53,10 +56,10 @@ def _group_name(facts: Facts, gid: int) -> str:
 
 
 @check(
-    title="You may not open NVIDIA's device nodes",
+    title="Permission denied: NVIDIA's device nodes (/dev/nvidia*)",
     severity=Severity.ERROR,
-    cause="The nodes under /dev allow only root or a group (mode and group; errno EACCES), set by the module's option "
-    "NVreg_DeviceFileMode, by udev or by hand.",
+    cause="The nodes under /dev are open only to root or a group (mode and group; errno EACCES), because of the "
+    "module's option NVreg_DeviceFileMode, udev or a manual change.",
     fixes=_fixes,
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
     targets=not_wsl,
@@ -65,11 +68,11 @@ def _group_name(facts: Facts, gid: int) -> str:
     validated_on=("simulated 2026-11",),
 )
 def device_nodes_closed(facts: Facts) -> Problem | None:
-    """Opening a node that computing needs gives EACCES."""
+    """Opening a node that computing needs returns EACCES."""
     closed = _closed(facts)
     if not closed:
         return None
     lines = tuple(f"{n.path}{phrase(' mode {}', n.mode)}{phrase(' group {}', n.gid)}: EACCES" for n in closed)
     message = f"{closed[0].path} cannot be opened: Permission denied (EACCES{phrase(', mode {}', closed[0].mode)})."
-    # Where CUDA starts, only some GPUs are closed: their owner gives them to other users.
+    # Where CUDA starts, only some GPUs are closed: they are reserved for other users.
     return Problem(message, lines, severity=Severity.ADVICE if facts.nvidia.cuda.code == 0 else None)

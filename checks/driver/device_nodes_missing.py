@@ -1,4 +1,4 @@
-"""The module runs and /dev/nvidiactl or /dev/nvidiaN is not there."""
+"""The module is loaded and /dev/nvidiactl or /dev/nvidiaN is missing."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -8,7 +8,7 @@ from gpudoctor.queries.driver import cuda_fails, own_kernel
 from gpudoctor.tasks import Shell, as_root
 
 _FIX = Fix(
-    "Create the device nodes; nvidia-modprobe does that as root, and nvidia-persistenced keeps them from boot on.",
+    "Create the device nodes: nvidia-modprobe does that as root, and nvidia-persistenced creates them at every boot.",
     (
         as_root("nvidia-modprobe", "-c", "0"),
         as_root("nvidia-modprobe", "-u", "-c", "0"),
@@ -23,9 +23,8 @@ _FIX = Fix(
 @check(
     title="NVIDIA's device nodes are missing under /dev",
     severity=Severity.ERROR,
-    cause="Programs reach the module through /dev/nvidiactl and /dev/nvidia0 ...; the set-uid tool nvidia-modprobe "
-    "or udev "
-    "makes them. Without it (minimal server installations) nobody does.",
+    cause="Programs reach the module through /dev/nvidiactl and /dev/nvidia0 ...; the setuid tool nvidia-modprobe or "
+    "udev creates them. Without it (minimal server installations) they are never created.",
     fixes=(_FIX,),
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/faq.html",),
     targets=own_kernel,
@@ -41,7 +40,7 @@ def device_nodes_missing(facts: Facts) -> Problem | None:
     paths = {node.path for node in known(kernel.nodes)}
     numbered = [p for p in paths if p.removeprefix("/dev/nvidia").isdigit()]
     count = nvidia.nvml.count if nvidia.nvml.code == 0 else None
-    # A job or container that was given some GPUs has only their nodes, and NVML lists only those.
+    # A job or container with some of the GPUs has only their nodes, and NVML lists only those.
     wanted = count if isinstance(count, int) and count else len(known_or(kernel.gpus, ()))
     if "/dev/nvidiactl" in paths and len(numbered) >= wanted:
         return None
@@ -49,5 +48,5 @@ def device_nodes_missing(facts: Facts) -> Problem | None:
         return Problem(
             f"The module{phrase(' {}', kernel.loaded)} is loaded, but /dev/nvidiactl is missing.", tuple(sorted(paths))
         )
-    message = f"The module has {wanted} GPUs, but only {len(numbered)} of their nodes /dev/nvidiaN are there."
+    message = f"The module has {wanted} GPUs, but only {len(numbered)} of their nodes /dev/nvidiaN exist."
     return Problem(message, tuple(sorted(paths)))

@@ -1,4 +1,4 @@
-"""DKMS tried to build NVIDIA's module and the compiler or the kernel's headers refused."""
+"""DKMS failed to build NVIDIA's module: the compiler or the kernel's headers do not fit."""
 
 import re
 
@@ -18,7 +18,7 @@ _HEADERS = re.compile(r"kernel headers|linux/\S+\.h: No such file|No such file o
 
 
 def _compiler_differs(facts: Facts) -> str | None:
-    """The compiler that built the kernel ("gcc 12.3.0"), where DKMS's own one lacks an option of it."""
+    """The compiler that built the kernel ("gcc 12.3.0"), where DKMS's compiler lacks an option of it."""
     lines = "\n".join(facts.nvidia.kernel.dkms_errors)
     built_by = known_or(facts.host.kernel.compiler, None)
     return built_by if built_by and _OPTION.search(lines) else None
@@ -35,7 +35,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes = [] if newer is None or newer <= have else [install_driver(facts, newer, message=_newer(newer))]
     others = facts.nvidia.kernel.other_kernels
     name = f"kernel {others[-1].kernel}, which has the module" if isinstance(others, tuple) and others else ""
-    older = f"Start {name or 'an older kernel that this branch supports'}, and hold it until a fixed driver is out."
+    older = f"Boot {name or 'an older kernel that this branch supports'}, and stay on it until a fixed driver is out."
     return (*fixes, Fix(older, (), "reboot", needs="reboot"))
 
 
@@ -46,12 +46,12 @@ def _needed(facts: Facts) -> tuple[str, ...]:
 
 def _install_needed(facts: Facts, names: tuple[str, ...]) -> Fix:
     commands = (*system.install(facts, *names), *module.build_commands(facts), as_root("modprobe", "nvidia"))
-    message = f"Install {' and '.join(names)}, which the build needs, and build the module again."
+    message = f"Install {' and '.join(names)}, which the build needs, then rebuild the module."
     return Fix(message, tuple(dict.fromkeys(commands)), "reinstall-package", root=True, verify=query("nvidia-smi"))
 
 
 def _newer(branch: int) -> str:
-    return f"Install driver branch {branch}, which compiles against newer kernels, then restart."
+    return f"Install driver branch {branch}, which compiles against newer kernels, then reboot."
 
 
 def _matching_compiler(facts: Facts, compiler: str) -> Fix:
@@ -62,7 +62,7 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
     use = (as_root("update-alternatives", "--install", "/usr/bin/gcc", "gcc", f"/usr/bin/gcc-{major}", major),)
     install = system.install(facts, package)
     return Fix(
-        f"Install {name} {major}, with which the kernel was built, make it the default compiler, and build again.",
+        f"Install {name} {major}, which built the kernel, make it the default compiler, and rebuild the module.",
         (
             *install,
             *(use if family in ("debian", "suse") and name == "gcc" else ()),
@@ -77,9 +77,9 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
 
 
 @check(
-    title="NVIDIA's kernel module could not be built",
+    title="NVIDIA's kernel module failed to build (DKMS, akmods)",
     severity=Severity.ERROR,
-    cause="DKMS or akmods compiles the module again for every kernel. It fails where a tool is missing, where the "
+    cause="DKMS or akmods recompiles the module for every kernel. The build fails where a tool is missing, where the "
     "compiler is older than the one that built the kernel (it lacks an option), or where the driver branch is older "
     "than the kernel.",
     fixes=_fixes,
@@ -90,16 +90,16 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
     validated_on=("simulated 2026-11",),
 )
 def dkms_build_failed(facts: Facts) -> Problem | None:
-    """The telling lines of make.log, where the module is missing or older than the libraries."""
+    """The lines of make.log that name the error, where the module is missing or older than the libraries."""
     kernel = facts.nvidia.kernel
     if not kernel.dkms_errors or not cards_of(facts, "nvidia"):
         return None
     loaded, user = known(kernel.loaded), library_version(facts)
     if loaded is not None and user in (loaded, None):
-        return None  # the build of a version that nobody uses
+        return None  # the build of an unused version
     release, compiler = system.kernel_of(facts), _compiler_differs(facts)
     tried = phrase(" {}", _tried(facts))
-    why = f" The kernel was built by {compiler}; the compiler that DKMS used is older or differs." if compiler else ""
+    why = f" The kernel was built with {compiler}; DKMS used an older or different compiler." if compiler else ""
     needed, by = _needed(facts), "akmods" if kernel.akmods_log else "DKMS"
     why = f" The build needs {' and '.join(needed)}, which is not installed." if needed else why
     message = f"{by} could not build NVIDIA's module{tried} for kernel {release}.{why}"
@@ -113,8 +113,8 @@ def _tried(facts: Facts) -> str | None:
     """The version whose build failed: the entry that is not installed for the running kernel."""
     entries = facts.nvidia.kernel.dkms if isinstance(facts.nvidia.kernel.dkms, tuple) else ()
     release = system.kernel_of(facts)
-    well = {e.version for e in entries if e.kernel == release and e.state.startswith("installed")}
-    return next((e.version for e in reversed(entries) if e.version not in well), None)
+    installed = {e.version for e in entries if e.kernel == release and e.state.startswith("installed")}
+    return next((e.version for e in reversed(entries) if e.version not in installed), None)
 
 
 def _older_branch(facts: Facts, release: str) -> str:

@@ -1,10 +1,10 @@
-"""DKMS stumbles over an entry whose source is gone, and builds nothing after it."""
+"""DKMS stops at an entry whose source is gone, and builds nothing after it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Dkms, Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.maybe import known
-from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
@@ -30,15 +30,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A stale entry keeps DKMS from building NVIDIA's module",
+    title="A stale DKMS entry blocks the build of NVIDIA's module",
     severity=Severity.ERROR,
-    cause="DKMS still lists a version whose source folder was deleted (Could not locate dkms.conf file); it stops "
-    "there when "
-    "it builds for a new kernel.",
+    cause="DKMS still lists a version whose source directory was deleted (Could not locate dkms.conf file); it stops "
+    "there when it builds for a new kernel.",
     fixes=_fixes,
     references=("https://github.com/dell/dkms",),
     targets=own_kernel,
-    caused_by=(*DEAD, *OTHER_DRIVERS),
+    caused_by=(*DEAD, "driver.vfio-in-the-way"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -20,12 +20,12 @@ def _version(on: OnCard) -> str | None:
 
 
 def last_branch(on: OnCard) -> int | None:
-    """The last branch that drives this card: by its generation, else as the log says it; None: no end is known."""
+    """The last branch that supports this card: by its generation, else from the log; None: no end is known."""
     found = generation_of(on.card)
     if found is not None:
         return found.last_driver
-    said = [e.what.get("branch", "") for e in events(on.facts, "nvrm-legacy")]
-    numbers = [number for text in said if (number := number_of(text)) is not None]
+    logged = [e.what.get("branch", "") for e in events(on.facts, "nvrm-legacy")]
+    numbers = [number for text in logged if (number := number_of(text)) is not None]
     return numbers[0] if numbers and len(cards_of(on.facts, "nvidia")) == 1 else None
 
 
@@ -35,7 +35,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         message = f"On the host: install driver branch {last}, the last one for this GPU, or use another machine."
         return (module.on_the_host(message),)
     message = (
-        f"Install driver branch {last}, the last one that supports this GPU, then restart. Legacy drivers: {_LEGACY}"
+        f"Install driver branch {last}, the last one that supports this GPU, then reboot. Legacy drivers: {_LEGACY}"
     )
     package = install_driver(on.facts, last, "proprietary", message)
     if package.tasks:
@@ -64,17 +64,16 @@ def _packaged(on: OnCard) -> bool:
 
 
 def _hold(last: int) -> Fix:
-    return Fix(f"Keep branch {last} from being upgraded; it gets no more fixes and needs an older kernel one day.")
+    return Fix(f"Pin branch {last}; it gets no more fixes and will need an older kernel one day.")
 
 
 @check(
-    title="This GPU is too old for the installed driver branch",
+    title="GPU no longer supported by the installed driver branch (legacy)",
     severity=Severity.ERROR,
     cause="NVIDIA drops old generations from new driver branches; the kernel module then ignores the card (legacy).",
     fixes=_fixes,
     references=(_LEGACY, "https://github.com/siderolabs/talos/issues/8764"),
     targets=alike_cards,
-    caused_by=("device.none", "driver.not-installed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -84,7 +83,7 @@ def gpu_dropped(on: OnCard) -> Problem | None:
     if last is None or works(on.facts, on.card) or on.card.driver in ("vfio-pci", "nouveau"):
         return None
     version = _version(on)
-    have, said = branch(version), events(on.facts, "nvrm-legacy")
+    have, logged = branch(version), events(on.facts, "nvrm-legacy")
     if have is None or have <= last:
         return None
     name = f"{on.card.generation} GPU" if isinstance(on.card.generation, str) else "GPU"
@@ -93,4 +92,4 @@ def gpu_dropped(on: OnCard) -> Problem | None:
         f"{present(version)} is too new and ignores it."
     )
     others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]
-    return Problem(message, texts(said), severity=Severity.WARNING if others else None)
+    return Problem(message, texts(logged), severity=Severity.WARNING if others else None)

@@ -19,16 +19,15 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
 
 
 @check(
-    title="This GPU is newer than the installed driver",
+    title="GPU not supported by the installed driver: the driver is too old",
     severity=Severity.ERROR,
-    cause="A driver knows only the GPUs that were out when its branch began; a newer card needs a newer branch.",
+    cause="A driver supports only GPUs that were released before its branch; a newer card needs a newer branch.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
         "https://docs.nvidia.com/datacenter/tesla/drivers/",
     ),
     targets=alike_cards,
-    caused_by=("device.none", "driver.not-installed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -1,4 +1,4 @@
-"""NVML lists some of the GPUs on PCI and not all."""
+"""NVML lists some of the GPUs on PCI, not all."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -11,7 +11,7 @@ from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import filtered, query
 
 _FIX = Fix(
-    "Read what the driver says of this GPU; then restart, and if it stays away power-cycle and reseat the card.",
+    "Read the kernel log for this GPU, then reboot. If it stays missing, power-cycle the machine and reseat the card.",
     (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid")),),
     "reboot",
     root=True,
@@ -21,7 +21,7 @@ _FIX = Fix(
 
 
 def _opened(facts: Facts) -> int | None:
-    """How many of the nodes /dev/nvidiaN open: a job or container that was given some GPUs has only theirs."""
+    """How many of the nodes /dev/nvidiaN can be opened: a job or container with some of the GPUs has only theirs."""
     nodes = facts.nvidia.kernel.nodes
     if isinstance(nodes, Unknown):
         return None
@@ -30,9 +30,9 @@ def _opened(facts: Facts) -> int | None:
 
 
 @check(
-    title="The driver lists fewer GPUs than the PCI bus shows",
+    title="nvidia-smi lists fewer GPUs than the PCI bus (lspci)",
     severity=Severity.ERROR,
-    cause="The driver could not initialise one of several GPUs, or somebody excluded or drained it.",
+    cause="The driver could not initialize one of several GPUs, or it was excluded or drained.",
     fixes=(_FIX,),
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     targets=own_kernel,
@@ -41,7 +41,7 @@ def _opened(facts: Facts) -> int | None:
     validated_on=("table 2026-11",),
 )
 def gpus_missing(facts: Facts) -> Problem | None:
-    """The cards that nvidia holds, without those that NVML lists or that are excluded by name."""
+    """The cards bound to nvidia, without those that NVML lists or that are excluded by name."""
     listed = {g.address for g in gpus_of(facts, "nvidia")}
     if not listed or known(facts.nvidia.nvml.code) != 0:
         return None

@@ -1,4 +1,4 @@
-"""Libraries newer or older than the module on disk, so that no restart can help."""
+"""Libraries newer or older than the module on disk, so that a reboot cannot help."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -14,21 +14,21 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The driver is only half upgraded: the module on disk is not of the libraries' version",
+    title="Driver half upgraded: the module on disk does not match the libraries",
     severity=Severity.ERROR,
-    cause="The package manager replaced the libraries and not the kernel module, or DKMS did not build the new one. "
-    "The versions mismatch, and a restart would load the same old module again.",
+    cause="The package manager replaced the libraries but not the kernel module, or DKMS did not build the new one. "
+    "The versions mismatch, and a reboot would load the same old module again.",
     fixes=_fixes,
     references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",),
     targets=own_kernel,
-    caused_by=("driver.dkms-build-failed", "driver.headers-missing", "driver.mixed-installation", *SURROUNDINGS),
+    caused_by=("driver.dkms-build-failed", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def half_upgraded(facts: Facts) -> Problem | None:
     """Compare the module on disk with the libraries, where the loaded one already differs from them."""
     if facts.nvidia.nvml.code == 0 and facts.nvidia.cuda.code == 0:
-        return None  # the libraries that programs load are others
+        return None  # programs load other libraries
     loaded, user = known(facts.nvidia.kernel.loaded), library_version(facts)
     if loaded is None or user is None or loaded == user:
         return None
@@ -36,9 +36,7 @@ def half_upgraded(facts: Facts) -> Problem | None:
     if disk is None or disk == user:
         return None
     same = "which is also loaded" if disk == loaded else f"and {loaded} is loaded: three versions that all differ"
-    message = (
-        f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A restart cannot mend this."
-    )
+    message = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A reboot cannot fix this."
     return Problem(message, (*_packages(facts), *texts(events(facts, "api-mismatch", "api-mismatch-module"))))
 
 

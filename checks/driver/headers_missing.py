@@ -1,10 +1,10 @@
-"""DKMS or akmods cannot build the module because the running kernel's headers are not there."""
+"""DKMS or akmods cannot build the module because the running kernel's headers are missing."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.maybe import known, known_or
-from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS
+from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
@@ -30,18 +30,18 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The running kernel's headers are missing, so NVIDIA's module cannot be built",
+    title="Kernel headers missing: NVIDIA's module cannot be built",
     severity=Severity.ERROR,
-    cause="DKMS and akmods compile the module against the headers of the running kernel; without them they skip it.",
+    cause="DKMS and akmods compile the module against the headers of the running kernel; without headers they skip it.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/", "https://github.com/dell/dkms"),
     targets=own_kernel,
-    caused_by=(*DEAD, *OTHER_DRIVERS),
+    caused_by=(*DEAD, "driver.vfio-in-the-way"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def headers_missing(facts: Facts) -> Problem | None:
-    """No module for this kernel, somebody who would build it, and no headers."""
+    """No module for this kernel, something that would build it, and no headers."""
     kernel = facts.nvidia.kernel
     if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None or known(kernel.on_disk):
         return None
@@ -52,4 +52,4 @@ def headers_missing(facts: Facts) -> Problem | None:
         return None
     release = system.kernel_of(facts)
     message = f"There is no NVIDIA module for kernel {release}, and it cannot be built: its headers are not installed."
-    return Problem(message, (f"/lib/modules/{release}/build holds no Makefile", *facts.nvidia.kernel.dkms_errors[:3]))
+    return Problem(message, (f"/lib/modules/{release}/build has no Makefile", *facts.nvidia.kernel.dkms_errors[:3]))

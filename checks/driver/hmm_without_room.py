@@ -4,24 +4,23 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import fabric
 from gpudoctor.maybe import known, present
-from gpudoctor.queries.cause_groups import FABRIC
 from gpudoctor.queries.driver import CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.tasks import Edit, as_root, filtered, query
 
-# What cuInit answers where nvidia_uvm does not work.
+# What cuInit returns where nvidia_uvm does not work.
 _CODES = (3, CUDA_NOT_READY, CUDA_UNKNOWN)
 _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
 
 
 @check(
-    title="nvidia_uvm cannot use HMM on this kernel, and CUDA says that the system is not ready",
+    title="nvidia_uvm cannot use HMM on this kernel: cuInit 802, system not ready",
     severity=Severity.ERROR,
-    cause="Heterogeneous memory management (HMM) needs free physical addresses; with KASLR the kernel may leave none "
-    "(request_free_mem_region), and cuInit answers 802 although there is no NVSwitch.",
+    cause="Heterogeneous memory management (HMM) needs free physical addresses. With KASLR the kernel may leave none "
+    "(request_free_mem_region), and cuInit returns 802 although there is no NVSwitch.",
     fixes=(
         Fix(
-            "Turn HMM off in nvidia_uvm and load it anew; or start the kernel with nokaslr.",
+            "Disable HMM in nvidia_uvm and reload it, or boot the kernel with nokaslr.",
             (
                 Edit("/etc/modprobe.d/uvm.conf", text=f"{_OPTION}\n", root=True),
                 as_root("modprobe", "-r", "nvidia_uvm"),
@@ -36,15 +35,15 @@ _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
     ),
     references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
     targets=own_kernel,
-    caused_by=(*FABRIC, "device.confidential-not-ready"),
+    caused_by=("fabric.manager-down", "fabric.manager-mismatch", "device.confidential-not-ready"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
 def hmm_without_room(facts: Facts) -> Problem | None:
-    """The result 802 (or the log's own word) on a machine without NVSwitch boards."""
-    said, code = events(facts, "uvm-hmm"), known(facts.nvidia.cuda.code)
-    # Each other answer (a mask, versions that differ) has a reason of its own, whatever the log says.
-    if code not in (_CODES if said else (CUDA_NOT_READY,)) or (not said and fabric.needs_manager(facts)):
+    """The result 802 of cuInit, or the kernel's message about it, on a machine without NVSwitch boards."""
+    logged, code = events(facts, "uvm-hmm"), known(facts.nvidia.cuda.code)
+    # Each other error (a mask, versions that differ) has its own cause, whatever is in the log.
+    if code not in (_CODES if logged else (CUDA_NOT_READY,)) or (not logged and fabric.needs_manager(facts)):
         return None
-    message = f"cuInit answers {present(code)} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
-    return Problem(message, texts(said))
+    message = f"cuInit returns {present(code)} on a machine without NVSwitch: nvidia_uvm could not set up HMM."
+    return Problem(message, texts(logged))

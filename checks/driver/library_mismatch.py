@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module
+from gpudoctor.fixes import module, system
 from gpudoctor.maybe import Unknown, known, known_or, phrase, present
 from gpudoctor.queries.cause_groups import BUILD, SURROUNDINGS
 from gpudoctor.queries.driver import (
@@ -22,12 +22,12 @@ def _versions(facts: Facts) -> tuple[str | None, str | None]:
     """Versions of the loaded module and of the libraries; the log's API mismatch names both where files do not."""
     loaded = known_or(facts.nvidia.kernel.loaded, None)
     user = None if isinstance(facts.nvidia.nvml.libraries, Unknown) else library_version(facts)
-    said = {e.kind: e.what.get("driver") for e in events(facts, "api-mismatch", "api-mismatch-module")}
-    return loaded or said.get("api-mismatch-module"), user or said.get("api-mismatch")
+    logged = {e.kind: e.what.get("driver") for e in events(facts, "api-mismatch", "api-mismatch-module")}
+    return loaded or logged.get("api-mismatch-module"), user or logged.get("api-mismatch")
 
 
 def _refused(facts: Facts) -> bool:
-    """Whether NVML or libcuda itself says that the versions differ."""
+    """Whether NVML or libcuda itself reports that the versions differ."""
     libcuda = loaded_libcuda(facts)
     cuda = facts.nvidia.cuda.code == CUDA_MISMATCH and (libcuda is None or libcuda.kind == "driver")
     return facts.nvidia.nvml.code == NVML_MISMATCH or cuda
@@ -39,19 +39,19 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return _inside(facts, loaded or "the host's version", user or "the libraries' version")
     disk = known_or(disk_version(facts), None)
     if disk is None and not isinstance(facts.nvidia.kernel.on_disk, Unknown):
-        message = "Restart the computer, so that it boots the kernel whose new module is installed, and loads it."
+        message = "Reboot into the kernel whose new module is installed, so that it is loaded."
         others = facts.nvidia.kernel.other_kernels
-        return (module.restart(message), *(() if others else module.rebuild(facts, user)[:1]))
+        return (system.reboot(message), *(() if others else module.rebuild(facts, user)[:1]))
     return (
-        module.restart(f"Restart the computer: it then loads module {present(disk or user)}."),
+        system.reboot(f"Reboot: this loads module {present(disk or user)}."),
         module.reload_module(facts),
     )
 
 
 def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
     exact = Fix(
-        f"Where the container carries driver libraries of its own: give it exactly {loaded}, the same version as "
-        "the host's module (a vGPU guest driver does not fit a vGPU host's module), or let the host mount its own.",
+        f"If the container has its own driver libraries: install exactly {loaded}, the same version as the host's "
+        "module (a vGPU guest driver does not fit a vGPU host's module), or let the host mount its own.",
         (),
         "reinstall-package",
         needs="restart of the container",
@@ -60,25 +60,24 @@ def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
     if facts.host.container == "lxc":
         return (exact,)
     node = module.node_reload(
-        f"On the host (node): restart it, or reload its module, so that it runs {user} too; then start the "
-        "container or pod again. Nothing inside the container can mend this.",
+        f"On the host (node): reboot it, or reload its module, so that it runs {user} too; then start the container "
+        "or pod again. Nothing inside the container can fix this.",
     )
     return (node, exact)
 
 
 @check(
-    title="The driver's libraries do not match the loaded kernel module",
+    title="Driver/library version mismatch: libraries and loaded kernel module differ",
     severity=Severity.ERROR,
-    cause="NVIDIA's libraries talk only to a kernel module of exactly their own version. An upgrade replaced the "
-    "files, "
-    "and the kernel still runs the old module until it is reloaded (Driver/library version mismatch).",
+    cause="NVIDIA's libraries work only with a kernel module of exactly their own version. An upgrade replaced the "
+    "files, but the kernel runs the old module until it is reloaded (Driver/library version mismatch).",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
     ),
     targets=not_wsl,
-    caused_by=("driver.half-upgraded", "driver.mixed-installation", "driver.compat-mismatch", *BUILD, *SURROUNDINGS),
+    caused_by=("driver.mixed-installation", "driver.compat-mismatch", *BUILD, *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -95,15 +94,15 @@ def library_mismatch(facts: Facts) -> Problem | None:
         return None
     disk = known_or(disk_version(facts), None)
     if disk is not None and user is not None and disk != user and not in_container(facts):
-        return None  # a restart would not help: half-upgraded says so
-    return Problem(_says(loaded, disk, user, inside=in_container(facts)), _evidence(facts))
+        return None  # a reboot would not help: driver.half-upgraded reports it
+    return Problem(_message(loaded, disk, user, inside=in_container(facts)), _evidence(facts))
 
 
-def _says(loaded: str | None, disk: str | None, user: str | None, *, inside: bool) -> str:
+def _message(loaded: str | None, disk: str | None, user: str | None, *, inside: bool) -> str:
     if loaded is None or user is None or loaded == user:
-        return "NVML or libcuda says that the driver's libraries and the loaded kernel module differ in version."
+        return "NVML or libcuda reports that the driver's libraries and the loaded kernel module differ in version."
     where = "The host's loaded kernel module is" if inside else "The loaded kernel module is"
-    waits = f" Module {disk} lies on disk and waits to be loaded." if disk == user and not inside else ""
+    waits = f" Module {disk} is installed on disk but not loaded yet." if disk == user and not inside else ""
     return f"{where} {loaded}, the driver's libraries are {user}: the versions do not match.{waits}"
 
 

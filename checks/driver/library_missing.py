@@ -1,9 +1,9 @@
-"""The kernel module runs and a library of the driver is not there."""
+"""The kernel module is loaded and a library of the driver is missing."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.fixes import system
-from gpudoctor.fixes.driver import flavour_for, install_driver, library_packages
+from gpudoctor.fixes.driver import flavor_for, install_driver, library_packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.clusters import is_for_pods
@@ -14,13 +14,13 @@ _WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    off = [one for one in _copies(facts) if one.why == OFF_PATH]
+    off = [one for one in _copies(facts) if one.found_by == OFF_PATH]
     if off:
         folder = off[0].path.rpartition("/")[0]
         if facts.host.distribution.id == "nixos":
             return (_by_variable(folder),)
         tell = (Edit("/etc/ld.so.conf.d/nvidia.conf", text=f"{folder}\n", root=True), as_root("ldconfig"))
-        message = f"Tell the loader of the folder {folder}, where the library lies."
+        message = f"Add the directory {folder}, which contains the library, to the loader's configuration."
         return (
             Fix(
                 message,
@@ -33,18 +33,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = known_or(facts.nvidia.kernel.loaded, None) or ""
     names = library_packages(facts)
     if not names:
-        return (install_driver(facts, branch(version), flavour_for(facts)),)
+        return (install_driver(facts, branch(version), flavor_for(facts)),)
     message = f"Install the driver's libraries in exactly the module's version, {version}."
-    there = set(names) <= set(system.driver_packages(facts))  # then their files were removed by hand
+    there = set(names) <= set(system.driver_packages(facts))  # then their files were deleted manually
     commands = system.reinstall(facts, *names) if there else system.install(facts, *names)
     return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
 
 
 def _by_variable(folder: str) -> Fix:
-    """NixOS's loader reads no configuration; programs of Nix find the folder by themselves, others by the variable."""
-    message = (
-        "Run programs that are not Nix's own with the driver's folder in LD_LIBRARY_PATH (NixOS reads no ld.so.conf)."
-    )
+    """NixOS's loader reads no configuration; Nix programs find the directory themselves, others by the variable."""
+    message = "Run non-Nix programs with the driver's directory in LD_LIBRARY_PATH (NixOS reads no ld.so.conf)."
     command = export("LD_LIBRARY_PATH", folder, "before")
     return Fix(
         message,
@@ -56,19 +54,19 @@ def _by_variable(folder: str) -> Fix:
 
 
 @check(
-    title="A library of NVIDIA's driver is missing",
+    title="NVIDIA driver library is missing (libcuda, libnvidia-ml)",
     severity=Severity.ERROR,
-    cause="The driver's libraries come in packages of their own; headless or minimal installations leave them out. The "
-    "CUDA toolkit and Python's wheels do not bring them.",
+    cause="The driver's libraries come in separate packages; headless or minimal installations omit them. The CUDA "
+    "toolkit and Python wheels do not contain them.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     targets=own_kernel,
-    caused_by=("driver.not-installed", "driver.mixed-installation", *SURROUNDINGS),
+    caused_by=("driver.mixed-installation", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def library_missing(facts: Facts) -> Problem | None:
-    """A loaded module, and libcuda or libnvidia-ml nowhere in the loader's reach."""
+    """A loaded module, and libcuda or libnvidia-ml nowhere on the loader's path."""
     loaded = known(facts.nvidia.kernel.loaded)
     if loaded is None:
         return None
@@ -82,13 +80,13 @@ def library_missing(facts: Facts) -> Problem | None:
     if facts.nvidia.cuda.code == 0 and "libcuda.so.1" in missing:
         return None
     if any(is_for_pods(one) for one in _copies(facts)):
-        return None  # a node whose driver is there for Kubernetes' pods alone
+        return None  # a node whose driver serves Kubernetes pods only
     message = f"The kernel module {loaded} is loaded, but {missing[0]} is not found: {_WHAT[missing[0]]}."
-    return Problem(message, tuple(f"{one.path} ({one.why})" for one in _copies(facts)))
+    return Problem(message, tuple(f"{one.path} ({one.found_by})" for one in _copies(facts)))
 
 
 def _counts(one: DriverLibrary) -> bool:
-    return one.kind != "stub" and one.why != OFF_PATH and one.size != 0
+    return one.kind != "stub" and one.found_by != OFF_PATH and one.size != 0
 
 
 def _copies(facts: Facts) -> tuple[DriverLibrary, ...]:

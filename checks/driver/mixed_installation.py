@@ -1,4 +1,4 @@
-"""Two installations of the driver lie over each other."""
+"""Files of two driver installations are mixed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
@@ -21,12 +21,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (Fix(message, (), "reinstall-package", needs="restart of the container", verify=query("nvidia-smi")),)
     if module.uses_runfile(facts):
         commands = (as_root("nvidia-uninstall"), *system.reinstall(facts, *module.driver_packages(facts)[:12]))
-        message = (
-            "Remove the .run installation, then install the distribution's driver packages again over it, and restart."
-        )
+        message = "Remove the .run installation, then reinstall the distribution's driver packages, and reboot."
         return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
     found: Tasks = (filtered(query("ldconfig", "-p"), query("grep", "-E", "libcuda|libnvidia-ml")), *_reinstall(facts))
-    message = "Remove the left-over libraries of the other version, install the driver's packages again, and restart."
+    message = "Remove the leftover libraries of the other version, reinstall the driver's packages, and reboot."
     return (Fix(message, found, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
 
 
@@ -36,11 +34,10 @@ def _reinstall(facts: Facts) -> Tasks:
 
 
 @check(
-    title="Driver files of different versions lie over each other",
+    title="Driver files of different versions are mixed",
     severity=Severity.ERROR,
-    cause="All of the driver's libraries and the kernel module must be of exactly one version. A .run installation "
-    "over "
-    "packages, an interrupted upgrade or a careless copy leaves a mixture.",
+    cause="All driver libraries and the kernel module must be of exactly the same version. A .run installation over "
+    "packages, an interrupted upgrade or copied files leave a mixture.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
@@ -69,14 +66,14 @@ def mixed_installation(facts: Facts) -> Problem | None:
 
 
 def _first(found: tuple[DriverLibrary, ...]) -> DriverLibrary | None:
-    return next((one for one in found if one.why != OFF_PATH), None)
+    return next((one for one in found if one.found_by != OFF_PATH), None)
 
 
 def _system(one: DriverLibrary) -> bool:
-    return one.real.startswith(_PLACES) and "compat/" not in one.real and one.why != "LD_LIBRARY_PATH"
+    return one.real.startswith(_PLACES) and "compat/" not in one.real and one.found_by != "LD_LIBRARY_PATH"
 
 
 def _lines(facts: Facts) -> tuple[str, ...]:
     nvidia = facts.nvidia
     both = (*known_or(nvidia.cuda.libraries, ()), *known_or(nvidia.nvml.libraries, ()))
-    return tuple(f"{one.path} -> {one.real} ({one.why})" for one in both if one.why != OFF_PATH)[:8]
+    return tuple(f"{one.path} -> {one.real} ({one.found_by})" for one in both if one.found_by != OFF_PATH)[:8]

@@ -1,4 +1,4 @@
-"""CUDA is to share the GPU through MPS, and MPS does not answer."""
+"""CUDA is configured to share the GPU through MPS, and MPS does not respond."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -18,7 +18,7 @@ CODES = (805, 806, 807, *FULL, 810)
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     folder = facts.host.environment.get(VARIABLE, DEFAULT)
     if facts.nvidia.cuda.code in FULL:
-        message = "End some of the programs that share this GPU: MPS takes 48 clients a GPU, fewer before Volta."
+        message = "Stop some of the programs that share this GPU: MPS supports 48 clients per GPU, fewer before Volta."
         return (
             Fix(
                 message,
@@ -27,13 +27,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     daemon = Fix(
-        "Start the control daemon anew, as the user whose programs use it; those that compute through it now end.",
+        "Restart the control daemon as the user whose programs use it; programs that compute through it are stopped.",
         (pipe(cmd("echo", "quit"), cmd("nvidia-cuda-mps-control")), cmd("nvidia-cuda-mps-control", "-d")),
         "restart-process",
         verify=pipe(cmd("echo", "get_server_list"), cmd("nvidia-cuda-mps-control")),
     )
     without = Fix(
-        "Or compute without MPS: name a folder that is not there.",
+        "Or compute without MPS: set a directory that does not exist.",
         (export(VARIABLE, "/nonexistent"),),
         "change-environment",
         needs="restart of the program",
@@ -41,7 +41,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     )
     if in_container(facts):
         message = (
-            "Share the host's pipe folder and its IPC namespace with the container, where the host runs the daemon."
+            "Share the host's pipe directory and its IPC namespace with the container, where the host runs the daemon."
         )
         inside = again(
             message,
@@ -63,11 +63,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="CUDA's Multi-Process Service (MPS) does not answer",
+    title="CUDA Multi-Process Service (MPS) does not respond",
     severity=Severity.ERROR,
-    cause="Where a control daemon answers in the pipe folder (CUDA_MPS_PIPE_DIRECTORY, else /tmp/nvidia-mps), CUDA "
-    "computes through the server that it starts, and not without it any more: a server that died or recovers, that "
-    "serves another user, or that a container reaches only in part ends cuInit. nvidia-smi does not use MPS.",
+    cause="Where a control daemon listens in the pipe directory (CUDA_MPS_PIPE_DIRECTORY, default /tmp/nvidia-mps), "
+    "CUDA computes only through the server that it starts. If that server died, is recovering, serves another user, "
+    "or is only partly reachable from a container, cuInit fails. nvidia-smi does not use MPS.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/mps/index.html",
@@ -80,12 +80,12 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def mps_unreachable(facts: Facts) -> Problem | None:
-    """Look for one of the codes that only MPS gives."""
+    """Look for one of the codes that only MPS returns."""
     code = known(facts.nvidia.cuda.code)
     if code not in CODES:
         return None
     found, name = meaning_of(code), known_or(facts.nvidia.cuda.name, None)
     folder = facts.host.environment.get(VARIABLE)
-    where = f"{VARIABLE} is {folder}" if folder else f"{VARIABLE} is not set, so {DEFAULT} counts"
+    where = f"{VARIABLE} is {folder}" if folder else f"{VARIABLE} is not set, so {DEFAULT} is used"
     what = found.meaning if found else "MPS failed"
-    return Problem(f"cuInit answers {code}: {what}. {where}.", (name,) if name else ())
+    return Problem(f"cuInit returns {code}: {what}. {where}.", (name,) if name else ())

@@ -14,16 +14,14 @@ from gpudoctor.tasks import as_root, filtered, query
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        return (
-            module.on_the_host("On the host: ask nvidia-smi there; if it lists the GPU, pass it to the container."),
-        )
+        return (module.on_the_host("On the host: run nvidia-smi; if it lists the GPU, pass it to the container."),)
     look = Fix(
-        "Read what the driver says of the GPU.",
+        "Read the kernel log for the GPU.",
         (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|nvidia")),),
         impact="none",
     )
     off = Fix(
-        "Shut the computer down, take it off the mains for a minute (power cycle), and start it again.",
+        "Shut down, unplug the power for a minute (power cycle), and start again.",
         (as_root("poweroff"),),
         "power-cycle",
         root=True,
@@ -34,11 +32,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The driver is loaded and finds no GPU",
+    title="Driver loaded, but no GPU found (No devices were found)",
     severity=Severity.ERROR,
-    cause="The module runs, but it could not initialise the card: the wrong flavour of module, a GPU in a bad state, "
-    "or no "
-    "room for its memory windows (BARs). The kernel's log has the reason.",
+    cause="The module is loaded, but it could not initialize the card: the wrong flavor of module, a GPU in a bad "
+    "state, or no room for its memory windows (BARs). The kernel log has the reason.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     targets=not_wsl,
@@ -47,11 +44,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def no_devices(facts: Facts) -> Problem | None:
-    """NVML answers and counts no GPU."""
+    """NVML responds and counts no GPU."""
     cards = cards_of(facts, "nvidia")
     if not cards or known(facts.nvidia.kernel.loaded) is None or facts.nvidia.nvml.code != 0:
         return None
     if known(facts.nvidia.nvml.count) != 0 or owned_by(facts, "vfio-pci"):
         return None
-    message = f"NVML answers and lists no GPU, though PCI shows {len(cards)} ({cards[0].address})."
+    message = f"NVML works but lists no GPU, though PCI shows {len(cards)} ({cards[0].address})."
     return Problem(message, texts(events(facts, "rm-init-failed", "probe-failed", "no-device-probed", "gsp-failed")))

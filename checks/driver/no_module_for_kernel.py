@@ -3,10 +3,10 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
-from gpudoctor.fixes.driver import branch_of, flavour_for, install_driver
+from gpudoctor.fixes.driver import branch_of, flavor_for, install_driver
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
-from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, REFUSED
+from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
@@ -23,18 +23,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _module_package(facts: Facts, branch: int | None) -> Fix | None:
-    """The package of this distribution that builds the module which belongs to the installed libraries."""
+    """The package of this distribution that builds the module for the installed libraries."""
     family, distribution = system.family_of(facts), facts.host.distribution.id
     if family is None or branch is None or not isinstance(distribution, str):
         return None
-    found = packages.driver_packages(
-        family, distribution, branch, flavour_for(facts) or "open", system.kernel_of(facts)
-    )
+    found = packages.driver_packages(family, distribution, branch, flavor_for(facts) or "open", system.kernel_of(facts))
     names = (found.dkms or found.names[0],) if found and found.origin != "AUR" else ()
     if not names:
         return None
     return Fix(
-        "Install the package that brings the kernel module, with the running kernel's headers.",
+        "Install the package that contains the kernel module, with the running kernel's headers.",
         (*module.headers(facts), *system.install(facts, *names), as_root("modprobe", "nvidia")),
         "reinstall-package",
         root=True,
@@ -45,19 +43,20 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
 @check(
     title="NVIDIA's kernel module is not installed for the running kernel",
     severity=Severity.ERROR,
-    cause="The driver has two halves: the libraries are there, the kernel module nvidia.ko is not.",
+    cause="The driver has two halves: the libraries are installed, the kernel module nvidia.ko is not.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     targets=own_kernel,
     caused_by=(
         *DEAD,
-        *OTHER_DRIVERS,
+        "driver.vfio-in-the-way",
         "driver.not-installed",
         "driver.headers-missing",
         "driver.dkms-entry-stale",
         "driver.dkms-build-failed",
         "driver.built-for-another-kernel",
-        *REFUSED,
+        "driver.blacklisted",
+        "driver.stopped-by-ibt",
     ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
@@ -71,7 +70,7 @@ def no_module_for_kernel(facts: Facts) -> Problem | None:
     if user is None and not known(kernel.dkms):
         return None
     release = system.kernel_of(facts)
-    what = f"The driver's libraries {user} are installed" if user else "DKMS knows NVIDIA's driver"
+    what = f"The driver's libraries {user} are installed" if user else "DKMS lists NVIDIA's driver"
     entries = kernel.dkms if isinstance(kernel.dkms, tuple) else ()
     lines = tuple(f"dkms: {e.module}/{e.version} {e.kernel or ''} {e.state}".replace("  ", " ") for e in entries)
     return Problem(f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.", lines)

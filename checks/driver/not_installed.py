@@ -14,7 +14,7 @@ from gpudoctor.targets import cards_of
 @check(
     title="NVIDIA's driver is not installed",
     severity=Severity.ERROR,
-    cause="CUDA needs NVIDIA's kernel module and libraries; the CUDA wheels of Python bring neither.",
+    cause="CUDA needs NVIDIA's kernel module and libraries; the CUDA wheels for Python contain neither.",
     fixes=lambda facts: cloud.driver(facts, install_driver(facts)),
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     targets=own_kernel,
@@ -32,9 +32,9 @@ def not_installed(facts: Facts) -> Problem | None:
         return None
     if known(kernel.dkms) or _module_package(facts):
         return None
-    nouveau = " The free driver nouveau drives it, which runs no CUDA." if owned_by(facts, "nouveau") else ""
-    message = f"{card_name(cards[0])} is there, but no part of NVIDIA's driver is installed.{nouveau}"
-    # Beside the GPUs of another vendor that compute, it is there for the displays as a rule.
+    nouveau = " The open-source driver nouveau is in use; it cannot run CUDA." if owned_by(facts, "nouveau") else ""
+    message = f"{card_name(cards[0])} is present, but no part of NVIDIA's driver is installed.{nouveau}"
+    # Next to another vendor's GPUs that compute, it usually drives the displays.
     return Problem(message, severity=Severity.ADVICE if computes_elsewhere(facts) else None)
 
 

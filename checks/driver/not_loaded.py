@@ -1,4 +1,4 @@
-"""The module is there for the running kernel and nothing is known to hold it back, but it is not loaded."""
+"""The module is installed for the running kernel, nothing is known to block it, but it is not loaded."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -15,7 +15,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         message = "On the host: load NVIDIA's module, or install its driver; then start the container again."
         return (module.on_the_host(message, as_root("modprobe", "nvidia"), query("nvidia-smi")),)
-    message = "Load the module; if that fails, the last lines of the kernel's log say why."
+    message = "Load the module; if that fails, the last lines of the kernel log show why."
     commands = (as_root("modprobe", "nvidia"), filtered(query("dmesg", root=True), query("tail", "-n", "20")))
     return (
         Fix(
@@ -32,8 +32,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="NVIDIA's kernel module is not loaded",
     severity=Severity.ERROR,
-    cause="Without the kernel module nvidia nobody reaches the GPU: nvidia-smi couldn't communicate with the driver, "
-    "and cuInit finds no device.",
+    cause="Without the kernel module nvidia no program can reach the GPU: nvidia-smi fails (\"couldn't communicate "
+    'with the NVIDIA driver"), and cuInit finds no device.',
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
     targets=not_wsl,
@@ -42,7 +42,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def not_loaded(facts: Facts) -> Problem | None:
-    """No /proc/driver/nvidia though a card and a module are there."""
+    """No /proc/driver/nvidia though a card and a module are present."""
     kernel = facts.nvidia.kernel
     if known(kernel.loaded) is not None or not cards_of(facts, "nvidia"):
         return None
@@ -50,5 +50,5 @@ def not_loaded(facts: Facts) -> Problem | None:
         return None
     version = module_version(facts)
     failed = texts(events(facts, "probe-failed", "no-device-probed", "unknown-symbol", "symbol-mismatch"))
-    where = "on the host" if in_container(facts) else f"(module {version} lies on disk)" if version else ""
+    where = "on the host" if in_container(facts) else f"(module {version} is installed on disk)" if version else ""
     return Problem(f"The kernel module nvidia is not loaded {where}".rstrip() + ".", failed)

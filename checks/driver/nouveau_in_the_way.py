@@ -1,4 +1,4 @@
-"""The free driver nouveau holds the GPU although NVIDIA's driver is installed."""
+"""The open-source driver nouveau is bound to the GPU although NVIDIA's driver is installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -22,7 +22,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         *_command_line(facts),
         as_root("reboot"),
     )
-    message = f"Blacklist nouveau, also in the initial RAM disk, then restart.{system.initramfs_says(facts)}"
+    message = f"Blacklist nouveau, also in the initial RAM disk (initramfs), then reboot.{system.initramfs_hint(facts)}"
     if in_container(facts):
         return (module.on_the_host(f"On the host: {message}", *commands),)
     undo = Edit("/etc/modprobe.d/blacklist-nouveau.conf", gone=True, root=True)
@@ -40,11 +40,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _old_ram_disk(facts: Facts) -> tuple[Fix, ...]:
-    """The blacklist is there; the copy of modprobe.d in the initial RAM disk is older than it."""
+    """The blacklist exists; the copy of modprobe.d in the initial RAM disk is older."""
     commands = (*system.initramfs(facts), *_command_line(facts), as_root("reboot"))
     message = (
-        f"Make the initial RAM disk (initramfs) anew, so that it too knows the blacklist, then restart."
-        f"{system.initramfs_says(facts)} If nouveau still comes first, it is started from elsewhere: add "
+        "Rebuild the initial RAM disk (initramfs), so that it contains the blacklist, then "
+        f"reboot.{system.initramfs_hint(facts)} If nouveau is still loaded first, something else loads it: add "
         "modprobe.blacklist=nouveau to the kernel command line."
     )
     if in_container(facts):
@@ -66,10 +66,10 @@ def _command_line(facts: Facts) -> Tasks:
 
 
 @check(
-    title="The free driver nouveau holds the GPU",
+    title="nouveau is bound to the GPU instead of NVIDIA's driver",
     severity=Severity.ERROR,
-    cause="A PCI device has one driver at a time. nouveau was first, at boot; it runs no CUDA, and nvidia finds no "
-    "free device.",
+    cause="A PCI device has one driver at a time. nouveau, which was loaded first at boot, cannot run CUDA, and "
+    "nvidia finds no free device.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
@@ -81,21 +81,22 @@ def _command_line(facts: Facts) -> Tasks:
     validated_on=("simulated 2026-11",),
 )
 def nouveau_in_the_way(facts: Facts) -> Problem | None:
-    """The PCI function's driver is nouveau, and a module of NVIDIA's is at hand."""
-    held = owned_by(facts, "nouveau")
-    if not held or not module_at_hand(facts):
+    """The PCI function's driver is nouveau, and a module of NVIDIA's is installed."""
+    bound = owned_by(facts, "nouveau")
+    if not bound or not module_at_hand(facts):
         return None
-    cards = " and ".join(card_name(card) for card in held[:2])
+    cards = " and ".join(card_name(card) for card in bound[:2])
     message = (
-        f"{cards} is bound to {present(held[0].driver)}, the kernel's free driver, so NVIDIA's module cannot claim it."
+        f"{cards} is bound to {present(bound[0].driver)}, the kernel's open-source driver, so NVIDIA's module cannot "
+        "claim it."
     )
     why = None
     if "nouveau" in facts.nvidia.kernel.blacklists:
-        message += " It is blacklisted, but was loaded all the same."
+        message += " It is blacklisted, but was loaded anyway."
         why = (
-            "modprobe.d forbids nouveau, but the initial RAM disk (initramfs) was made before and holds a copy without "
-            "that line: there nouveau is loaded before the root file system is mounted."
+            "modprobe.d blacklists nouveau, but the initial RAM disk (initramfs) is older and has a copy without "
+            "that line: nouveau is loaded from it before the root file system is mounted."
         )
-    # Beside a GPU that computes: most often an old card for the displays, which NVIDIA's driver does not know any more.
+    # Next to a GPU that computes: usually an old card for the displays, which NVIDIA's driver no longer supports.
     severity = Severity.ADVICE if any_works(facts) else None
     return Problem(message, texts(events(facts, "nouveau-init", "already-bound", "probe-not-called")), why, severity)

@@ -1,4 +1,4 @@
-"""The kernel's new Rust driver nova_core holds the GPU although NVIDIA's driver is installed."""
+"""The kernel's new Rust driver nova_core is bound to the GPU although NVIDIA's driver is installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -20,7 +20,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         *_command_line(facts),
         as_root("reboot"),
     )
-    message = "Blacklist nova_core (and nova_drm, nouveau), also in the initial RAM disk, then restart."
+    message = "Blacklist nova_core (and nova_drm, nouveau), also in the initial RAM disk (initramfs), then reboot."
     if in_container(facts):
         return (module.on_the_host(f"On the host: {message}", *commands),)
     undo = Edit("/etc/modprobe.d/blacklist-nova.conf", gone=True, root=True)
@@ -51,10 +51,10 @@ def _command_line(facts: Facts) -> Tasks:
 
 
 @check(
-    title="The kernel's driver nova_core holds the GPU",
+    title="nova_core is bound to the GPU instead of NVIDIA's driver",
     severity=Severity.ERROR,
     cause="A PCI device has one driver at a time. The in-tree driver NovaCore (module nova_core) claims GPUs from "
-    "Turing on at boot; blacklisting nouveau alone does not hold it back.",
+    "Turing on at boot; blacklisting nouveau alone does not stop it.",
     fixes=_fixes,
     references=("https://docs.kernel.org/gpu/nova/index.html", "https://github.com/beclab/Olares/issues/3963"),
     targets=nvidia_host,
@@ -63,12 +63,13 @@ def _command_line(facts: Facts) -> Tasks:
     validated_on=("simulated 2026-11",),
 )
 def nova_core_in_the_way(facts: Facts) -> Problem | None:
-    """The PCI function's driver is NovaCore, and a module of NVIDIA's is at hand."""
-    held = owned_by(facts, "NovaCore", "nova_core", "nova")
-    if not held or not module_at_hand(facts):
+    """The PCI function's driver is NovaCore, and a module of NVIDIA's is installed."""
+    bound = owned_by(facts, "NovaCore", "nova_core", "nova")
+    if not bound or not module_at_hand(facts):
         return None
-    cards = " and ".join(card_name(card) for card in held[:2])
+    cards = " and ".join(card_name(card) for card in bound[:2])
     message = (
-        f"{cards} is bound to {present(held[0].driver)}, the kernel's free driver, so NVIDIA's module cannot claim it."
+        f"{cards} is bound to {present(bound[0].driver)}, the kernel's open-source driver, so NVIDIA's module cannot "
+        "claim it."
     )
     return Problem(message, texts(events(facts, "nova-probe", "already-bound", "no-device-probed")))

@@ -1,4 +1,4 @@
-"""NVML answers with an error that nothing else explains."""
+"""NVML returns an error that nothing else explains."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -9,28 +9,19 @@ from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import filtered, query
 
 _FIX = Fix(
-    "Read what the driver says in the kernel's log.",
+    "Read the driver's messages in the kernel log.",
     (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid|nvidia"), query("tail", "-n", "30")),),
 )
 
 
 @check(
-    title="NVML, which nvidia-smi uses, answers with an error",
+    title="NVML returns an error: nvidia-smi fails",
     severity=Severity.ERROR,
-    cause="NVML could not start. Its code says what it met; the usual causes differ by code.",
+    cause="NVML, which nvidia-smi uses, could not be initialized. The usual causes differ by error code.",
     fixes=(_FIX,),
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
     targets=nvidia_machine,
-    caused_by=(
-        *NOT_LOADED,
-        *VERSIONS,
-        *NODES,
-        *HANGS,
-        *SURROUNDINGS,
-        "device.xid-hardware",
-        "device.xid-driver",
-        "driver.no-devices",
-    ),
+    caused_by=(*NOT_LOADED, *VERSIONS, *NODES, *HANGS, *SURROUNDINGS, "device.xid-hardware", "device.xid-driver"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -42,5 +33,5 @@ def nvml_error(facts: Facts) -> Problem | None:
         return None
     found = meaning_of(code)
     usual = f"Usual causes of this code: {found.causes}." if found and found.causes else None
-    message = f"NVML says: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."
+    message = f"NVML reports: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."
     return Problem(message, cause=usual, severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)

@@ -1,4 +1,4 @@
-"""NVML, and with it nvidia-smi, does not answer at all."""
+"""NVML, and with it nvidia-smi, does not respond."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -9,10 +9,10 @@ from gpudoctor.targets import nvidia_machine
 
 
 @check(
-    title="NVML does not answer: nvidia-smi hangs",
+    title="nvidia-smi hangs: NVML does not respond",
     severity=Severity.ERROR,
-    cause="A call into the kernel module does not come back: the GPU or its firmware (GSP) stopped, the driver waits "
-    "for a lock, or the module is stuck.",
+    cause="A call into the kernel module never returns: the GPU or its firmware (GSP) stopped, the driver waits for a "
+    "lock, or the module is stuck.",
     fixes=hang_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
     targets=nvidia_machine,
@@ -22,10 +22,10 @@ from gpudoctor.targets import nvidia_machine
     essential=True,
 )
 def nvml_no_answer(facts: Facts) -> Problem | None:
-    """The child that asked NVML had to be ended."""
+    """The child that called NVML had to be killed."""
     nvml = facts.nvidia.nvml
     if nvml.hung is None:
         if isinstance(nvml.code, Unknown) and nvml.died is None:
             known(nvml.code)
         return None
-    return Problem(f"NVML did not answer in time (in {nvml.hung}); nvidia-smi hangs as well.")
+    return Problem(f"NVML did not respond in time (in {nvml.hung}); nvidia-smi hangs too.")

@@ -5,7 +5,7 @@ from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import install_driver
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.cards import alike_cards, any_works, generation_of, model_name, works
-from gpudoctor.queries.driver import branch, library_version, module_flavour, module_version
+from gpudoctor.queries.driver import branch, library_version, module_flavor, module_version
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, gpus_of, in_container
 
@@ -19,14 +19,14 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     wanted = min(branch(version) or last, last)
     if in_container(on.facts):
         return (module.on_the_host(f"On the host: install the proprietary kernel modules of branch {wanted}."),)
-    message = f"Install the proprietary kernel modules (not the open ones) of driver branch {wanted}, then restart."
+    message = f"Install the proprietary kernel modules (not the open ones) of driver branch {wanted}, then reboot."
     return (install_driver(on.facts, wanted, "proprietary", message),)
 
 
 @check(
-    title="The open kernel modules do not support this GPU",
+    title="NVIDIA's open kernel modules do not support this GPU",
     severity=Severity.ERROR,
-    cause="NVIDIA's open kernel modules need the GPU System Processor (GSP), which GPUs have from Turing on. Maxwell, "
+    cause="NVIDIA's open kernel modules need the GPU System Processor (GSP), which GPUs have since Turing. Maxwell, "
     "Pascal and Volta need the proprietary modules.",
     fixes=_fixes,
     references=(
@@ -34,19 +34,19 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
     ),
     targets=alike_cards,
-    caused_by=("device.none", "driver.not-installed", "driver.gpu-dropped"),
+    caused_by=("driver.not-installed", "driver.gpu-dropped"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def open_module_unsupported(on: OnCard) -> Problem | None:
-    """The module's flavour against what the generation asks for; the log names the card too."""
+    """The module's flavor against what the generation needs; the log names the card too."""
     if works(on.facts, on.card) or on.card.driver == "vfio-pci":
         return None
     if on.card.driver == "nouveau" and any_works(on.facts):
-        return None  # a card for the displays, which the free driver keeps in use
+        return None  # a card for the displays, which the open-source driver uses
     refusals = events(on.facts, "nvrm-open-unsupported", "nvrm-gpu-named")
     found = generation_of(on.card)
-    by_kind = found is not None and found.open_module == "no" and module_flavour(on.facts) == "open"
+    by_kind = found is not None and found.open_module == "no" and module_flavor(on.facts) == "open"
     by_log = any(e.kind == "nvrm-open-unsupported" for e in refusals) and (found is None or found.open_module == "no")
     if not by_kind and not by_log:
         return None

@@ -1,11 +1,11 @@
-"""The proprietary kernel modules on a GPU that only the open ones drive."""
+"""The proprietary kernel modules on a GPU that only the open ones support."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import best_branch, install_driver
 from gpudoctor.maybe import phrase
 from gpudoctor.queries.cards import alike_cards, generation_of, model_name, works
-from gpudoctor.queries.driver import branch, module_flavour, module_version
+from gpudoctor.queries.driver import branch, module_flavor, module_version
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, in_container
 
@@ -18,7 +18,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     which = phrase(" of driver branch {}", wanted)
     if in_container(on.facts):
         return (module.on_the_host(f"On the host: install the open kernel modules{which}."),)
-    message = f"Install the open kernel modules{which}, then restart."
+    message = f"Install the open kernel modules{which}, then reboot."
     return (install_driver(on.facts, wanted, "open", message),)
 
 
@@ -30,31 +30,31 @@ def _superchip(on: OnCard) -> bool:
 @check(
     title="This GPU needs NVIDIA's open kernel modules",
     severity=Severity.ERROR,
-    cause="From Blackwell on, and on Grace Hopper, only the open kernel modules drive a GPU; the proprietary ones "
-    "refuse it at probe, and nvidia-smi finds no devices.",
+    cause="From Blackwell on, and on Grace Hopper, only the open kernel modules support a GPU; the proprietary ones "
+    "reject it at probe, and nvidia-smi reports No devices were found.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
         "https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/",
     ),
     targets=alike_cards,
-    caused_by=("device.none", "driver.not-installed", "driver.gpu-too-new"),
+    caused_by=("driver.not-installed", "driver.gpu-too-new"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def proprietary_module_unsupported(on: OnCard) -> Problem | None:
-    """The module's flavour against what the generation asks for; the log names the card too."""
+    """The module's flavor against what the generation needs; the log names the card too."""
     if works(on.facts, on.card) or on.card.driver == "vfio-pci":
         return None
-    said = [e for e in events(on.facts, "nvrm-open-required") if e.gpu in (None, on.card.address)]
+    logged = [e for e in events(on.facts, "nvrm-open-required") if e.gpu in (None, on.card.address)]
     found = generation_of(on.card)
     required = found is not None and (found.open_module == "required" or _superchip(on))
-    by_kind = required and module_flavour(on.facts) == "proprietary"
-    if not by_kind and not (said and (found is None or required)):
+    by_kind = required and module_flavor(on.facts) == "proprietary"
+    if not by_kind and not (logged and (found is None or required)):
         return None
     name = f"{found.name} GPU" if found else "GPU"
     message = (
-        f"{model_name(on)} is a {name}, which only the open kernel modules drive; the installed module "
+        f"{model_name(on)} is a {name}, which only the open kernel modules support; the installed module "
         f"{module_version(on.facts) or ''} is the proprietary one."
     )
-    return Problem(message.replace("  ", " "), texts(tuple(said)))
+    return Problem(message.replace("  ", " "), texts(tuple(logged)))

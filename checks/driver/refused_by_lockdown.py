@@ -1,4 +1,4 @@
-"""Kernel lockdown or enforced signatures refuse NVIDIA's unsigned module, without Secure Boot having a say."""
+"""Kernel lockdown or enforced signatures reject NVIDIA's unsigned module, without Secure Boot."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -25,9 +25,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     where = "the kernel command line (lockdown=, module.sig_enforce=)" if by_line else "this system's settings"
     bottlerocket = facts.host.distribution.id == "bottlerocket"
     off = Fix(
-        f"Take lockdown out of {where} and restart."
+        f"Remove lockdown from {where} and reboot."
         if not bottlerocket
-        else "Set settings.kernel.lockdown to none, and restart.",
+        else "Set settings.kernel.lockdown to none, and reboot.",
         (cmd("apiclient", "set", "kernel.lockdown=none"), cmd("apiclient", "reboot")) if bottlerocket else (),
         "reboot",
         root=True,
@@ -35,18 +35,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         impact="persistent",
         undo=(cmd("apiclient", "set", "kernel.lockdown=integrity"),)
         if bottlerocket
-        else sentence("Put it back and restart."),
+        else sentence("Restore it and reboot."),
         verify=query("cat", "/sys/kernel/security/lockdown"),
     )
     return (signed, off)
 
 
 @check(
-    title="Kernel lockdown refuses NVIDIA's unsigned kernel module",
+    title="Kernel lockdown rejects NVIDIA's unsigned kernel module",
     severity=Severity.ERROR,
-    cause="In lockdown (integrity or confidentiality), or with module.sig_enforce, the kernel loads signed modules "
-    "only "
-    "and answers EPERM (Operation not permitted) for all others.",
+    cause="In lockdown (integrity or confidentiality), or with module.sig_enforce, the kernel loads only signed "
+    "modules and returns EPERM (Operation not permitted) for all others.",
     fixes=_fixes,
     references=(
         "https://man7.org/linux/man-pages/man7/kernel_lockdown.7.html",
@@ -58,24 +57,24 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def refused_by_lockdown(facts: Facts) -> Problem | None:
-    """The log says that lockdown refused it, or lockdown is strict and nobody signed the module."""
+    """The log reports that lockdown rejected it, or lockdown is strict and the module is not signed."""
     if known(facts.nvidia.kernel.loaded) is not None or not cards_of(facts, "nvidia"):
         return None
     refused, found = events(facts, "lockdown-refused"), first_module(facts)
     unsigned = found is not None and found.signer is None
     enforced = "module.sig_enforce=1" in known_or(facts.host.kernel.command_line, "").split()
     if refused:
-        return Problem(_says(facts, "the log says so"), texts((*events(facts, "locked-down"), *refused)))
+        return Problem(_message(facts, "as the kernel log shows"), texts((*events(facts, "locked-down"), *refused)))
     if unsigned and enforced:
         return Problem(
-            "NVIDIA's module is not signed, and module.sig_enforce=1 makes the kernel load signed ones only."
+            "NVIDIA's module is not signed, and with module.sig_enforce=1 the kernel loads only signed modules."
         )
     if unsigned and known(facts.host.kernel.lockdown) in STRICT:
-        return Problem(_says(facts, "the module is not signed"), texts(events(facts, "locked-down")))
+        return Problem(_message(facts, "the module is not signed"), texts(events(facts, "locked-down")))
     return None
 
 
-def _says(facts: Facts, why: str) -> str:
+def _message(facts: Facts, why: str) -> str:
     mode = known_or(facts.host.kernel.lockdown, None)
     name = f" ({mode})" if mode in STRICT else ""
     return f"The kernel is in lockdown{name} and refuses to load NVIDIA's unsigned module: {why}."

@@ -1,4 +1,4 @@
-"""Secure Boot refuses NVIDIA's module because nobody signed it with a key that the firmware trusts."""
+"""Secure Boot rejects NVIDIA's module because it is not signed with a key that the firmware trusts."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -11,9 +11,7 @@ from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import Tasks, as_root, query, sentence
 from gpudoctor.tasks.placeholders import CERTIFICATE, KEY
 
-_MOK = (
-    "Enrol the key (MOK) with which the module is signed: set a password, restart, choose Enroll MOK in the blue menu."
-)
+_MOK = "Enroll the key (MOK) that signed the module: set a password, reboot, and choose Enroll MOK in the blue menu."
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -27,16 +25,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def _for_the_node() -> tuple[Fix, ...]:
     return (
         Fix(
-            "On the node: use a signed driver: the distribution's signed NVIDIA modules on the host, or a precompiled, "
-            "signed driver container (GPU operator: driver.usePrecompiled=true).",
+            "On the node: use a signed driver: the distribution's signed NVIDIA modules on the host, or a "
+            "precompiled, signed driver container (GPU operator: driver.usePrecompiled=true).",
             (),
             "reinstall-package",
             root=True,
             verify=query("nvidia-smi"),
         ),
         Fix(
-            "Sign the module with a key of your own that is enrolled on the node as a Machine Owner Key (MOK), "
-            "or disable Secure Boot in the node's firmware.",
+            "Sign the module with your own key, enrolled on the node as a Machine Owner Key (MOK), or disable "
+            "Secure Boot in the node's firmware.",
             (),
             "reboot",
             root=True,
@@ -47,7 +45,7 @@ def _for_the_node() -> tuple[Fix, ...]:
 
 
 def _signed(facts: Facts) -> tuple[Fix, ...]:
-    """Ubuntu's own modules come signed by a key that every firmware trusts through its shim."""
+    """Ubuntu's own modules are signed with a key that every firmware trusts through its shim."""
     version = first_module(facts)
     number = known_or(version.version, None) if version else None
     ready = prebuilt.install(facts, number)
@@ -85,14 +83,14 @@ def _enrol(facts: Facts) -> Fix:
 
 
 def _enrol_image_key(facts: Facts, keys: tuple[str, ...]) -> Fix:
-    """Nothing is built or signed on a system that is an image: its own certificate has to be enrolled."""
+    """Nothing is built or signed on an image-based system: its own certificate has to be enrolled."""
     found = first_module(facts)
     signer = known_or(found.signer, None) if found else None
     own = [key for key in keys if not key.endswith("/public_key.der")] or list(keys)
     who = f' (signer: "{signer}")' if signer else ""
-    message = f"Enrol the certificate with which the image's module is signed{who}"
-    message += ": " if own else " (its makers publish it): "
-    message += "set a password, restart, choose Enroll MOK in the blue menu, and give the password."
+    message = f"Enroll the certificate that signed the image's module{who}"
+    message += ": " if own else " (the image's publisher provides it): "
+    message += "set a password, reboot, choose Enroll MOK in the blue menu, and enter the password."
     commands = tuple(as_root("mokutil", "--import", key) for key in own) or (
         as_root("mokutil", "--import", CERTIFICATE),
     )
@@ -109,18 +107,22 @@ def _enrol_image_key(facts: Facts, keys: tuple[str, ...]) -> Fix:
 
 
 def _switch_off() -> Fix:
-    message = "Disable Secure Boot in the firmware's set-up (UEFI), if nothing else here needs it."
+    message = "Disable Secure Boot in the firmware setup (UEFI), if nothing else here needs it."
     return Fix(
-        message, (), "reboot", needs="reboot", impact="persistent", undo=sentence("Enable it again in the firmware.")
+        message,
+        (),
+        "reboot",
+        needs="reboot",
+        impact="persistent",
+        undo=sentence("Enable it again in the firmware setup."),
     )
 
 
 @check(
-    title="Secure Boot refuses NVIDIA's kernel module",
+    title="Secure Boot rejects NVIDIA's kernel module",
     severity=Severity.ERROR,
-    cause="With Secure Boot the kernel loads only modules that are signed with a key it trusts; modules that DKMS or "
-    "the "
-    ".run installer built here are unsigned, or their key (MOK) is not enrolled (Key was rejected by service).",
+    cause="With Secure Boot the kernel loads only modules that are signed with a trusted key. Modules that DKMS or "
+    "the .run installer built here are unsigned, or their key (MOK) is not enrolled (Key was rejected by service).",
     fixes=_fixes,
     references=(
         "https://wiki.debian.org/SecureBoot",
@@ -133,7 +135,7 @@ def _switch_off() -> Fix:
     validated_on=("simulated 2026-11",),
 )
 def refused_by_secure_boot(facts: Facts) -> Problem | None:
-    """Secure Boot is on, and the log says that the module was rejected or nobody signed it."""
+    """Secure Boot is on, and the log reports that the module was rejected or the module is not signed."""
     if known(facts.nvidia.kernel.loaded) is not None or not cards_of(facts, "nvidia"):
         return None
     if isinstance(facts.nvidia.kernel.on_disk, tuple) and not facts.nvidia.kernel.on_disk:

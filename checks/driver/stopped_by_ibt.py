@@ -1,4 +1,4 @@
-"""The processor's protection of indirect branches stops NVIDIA's module."""
+"""The CPU's protection of indirect branches stops NVIDIA's module."""
 
 import re
 
@@ -20,10 +20,10 @@ def _ours(event: LogEvent) -> bool:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    message = "Switch indirect branch tracking off."
+    message = "Disable indirect branch tracking."
     newer = Fix(
-        "Or take a newer driver, or a kernel that is built with the distribution's own compiler: a module that is "
-        "compiled for IBT runs with it.",
+        "Or use a newer driver, or a kernel built with the distribution's own compiler: a module that is compiled "
+        "for IBT works with it.",
         (),
         "reboot",
         root=True,
@@ -35,8 +35,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="Indirect branch tracking (IBT) stops NVIDIA's kernel module",
     severity=Severity.ERROR,
-    cause="Kernels from 5.18 on can let the processor check that every indirect branch lands on a mark (ENDBR). This "
-    "module was built without marks, so the kernel stops it with a bug the first time it is called.",
+    cause="From kernel 5.18 on the CPU can check that every indirect branch lands on an ENDBR instruction. This "
+    "module was built without them, so the kernel stops it with a BUG on its first call.",
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/256",
@@ -49,8 +49,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def stopped_by_ibt(facts: Facts) -> Problem | None:
-    """The kernel's words about a function of the module, and no GPU that works."""
-    said = tuple(e for e in events(facts, "ibt-trap") if _ours(e))
-    if not said or any_works(facts):
+    """The kernel's message about a function of the module, and no GPU that works."""
+    logged = tuple(e for e in events(facts, "ibt-trap") if _ours(e))
+    if not logged or any_works(facts):
         return None
-    return Problem("The kernel stopped NVIDIA's module: it was built without marks for indirect branches.", texts(said))
+    return Problem("The kernel stopped NVIDIA's module: it was built without ENDBR instructions (IBT).", texts(logged))

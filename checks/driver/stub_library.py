@@ -1,4 +1,4 @@
-"""Programs load the toolkit's link stub in place of the driver's libcuda."""
+"""Programs load the toolkit's link stub instead of the driver's libcuda."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -16,13 +16,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         rest = ":".join(part for part in variable.split(":") if part and part.rstrip("/") != folder)
         command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
         message = (
-            f"Remove {folder} from LD_LIBRARY_PATH, here and in the shell or module file that sets it; stubs serve "
+            f"Remove {folder} from LD_LIBRARY_PATH, here and in the shell or module file that sets it; stubs are for "
             "the linker only."
         )
         return (Fix(message, (command,), "change-environment", verify=query("nvidia-smi")),)
     commands = (query("grep", "-rn", "stubs", "/etc/ld.so.conf", "/etc/ld.so.conf.d"), as_root("ldconfig"))
     message = (
-        "Take the stubs folder out of the loader's configuration (or delete the link to the stub), then run ldconfig."
+        "Remove the stubs directory from the loader's configuration (or delete the link to the stub), then run "
+        "ldconfig."
     )
     return (
         Fix(
@@ -36,16 +37,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _folder(facts: Facts) -> str | None:
-    stubs = [one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.why != OFF_PATH]
+    stubs = [
+        one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.found_by != OFF_PATH
+    ]
     return stubs[0].path.rpartition("/")[0] if stubs else None
 
 
 @check(
-    title="The CUDA toolkit's stub hides the driver's libcuda",
+    title="The CUDA toolkit's stub libcuda.so shadows the driver's",
     severity=Severity.ERROR,
-    cause="The toolkit brings a stub libcuda.so to link against on machines without a driver. Where the loader finds "
-    "it "
-    "first (LD_LIBRARY_PATH with .../lib64/stubs), every call answers CUDA_ERROR_STUB_LIBRARY (34).",
+    cause="The toolkit contains a stub libcuda.so to link against on machines without a driver. Where the loader "
+    "finds it first (LD_LIBRARY_PATH with .../lib64/stubs), every call returns CUDA_ERROR_STUB_LIBRARY (34).",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
@@ -57,16 +59,18 @@ def _folder(facts: Facts) -> str | None:
     validated_on=("simulated 2026-11",),
 )
 def stub_library(facts: Facts) -> Problem | None:
-    """The result of cuInit is 34, or a stub lies where the loader looks: some programs (numba) open libcuda.so."""
+    """The result of cuInit is 34, or a stub is where the loader looks: some programs (numba) open libcuda.so."""
     loaded, code = loaded_libcuda(facts), known(facts.nvidia.cuda.code)
-    reached = [one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.why != OFF_PATH]
+    reached = [
+        one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.found_by != OFF_PATH
+    ]
     stub = loaded if loaded is not None and loaded.kind == "stub" else next(iter(reached), None)
-    if code != CUDA_STUB and (stub is None or (code == 0 and stub.why != "LD_LIBRARY_PATH")):
+    if code != CUDA_STUB and (stub is None or (code == 0 and stub.found_by != "LD_LIBRARY_PATH")):
         return None
-    where = f"{stub.path}, found through {stub.why}," if stub else "in a stubs folder"
+    where = f"{stub.path}, found through {stub.found_by}," if stub else "in a stubs directory"
     works = code == 0
     who = f"Programs that open {stub.soname}" if works and stub else "Programs"
-    message = f"{who} load the toolkit's stub {where} in place of the driver's libcuda."
+    message = f"{who} load the toolkit's stub {where} instead of the driver's libcuda."
     return Problem(
         message, phrases(phrase("cuInit of libcuda.so.1: {}", code)), severity=Severity.WARNING if works else None
     )

@@ -1,4 +1,4 @@
-"""The driver keeps the computer from suspending, because nobody tells it in time."""
+"""The driver keeps the machine from suspending, because it is not notified in time."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -10,11 +10,11 @@ _UNITS = ("nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.s
 
 
 @check(
-    title="The driver refuses suspend",
+    title="NVIDIA's driver blocks suspend",
     severity=Severity.WARNING,
-    cause="The option NVreg_PreserveVideoMemoryAllocations makes the driver save the GPU's memory before suspend, "
-    "which systemd's services of the driver have to trigger. They are not enabled or not installed, so the driver "
-    "ends the attempt with an error and the computer stays awake.",
+    cause="With the option NVreg_PreserveVideoMemoryAllocations the driver saves the GPU's memory before suspend, "
+    "which the driver's systemd services have to trigger. They are not enabled or not installed, so the driver "
+    "aborts with an error and the machine stays awake.",
     fixes=(
         Fix(
             "Enable the driver's services for suspend and resume.",
@@ -35,9 +35,9 @@ _UNITS = ("nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.s
     validated_on=("table 2026-11",),
 )
 def suspend_refused(facts: Facts) -> Problem | None:
-    """The driver's own words in the log."""
-    said = of_this_week(facts, events(facts, "suspend-refused"))
-    # A later attempt, which began and was not refused, went well.
-    if not said or events(facts, "suspend-refused", "suspend")[-1].kind == "suspend":
+    """The driver's own message in the log."""
+    logged = of_this_week(facts, events(facts, "suspend-refused"))
+    # A later attempt, which began and was not refused, succeeded.
+    if not logged or events(facts, "suspend-refused", "suspend")[-1].kind == "suspend":
         return None
-    return Problem("The driver refused to suspend: its services for suspend did not run.", texts(said[-2:]))
+    return Problem("The driver refused to suspend: its services for suspend did not run.", texts(logged[-2:]))

@@ -9,10 +9,10 @@ from gpudoctor.tasks import query
 
 
 def _unknown(facts: Facts) -> list[str]:
-    """The options, without those that are not set any more; where nothing is set, the log is of another time."""
-    said = dict.fromkeys(e.what.get("text", "") for e in events(facts, "unknown-parameter"))
+    """The options, without those that are no longer set; where nothing is set, the log is from another time."""
+    logged = dict.fromkeys(e.what.get("text", "") for e in events(facts, "unknown-parameter"))
     now = {name.partition(".")[2] for name in facts.nvidia.kernel.options}
-    return [name for name in said if name in now]
+    return [name for name in logged if name in now]
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -20,10 +20,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     files = query("grep", "-rn", name, "/etc/modprobe.d", "/usr/lib/modprobe.d", "/proc/cmdline")
     known = [f"NVreg_{word}" for word in facts.nvidia.kernel.parameters]
     like = nearest(name, known, 0.8)
-    means = f" {like} may be meant." if like else " This driver may have dropped it."
+    means = f" Did you mean {like}?" if like else " This driver may no longer have it."
     return (
         Fix(
-            f"Look where the option is set, and correct or remove it.{means}",
+            f"Find where the option is set, and correct or remove it.{means}",
             (files, query("grep", ".", "/proc/driver/nvidia/params")),
             "reload-module",
             needs="reboot",
@@ -33,10 +33,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The driver does not know an option that is set for it",
+    title="Unknown NVIDIA driver option is ignored",
     severity=Severity.ADVICE,
-    cause="A module leaves out a parameter whose name it does not know, says so in the kernel's log, and goes on: what "
-    "was wanted does not happen.",
+    cause="The kernel ignores module parameters that it does not know and only logs them: the setting has no effect.",
     fixes=_fixes,
     references=("https://docs.kernel.org/admin-guide/kernel-parameters.html",),
     targets=own_kernel,
@@ -44,9 +43,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def unknown_option(facts: Facts) -> Problem | None:
-    """The kernel's words in the log, of an option that is still set."""
+    """The kernel's message in the log, about an option that is still set."""
     names = _unknown(facts)
     if not names:
         return None
-    message = f"The driver ignores {' and '.join(names[:3])}: it knows no such option."
+    message = f"The driver ignores {' and '.join(names[:3])}: there is no such option."
     return Problem(message, texts(events(facts, "unknown-parameter")))

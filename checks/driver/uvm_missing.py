@@ -1,4 +1,4 @@
-"""The driver runs and its unified-memory half, nvidia-uvm, is not there: nvidia-smi works, CUDA does not."""
+"""The driver works and its unified-memory half, nvidia-uvm, is missing: nvidia-smi works, CUDA does not."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -19,15 +19,15 @@ from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, as_root, query
 
 _NODE = "/dev/nvidia-uvm"
-# Answers with reasons of their own: stub, busy, fabric, versions.
+# Codes with their own causes: stub, busy, fabric, versions.
 _OTHER_REASONS = (CUDA_STUB, CUDA_BUSY, CUDA_NOT_READY, CUDA_MISMATCH, CUDA_COMPAT)
-# What cuInit answers where it cannot open the node.
+# What cuInit returns where it cannot open the node.
 _NO_UVM = (304, 999)
 _MAKE = (as_root("modprobe", "nvidia_uvm"), as_root("nvidia-modprobe", "-c", "0", "-u"))
 
 
 def _wrong_major(facts: Facts) -> int | None:
-    """The node's major number where it is not the module's, which the kernel hands out anew at every boot."""
+    """The node's major number where it is not the module's, which the kernel assigns at every boot."""
     kernel = facts.nvidia.kernel
     node = next((n for n in known(kernel.nodes) if n.path == _NODE), None)
     if node is None or not isinstance(node.major, int) or not isinstance(kernel.uvm_major, int) or node.major == 0:
@@ -39,10 +39,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if not in_container(facts):
         if _wrong_major(facts) is not None:
             remake = (as_root("rm", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"), *_MAKE[1:])
-            return (Fix("Make the node anew, with the module's number.", remake, "reload-module", root=True),)
+            return (Fix("Recreate the node with the module's major number.", remake, "reload-module", root=True),)
         if module.kernel_gone(facts):
             return (module.into_new_kernel(facts),)
-        message = "Load nvidia_uvm and make its device nodes."
+        message = "Load nvidia_uvm and create its device nodes."
         boot = Edit("/etc/modules-load.d/nvidia-uvm.conf", text="nvidia_uvm\n", root=True)
         return (
             Fix(
@@ -55,7 +55,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     host = module.on_the_host(
-        "On the host: load nvidia_uvm and make its device nodes, then start the container again.", *_MAKE
+        "On the host: load nvidia_uvm and create its device nodes, then start the container again.", *_MAKE
     )
     device = "--device /dev/nvidia-uvm --device /dev/nvidia-uvm-tools"
     passing = Fix(
@@ -70,23 +70,23 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="nvidia-uvm is missing, so nvidia-smi works and CUDA does not",
+    title="nvidia-uvm is missing: nvidia-smi works, CUDA does not",
     severity=Severity.ERROR,
-    cause="CUDA needs a second kernel module, nvidia_uvm (Unified Virtual Memory), and its node /dev/nvidia-uvm. "
-    "NVML does "
-    "not, which is why nvidia-smi looks healthy. It is loaded at first use, by root or by the set-uid nvidia-modprobe.",
+    cause="CUDA needs a second kernel module, nvidia_uvm (Unified Virtual Memory), and its node /dev/nvidia-uvm. NVML "
+    "does not, which is why nvidia-smi works. It is loaded at first use, by root or by the setuid tool "
+    "nvidia-modprobe.",
     fixes=_fixes,
     references=(
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/nvidia-uvm.html",
         "https://github.com/pytorch/pytorch/issues/49081",
     ),
     targets=not_wsl,
-    caused_by=(*DEAD, *VERSIONS, "driver.not-loaded", "driver.device-nodes-missing", *SURROUNDINGS),
+    caused_by=(*DEAD, *VERSIONS, "driver.device-nodes-missing", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def uvm_missing(facts: Facts) -> Problem | None:
-    """CUDA fails, other nodes are there, and the node or the module of UVM is not."""
+    """CUDA fails, other nodes exist, and the node or the module of UVM is missing."""
     kernel = facts.nvidia.kernel
     if known(kernel.loaded) is None or not cuda_fails(facts):
         return None
@@ -101,7 +101,7 @@ def uvm_missing(facts: Facts) -> Problem | None:
     if wrong is not None and code in _NO_UVM:
         message = (
             f"{_NODE} has the major number {wrong}, but the module nvidia-uvm has {present(kernel.uvm_major)}: the "
-            "node is of another boot."
+            "node is from an earlier boot."
         )
         return Problem(message, (f"cuInit: {code}", f"/proc/devices: {present(kernel.uvm_major)} nvidia-uvm"))
     node, loaded = _NODE in paths, not isinstance(kernel.modules, tuple) or "nvidia_uvm" in kernel.modules

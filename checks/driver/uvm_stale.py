@@ -1,4 +1,4 @@
-"""nvidia_uvm did not survive suspend and resume: nvidia-smi works, cuInit says 999."""
+"""nvidia_uvm did not survive suspend and resume: nvidia-smi works, cuInit returns 999."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -17,17 +17,17 @@ _KEEP = "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/power
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
-        message = "On the host: stop what uses the GPU, reload nvidia_uvm, then start the container again."
+        message = "On the host: stop the programs that use the GPU, reload nvidia_uvm, then start the container again."
         return (module.on_the_host(message, *_AGAIN),)
     now = Fix(
-        "Close every program that has CUDA open (fuser names them), then reload nvidia_uvm; a restart helps as well.",
+        "Close every program that uses CUDA (fuser lists them), then reload nvidia_uvm; a reboot helps too.",
         (query("fuser", "-v", "/dev/nvidia-uvm", root=True), *_AGAIN),
         "reload-module",
         root=True,
         verify=cuda_proof(facts),
     )
     later = Fix(
-        "Let the driver save its memory over suspend, so that it does not come back.",
+        "Let the driver save its memory across suspend, so that it does not happen again.",
         (
             Edit(
                 "/etc/modprobe.d/nvidia-power-management.conf",
@@ -49,17 +49,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _lost(facts: Facts) -> bool:
-    """Whether a GPU itself does not answer, which is reason enough for cuInit's 999."""
-    ill = any(isinstance(g.status, str) and g.status != "ok" for g in gpus_of(facts, "nvidia"))
-    return ill or bool(events(facts, "fallen-off-bus"))
+    """Whether a GPU itself does not respond, which is reason enough for cuInit's 999."""
+    faulty = any(isinstance(g.status, str) and g.status != "ok" for g in gpus_of(facts, "nvidia"))
+    return faulty or bool(events(facts, "fallen-off-bus"))
 
 
 @check(
     title="nvidia_uvm is in a bad state, often after suspend and resume",
     severity=Severity.ERROR,
-    cause="A CUDA program was open while the computer slept; the module nvidia_uvm comes back from suspend in a "
-    "stale state, "
-    "and cuInit answers 999 until the module is reloaded. NVML does not use it, so nvidia-smi works.",
+    cause="A CUDA program was open while the machine slept; the module nvidia_uvm resumed in a stale state, and "
+    "cuInit returns 999 until it is reloaded. NVML does not use it, so nvidia-smi works.",
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/88639", _KEEP),
     targets=not_wsl,
@@ -68,7 +67,7 @@ def _lost(facts: Facts) -> bool:
     validated_on=("simulated 2026-11",),
 )
 def uvm_stale(facts: Facts) -> Problem | None:
-    """The result of cuInit is 999 while NVML answers and the module is there; a resume in the log makes it certain."""
+    """The result of cuInit is 999 while NVML works and the module is loaded; a resume in the log confirms it."""
     if known(facts.nvidia.cuda.code) != CUDA_UNKNOWN or facts.nvidia.nvml.code != 0 or _lost(facts):
         return None
     kernel = facts.nvidia.kernel
@@ -78,6 +77,6 @@ def uvm_stale(facts: Facts) -> Problem | None:
     slept = events(facts, "suspend", "resume")
     after = " since the computer resumed from suspend" if slept else ""
     message = (
-        f"cuInit answers 999 (unknown error){after} while NVML works: the loaded module nvidia_uvm is in a stale state."
+        f"cuInit returns 999 (unknown error){after} while NVML works: the loaded module nvidia_uvm is in a stale state."
     )
     return Problem(message, texts(slept[-2:]))

@@ -1,4 +1,4 @@
-"""PyTorch's allocator does not understand PYTORCH_CUDA_ALLOC_CONF."""
+"""PyTorch's allocator rejects PYTORCH_CUDA_ALLOC_CONF."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import torch_verify
@@ -25,12 +25,12 @@ def _variable(on: OnFramework) -> str | None:
 
 
 def _wrong(on: OnFramework, one: Setting) -> str | None:
-    """What this release refuses of one option."""
+    """Why this release rejects an option."""
     state = allocator_option(one.name, present(on.framework.version))
     if state == "too new":
-        return f"the option {one.name} came with a later release"
+        return f"the option {one.name} needs a later release"
     if state == "dropped":
-        return f"{one.name} was dropped after PyTorch {variables().allocator.options[one.name][1]}"
+        return f"{one.name} was removed after PyTorch {variables().allocator.options[one.name][1]}"
     near = _near(one.name)
     if state == "unknown" or (state == "unsure" and near):
         known_as = f" ({near}?)" if near else ""
@@ -47,15 +47,15 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     value = on.facts.host.environment.get(name, "")
     good = ",".join(f"{s.name}:{s.value}" for s in settings(value) if _wrong(on, s) is None)
     verify = torch_verify(on.python)
-    fixes = [assign(name, good, "Keep only what this PyTorch understands.", verify)] if good else []
+    fixes = [assign(name, good, "Keep only the options that this PyTorch supports.", verify)] if good else []
     return (*fixes, unset(on.facts, name, verify=verify))
 
 
 @check(
-    title="PyTorch refuses the settings of its memory allocator",
+    title="PyTorch rejects PYTORCH_CUDA_ALLOC_CONF",
     severity=Severity.ERROR,
-    cause="PyTorch reads the variable when it first takes memory of the GPU, and raises an error for an option or a "
-    "value that it does not know. Options come with releases: what a newer PyTorch advises, an older one refuses.",
+    cause="PyTorch reads the variable when it first allocates GPU memory, and raises an error for an option or value "
+    "that it does not know. Options depend on the release: an older PyTorch rejects what a newer one recommends.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/issues/123505",
@@ -67,7 +67,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def allocator_settings(on: OnFramework) -> Problem | None:
-    """An option that this release does not know, or a value that none takes."""
+    """An option that this release does not know, or a value that none accepts."""
     env = on.facts.host.environment
     if (VARIABLE not in env and NEWER not in env) or known(on.framework.cuda) is None or not visible_gpus(on.facts):
         return None
@@ -78,4 +78,4 @@ def allocator_settings(on: OnFramework) -> Problem | None:
     wrong = [why for one in settings(env[name]) if (why := _wrong(on, one))]
     if not wrong:
         return None
-    return Problem(f"{on.name} refuses {name}: {wrong[0]}.", (f"{name}={env[name]}", *wrong[1:]))
+    return Problem(f"{on.name} rejects {name}: {wrong[0]}.", (f"{name}={env[name]}", *wrong[1:]))

@@ -1,4 +1,4 @@
-"""The variable with the allocator's settings has a name that this PyTorch does not read."""
+"""The allocator settings are in a variable that this PyTorch does not read."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.fixes.variables import assign
@@ -9,7 +9,7 @@ from gpudoctor.targets import OnFramework, torches
 from gpudoctor.tasks import filtered, query
 
 OLDER, NEWER = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"
-# The first release with the newer name; it left options that are CUDA's own aside there.
+# The first release with the newer name; it ignores CUDA-specific options there.
 _RENAMED = (2, 9)
 
 
@@ -23,8 +23,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 @check(
     title="This PyTorch does not read PYTORCH_ALLOC_CONF",
     severity=Severity.ADVICE,
-    cause="The variable has this name from PyTorch 2.9 on, and 2.9 left expandable_segments aside in it. Under a name "
-    "that is not read the settings have no effect, and nothing says so.",
+    cause="The variable has this name since PyTorch 2.9, and 2.9 ignores expandable_segments in it. In a variable "
+    "that is not read, the settings silently have no effect.",
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/183387",),
     targets=torches,
@@ -33,7 +33,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def allocator_variable_unread(on: OnFramework) -> str | None:
-    """The newer name alone is set, for a release that does not read it, or not all of it."""
+    """Only the newer name is set, for a release that does not read it, or not all of it."""
     env = on.facts.host.environment
     if NEWER not in env or OLDER in env or known(on.framework.cuda) is None or not visible_gpus(on.facts):
         return None

@@ -1,4 +1,4 @@
-"""TORCH_CUDA_ARCH_LIST leaves out the GPU of this machine."""
+"""TORCH_CUDA_ARCH_LIST does not include this machine's GPU."""
 
 import re
 
@@ -11,7 +11,7 @@ from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.targets import OnFramework, torches
 
 VARIABLE = "TORCH_CUDA_ARCH_LIST"
-# Names that PyTorch takes for numbers (torch/utils/cpp_extension.py).
+# Names that PyTorch translates to numbers (torch/utils/cpp_extension.py).
 _NAMES = {
     "Kepler+Tesla": "3.7",
     "Kepler": "3.5+PTX",
@@ -32,28 +32,28 @@ _ENTRY = re.compile(r"(\d+\.\d)[af]?(\+PTX)?")
 
 
 def _targets(text: str) -> list[str] | None:
-    """Capabilities, with "+PTX" where PTX is made as well; None where an entry is none that is known here."""
-    words = " ".join(_NAMES.get(word, word) for word in re.split(r"[;,\s]+", text.strip())).split()
-    found = [_ENTRY.fullmatch(word) for word in words]
+    """Capabilities, with "+PTX" where PTX is generated as well; None where an entry is not known here."""
+    entries = " ".join(_NAMES.get(entry, entry) for entry in re.split(r"[;,\s]+", text.strip())).split()
+    found = [_ENTRY.fullmatch(entry) for entry in entries]
     if not found or not all(found):
         return None
-    # "9.0+PTX" makes machine code for 9.0 as well.
+    # "9.0+PTX" generates machine code for 9.0 as well.
     return [part for m in found if m for part in ([m[1], f"{m[1]}+PTX"] if m[2] else [m[1]])]
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     own = sorted({present(g.capability) for g in visible_gpus(on.facts)})
-    message = "Name the GPUs of this machine, and build the extension again."
-    without = "PyTorch then builds for the GPUs that it finds."
+    message = "List this machine's GPUs, and rebuild the extension."
+    without = "PyTorch then compiles for the GPUs that it finds."
     return unset(on.facts, VARIABLE, why=without), assign(VARIABLE, ";".join(own), message)
 
 
 @check(
-    title="TORCH_CUDA_ARCH_LIST leaves out this machine's GPU",
+    title="TORCH_CUDA_ARCH_LIST does not include this machine's GPU",
     severity=Severity.ADVICE,
-    cause="The variable says for which compute capabilities PyTorch's extensions are compiled. What is built with it "
-    'has no code for this GPU, and ends with "no kernel image is available". Packages that are installed already are '
-    "not concerned.",
+    cause="The variable sets the compute capabilities that PyTorch extensions are compiled for. An extension built "
+    'with it has no code for this GPU, and fails with "no kernel image is available". Packages that are already '
+    "installed are not affected.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
     targets=torches,
@@ -61,16 +61,16 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def arch_list_without_gpu(on: OnFramework) -> Problem | None:
-    """No entry of the list gives code that runs on a GPU that CUDA shows."""
+    """No entry of the list covers a visible GPU."""
     text = on.facts.host.environment.get(VARIABLE)
     if not text or known(on.framework.cuda) is None:
         return None
     targets = _targets(text)
     if targets is None:
         return None
-    ill = [
+    missing = [
         g for g in visible_gpus(on.facts) if (own := known(g.capability)) and coverage(" ".join(targets), own) is None
     ]
-    if not ill:
+    if not missing:
         return None
-    return Problem(f"{VARIABLE} is {text!r}: extensions that are built here get no code for {gpu_words(ill[0])}.")
+    return Problem(f"{VARIABLE} is {text!r}: extensions built here have no code for {gpu_words(missing[0])}.")

@@ -1,4 +1,4 @@
-"""A variable keeps the driver from the machine code, or from the PTX, that programs bring."""
+"""A variable makes the driver ignore the machine code or the PTX of programs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
@@ -21,11 +21,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A variable changes which code the driver takes",
+    title="A debug variable overrides the driver's choice of machine code and PTX",
     severity=Severity.WARNING,
-    cause="Programs bring machine code for some compute capabilities and PTX, which the driver compiles for others. "
-    "The variable is meant for testing whether a program's PTX is complete; it holds for every CUDA program and "
-    "library.",
+    cause="Programs contain machine code for some compute capabilities, and PTX that the driver compiles for others. "
+    "The variable is meant for testing whether a program's PTX is complete; it affects every CUDA program and library.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
     targets=nvidia_machine,

@@ -1,4 +1,4 @@
-"""Variables that are meant for debugging are still set."""
+"""Debug variables are still set."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from gpudoctor.targets import cards_of, gpus_of
 
 
 class OnVariable(NamedTuple):
-    """One variable of the environment that only debugging wants."""
+    """One environment variable that only debugging needs."""
 
     facts: Facts
     name: str
@@ -20,7 +20,7 @@ class OnVariable(NamedTuple):
 
 
 def _variables(facts: Facts) -> Iterator[tuple[About, OnVariable]]:
-    """Those that are set on a machine with an NVIDIA GPU, and concern it or a package that is installed."""
+    """Those that are set on a machine with an NVIDIA GPU, and affect it or an installed package."""
     if not (cards_of(facts, "nvidia") or gpus_of(facts, "nvidia")):
         return
     for name, value in facts.host.environment.items():
@@ -40,13 +40,13 @@ def _installed(facts: Facts, package: str) -> bool:
 
 
 def _fixes(on: OnVariable) -> tuple[Fix, ...]:
-    return (unset(on.facts, on.name, why="Set it for the one run that is to be debugged."),)
+    return (unset(on.facts, on.name, why="Set it only for the run that you debug."),)
 
 
 @check(
-    title="A variable for debugging is left on",
+    title="A debug variable is still set",
     severity=Severity.ADVICE,
-    cause="The variable was set to find an error. Every program that inherits it pays for that, mostly with its speed.",
+    cause="The variable was set to debug something. Every program that inherits it pays for that, mostly in speed.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",
@@ -60,7 +60,7 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def debugging_left_on(on: OnVariable) -> Problem:
-    """Each variable of the table whose value switches it on."""
+    """Each variable of the table whose value enables it."""
     value = on.facts.host.environment[on.name]
     severity = Severity.WARNING if on.row.severity == "warn" else None
     return Problem(f"{on.name}={value} is set: {on.row.does}.", severity=severity)

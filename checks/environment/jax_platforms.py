@@ -1,4 +1,4 @@
-"""A variable keeps JAX from the GPU."""
+"""JAX_PLATFORMS keeps JAX from using the GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import jax_verify
@@ -19,14 +19,14 @@ def _set(on: OnFramework) -> str | None:
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name, verify = present(_set(on)), jax_verify(on.python)
-    return unset(on.facts, name, verify=verify), assign(name, "cuda,cpu", "Or name the GPU before the CPU.", verify)
+    return unset(on.facts, name, verify=verify), assign(name, "cuda,cpu", "Or list the GPU before the CPU.", verify)
 
 
 @check(
-    title="A variable keeps JAX from the GPU",
+    title="JAX_PLATFORMS keeps JAX from using the GPU",
     severity=Severity.ERROR,
-    cause="The variable lists the platforms that JAX may use, in order. JAX makes no attempt to reach one that is not "
-    "in the list, and says nothing of it.",
+    cause="The variable lists the platforms that JAX may use, in order. JAX silently ignores platforms that are not "
+    "in the list.",
     fixes=_fixes,
     references=("https://docs.jax.dev/en/latest/config_options.html",),
     targets=jaxes,
@@ -35,11 +35,11 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def jax_platforms(on: OnFramework) -> Problem | None:
-    """A JAX with a plugin for CUDA beside an NVIDIA GPU, and a list without either of its names."""
+    """JAX with a CUDA plugin and an NVIDIA GPU, and a list without either of its names."""
     name = _set(on)
     if name is None or known(on.framework.variant) != "cuda" or not nvidia_gpus(on.facts):
         return None
     value = on.facts.host.environment[name]
-    if _GPU & {word.strip().lower() for word in value.split(",")}:
+    if _GPU & {platform.strip().lower() for platform in value.split(",")}:
         return None
-    return Problem(f"{name}={value} keeps {on.name} from the GPU.", (f"{name}={value}",))
+    return Problem(f"{name}={value} keeps {on.name} from using the GPU.", (f"{name}={value}",))

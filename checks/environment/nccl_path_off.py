@@ -1,4 +1,4 @@
-"""A variable keeps NCCL from the NVLinks, or from shared memory."""
+"""A variable keeps NCCL from using NVLink or shared memory."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
@@ -11,7 +11,7 @@ P2P, SHM = "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"
 
 
 def _on(facts: Facts, name: str) -> bool:
-    """NCCL reads these as numbers: anything but 0 switches the path off."""
+    """NCCL reads these as numbers: anything but 0 disables the path."""
     return bool(number_of(facts.host.environment.get(name, "").strip()))
 
 
@@ -22,15 +22,16 @@ def _linked(facts: Facts) -> int:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     names = [name for name in (P2P, SHM) if _on(facts, name)]
-    why = "Where it was set because NCCL hangs: switch off ACS and the IOMMU's translation instead."
+    why = "If it was set because NCCL hangs: disable ACS and IOMMU translation instead."
     return (unset(facts, *names, why=why if P2P in names else ""),)
 
 
 @check(
-    title="A variable keeps NCCL from its fastest path between GPUs",
+    title="NCCL_P2P_DISABLE keeps NCCL from its fastest path between GPUs",
     severity=Severity.WARNING,
-    cause="The variable is meant to find out which path fails. While it is set, NCCL sends everything between the GPUs "
-    "of this machine over a slower path: shared memory instead of NVLink, or the network instead of shared memory.",
+    cause="The variable is meant for finding out which path fails. While it is set, NCCL sends all data between the "
+    "GPUs of this machine over a slower path: shared memory instead of NVLink, or the network instead of shared "
+    "memory.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",),
     targets=several_gpus,
@@ -38,7 +39,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def nccl_path_off(facts: Facts) -> Problem | None:
-    """P2P is off though GPUs have NVLinks that are up; or shared memory is off as well where P2P is."""
+    """P2P is disabled although GPUs have active NVLinks; or both P2P and shared memory are disabled."""
     p2p, shm = _on(facts, P2P), _on(facts, SHM)
     lines = tuple(f"{n}={facts.host.environment[n]}" for n in (P2P, SHM) if n in facts.host.environment)
     if p2p and shm:
@@ -46,4 +47,4 @@ def nccl_path_off(facts: Facts) -> Problem | None:
     linked = _linked(facts)
     if not p2p or linked < 2:
         return None
-    return Problem(f"{P2P} is set: NCCL does not use the NVLinks between the {linked} GPUs.", lines)
+    return Problem(f"{P2P} is set: NCCL does not use NVLink between the {linked} GPUs.", lines)

@@ -1,4 +1,4 @@
-"""XLA ends the program, because XLA_FLAGS names a flag that it does not know."""
+"""XLA aborts the program, because XLA_FLAGS contains an unknown flag."""
 
 import re
 
@@ -12,11 +12,11 @@ _UNKNOWN = re.compile(r"Unknown flags? in XLA_FLAGS: ([^\n]*)")  # xla/parse_fla
 
 
 def _named(on: OnLive) -> list[str]:
-    """The flags of the variable that XLA says it does not know."""
+    """The flags in the variable that XLA reports as unknown."""
     value = on.facts.host.environment.get(VARIABLE, "")
     text = "\n".join((on.live.stderr, on.live.import_error or "", *on.live.warnings))
-    said = {word for match in _UNKNOWN.finditer(text) for word in match[1].split()}
-    return [flag for flag in value.split() if flag in said]
+    reported = {flag for match in _UNKNOWN.finditer(text) for flag in match[1].split()}
+    return [flag for flag in value.split() if flag in reported]
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
@@ -25,14 +25,14 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     verify = framework_proof(on.python, on.framework.name)
     if not rest:
         return (unset(on.facts, VARIABLE, verify=verify),)
-    return (assign(VARIABLE, rest, "Leave out what this release does not know.", verify),)
+    return (assign(VARIABLE, rest, "Remove the flags that this release does not know.", verify),)
 
 
 @check(
-    title="XLA does not know a flag in XLA_FLAGS",
+    title="Unknown flag in XLA_FLAGS",
     severity=Severity.ERROR,
-    cause="XLA's flags are no stable interface: releases remove them. One that is not known any more ends the whole "
-    "program (abort) as soon as XLA reads the variable.",
+    cause="XLA's flags are not a stable interface: releases remove them. An unknown flag aborts the whole program as "
+    "soon as XLA reads the variable.",
     fixes=_fixes,
     references=(
         "https://github.com/talmolab/track-mjx/issues/67",
@@ -45,11 +45,11 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     validated_on=("recorded 2026-11",),
 )
 def xla_flags_unknown(on: OnLive) -> Problem | None:
-    """The framework ended with XLA's own complaint about a flag that is set here."""
+    """The framework exited with XLA's error about a flag that is set here."""
     if VARIABLE not in on.facts.host.environment or not (on.live.died or on.live.import_error or on.live.exit_code):
         return None
     bad = _named(on)
     if not bad:
         return None
-    message = f"{on.name} ends at once: its XLA does not know {' and '.join(bad)}, which XLA_FLAGS names."
+    message = f"{on.name} aborts at start: its XLA does not know {' and '.join(bad)} in XLA_FLAGS."
     return Problem(message, (f"{VARIABLE}={on.facts.host.environment[VARIABLE]}",))

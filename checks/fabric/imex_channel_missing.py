@@ -1,4 +1,4 @@
-"""The IMEX service runs, and no channel is there through which programs could use it."""
+"""The IMEX service runs, and programs have no channel to use it."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
@@ -14,7 +14,7 @@ _CONF = "/etc/modprobe.d/nvidia-imex.conf"
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     option = Edit(_CONF, text="options nvidia NVreg_CreateImexChannel0=1\n", root=True)
     lasting = Fix(
-        "Let the driver make the default channel at every start, and restart.",
+        "Let the driver create the default channel at every boot, and reboot.",
         (option, *system.initramfs(facts), as_root("reboot")),
         "reload-module",
         root=True,
@@ -24,7 +24,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     )
     number = "$(awk '/nvidia-caps-imex-channels/ {print $1}' /proc/devices)"
     now = Fix(
-        "Or make it now, until the next restart.",
+        "Or create it now, until the next reboot.",
         (as_root("mkdir", "-p", _FOLDER), Shell(f"mknod -m 666 {_FOLDER}/channel0 c {number} 0", root=True)),
         "change-environment",
         root=True,
@@ -35,21 +35,21 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="There is no IMEX channel",
+    title="IMEX channel is missing",
     severity=Severity.WARNING,
     cause="Programs share memory over multi-node NVLink through a channel, a device node that the administrator "
-    "makes; it does not outlast a restart. Without one CUDA answers such requests with insufficient permission.",
+    "creates; it does not survive a reboot. Without one CUDA fails such requests with insufficient permission.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html",),
     targets=own_kernel,
-    caused_by=("fabric.imex-failed", "fabric.not-ready", "driver.not-loaded", "driver.device-nodes-missing"),
+    caused_by=("fabric.not-ready", "driver.not-loaded", "driver.device-nodes-missing"),
     affects=("several-gpus",),
     validated_on=("table 2026-11",),
 )
 def imex_channel_missing(facts: Facts) -> str | None:
-    """Where the service runs on this very machine; elsewhere something else hands out channels."""
+    """Where the service runs on this very machine; elsewhere something else assigns channels."""
     if not fabric.multi_node(facts) or known(facts.nvidia.kernel.imex) != "active":
         return None
     if any(node.path.startswith(_FOLDER) for node in known(facts.nvidia.kernel.nodes)):
         return None
-    return f"nvidia-imex runs, and {_FOLDER} holds no channel: CUDA cannot share memory with other nodes."
+    return f"nvidia-imex runs, but there is no channel in {_FOLDER}: CUDA cannot share memory with other nodes."

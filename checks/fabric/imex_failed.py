@@ -10,8 +10,8 @@ from gpudoctor.tasks import as_root, query
 
 _FIXES = (
     Fix(
-        "Read why: addresses in /etc/nvidia-imex/nodes_config.cfg that are not those of the other nodes, another "
-        "driver version there, or a closed port are the usual reasons. Then start it again on all nodes.",
+        "Find the cause in its log: wrong node addresses in /etc/nvidia-imex/nodes_config.cfg, another driver "
+        "version on another node, or a closed port are the usual ones. Then start it again on all nodes.",
         (
             query("journalctl", "-u", "nvidia-imex", "-n", "30"),
             query("tail", "-n", "30", "/var/log/nvidia-imex.log", root=True),
@@ -26,7 +26,7 @@ _FIXES = (
 
 
 @check(
-    title="The IMEX service of multi-node NVLink has failed",
+    title="nvidia-imex has failed (multi-node NVLink)",
     severity=Severity.WARNING,
     cause="On racks with NVLink between machines (GB200 NVL72) nvidia-imex passes memory handles from node to node. "
     "Without it programs on one node run; NCCL over NVLink between nodes fails or falls back to the network.",

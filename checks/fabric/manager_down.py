@@ -14,11 +14,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The fabric manager is not running",
+    title="The fabric manager is not running (nvidia-fabricmanager)",
     severity=Severity.ERROR,
     cause="On boards with NVSwitch the GPUs join the NVLink fabric only after nvidia-fabricmanager has set it up. "
-    "Until then "
-    "cuInit answers 802 (system not yet initialized), while nvidia-smi looks healthy.",
+    "Until then cuInit returns 802 (system not yet initialized), while nvidia-smi looks healthy.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
@@ -37,7 +36,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def manager_down(facts: Facts) -> Problem | None:
-    """CUDA waits, the board needs the manager, and systemd says that it is not active."""
+    """CUDA waits, the board needs the manager, and systemd reports that it is not active."""
     if not fabric.needs_manager(facts) or fabric.multi_node(facts):
         return None
     waits = [g.index for g in fabric.waiting(facts)]
@@ -46,7 +45,7 @@ def manager_down(facts: Facts) -> Problem | None:
         return None
     state = facts.nvidia.kernel.fabric_manager
     if isinstance(state, Unknown) and in_container(facts):
-        return None  # the host's: not-ready speaks
+        return None  # the host's: fabric.not-ready reports it
     running = known(state)
     if running in ("active", "reloading", "activating"):
         return None

@@ -1,4 +1,4 @@
-"""The fabric manager runs, or nobody here can see it, and CUDA still says that the system is not ready."""
+"""The fabric manager runs, or cannot be seen from here, and CUDA still reports that the system is not ready."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -11,8 +11,8 @@ from gpudoctor.tasks import as_root, filtered, query
 
 _RACK = (
     Fix(
-        "Look at the rack's NVLink controller (NMX-Controller) and its partitions, on the switch trays; then restart "
-        "this node, so that its GPUs ask to join again.",
+        "Check the rack's NVLink controller (NMX-Controller) and its partitions, on the switch trays; then reboot "
+        "this node, so that its GPUs register again.",
         (filtered(query("nvidia-smi", "-q"), query("grep", "-A6", "Fabric")), as_root("reboot")),
         "reboot",
         root=True,
@@ -28,7 +28,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         return fabric.start(facts)
     wait = Fix(
-        "Wait a minute after boot and look again; if it stays so, restart the fabric manager and read its log.",
+        "Wait a minute after boot and check again; if it stays so, restart the fabric manager and read its log.",
         (
             filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
             as_root("systemctl", "restart", fabric.UNIT),
@@ -39,12 +39,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
     )
     modules = fabric.missing_modules(facts)
-    load = "Load what the fabric manager needs to reach this board's NVSwitches, then restart it."
+    load = "Load the modules that the fabric manager needs to reach this board's NVSwitches, then restart it."
     commands = (*(as_root("modprobe", m) for m in modules), as_root("systemctl", "restart", fabric.UNIT))
     first = (Fix(load, commands, "reload-module", root=True),) if modules else ()
-    switch = (
-        "Restart the computer; if the fabric stays incomplete, an NVSwitch or NVLink is at fault (SXid in the log)."
-    )
+    switch = "Reboot; if the fabric stays incomplete, an NVSwitch or NVLink is at fault (SXid in the log)."
     return (
         *first,
         wait,
@@ -59,11 +57,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The NVLink fabric is not ready",
+    title="The NVLink fabric is not ready: cuInit 802",
     severity=Severity.ERROR,
-    cause="cuInit answers 802 (system not yet initialized) until every GPU has joined the NVLink fabric that the "
-    "fabric "
-    "manager sets up; right after boot that takes a minute, later it means that the set-up failed.",
+    cause="cuInit returns 802 (system not yet initialized) until every GPU has joined the NVLink fabric that the "
+    "fabric manager sets up. Right after boot that takes a minute; later it means that the setup failed.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
     targets=not_wsl,
@@ -87,9 +84,9 @@ def not_ready(facts: Facts) -> Problem | None:
     waits = ", ".join(str(g.index) for g in fabric.waiting(facts))
     which = f"GPUs {waits} have not joined the NVLink fabric" if waits else "the NVLink fabric is not set up"
     if fabric.multi_node(facts):
-        return Problem(f"cuInit answers 802: {which}. The controller on the rack's switch trays has to do that.")
+        return Problem(f"cuInit returns 802: {which}. The controller on the rack's switch trays has to do that.")
     missing = " and ".join(fabric.missing_modules(facts))
     where = f" The modules {missing} are not loaded." if missing else ""
     where += " The host's fabric manager has to do that." if in_container(facts) else ""
     lines = phrases(*(phrase("GPU {}: fabric state {}", g.index, g.fabric_state) for g in fabric.waiting(facts)))
-    return Problem(f"cuInit answers 802: {which}.{where}", lines)
+    return Problem(f"cuInit returns 802: {which}.{where}", lines)

@@ -22,21 +22,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify=filtered(query("lsmod"), query("grep", "nvidia_peermem")),
     )
     dmabuf = Fix(
-        "Do without it: with the open kernel modules and a recent kernel, GPUDirect RDMA goes through DMA-BUF, "
-        "which needs "
-        "no nvidia_peermem.",
+        "Use DMA-BUF instead: with the open kernel modules and a recent kernel, GPUDirect RDMA does not need "
+        "nvidia_peermem.",
         (),
         "change-environment",
     )
-    return (rebuild, dmabuf) if facts.nvidia.kernel.flavour == "open" else (rebuild,)
+    return (rebuild, dmabuf) if facts.nvidia.kernel.flavor == "open" else (rebuild,)
 
 
 @check(
-    title="nvidia_peermem does not fit the loaded InfiniBand driver",
+    title="nvidia_peermem does not match the loaded InfiniBand driver (ib_core)",
     severity=Severity.WARNING,
-    cause="nvidia_peermem (GPUDirect RDMA) is compiled against one ib_core: the kernel's own or OFED's. Loaded with "
-    "the other "
-    "one, its symbol versions disagree and the kernel refuses it; traffic between nodes goes through host memory then.",
+    cause="nvidia_peermem (GPUDirect RDMA) is compiled against one ib_core: the kernel's own or OFED's. With the "
+    "other one loaded, its symbol versions disagree and the kernel rejects it; traffic between nodes then goes "
+    "through host memory.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html",
@@ -48,13 +47,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def peermem_mismatch(facts: Facts) -> Problem | None:
-    """The kernel's refusal in the log, and no such module loaded now."""
+    """The kernel's rejection in the log, and no such module loaded now."""
     known(facts.log.events)
     refused = events(facts, "symbol-mismatch", "unknown-symbol")
-    said = tuple(e for e in refused if e.what.get("module", "").replace("-", "_") in ("nvidia_peermem", "nv_peer_mem"))
-    if not said or "nvidia_peermem" in known(facts.nvidia.kernel.modules):
+    logged = tuple(
+        e for e in refused if e.what.get("module", "").replace("-", "_") in ("nvidia_peermem", "nv_peer_mem")
+    )
+    if not logged or "nvidia_peermem" in known(facts.nvidia.kernel.modules):
         return None
-    symbol = next((e.what["text"] for e in said if e.what.get("text")), None)
+    symbol = next((e.what["text"] for e in logged if e.what.get("text")), None)
     named = f" (the versions of {symbol} disagree)" if symbol else ""
-    message = f"The kernel refuses nvidia_peermem: it was built against another ib_core than the loaded one{named}."
-    return Problem(message, texts(said))
+    message = f"The kernel rejects nvidia_peermem: it was built against another ib_core than the loaded one{named}."
+    return Problem(message, texts(logged))

@@ -1,4 +1,4 @@
-"""GPUs asked to join the NVLink fabric, and were refused."""
+"""GPUs tried to join the NVLink fabric, and were rejected."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -12,7 +12,8 @@ from gpudoctor.tasks import as_root, filtered, query
 
 _FIXES = (
     Fix(
-        "Read why in the fabric manager's log; a reset of these GPUs, or a restart of the node, lets them ask again.",
+        "Find the cause in the fabric manager's log; after a reset of these GPUs, or a reboot of the node, they "
+        "register again.",
         (
             query("journalctl", "-u", fabric.UNIT, "-n", "30"),
             filtered(query("nvidia-smi", "-q"), query("grep", "-A6", "Fabric")),
@@ -26,10 +27,10 @@ _FIXES = (
 
 
 @check(
-    title="GPUs could not join the NVLink fabric",
+    title="GPUs failed to register with the NVLink fabric",
     severity=Severity.ERROR,
-    cause="Each GPU of a board with NVSwitch registers with the fabric. For these the registration came to its end "
-    "with an error, so they cannot use NVLink; CUDA may refuse to start on them.",
+    cause="Each GPU of a board with NVSwitch registers with the fabric. For these the registration ended with an "
+    "error, so they cannot use NVLink; CUDA may refuse to start on them.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/structnvmlGpuFabricInfo__v3__t.html",

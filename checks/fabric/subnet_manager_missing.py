@@ -13,7 +13,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     commands = (*system.install(facts, fabric.SUBNET_MANAGER), as_root("systemctl", "restart", fabric.UNIT))
     return (
         Fix(
-            f"Install {fabric.SUBNET_MANAGER} from NVIDIA's repository; restart the fabric manager, which starts it.",
+            f"Install {fabric.SUBNET_MANAGER} from NVIDIA's repository, and restart the fabric manager, which starts "
+            "it.",
             commands,
             "reinstall-package",
             root=True,
@@ -23,10 +24,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="NVLink's subnet manager is missing",
+    title="NVLink subnet manager (nvlsm) is missing",
     severity=Severity.ERROR,
     cause="From HGX B200 on the fabric manager reaches the NVSwitches through NVLink's subnet manager (nvlsm), a "
-    "package of its own. Without it the fabric is never set up, and cuInit answers 802.",
+    "separate package. Without it the fabric is never set up, and cuInit returns 802.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
@@ -38,11 +39,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def subnet_manager_missing(facts: Facts) -> str | None:
-    """Where CUDA fails on such a board, with a fabric manager and without the program beside it."""
+    """Where CUDA fails on such a board, with a fabric manager and without its subnet manager."""
     if not fabric.needs_subnet_manager(facts) or known(facts.nvidia.cuda.code) in (0, None):
         return None
     if known(facts.nvidia.kernel.fabric_manager) is None:
-        return None  # then the fabric manager itself is what is missing first
+        return None  # then the fabric manager itself is missing first
     if known(facts.nvidia.kernel.subnet_manager) is not None:
         return None
-    return f"nvlsm, without which {fabric.UNIT} cannot reach this board's NVSwitches, is not installed."
+    return f"nvlsm is not installed; without it {fabric.UNIT} cannot reach this board's NVSwitches."

@@ -10,7 +10,7 @@ from gpudoctor.tasks import filtered, query
 _BEGIN, _END = 10004, 10005
 _FIXES = (
     Fix(
-        "Check the server's fans, its airflow and the room's temperature, and what its management (BMC) says of them.",
+        "Check the server's fans, its airflow and the room's temperature, and its management (BMC) logs.",
         (
             query("ipmitool", "sdr", "type", "Fan", root=True),
             query("ipmitool", "sdr", "type", "Temperature", root=True),
@@ -24,10 +24,10 @@ _FIXES = (
 
 
 @check(
-    title="An NVSwitch is too hot",
+    title="NVSwitch is too hot",
     severity=Severity.WARNING,
     cause="An NVSwitch reported a thermal event (SXid 10004) and not yet its end (10005): it is above its limit, and "
-    "shuts down when it gets hotter, which takes the NVLink fabric with it.",
+    "shuts down if it gets hotter, which takes down the NVLink fabric.",
     fixes=_FIXES,
     references=("https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",),
     targets=not_wsl,
@@ -43,5 +43,5 @@ def switch_hot(facts: Facts) -> Problem | None:
         return None
     which = phrase(" at {}", ", ".join(event.gpu for event in hot if event.gpu) or None)
     when = ago(facts, hot[-1])
-    message = f"The NVSwitch{which} reported that it is too hot (SXid {_BEGIN}){when}, and no end of it."
+    message = f"The NVSwitch{which} reported that it is too hot (SXid {_BEGIN}){when}, and has not recovered."
     return Problem(message, texts(tuple(hot)))

@@ -1,4 +1,4 @@
-"""A GPU has joined the NVLink fabric, and the fabric is not well."""
+"""A GPU has joined the NVLink fabric, and the fabric is unhealthy."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import fabric
@@ -6,17 +6,17 @@ from gpudoctor.maybe import known
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, filtered, query
 
-# What the mask of NVML's fabric health says, in words. A recovery that runs, a manager that is away for a moment and a
-# GPU without partition (shared boards) are no illness.
-_ILL = {
+# What the mask of NVML's fabric health means. A running recovery, a manager that is briefly away and a
+# GPU without partition (shared boards) are no fault.
+_FAULTS = {
     "degraded-bandwidth": "its bandwidth is degraded: links are down or slow",
     "route-unhealthy": "a route through the switches is broken",
     "insufficient-nvlinks": "too few of the GPU's links are up",
-    "incompatible-gpu-firmware": "the GPU's firmware does not fit the fabric",
+    "incompatible-gpu-firmware": "the GPU's firmware does not match the fabric",
     "incorrect-system-guid": "the GPU's system GUID is not the rack's",
     "incorrect-chassis-serial": "the GPU's chassis serial number is not the rack's",
-    "invalid-location": "the GPU's place in the rack is not valid",
-    "gpu-state-invalid": "the GPU is in a state that the fabric does not take",
+    "invalid-location": "the GPU's location in the rack is not valid",
+    "gpu-state-invalid": "the GPU is in a state that the fabric does not accept",
 }
 
 
@@ -26,7 +26,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     log = () if rack else (query("journalctl", "-u", fabric.UNIT, "-n", "30"),)
     where = "the rack's NVLink controller" if rack else "the fabric manager's log"
     first = Fix(
-        f"Look at the links and at {where}; drain the GPU, then reset it or restart the node.",
+        f"Check the links and {where}; drain the GPU, then reset it or reboot the node.",
         (
             look,
             query("nvidia-smi", "nvlink", "--status"),
@@ -37,15 +37,15 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         root=True,
         verify=look,
     )
-    message = "If it stays: links, cables, a switch or the board are to be looked at by the vendor."
+    message = "If it stays: have the vendor check links, cables, switches and the board."
     return (first, Fix(message, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
 
 
 @check(
-    title="The NVLink fabric of a GPU is not well",
+    title="NVLink fabric of a GPU is unhealthy",
     severity=Severity.WARNING,
-    cause="The driver tells what it knows of the fabric's health: links that are down, routes that are broken, "
-    "firmware that does not fit. Programs on one GPU run; those on several are slow or fail.",
+    cause="The driver reports the fabric's health: links that are down, routes that are broken, firmware that does "
+    "not match. Programs on one GPU run; multi-GPU programs are slow or fail.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlFabricDefs.html",),
     targets=nvidia_gpus,
@@ -60,11 +60,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def unhealthy(on: OnGpu) -> Problem | None:
-    """The health mask of a GPU that has joined; drivers before 550 tell none."""
+    """The health mask of a GPU that has joined; drivers before 550 report none."""
     if known(on.gpu.fabric_state) != "completed":
         return None
-    ill = [name for name in known(on.gpu.fabric_health) or () if name in _ILL]
-    if not ill:
+    faulty = [name for name in known(on.gpu.fabric_health) or () if name in _FAULTS]
+    if not faulty:
         return None
-    message = f"The NVLink fabric of {gpu_name(on.gpu)} is not well: {'; '.join(_ILL[name] for name in ill)}."
-    return Problem(message, tuple(f"fabric health: {name}" for name in ill))
+    message = f"The NVLink fabric of {gpu_name(on.gpu)} is unhealthy: {'; '.join(_FAULTS[name] for name in faulty)}."
+    return Problem(message, tuple(f"fabric health: {name}" for name in faulty))

@@ -1,4 +1,4 @@
-"""Somebody set a GPU's clocks low and did not take it back."""
+"""A GPU's clocks were set low and never reset."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -6,20 +6,17 @@ from gpudoctor.queries.gpus import busy, mobile, virtual
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
-# Clocks move in steps; what is set further below its default was set by somebody.
+# Clocks move in steps; a clock further below its default was set by an administrator.
 _BELOW = 0.95
-# A GPU at work without anything that holds its clocks runs near its highest one.
+# A GPU under load that nothing throttles runs near its maximum clock.
 _LOW = 0.6
-# Reasons that say no more than that a setting holds the clocks, or that nothing does.
+# Reasons that only report that a setting limits the clocks, or that nothing does.
 _NO_REASON = {"applications-clocks", "gpu-idle", "sync-boost"}
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     index = on.gpu.index
-    message = (
-        "If it was not on purpose: take the limits of the clocks back, and look for a service or job script that sets "
-        "them."
-    )
+    message = "If this was not on purpose: reset the clock limits, and look for a service or job script that sets them."
     look = query(
         "nvidia-smi", "-i", index, "--query-gpu=clocks.sm,clocks.max.sm,clocks.applications.graphics", "--format=csv"
     )
@@ -28,10 +25,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU's clocks are set low",
+    title="GPU clocks are locked or set low",
     severity=Severity.ADVICE,
     cause="nvidia-smi can limit a GPU's clocks (-lgc, -ac), to save power or to make measurements repeatable. The "
-    "limit stays for all programs until it is taken back or the driver is loaded anew.",
+    "limit applies to all programs until it is reset or the driver is reloaded.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/nvidia-smi/index.html",
@@ -50,12 +47,12 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 )
 def clocks_held(on: OnGpu) -> Problem | None:
     """An application clock below its default; or a low clock under load for which the driver gives no reason."""
-    # GB10 and laptops share their power and heat with the processor, whose firmware moves the clocks.
+    # GB10 and laptops share their power and heat with the CPU, whose firmware changes the clocks.
     if virtual(on.facts, on.gpu) or on.gpu.integrated is True or mobile(on.facts, on.gpu):
         return None
     wanted, usual = on.gpu.application_clock, on.gpu.application_clock_default
     if isinstance(wanted, int) and isinstance(usual, int) and wanted < usual * _BELOW:
-        return Problem(f"The clock of {gpu_name(on.gpu)} for programs is set to {wanted} MHz; its default is {usual}.")
+        return Problem(f"The application clock of {gpu_name(on.gpu)} is set to {wanted} MHz; its default is {usual}.")
     reasons = known(on.gpu.event_reasons)
     if reasons is None or not set(reasons) <= _NO_REASON or not busy(on.gpu, 90):
         return None
@@ -63,7 +60,7 @@ def clocks_held(on: OnGpu) -> Problem | None:
     if not clock or not most or clock >= most * _LOW:
         return None
     message = (
-        f"{gpu_name(on.gpu)} runs at {clock} of {most} MHz under load, and neither heat nor power holds it: somebody "
-        "has probably locked its clocks."
+        f"{gpu_name(on.gpu)} runs at {clock} of {most} MHz under load without thermal or power throttling: its "
+        "clocks are probably locked (nvidia-smi -lgc)."
     )
     return Problem(message)

@@ -1,4 +1,4 @@
-"""A hot GPU whose fans are meant to stand still."""
+"""A hot GPU whose fans are off."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -6,32 +6,32 @@ from gpudoctor.queries.gpus import mobile
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import cmd, query
 
-# Cards let their fans stand still up to some 60 degrees C on purpose (zero RPM); at this heat all of them turn.
+# Cards stop their fans up to some 60 degrees C on purpose (zero RPM); at this temperature all of them spin.
 _HOT = 78
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     index = on.gpu.index
     back = Fix(
-        "Give the fans back to the card: end the program that controls them (GreenWithEnvy, CoolerControl, a script), "
-        "and switch nvidia-settings' own control off.",
+        "Give fan control back to the card: stop the program that controls the fans (GreenWithEnvy, CoolerControl, "
+        "a script), and disable fan control in nvidia-settings.",
         (cmd("nvidia-settings", "-a", f"[gpu:{index}]/GPUFanControlState=0"),),
         "change-environment",
         undo=(cmd("nvidia-settings", "-a", f"[gpu:{index}]/GPUFanControlState=1"),),
         verify=query("nvidia-smi", "-i", index, "--query-gpu=temperature.gpu,fan.speed", "--format=csv"),
     )
     message = (
-        "If nobody controls them: shut down, look whether cables block the fans and their plug is in; else the card's "
-        "fan control is broken."
+        "If no program controls them: shut down, check whether cables block the fans and whether they are plugged "
+        "in; otherwise the card's fan control is broken."
     )
     return (back, Fix(message, (), "replace-hardware", impact="none"))
 
 
 @check(
-    title="A hot GPU's fans are off",
+    title="Hot GPU with its fans off",
     severity=Severity.WARNING,
-    cause="The card's fans are set to 0 per cent although the GPU is hot: a program took over their control and left "
-    "it, or the control has failed. The GPU slows down, and switches off in the end.",
+    cause="The card's fans are set to 0% although the GPU is hot: a program took over their control and did not give "
+    "it back, or the control has failed. The GPU throttles, and finally shuts down.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     targets=nvidia_gpus,
@@ -40,11 +40,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def fans_stopped(on: OnGpu) -> Problem | None:
-    """All fans at 0 per cent and much heat; a laptop's embedded controller turns fans of which NVML knows nothing."""
+    """All fans at 0% and a hot GPU; a laptop's embedded controller runs fans that NVML does not see."""
     heat = known(on.gpu.temperature)
     if heat is None or heat < _HOT or mobile(on.facts, on.gpu):
         return None
     fans = known(on.gpu.fans)
     if not fans or any(fans):
         return None
-    return Problem(f"{gpu_name(on.gpu)} is at {heat} degrees C, and its fans are set to 0 per cent.")
+    return Problem(f"{gpu_name(on.gpu)} is at {heat} degrees C, and its fans are set to 0%.")

@@ -8,7 +8,7 @@ from gpudoctor.tasks import query
 
 # The slowdown divides the clocks by two or more (nvmlClocksEventReasons); a moment of it between two clocks is normal.
 _HALF = 0.55
-# What has a check of its own.
+# Reasons with their own check.
 _NAMED = ("hw-thermal-slowdown", "sw-thermal-slowdown", "hw-power-brake")
 
 
@@ -16,31 +16,26 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     look = query("nvidia-smi", "-i", on.gpu.index, "-q", "-d", "POWER,PERFORMANCE,TEMPERATURE")
     if known_or(on.facts.host.platform, "") == "laptop":
         message = (
-            "Plug in the charger that came with the laptop (a weaker one, or USB-C, is not enough), choose the "
-            "profile for performance, and update the firmware."
+            "Plug in the charger that came with the laptop (a weaker one, or USB-C, is not enough), select the "
+            "performance power profile, and update the firmware."
         )
         return (Fix(message, (look,), "power-cycle", verify=look),)
     message = (
-        "Check the card's power cables, each with a cable of its own, and whether the power supply is strong enough; "
-        "then take the power off for a minute."
+        "Check the card's power cables, each on its own cable from the supply, and whether the power supply is "
+        "strong enough; then disconnect the power for a minute."
     )
     return (Fix(message, (look,), "replace-hardware", verify=look),)
 
 
 @check(
-    title="The board slows a GPU down (HW slowdown)",
+    title="HW slowdown: the board throttles a GPU",
     severity=Severity.WARNING,
-    cause="The hardware itself lowers the clocks to half or less: its protection saw too much current, or too little "
-    "power from cable, supply or charger. The driver cannot overrule that.",
+    cause="The hardware itself lowers the clocks to half or less: its protection detected too much current, or too "
+    "little power from cable, supply or charger. The driver cannot override that.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     targets=nvidia_gpus,
-    caused_by=(
-        "health.overheated",
-        "health.power-brake",
-        "device.fallen-off-the-bus",
-        "device.needs-reset",
-    ),
+    caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
@@ -55,4 +50,4 @@ def hardware_slowdown(on: OnGpu) -> Problem | None:
     clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)
     if not clock or not most or clock >= most * _HALF:
         return None
-    return Problem(f"The hardware slows {gpu_name(on.gpu)} down to {clock} of {most} MHz under load, without heat.")
+    return Problem(f"HW slowdown throttles {gpu_name(on.gpu)} to {clock} of {most} MHz under load; it is not heat.")

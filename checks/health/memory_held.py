@@ -1,4 +1,4 @@
-"""Another process holds nearly all of a GPU's memory."""
+"""Another process uses nearly all of a GPU's memory."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import GpuProcess
@@ -8,14 +8,17 @@ from gpudoctor.queries.gpus import BUSY
 from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.tasks import export
 
-# With less than that free hardly a model fits, and frameworks fail to make their context.
+# With less than that free hardly a model fits, and frameworks fail to create their context.
 _FREE = 0.1
-# A GPU with that much free counts as one to go to.
+# A GPU with that much free can be used instead.
 _ROOM = 0.5
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
-    message = "Look at who holds the memory, and stop it if it is yours and forgotten; else wait, or ask its owner."
+    message = (
+        "Check which process uses the memory, and stop it if it is yours and forgotten; otherwise wait, or ask its "
+        "owner."
+    )
     fixes = [stop_holders(_holders(on), message)]
     free = [
         g.index
@@ -23,7 +26,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         if g.index != on.gpu.index and _part_free(g.memory, g.memory_used) > _ROOM
     ]
     if free:
-        message = f"Run on a GPU with room ({', '.join(map(str, free[:7]))})."
+        message = f"Run on a GPU with free memory ({', '.join(map(str, free[:7]))})."
         fixes.append(Fix(message, (export("CUDA_VISIBLE_DEVICES", free[0]),), "change-environment"))
     return tuple(fixes)
 
@@ -38,11 +41,10 @@ def _holders(on: OnGpu) -> tuple[GpuProcess, ...]:
 
 
 @check(
-    title="Other processes hold nearly all of a GPU's memory",
+    title="GPU memory is nearly full: other processes use it",
     severity=Severity.WARNING,
-    cause="Memory that other processes hold is not there for yours: frameworks answer out of memory, or cannot even "
-    "start on the "
-    "GPU. Forgotten notebooks and servers are the usual holders.",
+    cause="Memory that other processes use is not available to yours: frameworks fail with out of memory, or cannot "
+    "even start on the GPU. Usually it is a forgotten notebook or server.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     targets=nvidia_gpus,
@@ -51,7 +53,7 @@ def _holders(on: OnGpu) -> tuple[GpuProcess, ...]:
     validated_on=("simulated 2026-11",),
 )
 def memory_held(on: OnGpu) -> Problem | None:
-    """Nearly nothing free; advice where another GPU has room, or where it is known whose work it is."""
+    """Nearly nothing free; advice where another GPU has memory, or where it is known whose work it is."""
     total, used = known(on.gpu.memory), known(on.gpu.memory_used)
     if not total or used is None or 1 - used / total >= _FREE:
         return None
@@ -66,13 +68,13 @@ def memory_held(on: OnGpu) -> Problem | None:
 
 
 def _at_work(on: OnGpu) -> bool:
-    """Whether somebody computes there right now: a GPU in use is no fault of the machine."""
-    used = known_or(on.gpu.utilisation, None)
+    """Whether it computes right now: a GPU in use is no fault of the machine."""
+    used = known_or(on.gpu.utilization, None)
     return used is not None and used >= BUSY
 
 
 def _own(on: OnGpu, holders: tuple[GpuProcess, ...]) -> bool:
-    """Whether all holders are the asking user's own programs; root's are nobody's in particular."""
+    """Whether all processes are the user's own programs; root's are nobody's in particular."""
     uid = known_or(on.facts.host.user.uid, None)
     return bool(holders) and bool(uid) and all(p.user == uid for p in holders)
 

@@ -9,7 +9,7 @@ from gpudoctor.tasks import query
 _LOOK = query("nvidia-smi", "-q", "-d", "TEMPERATURE,PERFORMANCE")
 # The driver acts a little before the memory reaches its limit.
 _NEAR = 5
-# So near to its shutdown temperature a GPU has minutes.
+# This close to its shutdown temperature a GPU has minutes.
 _LAST = 3
 
 
@@ -17,24 +17,25 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     fans = query("nvidia-smi", "--query-gpu=index,temperature.gpu,fan.speed", "--format=csv")
     if known_or(on.facts.host.platform, "") == "laptop":
         message = (
-            "Cool the GPU: clean fans and vents, put the laptop on a hard surface, and choose a cooler power profile."
+            "Cool the GPU: clean fans and vents, put the laptop on a hard surface, and select a cooler power profile."
         )
     else:
-        message = "Cool the GPU: clean fans and filters, and give it air (a passive card needs a server's airflow)."
+        message = (
+            "Cool the GPU: clean fans and filters, and improve the airflow (a passive card needs a server's airflow)."
+        )
     cool = Fix(message, (_LOOK, fans), "replace-hardware", verify=_LOOK)
     less = lower(on.gpu)
     if less is None:
         return (cool,)
-    message = "Until then let it do less: lower its clocks or its power limit."
+    message = "Until then reduce its load: lower its clocks or its power limit."
     return (cool, Fix(message, less[:1], "change-environment", root=True, undo=less[1:], verify=_LOOK))
 
 
 @check(
-    title="A GPU is too hot and slows down",
+    title="Thermal throttling: GPU too hot",
     severity=Severity.WARNING,
-    cause="Above its slowdown temperature a GPU lowers its clocks by itself (thermal slowdown); hotter still it "
-    "switches off and "
-    "falls off the bus.",
+    cause="Above its slowdown temperature a GPU lowers its clocks (thermal slowdown); if it gets hotter, it shuts "
+    "down and falls off the bus.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     targets=nvidia_gpus,
@@ -59,6 +60,6 @@ def overheated(on: OnGpu) -> Problem | None:
     degrees = f" at {heat} degrees C" if heat is not None else ""
     slow = f" (slowdown from {limit})" if limit is not None else ""
     last = known_or(on.gpu.temperature_shutdown, None)
-    end = f" At {last} it switches off." if heat is not None and last is not None and heat >= last - _LAST else ""
+    end = f" At {last} it shuts down." if heat is not None and last is not None and heat >= last - _LAST else ""
     why = ", ".join(named) or "hw-slowdown"
     return Problem(f"{gpu_name(on.gpu)} is hot{degrees}{slow} and has lowered its clocks: {why}.{end}")

@@ -1,4 +1,4 @@
-"""An outside signal makes the GPU brake."""
+"""An external signal throttles the GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, phrase
@@ -7,9 +7,8 @@ from gpudoctor.tasks import query
 
 _FIXES = (
     Fix(
-        "Check the power supplies (one may have failed, or is too small), the card's power cables, and what the "
-        "server's "
-        "management (BMC) says of power; then the server's own power cap.",
+        "Check the power supplies (one may have failed or be too small), the card's power cables, and the power "
+        "status in the server's management (BMC); then the server's own power cap.",
         (
             query("nvidia-smi", "-q", "-d", "POWER,PERFORMANCE"),
             query("ipmitool", "sdr", "type", "Power Supply", root=True),
@@ -22,11 +21,10 @@ _FIXES = (
 
 
 @check(
-    title="The power supply makes a GPU brake (HW power brake)",
+    title="HW power brake active: the power supply throttles a GPU",
     severity=Severity.WARNING,
-    cause="The board pulls the GPU's power-brake line where the supply cannot give what is asked, or the external "
-    "power is not "
-    "right; the GPU halves its clocks or more.",
+    cause="The board asserts the GPU's power brake where the power supply cannot deliver enough, or the external "
+    "power is not right; the GPU cuts its clocks to half or less.",
     fixes=_FIXES,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     targets=nvidia_gpus,
@@ -40,5 +38,7 @@ def power_brake(on: OnGpu) -> Problem | None:
     if reasons is None or "hw-power-brake" not in reasons:
         return None
     now = on.gpu.sm_clock
-    clock = phrase(" at {} of {} MHz", now, on.gpu.sm_clock_max) or phrase(" at {} MHz", now)
-    return Problem(f"{gpu_name(on.gpu)} brakes{clock} because the power supply asks for it (hw-power-brake).")
+    clock = phrase(" to {} of {} MHz", now, on.gpu.sm_clock_max) or phrase(" to {} MHz", now)
+    return Problem(
+        f"{gpu_name(on.gpu)} is throttled{clock} because the power supply asserts the power brake (hw-power-brake)."
+    )

@@ -1,4 +1,4 @@
-"""A power cap holds the clocks far below what the GPU could do."""
+"""A power cap keeps the clocks far below what the GPU can reach."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
@@ -6,13 +6,13 @@ from gpudoctor.queries.gpus import busy
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
-# A GPU that holds 70 per cent of its highest clock in dense matrix products is well (H100 at 700 W: about 1400 of
+# A GPU that runs at 70% of its maximum clock in dense matmul is healthy (H100 at 700 W: about 1400 of
 # 1980 MHz).
 _LOW = 0.7
-# A GPU that draws more than this part of its default limit does what it was built for, however low its clock: cards
+# A GPU that draws more than this part of its default limit works as designed, however low its clock: cards
 # of 70 W fall near their base clock (T4: 585 of 1590 MHz). A cap that acts below comes from the board or its supply.
 _FAR_BELOW = 0.8
-# A limit below this part of the default was set by somebody.
+# A limit below this part of the default was set by an administrator.
 _LOWERED = 0.9
 
 
@@ -20,7 +20,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     limit, usual, index = known_or(on.gpu.power_limit, None), known_or(on.gpu.power_default, None), on.gpu.index
     fixes = []
     if limit is not None and usual is not None and limit < usual * _LOWERED:
-        message = f"Raise the power limit to the default again, {usual:.0f} W, if cooling and supply allow it."
+        message = f"Set the power limit back to the default, {usual:.0f} W, if cooling and power supply allow it."
         undo = as_root("nvidia-smi", "-i", index, "-pl", f"{limit:.0f}")
         fixes.append(
             Fix(
@@ -33,9 +33,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         )
     fixes.append(
         Fix(
-            "Check what feeds the card: power supply (PSU) and its cables, all connectors of the board, and a power "
-            "cap that "
-            "the server's management (BMC, iDRAC) sets; then its cooling.",
+            "Check the card's power: the power supply (PSU) and its cables, all connectors of the board, and a "
+            "power cap set in the server's management (BMC, iDRAC); then its cooling.",
             (query("nvidia-smi", "-q", "-d", "POWER,PERFORMANCE", "-i", index),),
             "replace-hardware",
             verify=query(
@@ -47,11 +46,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A power cap throttles a GPU",
+    title="GPU throttled by a power cap (SW power cap)",
     severity=Severity.WARNING,
-    cause="The driver lowers the clocks to keep the power below its cap (SW power cap). A limit that was lowered, or "
-    "a board that "
-    "gets too little power, makes the GPU slow though everything works.",
+    cause="The driver lowers the clocks to keep the power below its cap (SW power cap). A lowered limit, or a board "
+    "that gets too little power, makes the GPU slow though everything works.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
     targets=nvidia_gpus,
@@ -66,7 +64,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def power_capped(on: OnGpu) -> Problem | None:
-    """The cap is the reason, the clock is far below the highest one, and the default limit does not explain it."""
+    """The cap is the reason, the clock is far below the maximum, and the default limit does not explain it."""
     reasons = known(on.gpu.event_reasons)
     if reasons is None or "sw-power-cap" not in reasons or not busy(on.gpu, 50):
         return None
@@ -84,6 +82,6 @@ def power_capped(on: OnGpu) -> Problem | None:
     message = (
         f"The power cap throttles {gpu_name(on.gpu)}: it runs at {clock} of {most} MHz under load{watts}{lowered}."
     )
-    # A laptop's firmware shares one budget between processor, GPU and battery; who lowered a limit knows why.
+    # A laptop's firmware shares one budget between CPU, GPU and battery; a lowered limit was set on purpose.
     meant = known_or(on.facts.host.platform, "") == "laptop"
     return Problem(message, severity=None if odd and not meant else Severity.ADVICE)

@@ -1,4 +1,4 @@
-"""A GB10 works at a fraction of its clock, and nothing says why."""
+"""A GB10 runs at a fraction of its clock, and no throttle reason is reported."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or
@@ -6,14 +6,14 @@ from gpudoctor.queries.gpus import busy
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
-# Under load GB10 runs at about 2.4 of its 3.0 GHz; held down it stays near 0.5 GHz.
+# Under load GB10 runs at about 2.4 of its 3.0 GHz; throttled this way it stays near 0.5 GHz.
 _LOW = 1 / 3
-# Heat, or a clock that somebody set.
+# Heat, or a clock that was set.
 _NAMED = {"sw-thermal-slowdown", "hw-thermal-slowdown", "applications-clocks"}
 
 _FIXES = (
     Fix(
-        "Shut down, pull the power supply's plug out for a minute, and start again: a restart keeps this state.",
+        "Shut down, unplug the power supply for a minute, and start again: a reboot keeps this state.",
         (as_root("poweroff"),),
         "power-cycle",
         root=True,
@@ -21,8 +21,8 @@ _FIXES = (
         verify=query("nvidia-smi", "--query-gpu=clocks.sm,clocks.max.sm,power.draw", "--format=csv", "-l", "1"),
     ),
     Fix(
-        "Use the power supply that came with the machine, in its own socket, without a dock or hub between, and bring "
-        "the firmware up to date.",
+        "Use the power supply that came with the machine, in its own outlet, without a dock or hub between, and "
+        "update the firmware.",
         (as_root("fwupdmgr", "refresh"), as_root("fwupdmgr", "update")),
         root=True,
         needs="reboot",
@@ -32,11 +32,11 @@ _FIXES = (
 
 
 @check(
-    title="A GB10 is held at a fraction of its clock",
+    title="GB10 stuck at a fraction of its clock",
     severity=Severity.WARNING,
-    cause="The machine's firmware shares the power that the supply has promised among processor and GPU. After a "
-    "failed agreement with the supply it keeps the GPU at its lowest level, and the driver is not told: everything "
-    "works, several times slower.",
+    cause="The machine's firmware shares the power negotiated with the supply between CPU and GPU. After a failed "
+    "negotiation it keeps the GPU at its lowest level, and the driver is not informed: everything works, several "
+    "times slower.",
     fixes=_FIXES,
     references=("https://github.com/Blackwellboy/model-serving-minefield/pull/55",),
     targets=nvidia_gpus,
@@ -45,7 +45,7 @@ _FIXES = (
     validated_on=("table 2026-11",),
 )
 def spark_held_down(on: OnGpu) -> Problem | None:
-    """Fully at work, below a third of its clock, and the driver names no reason."""
+    """Fully loaded, below a third of its clock, and the driver reports no reason."""
     if known_or(on.facts.host.platform, "") != "dgx-spark" or not busy(on.gpu, 90):
         return None
     clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)

@@ -1,1 +1,1 @@
-"""Checks of what a machine needs beside its GPUs: shared memory, disks, memory."""
+"""Checks of what a machine needs besides its GPUs: shared memory, disks, memory."""

@@ -1,4 +1,4 @@
-"""A limit of the address space is too small for CUDA."""
+"""The address space limit (ulimit -v) is too small for CUDA."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -14,11 +14,11 @@ OUT_OF_MEMORY = 2
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     job = "SLURM_JOB_ID" in facts.host.environment or "SGE_TASK_ID" in facts.host.environment
     asked = (
-        "In a batch job ask for no limit of virtual memory (Grid Engine: h_vmem), but for one of memory." if job else ""
+        "In a batch job, request a memory limit instead of a virtual memory limit (Grid Engine: h_vmem)." if job else ""
     )
     return (
         Fix(
-            f"Take the limit away (ulimit -v). {asked}".strip(),
+            f"Remove the limit (ulimit -v). {asked}".strip(),
             (
                 Shell("ulimit -v unlimited"),
                 query("grep", "-rn", "-e", "^[^#].* as ", "/etc/security/limits.conf", "/etc/security/limits.d"),
@@ -31,10 +31,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The limit of the address space is too small for CUDA",
+    title="Address space limit (ulimit -v) is too small for CUDA",
     severity=Severity.WARNING,
-    cause="CUDA reserves a range of addresses for the memory of all GPUs and of the machine, many times what it uses. "
-    "A limit of virtual memory (ulimit -v) counts these addresses as if they were memory: CUDA answers out of memory "
+    cause="CUDA reserves virtual addresses for the memory of all GPUs and of the host, many times what it uses. A "
+    "virtual memory limit (ulimit -v) counts these addresses as if they were memory: CUDA returns out of memory "
     "although nearly all memory is free.",
     fixes=_fixes,
     references=(
@@ -47,7 +47,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def address_space_limit(facts: Facts) -> Problem | None:
-    """Less than the memory of the largest GPU may be mapped; an error where cuInit has failed for want of memory."""
+    """Less than the memory of the largest GPU may be mapped; an error where cuInit has failed with out of memory."""
     sizes = [g.memory for g in gpus_of(facts, "nvidia") if isinstance(g.memory, int)]
     if not sizes:
         return None
@@ -55,8 +55,8 @@ def address_space_limit(facts: Facts) -> Problem | None:
     if limit is None or limit >= 2 * max(sizes):
         return None
     failed = facts.nvidia.cuda.code == OUT_OF_MEMORY
-    message = f"A process may map {size(limit)} (ulimit -v); CUDA maps more than the GPU's {size(max(sizes))}."
+    message = f"A process may map only {size(limit)} (ulimit -v); CUDA maps more than the GPU's {size(max(sizes))}."
     return Problem(
-        f"{message} cuInit fails for want of memory." if failed else message,
+        f"{message} cuInit fails with out of memory." if failed else message,
         severity=Severity.ERROR if failed else None,
     )

@@ -1,4 +1,4 @@
-"""A folder in which frameworks keep files is full or closed."""
+"""A directory in which frameworks keep files is full or not writable."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, WritableDirectory
@@ -7,11 +7,11 @@ from gpudoctor.queries.containers import has_framework, size
 from gpudoctor.targets import gpus_of, machine
 from gpudoctor.tasks import export, filtered, query
 
-# A single compiled kernel cache or model part needs some hundred MiB.
+# A single kernel cache or model shard needs a few hundred MiB.
 LITTLE = 1 << 30
-# Whose folder it is, and the framework without which nobody writes there; None: everybody does.
+# Whose directory it is, and the framework without which nothing writes there; not listed: everything does.
 OWNERS = {"PyTorch": "torch", "Triton": "torch", "CuPy": "cupy", "Hugging Face": "torch"}
-# Without these the program ends; the others only lose their cache.
+# Without these the program fails; the others only lose their cache.
 NEEDED = ("Triton", "CuPy", "temporary files")
 VARIABLES = {
     "PyTorch": "TORCH_HOME",
@@ -24,7 +24,7 @@ VARIABLES = {
 
 
 def _concerned(facts: Facts) -> tuple[WritableDirectory, ...]:
-    return tuple(f for f in facts.host.folders if (o := OWNERS.get(f.purpose)) is None or has_framework(facts, o))
+    return tuple(f for f in facts.host.directories if (o := OWNERS.get(f.purpose)) is None or has_framework(facts, o))
 
 
 def _full(facts: Facts) -> list[WritableDirectory]:
@@ -39,13 +39,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     bad = _full(facts) or _closed(facts)
     first = bad[0]
     look = Fix(
-        "See what fills the disk.",
+        "Find out what fills the disk.",
         (query("df", "-h", first.path), filtered(query("du", "-xhd1", first.path), query("sort", "-h"))),
         impact="none",
     )
     names = [n for f in bad if (n := VARIABLES.get(f.purpose))]
     move = Fix(
-        "Let the caches lie on a disk with room, in a folder that you may write to.",
+        "Move the caches to a disk with free space, to a directory that you can write to.",
         tuple(export(name, f"/PATH/WITH/ROOM/{name.lower()}") for name in dict.fromkeys(names)),
         "change-environment",
         needs="restart of the program",
@@ -54,10 +54,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="There is no room for the frameworks' files",
+    title="No space or no write permission for the frameworks' caches",
     severity=Severity.WARNING,
-    cause="Frameworks compile kernels at the first run and load models into caches under the home folder; temporary "
-    "files go to /tmp. A full disk ends them with 'No space left on device', a closed folder with 'Permission denied'.",
+    cause="Frameworks compile kernels on the first run and download models into caches under the home directory; "
+    "temporary files go to /tmp. On a full disk they fail with 'No space left on device', in a directory that is not "
+    "writable with 'Permission denied'.",
     fixes=_fixes,
     references=(
         "https://docs.pytorch.org/docs/stable/hub.html#where-are-my-downloaded-models-saved",
@@ -70,14 +71,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def disk_full(facts: Facts) -> Problem | None:
-    """Less than 1 GiB is left, or a folder that is needed may not be written to."""
+    """Less than 1 GiB is free, or a directory that is needed is not writable."""
     if not gpus_of(facts):
         return None
     full, closed = _full(facts), _closed(facts)
     if not full and not closed:
-        for folder in _concerned(facts):
-            known(folder.free)
+        for directory in _concerned(facts):
+            known(directory.free)
         return None
-    said = [f"{f.path} ({f.purpose}): {size(known_or(f.free, 0))} left" for f in full]
-    said += [f"{f.path} ({f.purpose}): you may not write there" for f in closed if f not in full]
-    return Problem(f"{'; '.join(said)}.", tuple(said))
+    lines = [f"{f.path} ({f.purpose}): {size(known_or(f.free, 0))} free" for f in full]
+    lines += [f"{f.path} ({f.purpose}): not writable" for f in closed if f not in full]
+    return Problem(f"{'; '.join(lines)}.", tuple(lines))

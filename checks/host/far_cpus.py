@@ -1,4 +1,4 @@
-"""The process may run only on processors that are far from the GPU."""
+"""The process may run only on CPUs far from the GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -11,7 +11,7 @@ from gpudoctor.tasks.placeholders import COMMAND
 
 
 def _local(facts: Facts) -> list[str | None]:
-    """The near processors of each GPU that programs see."""
+    """The local CPUs of each visible GPU."""
     shown = {g.address for g in visible_gpus(facts)}
     return [known(card.local_cpus) for card in cards_of(facts, "nvidia") if card.address in shown]
 
@@ -19,7 +19,7 @@ def _local(facts: Facts) -> list[str | None]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     near = next((cpus for cpus in _local(facts) if cpus), "")
     if "SLURM_JOB_ID" in facts.host.environment:
-        message = "Let Slurm choose processors near the job's GPU."
+        message = "Make Slurm choose CPUs close to the job's GPU."
         return (
             Fix(
                 message,
@@ -30,7 +30,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
                 verify=query("nvidia-smi", "topo", "-m"),
             ),
         )
-    message = "Run on the processors that the GPU hangs on, or take the limit away (taskset, numactl, --cpuset-cpus)."
+    message = "Run on the CPUs of the GPU's NUMA node, or remove the restriction (taskset, numactl, --cpuset-cpus)."
     return (
         Fix(
             message,
@@ -43,10 +43,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The process may only run on processors far from its GPU",
+    title="CPU affinity excludes the GPU's NUMA node",
     severity=Severity.ADVICE,
-    cause="On a machine with several NUMA nodes each GPU hangs on one of them. From another one every copy and every "
-    "kernel launch goes over the link between the processors, which costs time and bandwidth.",
+    cause="On a machine with several NUMA nodes each GPU is attached to one of them. From another node, every copy "
+    "and kernel launch crosses the link between CPU sockets, which costs latency and bandwidth.",
     fixes=_fixes,
     references=(
         "https://docs.kernel.org/admin-guide/cgroup-v1/cpusets.html",
@@ -58,7 +58,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def far_cpus(facts: Facts) -> Problem | None:
-    """None of the allowed processors is near to any GPU that programs see."""
+    """None of the allowed CPUs is local to any visible GPU."""
     if not visible_gpus(facts) or not cards_of(facts, "nvidia"):
         return None
     near = [cpus for cpus in _local(facts) if cpus]
@@ -68,5 +68,5 @@ def far_cpus(facts: Facts) -> Problem | None:
     mine = processors(allowed)
     if not mine or any(mine & processors(cpus) for cpus in near):
         return None
-    message = f"This process may run on processors {allowed}, and none of them is near its GPU (those are {near[0]})."
+    message = f"This process may run on CPUs {allowed}, but none of them is local to its GPU (local CPUs: {near[0]})."
     return Problem(message)

@@ -1,4 +1,4 @@
-"""The limit of locked memory is too small for RDMA."""
+"""The locked memory limit is too small for RDMA."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -18,11 +18,11 @@ NODE = 4
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         if engine(facts) == "kubernetes":
-            message = "Give the pod's container the capability IPC_LOCK (securityContext.capabilities.add)."
+            message = "Add the capability IPC_LOCK to the pod's container (securityContext.capabilities.add)."
             return (again(message, verify=query("grep", "CapEff", "/proc/self/status")),)
         return (
             again(
-                "Start the container without a limit of locked memory.",
+                "Start the container without a locked memory limit.",
                 cmd("docker", "run", "--ulimit", "memlock=-1", "--ulimit", "stack=67108864", REST),
                 verify=Shell("ulimit -l", lookup=True),
             ),
@@ -30,7 +30,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     lines = "* soft memlock unlimited\n* hard memlock unlimited\n"
     return (
         Fix(
-            "Raise the limit for everybody; a service and Slurm's slurmd need LimitMEMLOCK=infinity in their unit too.",
+            "Raise the limit for all users; services and Slurm's slurmd also need LimitMEMLOCK=infinity in their unit.",
             (Edit("/etc/security/limits.d/99-memlock.conf", text=lines, root=True),),
             "relogin",
             root=True,
@@ -43,10 +43,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The limit of locked memory is too small for InfiniBand and RoCE",
+    title="Locked memory limit (ulimit -l) is too small for InfiniBand and RoCE",
     severity=Severity.WARNING,
-    cause="A network adapter with RDMA reads and writes memory by itself, so that memory has to be locked. Where the "
-    'limit is small, NCCL ends with "ibv_reg_mr_iova2 failed ... Cannot allocate memory" as soon as it uses the '
+    cause="An RDMA network adapter reads and writes memory directly, so that memory has to be locked. If the "
+    'limit is small, NCCL fails with "ibv_reg_mr_iova2 failed ... Cannot allocate memory" as soon as it uses the '
     "adapter.",
     fixes=_fixes,
     references=(
@@ -58,7 +58,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def memlock_small(facts: Facts) -> Problem | None:
-    """Several GPUs, devices for RDMA, and less to lock than NCCL needs; a warning where jobs span machines.
+    """Several GPUs, RDMA devices, and a lower limit than NCCL needs; a warning where jobs span machines.
 
     NCCL uses the adapter between machines: a workstation that has one for its network may never do so.
     """
@@ -68,10 +68,12 @@ def memlock_small(facts: Facts) -> Problem | None:
     limit = known(facts.host.memlock)
     if limit is None or limit >= LITTLE or known(facts.host.may_lock):
         return None
-    message = f"This process may lock {size(limit)} of memory, too little for the network adapter with RDMA."
+    message = (
+        f"This process may lock only {size(limit)} of memory (ulimit -l), too little for the RDMA network adapter."
+    )
     return Problem(message, severity=None if spans or gpus >= NODE else Severity.ADVICE)
 
 
 def _spans(facts: Facts) -> bool:
-    """Whether this is a machine of many: a batch job, or a pod."""
+    """Whether this machine is one of many: a batch job, or a pod."""
     return facts.host.kubernetes is True or "SLURM_JOB_ID" in facts.host.environment

@@ -1,4 +1,4 @@
-"""A cgroup gives far less main memory than the GPU has."""
+"""A cgroup limits memory to far less than the GPU has."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
@@ -15,7 +15,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         if engine(facts) == "kubernetes":
             return (
                 again(
-                    "Raise the memory limit in resources of the pod's container.",
+                    "Raise the memory limit in the resources of the pod's container.",
                     verify=query("cat", "/sys/fs/cgroup/memory.max"),
                 ),
             )
@@ -27,7 +27,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     job = Fix(
-        "Ask the scheduler for more memory.",
+        "Request more memory from the scheduler.",
         (cmd("srun", "--mem=64G", "--gpus=1", "--pty", "bash", person=True),),
         needs="a new job",
     )
@@ -42,10 +42,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The memory limit is smaller than the GPU's memory",
+    title="cgroup memory limit is smaller than the GPU's memory",
     severity=Severity.ADVICE,
-    cause="Weights usually pass through main memory on their way to the GPU. A cgroup limit far below the GPU's memory "
-    "ends the program (SIGKILL, exit code 137) while a model of the GPU's size is loaded.",
+    cause="Weights usually pass through host memory on their way to the GPU. With a cgroup limit far below the GPU's "
+    "memory, a program that loads a model of the GPU's size is killed (SIGKILL, exit code 137).",
     fixes=_fixes,
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files",),
     targets=machine,
@@ -60,4 +60,4 @@ def memory_limit(facts: Facts) -> str | None:
     limit = known(facts.host.memory_limit)
     if limit is None or limit * 2 >= max(sizes):
         return None
-    return f"The cgroup limits main memory to {size(limit)}, the GPU has {size(max(sizes))}."
+    return f"The cgroup limits memory to {size(limit)}; the GPU has {size(max(sizes))}."

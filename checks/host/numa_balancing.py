@@ -1,4 +1,4 @@
-"""The kernel moves pages between nodes on a machine whose GPU memory is a node."""
+"""The kernel moves pages between NUMA nodes on a machine whose GPU memory is a node."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
@@ -13,7 +13,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     keep = Edit("/etc/sysctl.d/99-numa-balancing.conf", text="kernel.numa_balancing = 0\n", root=True)
     return (
         Fix(
-            f"{'On the host: switch' if in_container(facts) else 'Switch'} automatic NUMA balancing off.",
+            f"{'On the host: disable' if in_container(facts) else 'Disable'} automatic NUMA balancing.",
             (_OFF, keep),
             "change-environment",
             root=True,
@@ -28,10 +28,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Automatic NUMA balancing is on beside a GPU whose memory is a NUMA node",
+    title="Automatic NUMA balancing is on (Grace: GPU memory is a NUMA node)",
     severity=Severity.ADVICE,
-    cause="On Grace the GPU's memory is a node of the system. The kernel takes pages away from time to time, to see "
-    "who uses them; where the GPU meets one of these, it waits for the processor. NVIDIA advises to switch that off.",
+    cause="On Grace the GPU's memory is a NUMA node. The kernel periodically unmaps pages to see who uses them; when "
+    "the GPU hits one of these, it waits for the CPU. NVIDIA recommends disabling it.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/grace-perf-tuning-guide/os-settings.html",
@@ -43,7 +43,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def numa_balancing(facts: Facts) -> str | None:
-    """On Grace with its GPU alone: elsewhere no GPU is a node."""
+    """Only on Grace with its GPU: elsewhere no GPU is a NUMA node."""
     if facts.host.platform != "grace" or not gpus_of(facts, "nvidia") or not known(facts.host.numa_balancing):
         return None
-    return "kernel.numa_balancing is 1: the kernel keeps unmapping pages that the GPU shares with the processor."
+    return "kernel.numa_balancing is 1: the kernel keeps unmapping pages that the GPU shares with the CPU."

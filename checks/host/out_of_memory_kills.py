@@ -1,4 +1,4 @@
-"""The kernel ended programs because memory ran out."""
+"""The kernel killed programs because memory ran out."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
@@ -9,12 +9,12 @@ from gpudoctor.queries.kernel_log import WEEK, of_this_week
 from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import filtered, query
 
-# What computes: names as the kernel cuts them (15 characters).
+# Programs that compute: names as the kernel truncates them (15 characters).
 COMPUTES = ("python", "pt_", "vllm", "ray", "torchrun", "jupyter", "ipython", "ollama", "llama", "text-generation")
 
 _UNIFIED = (
-    "The out-of-memory killer ends a process with SIGKILL ('Killed', exit code 137) when the machine or its cgroup has "
-    "no main memory left. Here the GPU's memory is main memory as well: what a model takes on the GPU counts."
+    "The OOM killer (out of memory) ends a process with SIGKILL ('Killed', exit code 137) when the machine or its "
+    "cgroup runs out of memory. Here the GPU shares system memory, so what a model uses on the GPU counts too."
 )
 
 
@@ -24,15 +24,15 @@ def _kills(facts: Facts) -> list[LogEvent]:
 
 
 @check(
-    title="The kernel ended programs for want of memory",
+    title="OOM killer ended programs (out of memory)",
     severity=Severity.ADVICE,
-    cause="The out-of-memory killer ends a process with SIGKILL ('Killed', exit code 137) when the machine or its "
-    "cgroup has no main memory left. Loading a model needs as much main memory as its file is large, and each data "
-    "loader worker takes its share; the GPU's memory has no part in it.",
+    cause="The OOM killer (out of memory) ends a process with SIGKILL ('Killed', exit code 137) when the machine or "
+    "its cgroup runs out of memory. Loading a model needs as much memory as its file is large, and each DataLoader "
+    "worker adds its share; GPU memory is not involved.",
     fixes=(
         Fix(
-            "Use less main memory: fewer data loader workers, models loaded in parts (low_cpu_mem_usage, safetensors); "
-            "or give the machine, container or job more of it, or swap.",
+            "Use less memory: fewer DataLoader workers, models loaded in parts (low_cpu_mem_usage, safetensors); or "
+            "give the machine, container or job more memory or swap.",
             (query("free", "-h"), filtered(query("dmesg", root=True), query("grep", "-i", "out of memory"))),
             verify=query("free", "-h"),
         ),
@@ -44,7 +44,7 @@ def _kills(facts: Facts) -> list[LogEvent]:
     validated_on=("simulated 2026-11",),
 )
 def out_of_memory_kills(facts: Facts) -> Problem | None:
-    """Programs that compute were ended; in a container the log is the host's, so there nothing is said."""
+    """Programs that compute were killed; in a container the log is the host's, so it is skipped."""
     if not gpus_of(facts) or in_container(facts):
         return None
     kills = _kills(facts)
@@ -55,6 +55,6 @@ def out_of_memory_kills(facts: Facts) -> Problem | None:
     memory = f" The machine has {size(total)}." if total else ""
     times = "once" if len(kills) == 1 else f"{len(kills)} times"
     since = "Since boot" if known_or(facts.host.uptime, 0.0) <= WEEK else "In the last week"
-    message = f"{since} the kernel ended {names} {times} for want of memory.{memory}"
+    message = f"{since} the kernel's OOM killer ended {names} {times} (out of memory).{memory}"
     unified = known_or(facts.host.platform, "") in COHERENT
     return Problem(message, tuple(e.text for e in kills[:3]), cause=_UNIFIED if unified else None)

@@ -1,4 +1,4 @@
-"""A /dev/shm into which ordinary users may not write."""
+"""A /dev/shm that ordinary users cannot write to."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -12,10 +12,10 @@ WORLD_WRITABLE = "1777"
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     now = known_or(facts.host.shm.mode, None) or "0755"
-    stays = "start the container with another tmpfs on /dev/shm" if in_container(facts) else "correct /etc/fstab"
+    stays = "start the container with its own tmpfs on /dev/shm" if in_container(facts) else "fix /etc/fstab"
     return (
         Fix(
-            f"Give /dev/shm the usual mode 1777 (writable for all, sticky); {stays} if it comes back.",
+            f"Set /dev/shm to its usual mode 1777 (world-writable, sticky); {stays} if the old mode comes back.",
             (as_root("chmod", "1777", "/dev/shm"), query("grep", "-n", "shm", "/etc/fstab")),
             "change-environment",
             root=True,
@@ -26,10 +26,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Shared memory, /dev/shm, is not writable for everybody",
+    title="/dev/shm (shared memory) is not world-writable",
     severity=Severity.ERROR,
-    cause="NCCL, PyTorch's DataLoader and every multiprocessing program make files in /dev/shm (shared memory). Its "
-    "mode has to be 1777; with less only root, or nobody, may write there.",
+    cause="NCCL, PyTorch's DataLoader and every multiprocessing program create files in /dev/shm (shared memory). Its "
+    "mode has to be 1777; otherwise only root, or nobody, can write there.",
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/nccl/issues/328",
@@ -49,9 +49,9 @@ def shm_not_writable(facts: Facts) -> Problem | None:
         return None
     if not writable:
         needed = len(gpus_of(facts)) > 1 or has_framework(facts, "torch", "tensorflow", "jax")
-        message = f"You may not write to /dev/shm (mode {mode}): shared memory cannot be made there, permission denied."
+        message = f"You cannot write to /dev/shm (mode {mode}): creating shared memory fails with permission denied."
         return Problem(message, (f"mode {mode}",), severity=Severity.ERROR if needed else Severity.WARNING)
     if mode[-1:] not in ("2", "3", "6", "7"):
-        message = f"/dev/shm has mode {mode} instead of {WORLD_WRITABLE}: you may write there, other users may not."
+        message = f"/dev/shm has mode {mode} instead of {WORLD_WRITABLE}: you can write there, other users cannot."
         return Problem(message, (f"mode {mode}",), severity=Severity.WARNING)
     return None

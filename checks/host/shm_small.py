@@ -1,4 +1,4 @@
-"""Little shared memory, or none, outside of containers."""
+"""Little or no shared memory, outside containers."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -7,18 +7,18 @@ from gpudoctor.queries.containers import has_framework, size
 from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import as_root, query
 
-# Linux mounts half of the memory by default; what is below this was made small by somebody.
+# Linux mounts half of the memory by default; less than this was configured by somebody.
 LITTLE = 256 << 20
 
 
 @check(
-    title="The machine's shared memory is too small for PyTorch and NCCL",
+    title="/dev/shm (shared memory) is too small for PyTorch and NCCL",
     severity=Severity.WARNING,
-    cause="NCCL puts its buffers between GPUs into /dev/shm, and PyTorch's DataLoader hands batches over through it. "
-    "Linux gives it half of the memory unless /etc/fstab or a service says otherwise.",
+    cause="NCCL puts its inter-GPU buffers into /dev/shm, and PyTorch's DataLoader passes batches through it. Linux "
+    "gives it half of the memory unless /etc/fstab or a service sets another size.",
     fixes=(
         Fix(
-            "Enlarge /dev/shm now, and take a size= out of its line in /etc/fstab so that it stays.",
+            "Enlarge /dev/shm now, and remove size= from its line in /etc/fstab so that it persists.",
             (as_root("mount", "-o", "remount,size=50%", "/dev/shm"), query("grep", "-n", "shm", "/etc/fstab")),
             "change-environment",
             root=True,
@@ -35,11 +35,11 @@ LITTLE = 256 << 20
     validated_on=("simulated 2026-11",),
 )
 def shm_small(facts: Facts) -> Problem | None:
-    """/dev/shm is not there or tiny, and several GPUs or PyTorch with a GPU are."""
+    """/dev/shm is missing or tiny, with several GPUs or PyTorch with a GPU."""
     gpus = len(gpus_of(facts))
     if in_container(facts) or not gpus or not (gpus > 1 or has_framework(facts, "torch")):
         return None
     total = known(facts.host.shm.size)
     if total is None:
-        return Problem("/dev/shm is not there: NCCL and PyTorch's data loaders need it.")
+        return Problem("/dev/shm does not exist: NCCL and PyTorch's DataLoader need it.")
     return Problem(f"/dev/shm (shared memory) has only {size(total)}.") if total < LITTLE else None

@@ -1,1 +1,1 @@
-"""Checks of Intel's GPUs (XPU): kernel driver, render nodes, Level Zero, PyTorch's builds for them."""
+"""Checks of Intel GPUs (XPU): kernel driver, render nodes, Level Zero, PyTorch's XPU builds."""

@@ -1,4 +1,4 @@
-"""The GuC firmware, without which an Intel card runs nothing, did not load."""
+"""The GuC firmware, without which an Intel GPU cannot run anything, did not load."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import system
@@ -13,18 +13,19 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     name = "firmware-intel-graphics" if debian else "linux-firmware"
     commands = (*system.install(on.facts, name), *system.initramfs(on.facts))
     message = (
-        "Install the newest firmware package of the distribution, make the initial RAM disk anew, and restart; a "
-        f"kernel newer than the distribution's may need newer files than it has.{system.initramfs_says(on.facts)}"
+        "Install the distribution's newest firmware package, rebuild the initramfs, and reboot; a kernel newer than "
+        f"the distribution's may need newer files than it has.{system.initramfs_hint(on.facts)}"
     )
     proof = filtered(query("dmesg", root=True), query("grep", "-iE", "guc|huc"))
     return (Fix(message, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=proof),)
 
 
 @check(
-    title="Firmware of the Intel GPU did not load",
+    title="GuC firmware of the Intel GPU did not load",
     severity=Severity.ERROR,
-    cause="On these cards the GuC, a controller inside of the GPU, starts all work. Its firmware comes from the "
-    "package linux-firmware; where the file is missing or too old for the kernel, the driver gives the card up.",
+    cause="On these cards the GuC, a microcontroller in the GPU, schedules all work. Its firmware comes from the "
+    "package linux-firmware; if the file is missing or too old for the kernel, the driver does not initialize the "
+    "card.",
     fixes=_fixes,
     references=(
         "https://docs.kernel.org/gpu/i915.html#guc",
@@ -35,9 +36,9 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def firmware_missing(on: OnCard) -> Problem | None:
-    """The kernel said so of this card."""
-    said = tuple(event for event in events(on.facts, "intel-firmware") if event.gpu == on.card.address)
+    """The kernel logged it for this card."""
+    logged = tuple(event for event in events(on.facts, "intel-firmware") if event.gpu == on.card.address)
     works = any(f.live is not None and f.live.available is True for _, f in xpu_builds(on.facts))
-    if not said or works:
+    if not logged or works:
         return None
-    return Problem(f"{card_name(on.card)} did not get its firmware, so it runs nothing.", texts(said))
+    return Problem(f"{card_name(on.card)} did not load its firmware, so it cannot run anything.", texts(logged))

@@ -1,4 +1,4 @@
-"""PyTorch for Intel's GPUs, and no Level Zero on the machine."""
+"""PyTorch for Intel GPUs, but no Level Zero on the machine."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.fixes import intel
@@ -8,10 +8,10 @@ from gpudoctor.targets import OnLive
 
 
 @check(
-    title="Level Zero, through which PyTorch reaches Intel's GPU, is not installed",
+    title="Level Zero is not installed: PyTorch (XPU) needs it for the Intel GPU",
     severity=Severity.ERROR,
-    cause="The XPU wheels bring the SYCL runtime, which loads libze_loader.so.1, and that loads libze_intel_gpu.so.1, "
-    "Intel's driver in user space. Both come from the system's packages; a desktop needs neither.",
+    cause="The XPU wheels include the SYCL runtime, which loads libze_loader.so.1, and that loads "
+    "libze_intel_gpu.so.1, Intel's user-space driver. Both come from system packages; a desktop needs neither.",
     fixes=lambda on: intel.level_zero(on.facts),
     references=(intel.START, intel.DRIVERS),
     targets=xpu_torches,
@@ -20,7 +20,7 @@ from gpudoctor.targets import OnLive
     validated_on=("table 2026-11",),
 )
 def level_zero_missing(on: OnLive) -> Problem | None:
-    """It finds no GPU, and one of the two libraries is nowhere."""
+    """It finds no GPU, and one of the two libraries is missing."""
     if on.facts.host.system != "Linux" or not sees_none(on):
         return None
     found = {
@@ -30,4 +30,4 @@ def level_zero_missing(on: OnLive) -> Problem | None:
     missing = [name for name, path in found.items() if path is None]
     if not missing:
         return None
-    return Problem(f"{on.name} finds no Intel GPU: {' and '.join(missing)} cannot be found.")
+    return Problem(f"{on.name} finds no Intel GPU: {' and '.join(missing)} not found.")

@@ -1,4 +1,4 @@
-"""PyTorch for Intel's GPUs that finds none although one is there and no cause is known."""
+"""PyTorch for Intel GPUs finds none, although one is present and no other cause is known."""
 
 import msgspec
 
@@ -11,16 +11,16 @@ from gpudoctor.targets import OnLive
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    message = "Look at what the SYCL runtime loads and finds, in a fresh process without variables of launchers."
+    message = "See what the SYCL runtime loads and finds, in a fresh process without the launcher's variables."
     command = msgspec.structs.replace(intel.verify(on.python), env=(("SYCL_UR_TRACE", "1"),))
     return (Fix(message, (command, intel.LISTS), impact="none", verify=intel.verify(on.python)),)
 
 
 @check(
-    title="PyTorch does not find the Intel GPU",
+    title="PyTorch (XPU) does not find the Intel GPU",
     severity=Severity.ERROR,
-    cause="PyTorch is built for this GPU, and the SYCL runtime under it lists none: a library of it does not load, the "
-    "user-space driver is older than the card, or the kernel refuses it.",
+    cause="PyTorch is built for this GPU, but its SYCL runtime lists none: one of its libraries does not load, the "
+    "user-space driver is older than the card, or the kernel denies access.",
     fixes=_fixes,
     references=(intel.START, "https://github.com/pytorch/pytorch/issues/148477"),
     targets=xpu_torches,
@@ -37,10 +37,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def no_gpu(on: OnLive) -> Problem | None:
-    """A build for XPU beside a card of Intel's says that none is available."""
+    """An XPU build on a machine with an Intel card reports that none is available."""
     cards = discrete(on.facts)
     if not cards or not sees_none(on):
         return None
-    words = last_words(on.live)
+    output = last_words(on.live)
     message = f"{on.name} does not use {card_name(cards[0])[0].lower()}{card_name(cards[0])[1:]}."
-    return Problem(message, evidence=(words,) if words else ())
+    return Problem(message, evidence=(output,) if output else ())

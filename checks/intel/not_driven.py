@@ -1,4 +1,4 @@
-"""An Intel card that no kernel driver has taken."""
+"""An Intel card without a kernel driver bound to it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
@@ -23,7 +23,7 @@ def _is_too_old(on: OnCard) -> bool:
     return bool(first) and release[:1].isdigit() and version(release)[:2] < version(first)
 
 
-def _said(on: OnCard) -> tuple[LogEvent, ...]:
+def _logged(on: OnCard) -> tuple[LogEvent, ...]:
     found = events(on.facts, "intel-unsupported", "intel-firmware", "probe-failed")
     return tuple(event for event in found if event.gpu in (None, on.card.address))
 
@@ -32,19 +32,22 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     first = _first_kernel(on)
     proof = query("lspci", "-k", "-s", on.card.address)
     if not first:
-        message = f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as {KERNELS} tells, and restart."
+        message = (
+            f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as described in {KERNELS}, and reboot."
+        )
         return (Fix(message, (), "reboot", root=True, needs="reboot", verify=proof),)
     if _is_too_old(on):
         release = on.facts.host.distribution.version
         hwe = on.facts.host.distribution.id == "ubuntu" and isinstance(release, str)
         commands = system.install(on.facts, phrase("linux-generic-hwe-{}", release)) if hwe else ()
-        message = f"Start a kernel of {first} or newer" + (
-            ": Ubuntu's HWE kernel, where it is new enough." if commands else "."
-        )
+        message = f"Boot kernel {first} or newer" + (": Ubuntu's HWE kernel, if it is new enough." if commands else ".")
         return (Fix(message, commands, "reboot", root=True, needs="reboot", verify=proof),)
     name = intel.family(on.card.device)
     module = name.module if name else "i915"
-    message = f"Load the module {module} and read what the kernel says of it; nomodeset on its command line forbids it."
+    message = (
+        f"Load the module {module} and read its kernel messages; nomodeset on the kernel command line prevents it "
+        "from loading."
+    )
     return (
         Fix(
             message,
@@ -57,10 +60,11 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
 
 
 @check(
-    title="No kernel driver has taken the Intel GPU",
+    title="No kernel driver (i915 or xe) is bound to the Intel GPU",
     severity=Severity.WARNING,
-    cause="i915 or xe drives a card only from the kernel on that knows its device id; older kernels pass over it or "
-    "ask for force_probe. A blacklist, nomodeset or firmware that is missing keep the driver off a card that it knows.",
+    cause="i915 and xe support a card only from the kernel release on that knows its device id; older kernels skip it "
+    "or require force_probe. A blacklist, nomodeset or missing firmware keeps the driver from binding to a card that "
+    "it knows.",
     fixes=_fixes,
     references=(KERNELS, "https://docs.kernel.org/gpu/xe/index.html"),
     targets=intel_cards,
@@ -71,9 +75,7 @@ def not_driven(on: OnCard) -> Problem | None:
     """Nothing is bound to it."""
     if known(on.card.driver) is not None:
         return None
-    message = f"{card_name(on.card)} has no kernel driver"
+    message = f"{card_name(on.card)} has no kernel driver bound"
     if _is_too_old(on):
-        message += (
-            f": the kernel {known(on.facts.host.kernel.release)} is too old for it, {_first_kernel(on)} is the first"
-        )
-    return Problem(f"{message}.", texts(_said(on)))
+        message += f": kernel {known(on.facts.host.kernel.release)} is too old, it needs {_first_kernel(on)} or newer"
+    return Problem(f"{message}.", texts(_logged(on)))

@@ -1,4 +1,4 @@
-"""The render nodes of Intel's GPUs are closed to this user."""
+"""This user cannot open the render nodes of Intel's GPUs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -12,10 +12,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The render nodes of Intel's GPUs cannot be opened",
+    title="/dev/dri/renderD* of the Intel GPU cannot be opened",
     severity=Severity.ERROR,
-    cause="Level Zero and OpenCL open /dev/dri/renderD*, which belongs to the group render: who is not in it, and has "
-    "no seat at the machine, sees no GPU.",
+    cause="Level Zero and OpenCL open /dev/dri/renderD*, which belongs to the group render: a user who is not in it, "
+    "and not logged in locally, sees no GPU.",
     fixes=_fixes,
     references=(intel.START, "https://github.com/pytorch/pytorch/issues/148477"),
     targets=intel_computers,
@@ -27,7 +27,7 @@ def render_node_closed(facts: Facts) -> Problem | None:
     """There are nodes, and none of them opens."""
     nodes = known(facts.intel.render)
     if not (discrete(facts) or xpu_builds(facts)):
-        return None  # Level Zero comes along with other packages, and graphics in a processor is seldom meant
+        return None  # Level Zero is a dependency of other packages, and an integrated GPU is seldom meant
     if not nodes or any(n.error is None or isinstance(n.error, Unknown) for n in nodes):
         return None
     node = nodes[0]

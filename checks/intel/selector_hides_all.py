@@ -1,4 +1,4 @@
-"""ONEAPI_DEVICE_SELECTOR or ZE_AFFINITY_MASK hides every GPU of Level Zero."""
+"""ONEAPI_DEVICE_SELECTOR or ZE_AFFINITY_MASK hides all Level Zero GPUs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
@@ -8,11 +8,11 @@ from gpudoctor.targets import OnLive, cards_of
 from gpudoctor.tasks import unset
 
 _SELECTOR, _MASK = "ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK"
-_TILES = 2  # the most that a card of Intel's has; each counts as a device by default (ZE_FLAT_DEVICE_HIERARCHY)
+_TILES = 2  # the maximum of an Intel card; each counts as a device by default (ZE_FLAT_DEVICE_HIERARCHY)
 
 
 def _accepts(term: str) -> bool:
-    """Whether a term lets a GPU of Level Zero through: level_zero:*, *:gpu, level_zero:0,1."""
+    """Whether a term selects a Level Zero GPU: level_zero:*, *:gpu, level_zero:0,1."""
     backend, _, devices = term.strip().lower().partition(":")
     chosen = [device.strip() for device in devices.split(",")]
     return backend in ("*", "level_zero") and any(d in ("*", "gpu") or d[:1].isdigit() for d in chosen)
@@ -32,14 +32,14 @@ def _hides(value: str) -> bool:
 
 
 def _masks(on: OnLive, value: str) -> bool:
-    """Whether each number of a mask ("0", "0,1", "3.1") is beyond all devices that there can be."""
+    """Whether each number of a mask ("0", "0,1", "3.1") is beyond all possible devices."""
     roots = [number_of(part.strip().partition(".")[0]) for part in value.split(",")]
     devices = _TILES * len(cards_of(on.facts, "intel"))
     return devices > 0 and all(root is not None and root >= devices for root in roots)
 
 
 def _hiding(on: OnLive) -> tuple[str, str] | None:
-    """The variable that hides all, and its value."""
+    """The variable that hides all GPUs, and its value."""
     environment = on.facts.host.environment
     selector, mask = environment.get(_SELECTOR, ""), environment.get(_MASK, "")
     if selector and _hides(selector):
@@ -49,16 +49,16 @@ def _hiding(on: OnLive) -> tuple[str, str] | None:
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     name = (_hiding(on) or (_SELECTOR, ""))[0]
-    message = "Take the variable away, here and where it is set."
+    message = "Unset the variable, here and where it is defined."
     return (Fix(message, (unset(name),), "change-environment", verify=verify(on.python)),)
 
 
 @check(
-    title="A variable hides all of Intel's GPUs from PyTorch",
+    title="ONEAPI_DEVICE_SELECTOR or ZE_AFFINITY_MASK hides all Intel GPUs from PyTorch",
     severity=Severity.ERROR,
-    cause="ONEAPI_DEVICE_SELECTOR chooses back ends and devices for every SYCL program. PyTorch reaches Intel's GPUs "
-    "by Level Zero alone: a value that names only opencl or cpu leaves it none. ZE_AFFINITY_MASK chooses among Level "
-    "Zero's devices by number.",
+    cause="ONEAPI_DEVICE_SELECTOR selects backends and devices for every SYCL program. PyTorch uses Intel GPUs only "
+    "through Level Zero: a value that names only opencl or cpu leaves none. ZE_AFFINITY_MASK selects Level Zero "
+    "devices by number.",
     fixes=_fixes,
     references=(
         "https://intel.github.io/llvm/EnvironmentVariables.html",
@@ -70,10 +70,10 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def selector_hides_all(on: OnLive) -> Problem | None:
-    """PyTorch finds none, and the value lets none through."""
+    """PyTorch finds none, and the value selects none."""
     found = _hiding(on)
     if found is None or not sees_none(on):
         return None
     name, value = found
-    which = "lets no GPU of Level Zero through" if name == _SELECTOR else "names no GPU that is there"
+    which = "selects no Level Zero GPU" if name == _SELECTOR else "names no existing GPU"
     return Problem(f"{name}={value} {which}.")

@@ -1,4 +1,4 @@
-"""The processor sees an Intel card's memory through a window of 256 MiB."""
+"""The CPU accesses an Intel card's memory through a 256 MiB window."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -13,15 +13,15 @@ _OLD_WINDOW = 256 << 20
 @check(
     title="Resizable BAR is off for the Intel GPU",
     severity=Severity.ADVICE,
-    cause="Without Resizable BAR the processor reaches only 256 MiB of the card's memory at a time. Intel's cards are "
-    "made for the large window: without it they are markedly slower.",
+    cause="Without Resizable BAR the CPU can access only 256 MiB of the card's memory at a time. Intel's cards are "
+    "designed for the large BAR and are markedly slower without it.",
     fixes=(
         Fix(
-            "Switch on 'Above 4G Decoding' and 'Re-Size BAR Support' in the firmware's set-up (BIOS), with CSM off.",
+            "Enable 'Above 4G Decoding' and 'Re-Size BAR Support' in the BIOS/UEFI setup, with CSM disabled.",
             action="reboot",
             needs="reboot",
             impact="persistent",
-            undo=sentence("Switch them off again in the firmware's set-up."),
+            undo=sentence("Disable them again in the BIOS/UEFI setup."),
             verify=filtered(query("dmesg", root=True), query("grep", "-iE", "BAR2? (resized|size)|Resizable BAR")),
         ),
     ),
@@ -30,15 +30,15 @@ _OLD_WINDOW = 256 << 20
         "https://docs.kernel.org/gpu/rfc/i915_small_bar.html",
     ),
     targets=intel_cards,
-    caused_by=("intel.not-driven", "intel.firmware-missing"),
+    caused_by=("intel.firmware-missing",),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
 def small_bar(on: OnCard) -> Problem | None:
-    """The window is the old one, though the driver, which enlarges it where it can, has the card."""
+    """The BAR has the old size although the driver, which enlarges it where it can, is bound."""
     if hypervisor(on.facts) or known(on.card.driver) is None:
         return None
     window = known(on.card.bar1)
     if window is None or not 0 < window <= _OLD_WINDOW:
         return None
-    return Problem(f"{card_name(on.card)} shows the processor {window >> 20} MiB of its memory at a time.")
+    return Problem(f"{card_name(on.card)} exposes only {window >> 20} MiB of its memory to the CPU at a time.")

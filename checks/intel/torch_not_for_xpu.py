@@ -1,4 +1,4 @@
-"""PyTorch for other GPUs, or for none, where Intel's is the only one."""
+"""PyTorch for other GPUs or the CPU, where the only GPU is Intel's."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import intel
@@ -13,10 +13,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="PyTorch is not built for the Intel GPU of this machine",
+    title="PyTorch is not an XPU build: it cannot use the Intel GPU",
     severity=Severity.ADVICE,
-    cause="PyPI's PyTorch is built for CUDA on Linux and for the CPU on Windows. Its builds for Intel's GPUs (XPU) are "
-    "on an index of their own.",
+    cause="PyPI's PyTorch is built for CUDA on Linux and for the CPU on Windows. The builds for Intel GPUs (XPU) are "
+    "on a separate index.",
     fixes=_fixes,
     references=(intel.START, "https://github.com/pytorch/pytorch/issues/150260"),
     targets=plain_torches,
@@ -25,12 +25,12 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def torch_not_for_xpu(on: OnFramework) -> Problem | None:
-    """A build for CUDA or the CPU; with Level Zero installed, somebody wants to compute on the GPU."""
+    """A build for CUDA or the CPU; with Level Zero installed, the GPU is meant for compute."""
     variant = known(on.framework.variant)
     if variant not in ("cpu", "cuda") or has(on.python, "intel-extension-for-pytorch"):
         return None
     card = alone(on.facts)[0]
-    build = "for CUDA" if variant == "cuda" else "for the CPU alone"
+    build = "for CUDA" if variant == "cuda" else "for the CPU only"
     wanted = on.facts.host.system == "Linux" and isinstance(on.facts.intel.level_zero, str)
     message = f"{on.name} is built {build}, so it cannot use {card_name(card)[0].lower()}{card_name(card)[1:]}."
     return Problem(message, severity=Severity.WARNING if wanted else None)

@@ -1,4 +1,4 @@
-"""JAX without its plugin beside a GPU."""
+"""JAX without its plugin next to a GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
@@ -42,19 +42,19 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if not nvidia_gpus(on.facts):
         spec = f"jax[rocm{jax().rocm.rocm}-local]" + (f"=={release(version)}" if version else "")
         message = (
-            "Install JAX with the ROCm plugin of its own version; it uses the ROCm of this machine, which has to be of "
+            "Install JAX with the ROCm plugin of its own version; it uses the ROCm of this machine, which has to be "
             f"release {jax().rocm.rocm}.{lasting(on.facts)}"
         )
         return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=jax_verify(on.python)),)
-    message = "Install JAX with the CUDA plugin of its own version, which brings the CUDA libraries too."
+    message = "Install JAX with the CUDA plugin of its own version, which installs the CUDA libraries too."
     return (jax_with_plugin(on.facts, on.python, version, message),)
 
 
 @check(
-    title="JAX is installed without its GPU plugin: it computes on the CPU",
+    title="JAX is CPU-only: no GPU plugin is installed",
     severity=Severity.ERROR,
-    cause="`pip install jax`, or a package that requires jax, brings the CPU-only jaxlib; GPU support is a plugin that "
-    "comes with an extra only (cuda12, cuda13, rocm7-local).",
+    cause="`pip install jax`, or a package that requires jax, installs the CPU-only jaxlib; GPU support is a plugin "
+    "that comes only with an extra (cuda12, cuda13, rocm7-local).",
     fixes=_fixes,
     references=(
         "https://docs.jax.dev/en/latest/installation.html",
@@ -75,6 +75,6 @@ def cpu_only(on: OnFramework) -> Problem | None:
         return None
     wanted = f" {' and '.join(users[:3])} compute with it." if users else ""
     kind = "CUDA" if gpus[0].vendor == "nvidia" else "ROCm"
-    message = f"{on.name} is CPU-only: no {kind} plugin is installed, and {gpu_name(gpus[0])} lies idle.{wanted}"
+    message = f"{on.name} is CPU-only: no {kind} plugin is installed, and {gpu_name(gpus[0])} is not used.{wanted}"
     linux = on.facts.host.system == "Linux"  # elsewhere no build would use the GPU
     return Problem(message, severity=None if sole and kind == "CUDA" and linux else Severity.WARNING)

@@ -1,37 +1,6 @@
-"""JAX whose process dies of a signal."""
+"""JAX is killed by a signal."""
 
-from functools import partial
+from gpudoctor.checks.jax import JAX
+from gpudoctor.families import starting
 
-from gpudoctor.check_engine import Problem, Severity, check
-from gpudoctor.fixes.imports import after_crash
-from gpudoctor.queries.cause_groups import SYSTEM
-from gpudoctor.queries.frameworks import crash
-from gpudoctor.targets import OnLive, lives
-
-
-@check(
-    title="JAX crashes",
-    severity=Severity.ERROR,
-    cause="A library of another version, or a damaged one, is loaded into the process, or the driver fails under it.",
-    fixes=after_crash,
-    references=("https://docs.python.org/3/library/faulthandler.html",),
-    targets=partial(lives, name="jax"),
-    caused_by=(
-        *SYSTEM,
-        "python.*",
-        "python.numpy-2",
-        "libraries.*",
-        "packages.*",
-        "host.*",
-        "jax.cpu-only",
-        "jax.plugin-skew",
-        "jax.driver-too-old",
-        "jax.arch-missing",
-        "jax.cudnn-too-old",
-    ),
-    affects=("wheels",),
-    validated_on=("simulated 2026-11",),
-)
-def crashes(on: OnLive) -> Problem | None:
-    """The child died of a signal."""
-    return crash(on)
+crashes = starting.crashes(JAX, __name__, validated_on=("simulated 2026-11",))

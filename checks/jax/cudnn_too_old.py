@@ -1,14 +1,10 @@
 """JAX with a cuDNN older than its plugin loads."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.frameworks import jax_verify
-from gpudoctor.fixes.python import install
+from gpudoctor.check_engine import Severity
+from gpudoctor.checks.jax import JAX
+from gpudoctor.families import builds
 from gpudoctor.knowledge import jax
-from gpudoctor.maybe import known, present
-from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.libraries import family
-from gpudoctor.queries.packages import major, numbers, wheels
-from gpudoctor.targets import OnFramework, jaxes
+from gpudoctor.targets import OnFramework
 
 
 def _lowest(on: OnFramework) -> str | None:
@@ -17,40 +13,21 @@ def _lowest(on: OnFramework) -> str | None:
     return jax.lowest_cudnn(name, number) if name and isinstance(number, str) else None
 
 
-def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    lowest = present(_lowest(on))
-    wheel = next(iter(wheels(on.python, "cudnn")), None)
-    name = wheel.name if wheel else f"nvidia-cudnn-cu{present(on.framework.cuda)}"
-    spec = f"{name}>={lowest},<{(major(lowest) or 9) + 1}"
-    message = (
-        f"Install cuDNN {lowest} or newer. Where PyTorch pins another version, keep the two in separate environments."
-    )
-    return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=jax_verify(on.python)),)
+def _severity(on: OnFramework) -> Severity | None:
+    """An error where JAX has refused it."""
+    live = on.framework.live
+    return Severity.ERROR if live is not None and live.available is False else None
 
 
-@check(
-    title="JAX finds an older cuDNN than it needs",
+cudnn_too_old = builds.cudnn_too_old(
+    JAX,
+    __name__,
+    lowest=_lowest,
+    severity_of=_severity,
     severity=Severity.WARNING,
     cause="JAX's plugin refuses a cuDNN of another major or older than the one it was compiled with; another "
     "framework's pin, or a copy that is found first, brought it.",
-    fixes=_fixes,
-    references=("https://docs.jax.dev/en/latest/installation.html", "https://github.com/jax-ml/jax/issues/22416"),
-    targets=jaxes,
+    references=(JAX.docs, "https://github.com/jax-ml/jax/issues/22416"),
     caused_by=("python.*", "libraries.*", "jax.plugin-skew", "jax.several-plugins"),
-    affects=("wheels",),
     validated_on=("table 2026-11",),
 )
-def cudnn_too_old(on: OnFramework) -> Problem | None:
-    """The cuDNN that the plugin gets is older than the lowest that it loads."""
-    lowest = _lowest(on)
-    if known(on.framework.cuda) is None or not nvidia_gpus(on.facts) or lowest is None:
-        return None
-    found = next(
-        (n for n in known(on.framework.needs) if family(n.soname) == "libcudnn" and n.path and n.version), None
-    )
-    if found is None or numbers(found.version or "") >= numbers(lowest):
-        return None
-    live = on.framework.live
-    refused = live is not None and live.available is False
-    message = f"{on.name} needs cuDNN {lowest} or newer, and finds {present(found.version)} in {present(found.path)}."
-    return Problem(message, severity=Severity.ERROR if refused else None)

@@ -26,14 +26,14 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if nvidia_gpus(on.facts):
         return (together,)
     command = uninstall(on.python, plugin, plugin.replace("-plugin", "-pjrt"))
-    return (Fix("Remove the plugin: there is no GPU for it.", (command,), "reinstall-package"), together)
+    return (Fix("Remove the plugin: this machine has no GPU for it.", (command,), "reinstall-package"), together)
 
 
 @check(
-    title="JAX and its CUDA plugin are of different versions",
+    title="JAX and its CUDA plugin have different versions",
     severity=Severity.WARNING,
-    cause="Plugin, pjrt and jaxlib have to be of one release; pip does not see to it when another package moves jax. "
-    "JAX then ignores the plugin, lacks functions, or ends in a segmentation fault at the first array.",
+    cause="Plugin, pjrt and jaxlib must be of the same release; pip does not enforce it when another package upgrades "
+    "or downgrades jax. JAX then ignores the plugin, lacks functions, or crashes with a segmentation fault.",
     fixes=_fixes,
     references=(
         "https://github.com/jax-ml/jax/issues/24901",
@@ -56,5 +56,5 @@ def plugin_skew(on: OnFramework) -> Problem | None:
     parts = ", ".join(f"{name} {number}" for name, number in _parts(on).items())
     live = on.framework.live
     broken = live is not None and bool(live.died or live.import_error or live.available is False)
-    message = f"{plugin} {version} does not belong to jaxlib {jaxlib} (jax{phrase(' {}', on.framework.version)})."
+    message = f"{plugin} {version} does not match jaxlib {jaxlib} (jax{phrase(' {}', on.framework.version)})."
     return Problem(message, (parts,), severity=Severity.ERROR if broken else None)

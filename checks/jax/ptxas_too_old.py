@@ -1,4 +1,4 @@
-"""JAX with a ptxas that does not know the GPU."""
+"""JAX with a ptxas that does not support the GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import jax_verify, jax_with_plugin
@@ -13,7 +13,7 @@ from gpudoctor.targets import OnFramework, jaxes
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wheel = next(iter(wheels(on.python, "cuda-nvcc")))
-    message = "Install a newer compiler of the same CUDA major."
+    message = "Install a newer nvcc wheel of the same CUDA major."
     newer = Fix(
         message, (install(on.python, wheel.name, upgrade=True),), "reinstall-package", verify=jax_verify(on.python)
     )
@@ -21,9 +21,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="JAX's ptxas does not know this GPU",
+    title="ptxas is too old for this GPU",
     severity=Severity.WARNING,
-    cause="JAX compiles with the ptxas of the wheel nvidia-cuda-nvcc; one that is older than the GPU cannot make "
+    cause="JAX compiles with ptxas from the wheel nvidia-cuda-nvcc; one that is older than the GPU cannot generate "
     "code for its compute capability.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",),
@@ -41,8 +41,8 @@ def ptxas_too_old(on: OnFramework) -> Problem | None:
         capability = known(gpu.capability)
         first = toolkits_of(capability)[0] if capability and toolkits_of(capability) else None  # type: ignore[index]
         if capability and first and numbers(wheel.version)[:2] < numbers(first)[:2]:
-            message = (
-                f"{wheel.name} {wheel.version} has no {sm(capability)} for {gpu_words(gpu)}; CUDA {first} is the first."
+            return Problem(
+                f"{wheel.name} {wheel.version} does not support {sm(capability)} of {gpu_words(gpu)}; CUDA {first} is "
+                "the first release that does."
             )
-            return Problem(message)
     return None

@@ -23,24 +23,23 @@ def _majors(on: OnFramework) -> list[str]:
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     version = on.framework.version if isinstance(on.framework.version, str) else None
     extra = jax_extra(on.facts, version)
-    message = f"Remove all of them, then install the plugin for {extra} alone, which fits this driver and GPU."
+    message = f"Remove all of them, then install only the plugin for {extra}, which fits this driver and GPU."
     again = jax_with_plugin(on.facts, on.python, version, message, extra=extra)
     first = uninstall(on.python, *(p.name for p in _plugins(on)))
     return (Fix(again.message, (first, *again.tasks), "reinstall-package", verify=again.verify),)
 
 
 @check(
-    title="JAX's plugins for two CUDA majors are installed together",
+    title="Two JAX CUDA plugins are installed together",
     severity=Severity.WARNING,
     cause="Each plugin registers itself for the platform cuda, and the second is refused: 'PJRT_Api already exists for "
-    "device type cuda'. Which one is first is chance, and JAX may then compute on the CPU.",
+    "device type cuda'. Which one comes first is undefined, and JAX may compute on the CPU.",
     fixes=_fixes,
     references=(
         "https://docs.jax.dev/en/latest/installation.html",
         "https://github.com/jax-ml/jax/blob/main/jax_plugins/cuda/__init__.py",
     ),
     targets=jaxes,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
@@ -54,5 +53,5 @@ def several_plugins(on: OnFramework) -> Problem | None:
     seen = tuple(line.strip() for line in (live.stderr.splitlines() if live else ()) if "already exists" in line)[:2]
     names = " and ".join(f"{p.name} {p.version}" for p in _plugins(on) if p.name.endswith("-plugin"))
     blind = live is not None and live.available is False
-    message = f"{names or ' and '.join(majors)} are both installed; JAX takes one of them, and refuses the other."
+    message = f"{names or ' and '.join(majors)} are both installed; JAX registers one of them and refuses the other."
     return Problem(message, seen, severity=Severity.ERROR if blind else None)

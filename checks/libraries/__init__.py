@@ -1,1 +1,1 @@
-"""Shared libraries of CUDA that come from the wrong place, twice, or not at all."""
+"""Checks of CUDA and ROCm shared libraries that come from the wrong place, twice, or not at all."""

@@ -19,7 +19,7 @@ def _broken(on: OnPython) -> UnmetRequirement | None:
 
 
 def _bringer(on: OnPython, broken: UnmetRequirement) -> Package | None:
-    """Another package that asks for cuDNN too, and most likely brought this version."""
+    """Another package that requires cuDNN too, and most likely installed this version."""
     others = (p for p in packages_of(on.python) if p.name != broken.package)
     return next((p for p in others if any(line.startswith("nvidia-cudnn") for line in p.requires)), None)
 
@@ -29,7 +29,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if broken is None:
         return ()
     other = _bringer(on, broken)
-    back = f"Give {broken.package} its cuDNN back{f', which {other.name} accepts' if other else ''}."
+    back = f"Reinstall the cuDNN that {broken.package} pins{f'; {other.name} accepts it too' if other else ''}."
     restored = Fix(back, (install(on.python, broken.requires),), "reinstall-package", verify=framework_proof(on.python))
     if other is None or _accepts(other, broken.requires):
         return (restored,)
@@ -40,14 +40,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if torch and choice and found > pinned:
         wheel = reinstall_torch(on.facts, on.python, torch)
         commands = wheel[0].tasks if wheel else ()
-        message = f"Install a newer PyTorch, which is built with cuDNN {found[0]}: torch>=2.4 is."
+        message = f"Install a newer PyTorch, which is built with cuDNN {found[0]} (torch>=2.4)."
         fixes.append(Fix(message, commands, "reinstall-package", verify=framework_proof(on.python, "torch")))
-    message = f"Give {broken.package} its cuDNN back, which {other.name} is not made for."
+    message = f"Reinstall the cuDNN that {broken.package} pins; {other.name} does not support it."
     return (*fixes, msgspec.structs.replace(restored, message=message))
 
 
 def _accepts(other: Package, pin: str) -> bool:
-    """Whether a package that asks for cuDNN asks for a range in which PyTorch's version lies."""
+    """Whether a package's cuDNN requirement includes the version that PyTorch pins."""
     from packaging.requirements import InvalidRequirement, Requirement  # 45 ms, for a broken environment alone
 
     name, _, version = pin.partition("==")
@@ -63,18 +63,18 @@ def _separate(on: OnPython, other: Package) -> Fix:
     plugin = other.name.split("-")[1] if other.name.startswith("jax-cuda") else ""
     spec = f"jax[{plugin}]=={release(other.version)}" if plugin else f"{other.name}=={release(other.version)}"
     return Fix(
-        f"Keep {NAMES.get(module, module)} and PyTorch in separate environments (a virtual environment of its own for "
-        "each): PyTorch pins one version of cuDNN, and the other is made for another.",
+        f"Install {NAMES.get(module, module)} and PyTorch in separate virtual environments: PyTorch pins one cuDNN "
+        f"version, and {NAMES.get(module, module)} needs another.",
         own_environment(on.python, spec),
         "reinstall-package",
     )
 
 
 @check(
-    title="PyTorch's cuDNN was replaced by another version",
+    title="Installed cuDNN is not the version that PyTorch pins",
     severity=Severity.WARNING,
-    cause="All frameworks of an environment share the one nvidia-cudnn wheel; the package that was installed last "
-    "brought the version that it needs, against PyTorch's pin.",
+    cause="All frameworks in an environment share one nvidia-cudnn wheel; the package installed last replaced it with "
+    "the version that it needs, against PyTorch's pin.",
     fixes=_fixes,
     references=(
         "https://github.com/apple/axlearn/issues/858",
@@ -91,18 +91,18 @@ def cudnn_pin_broken(on: OnPython) -> Problem | None:
     if broken is None:
         return None
     other = _bringer(on, broken)
-    brought = f"; {other.name} {other.version} brought it" if other else ""
+    by = f" (installed by {other.name} {other.version})" if other else ""
     package, pin = broken.requires.split("==")[:2]
     name = NAMES.get(broken.package, broken.package)
     message = (
-        f"{name} {broken.version} is built with cuDNN {pin}, installed is {package} {present(broken.found)}{brought}."
+        f"{name} {broken.version} is built with cuDNN {pin}, but {package} {present(broken.found)} is installed{by}."
     )
     evidence = [f"{other.name} requires {line}" for line in other.requires if "cudnn" in line] if other else []
     return Problem(message, (f"{broken.package} requires {broken.requires}", *evidence), severity=_severity(on, broken))
 
 
 def _severity(on: OnPython, broken: UnmetRequirement) -> Severity:
-    """Another major cannot be loaded, an older minor is refused, a newer minor works."""
+    """Another major cannot be loaded, an older minor is rejected, a newer minor works."""
     torch = one_of(on.python, "torch")
     found, pinned = numbers(broken.found or ""), numbers(broken.requires.partition("==")[2])
     failed = torch is not None and torch.live is not None and "cudnn" in (torch.live.import_error or "")

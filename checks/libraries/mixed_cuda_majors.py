@@ -1,4 +1,4 @@
-"""NVIDIA wheels of a CUDA major that nothing in the environment needs."""
+"""NVIDIA wheels for a CUDA major version that nothing in the environment needs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -8,7 +8,7 @@ from gpudoctor.targets import OnPython, pythons
 
 
 def _leftovers(on: OnPython) -> list[Package]:
-    """Wheels named after a CUDA major that no framework is built for and no package asks for."""
+    """Wheels named for a CUDA major that no framework is built for and no package requires."""
     majors = {str(f.cuda).partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)}
     asked = " ".join(line for p in packages_of(on.python) for line in p.requires)
     return [p for p in wheels(on.python) if _suffix(p.name) not in (majors | {""}) and p.name not in asked]
@@ -20,10 +20,10 @@ def _suffix(name: str) -> str:
 
 
 @check(
-    title="CUDA libraries of a major that no framework here uses are left over",
+    title="Leftover NVIDIA wheels of another CUDA major version",
     severity=Severity.ADVICE,
-    cause="A framework for another CUDA major was here before; its libraries stayed. They take room, and some own the "
-    "same files as the new ones.",
+    cause="A framework for another CUDA major version was installed before; its libraries stayed. They take up disk "
+    "space, and some contain the same files as the new ones.",
     fixes=lambda on: (
         Fix(
             "Remove the leftover wheels.",
@@ -38,9 +38,11 @@ def _suffix(name: str) -> str:
     validated_on=("simulated 2026-11",),
 )
 def mixed_cuda_majors(on: OnPython) -> Problem | None:
-    """Wheels of one CUDA major beside frameworks of another, which nobody asks for."""
+    """Wheels of one CUDA major that nothing requires, with frameworks of another."""
     left = _leftovers(on)
     if len(left) < 3 or not any(isinstance(f.cuda, str) for f in on.python.frameworks):
         return None
     names = ", ".join(f"{p.name} {p.version}" for p in left[:4])
-    return Problem(f"{len(left)} NVIDIA wheels belong to a CUDA major that no framework here is built for: {names}.")
+    return Problem(
+        f"{len(left)} NVIDIA wheels are for a CUDA major version that no framework here is built for: {names}."
+    )

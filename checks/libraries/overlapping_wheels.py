@@ -1,4 +1,4 @@
-"""Two NVIDIA wheels that own the same files."""
+"""Two NVIDIA wheels that contain the same files."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import FileOverlap, Python
@@ -31,21 +31,23 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     names = [name for overlap in overlaps for name in overlap.packages]
     specs = [spec for _, spec in wanted]
     who = next((f", as {name} requires" for name, _ in wanted if name), "")
-    message = f"Remove all of them, then install only {' and '.join(specs)}{who}: removing one alone takes the shared "
-    message += "files away."
+    message = (
+        f"Uninstall all of them, then install only {' and '.join(specs)}{who}: uninstalling just one removes the "
+        "shared "
+    )
+    message += "files."
     commands = (uninstall(on.python, *dict.fromkeys(names)), install(on.python, *dict.fromkeys(specs), force=True))
     return (Fix(message, commands, "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
-    title="Two NVIDIA wheels wrote the same library files",
+    title="Two NVIDIA wheels overwrite each other's libraries",
     severity=Severity.WARNING,
-    cause="The wheels for two CUDA majors have different names but the same folder, so pip keeps both, and the one "
-    "that was installed last overwrote the other's files.",
+    cause="The wheels for two CUDA major versions have different names but install into the same directory, so pip "
+    "keeps both, and the one installed last overwrote the other's files.",
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/186591",),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
@@ -57,7 +59,7 @@ def overlapping_wheels(on: OnPython) -> Problem | None:
     overlap = overlaps[0]
     versions = {p.name: p.version for p in packages_of(on.python)}
     names = " and ".join(f"{n} {versions.get(n, '')}".strip() for n in overlap.packages)
-    message = f"{names} both own {overlap.files[0]}: one overwrote the other's copy."
+    message = f"{names} both contain {overlap.files[0]}: one overwrote the other's copy."
     live = [f.live for f in on.python.frameworks if f.live and f.live.import_error]
     broken = live[0].import_error if live and live[0] else None
     severity = Severity.ERROR if broken and "undefined symbol" in broken else None

@@ -1,4 +1,4 @@
-"""A CUDA library that is older than the one that a framework pins."""
+"""A CUDA library that is older than a framework pins."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import UnmetRequirement
@@ -11,7 +11,7 @@ from gpudoctor.targets import NAMES, OnPython, pythons
 
 
 def _broken(on: OnPython) -> list[tuple[UnmetRequirement, str, str]]:
-    """Each pin of a framework on a library other than cuDNN, its wheel and version, where an older one is there."""
+    """Each library pin of a framework (other than cuDNN), its wheel and version, where an older one is installed."""
     found = []
     for unmet in on.python.unmet:
         name, _, pin = unmet.requires.replace(" ", "").partition("==")
@@ -22,32 +22,32 @@ def _broken(on: OnPython) -> list[tuple[UnmetRequirement, str, str]]:
 
 
 def _older(found: str, pin: str) -> bool:
-    """Newer releases of one major keep what older programs use: https://docs.nvidia.com/cuda/ (compatibility)."""
+    """Newer releases of one major stay backward compatible: https://docs.nvidia.com/cuda/ (compatibility)."""
     there, wanted = numbers(found)[:3], numbers(pin)[:3]
     return bool(there and wanted) and (there < wanted or there[0] != wanted[0])
 
 
-def _words(on: OnPython) -> str:
+def _errors(on: OnPython) -> str:
     return " ".join(f.live.import_error or "" for f in on.python.frameworks if f.live)
 
 
 def _named(on: OnPython, wheel: str) -> bool:
-    """Whether a framework's error speaks of the library of this wheel."""
-    return wheel.removeprefix("nvidia-").rpartition("-cu")[0].replace("-", "") in _words(on).lower()
+    """Whether a framework's error mentions this wheel's library."""
+    return wheel.removeprefix("nvidia-").rpartition("-cu")[0].replace("-", "") in _errors(on).lower()
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [f"{name}=={pin}" for _, name, pin in _broken(on)]
     who = _broken(on)[0][0].package
-    message = f"Give {NAMES.get(who, who)} the version that it is built with.{lasting(on.facts)}"
+    message = f"Install the version that {NAMES.get(who, who)} is built with.{lasting(on.facts)}"
     return (Fix(message, (install(on.python, *specs),), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
-    title="A CUDA library is older than the one that the framework was built with",
+    title="CUDA library is older than the version that the framework pins",
     severity=Severity.WARNING,
-    cause="CUDA's libraries of one release use one another's newest functions. Another package brought an older one, "
-    "against the pin: then functions are missing (undefined symbol), or calls fail in use.",
+    cause="The CUDA libraries of one release use each other's newest functions. Another package installed an older "
+    "one, against the pin: then functions are missing (undefined symbol), or calls fail at run time.",
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/cuopt/pull/850",
@@ -66,9 +66,9 @@ def pin_broken(on: OnPython) -> Problem | None:
         return None
     unmet, name, pin = broken[0]
     asks = [p.name for p in packages_of(on.python) if p.name != unmet.package and name in " ".join(p.requires)]
-    by = f" ({asks[0]} asks for it too)" if asks else ""
+    by = f" ({asks[0]} requires it too)" if asks else ""
     who = NAMES.get(unmet.package, unmet.package)
-    message = f"{who} {unmet.version} is built with {name} {pin}, installed is {present(unmet.found)}{by}."
+    message = f"{who} {unmet.version} is built with {name} {pin}, but {present(unmet.found)} is installed{by}."
     framework = one_of(on.python, unmet.package)
     failed = framework is not None and framework.live is not None and bool(framework.live.import_error)
     lines = tuple(f"{u.package} requires {u.requires}{phrase(', found {}', u.found)}" for u, _, _ in broken[:5])

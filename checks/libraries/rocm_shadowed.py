@@ -1,4 +1,4 @@
-"""LD_LIBRARY_PATH puts the system's ROCm of another release before the libraries in PyTorch's wheel."""
+"""LD_LIBRARY_PATH makes PyTorch load the system's ROCm of another release instead of its wheel's libraries."""
 
 import re
 
@@ -13,14 +13,14 @@ _NAMED = re.compile(r"rocm(?:-|/core-)(\d+\.\d+)")
 
 
 def _taken(framework: Framework) -> list[Need]:
-    """ROCm's libraries that LD_LIBRARY_PATH takes away from the wheel's own folder."""
+    """ROCm libraries that LD_LIBRARY_PATH overrides in the wheel's own directory."""
     return [
         n for n in known(framework.needs) if n.how == "LD_LIBRARY_PATH" and n.path and n.wheel and n.path != n.wheel
     ]
 
 
 def _release(on: OnFramework, path: str) -> str | None:
-    """The release of ROCm in which a library lies: "6.3"; None where its folder does not tell."""
+    """The ROCm release of a library: "6.3"; None where its directory does not show it."""
     found, home = _NAMED.search(path), known_or(on.facts.amd.rocm_path, None)
     if found:
         return found[1]
@@ -33,7 +33,7 @@ def _minor(version: str) -> str:
 
 
 def _severity(framework: Framework, majors_differ: bool) -> Severity:
-    """What came of it: where PyTorch was not imported, another major is likely to harm."""
+    """The observed effect; where PyTorch was not imported, another major is likely to do harm."""
     live = framework.live
     if live is None:
         return Severity.WARNING if majors_differ else Severity.ADVICE
@@ -43,17 +43,17 @@ def _severity(framework: Framework, majors_differ: bool) -> Severity:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    folders = {(n.path or "").rpartition("/")[0] for n in _taken(on.framework)}
+    directories = {(n.path or "").rpartition("/")[0] for n in _taken(on.framework)}
     proof = framework_proof(on.python, on.framework.name)
-    return (without_library_path(on.facts, folders, proof, brought="ROCm"),)
+    return (without_library_path(on.facts, directories, proof, libraries="ROCm"),)
 
 
 @check(
-    title="LD_LIBRARY_PATH puts another release of ROCm before PyTorch's own",
+    title="LD_LIBRARY_PATH overrides PyTorch's ROCm libraries with another release",
     severity=Severity.ADVICE,
-    cause="PyTorch's wheels for ROCm bring its libraries along. Those of many releases name their folder in a way that "
-    "LD_LIBRARY_PATH overrides (RUNPATH), so the system's libraries are loaded instead, or some of both: imports fail, "
-    "programs crash, or rocBLAS misses its kernels.",
+    cause="PyTorch's ROCm wheels include the ROCm libraries. Many releases find them through RUNPATH, which "
+    "LD_LIBRARY_PATH overrides, so the system's libraries are loaded instead, or a mix of both: imports fail, "
+    "programs crash, or rocBLAS does not find its kernels.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/builder/pull/1468",
@@ -61,13 +61,15 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://man7.org/linux/man-pages/man8/ld.so.8.html",
     ),
     targets=torches,
-    caused_by=("python.shadowed-module", "python.interpreter-broken", "libraries.shadowed-by-path"),
+    caused_by=("python.shadowed-module", "libraries.shadowed-by-path"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def rocm_shadowed(on: OnFramework) -> Problem | None:
     """Libraries of another release win: an ERROR where PyTorch does not even import, ADVICE where it works."""
-    wanted = isinstance(on.framework.hip, str) and not on_wsl(on.facts)  # WSL's way to the GPU lies in the system's
+    wanted = isinstance(on.framework.hip, str) and not on_wsl(
+        on.facts
+    )  # on WSL the system's libraries give access to the GPU
     taken = _taken(on.framework) if wanted else []
     if not taken:
         return None
@@ -78,7 +80,7 @@ def rocm_shadowed(on: OnFramework) -> Problem | None:
     majors = other.partition(".")[0] != hip.partition(".")[0]
     names = ", ".join(n.soname for n in taken[:3]) + (" and others" if len(taken) > 3 else "")
     return Problem(
-        f"{on.name} brings ROCm {hip}, and LD_LIBRARY_PATH makes it load {names} of ROCm {other}.",
-        phrases(*(phrase("{} wins over {}", n.path, n.wheel) for n in taken[:3])),
+        f"{on.name} includes ROCm {hip}, but LD_LIBRARY_PATH makes it load {names} from ROCm {other}.",
+        phrases(*(phrase("{} shadows {}", n.path, n.wheel) for n in taken[:3])),
         severity=_severity(on.framework, majors),
     )

@@ -1,4 +1,4 @@
-"""A library on LD_LIBRARY_PATH that wins over the one a framework brought."""
+"""A library on LD_LIBRARY_PATH shadows the one in a framework's wheels."""
 
 from collections.abc import Iterator
 
@@ -15,14 +15,14 @@ from gpudoctor.targets import OnPython, framework_name, pythons
 
 
 def _shadowed(framework: Framework) -> Iterator[Need]:
-    """The libraries that LD_LIBRARY_PATH takes away from the wheels, in another version."""
+    """The libraries that LD_LIBRARY_PATH overrides with another version."""
     for need in needs_of(framework):
         if need.how == "LD_LIBRARY_PATH" and need.path and need.wheel and need.path != need.wheel and _differs(need):
             yield need
 
 
 def _differs(need: Need) -> bool:
-    """Whether versions differ in what counts; where a file's name tells none, only an error can tell."""
+    """Whether versions differ enough to matter; where the file name has none, only an error can show it."""
     if not need.version or not need.wheel_version:
         return False
     return numbers(need.version)[:3] != numbers(need.wheel_version)[:3]
@@ -30,25 +30,25 @@ def _differs(need: Need) -> bool:
 
 def _unnamed(framework: Framework, prefix: str) -> Iterator[Need]:
     """Libraries of unknown version from LD_LIBRARY_PATH, over a wheel or conda's, that the framework's error names."""
-    words = _error(framework)
+    text = _error(framework)
     for need in needs_of(framework):
         own = need.wheel or next((copy for copy in need.copies if copy.startswith(f"{prefix}/")), None)
         taken = need.how == "LD_LIBRARY_PATH" and need.path and own and need.path != own
-        if taken and not _differs(need) and _is_named(need, words):
+        if taken and not _differs(need) and _is_named(need, text):
             yield msgspec.structs.replace(need, wheel=own)
 
 
-def _is_named(need: Need, words: str) -> bool:
-    """Whether an error speaks of the library: "libcusparse.so.12" or "cuSPARSE"."""
-    return family(need.soname).removeprefix("lib").lower() in words.lower()
+def _is_named(need: Need, text: str) -> bool:
+    """Whether an error mentions the library: "libcusparse.so.12" or "cuSPARSE"."""
+    return family(need.soname).removeprefix("lib").lower() in text.lower()
 
 
 def _error(framework: Framework) -> str:
     live = framework.live
     if live is None:
         return ""
-    said = (live.import_error, live.cudnn_error, live.error if isinstance(live.error, str) else None)
-    return " ".join(text for text in said if text)
+    errors = (live.import_error, live.cudnn_error, live.error if isinstance(live.error, str) else None)
+    return " ".join(error for error in errors if error)
 
 
 def _older(need: Need) -> bool:
@@ -56,7 +56,7 @@ def _older(need: Need) -> bool:
 
 
 def _severity(framework: Framework, needs: list[Need]) -> Severity | None:
-    """What this copy does to the framework; None: nothing that anybody would see."""
+    """What this copy does to the framework; None: nothing noticeable."""
     live = framework.live
     if _error(framework):
         return Severity.ERROR
@@ -78,26 +78,26 @@ def _found(on: OnPython) -> list[tuple[Framework, list[Need]]]:
 
 
 def _evidence(needs: list[Need]) -> Iterator[str]:
-    """What wins over what, each pair of folders once."""
+    """What shadows what, each pair of directories once."""
     pairs: dict[str, list[str]] = {}
     for need in needs:
         wins, own = (need.path or "").rpartition("/")[0], (need.wheel or "").rpartition("/")[0]
-        pair = f"{wins} ({need.version or '?'}) wins over {own} ({need.wheel_version or '?'})"
+        pair = f"{wins} ({need.version or '?'}) shadows {own} ({need.wheel_version or '?'})"
         pairs.setdefault(pair, []).append(need.soname)
     for pair, names in pairs.items():
         yield f"{', '.join(names)}: {pair}"
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    folders = {(n.path or "").rpartition("/")[0] for _, needs in _found(on) for n in needs}
-    return (without_library_path(on.facts, folders, framework_proof(on.python, _found(on)[0][0].name)),)
+    directories = {(n.path or "").rpartition("/")[0] for _, needs in _found(on) for n in needs}
+    return (without_library_path(on.facts, directories, framework_proof(on.python, _found(on)[0][0].name)),)
 
 
 @check(
-    title="LD_LIBRARY_PATH puts another copy of a CUDA library before the framework's own",
+    title="LD_LIBRARY_PATH shadows the framework's own CUDA library",
     severity=Severity.WARNING,
-    cause="The loader looks into LD_LIBRARY_PATH before the folders of the wheels, so an older or different copy "
-    "shadows the library that the framework was built with; parts of both get mixed.",
+    cause="The loader searches LD_LIBRARY_PATH before the wheels' directories, so an older or different copy shadows "
+    "the library that the framework was built with; parts of both get mixed.",
     fixes=_fixes,
     references=(
         "https://man7.org/linux/man-pages/man8/ld.so.8.html",
@@ -106,12 +106,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/meta-llama/llama/issues/74",
     ),
     targets=pythons,
-    caused_by=("python.shadowed-module", "python.user-site-leaks", "python.interpreter-broken"),
+    caused_by=("python.shadowed-module", "python.user-site-leaks"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
 def shadowed_by_path(on: OnPython) -> Problem | None:
-    """A copy from LD_LIBRARY_PATH is taken in place of the wheel's, in another version."""
+    """A copy from LD_LIBRARY_PATH is loaded instead of the wheel's, in another version."""
     found = _found(on)
     if not found:
         for framework in on.python.frameworks:
@@ -123,7 +123,7 @@ def shadowed_by_path(on: OnPython) -> Problem | None:
     first = max(named, key=lambda n: len(family(n.soname)), default=needs[0])
     own = f"{first.wheel_version} from {present(first.wheel)}" if first.wheel_version else present(first.wheel)
     message = (
-        f"{framework_name(framework)} gets {first.soname} {first.version or ''} from LD_LIBRARY_PATH "
+        f"{framework_name(framework)} loads {first.soname} {first.version or ''} from LD_LIBRARY_PATH "
         f"({present(first.path).rpartition('/')[0]}) instead of its own {own}."
     ).replace("  ", " ")
     evidence = list(_evidence(needs))

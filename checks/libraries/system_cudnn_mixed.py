@@ -1,4 +1,4 @@
-"""A cuDNN wheel without one of its parts, completed by the system's cuDNN of another version."""
+"""An incomplete cuDNN wheel mixed with the system's cuDNN of another version."""
 
 from collections.abc import Iterator
 
@@ -42,15 +42,15 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     commands = _removal(on)
     if commands:
         message = (
-            f"Remove the system's cuDNN {present(part.version)}, if nothing else needs it; wheels bring their own."
+            f"Remove the system's cuDNN {present(part.version)}, if nothing else needs it; wheels include their own."
         )
         fixes.append(Fix(message, commands, "reinstall-package", root=True, verify=proof))
     if wheel:
         major, minor = numbers(part.version or "")[:2]
         spec = f"{wheel.name}=={major}.{minor}.*"
         message = (
-            f"Let the wheel be as new as the system's copy, so that all parts are of one version (pip will say that "
-            f"PyTorch pins {present(main.wheel_version)}; a newer minor of cuDNN {major} works)."
+            "Upgrade the wheel to the version of the system's copy, so that all parts match (pip will report that "
+            f"PyTorch pins {present(main.wheel_version)}; a newer minor version of cuDNN {major} works)."
         )
         fixes.append(Fix(message, (install(on.python, spec),), "reinstall-package", verify=proof))
     return tuple(fixes)
@@ -70,11 +70,11 @@ def _removal(on: OnPython) -> Tasks:
 
 
 @check(
-    title="Parts of two cuDNN versions are mixed: the wheel's and the system's",
+    title="Mixed cuDNN versions: the wheel's and the system's",
     severity=Severity.ERROR,
-    cause="The cuDNN wheel lacks a sub-library that it opens by bare name; the loader then takes the system's copy "
-    "from its default folders, of another version, and the first convolution ends in "
-    "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH. LD_LIBRARY_PATH has no part in it.",
+    cause="The cuDNN wheel lacks a sub-library that it opens by bare name; the loader then takes the system's copy of "
+    "another version from its default directories, and the first convolution fails with "
+    "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH. LD_LIBRARY_PATH is not involved.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/issues/188892",
@@ -95,8 +95,8 @@ def system_cudnn_mixed(on: OnPython) -> Problem | None:
         return None
     framework, main, part = found
     message = (
-        f"{framework_name(framework)} takes {part.soname} from the system ({present(part.path)}, cuDNN "
-        f"{present(part.version)}) beside cuDNN {present(main.wheel_version)} of its own wheel, which is "
+        f"{framework_name(framework)} loads {part.soname} from the system ({present(part.path)}, cuDNN "
+        f"{present(part.version)}) together with cuDNN {present(main.wheel_version)} from its own wheel, which is "
         "incomplete: the versions differ."
     )
     evidence = phrases(

@@ -1,4 +1,4 @@
-"""NVIDIA wheels that a framework requires and that are not installed."""
+"""NVIDIA wheels that a framework requires but that are not installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, UnmetRequirement
@@ -18,7 +18,7 @@ def _framework(on: OnPython, name: str) -> Framework | None:
 
 
 def _suffers(framework: Framework | None) -> bool:
-    """Whether the framework goes without a library, or could not be asked."""
+    """Whether the framework lacks a library, or could not be checked."""
     if framework is None:
         return False
     if framework.live is not None and framework.live.import_error:
@@ -30,15 +30,15 @@ def _suffers(framework: Framework | None) -> bool:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [u.requires.replace(" ", "") for u in _lacking(on)]
-    message = f"Install what is missing: {', '.join(specs)}."
+    message = f"Install the missing packages: {', '.join(specs)}."
     return (Fix(message, (install(on.python, *specs),), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
     title="CUDA libraries that a framework requires are not installed",
     severity=Severity.ERROR,
-    cause="The framework's wheel does not contain CUDA's libraries; it requires them as packages of their own, and "
-    "some are missing: installed without dependencies, or removed.",
+    cause="The framework's wheel does not contain CUDA's libraries; it requires them as separate packages, and some "
+    "are missing: the wheel was installed without dependencies, or they were removed.",
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist",),
     targets=pythons,
@@ -47,7 +47,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def wheel_missing(on: OnPython) -> Problem | None:
-    """A pinned nvidia-* wheel is absent, and its library comes from nowhere else."""
+    """A pinned nvidia-* wheel is not installed, and its library is nowhere else."""
     lacking = [u for u in _lacking(on) if _suffers(_framework(on, u.package))]
     if not lacking:
         return None

@@ -8,16 +8,15 @@ from gpudoctor.tasks import filtered, query
 
 _FIXES = (
     Fix(
-        "Shut down, reseat the card (or move it to a full-width slot), clean its contacts, do without a riser, and "
-        "look in the "
-        "firmware's set-up (BIOS) for the slot's lanes (bifurcation).",
+        "Shut down, reseat the card (or move it to a full-width slot), clean its contacts, remove any riser, and "
+        "check the slot's lanes (bifurcation) in the firmware setup (BIOS).",
         (),
         "replace-hardware",
         needs="reboot",
         verify=query("nvidia-smi", "--query-gpu=index,pcie.link.width.current,pcie.link.width.max", "--format=csv"),
     ),
     Fix(
-        "Look for PCI Express errors in the kernel's log.",
+        "Look for PCI Express errors in the kernel log.",
         (filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie")),),
         root=True,
         impact="none",
@@ -26,11 +25,10 @@ _FIXES = (
 
 
 @check(
-    title="A GPU's PCIe link is narrower than card and slot allow",
+    title="PCIe link narrower than card and slot allow",
     severity=Severity.WARNING,
-    cause="The link trained with fewer lanes (width) than both sides have: the card is not fully seated, a riser or "
-    "a contact is "
-    "bad, the slot shares its lanes, or the card's makers left lanes out. Transfers crawl.",
+    cause="The link trained with fewer lanes (width) than both sides have: the card is not fully seated, a riser or a "
+    "contact is bad, the slot shares its lanes, or the card has fewer lanes wired. Transfers are slow.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",
@@ -42,7 +40,7 @@ _FIXES = (
     validated_on=("simulated 2026-11",),
 )
 def narrow_pcie(on: OnGpu) -> Problem | None:
-    """Under load the width is what it is; at rest the driver may lower it, so there one lane of many is only a hint."""
+    """Under load the width is final; at idle the driver may lower it, so there one lane of many is only advice."""
     if not has_slot(on.facts, on.gpu):
         return None
     now = known(on.gpu.link_width)
@@ -54,6 +52,6 @@ def narrow_pcie(on: OnGpu) -> Problem | None:
         return None
     # Half the lanes cost little and are common on boards with two slots.
     mild = not works or now * 2 >= most or virtual(on.facts, on.gpu)
-    when = "under load" if works else "at rest; look again under load"
+    when = "under load" if works else "at idle; check again under load"
     message = f"The PCIe link of {gpu_name(on.gpu)} has a width of x{now} of x{most} lanes {when}."
     return Problem(message, severity=Severity.ADVICE if mild else None)

@@ -1,4 +1,4 @@
-"""NVLinks are down that should be up, by the measure of their neighbours."""
+"""NVLinks are down that are up on identical GPUs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -8,9 +8,8 @@ from gpudoctor.tasks import query
 
 _FIXES = (
     Fix(
-        "Look at the links and their errors; reseat the NVLink bridge, or on a board with NVSwitch restart the node; "
-        "if links stay "
-        "down, the bridge, board or GPU is to be replaced.",
+        "Check the links and their errors; reseat the NVLink bridge, or on a board with NVSwitch reboot the node; "
+        "if links stay down, the bridge, board or GPU has to be replaced.",
         (
             query("nvidia-smi", "nvlink", "--status"),
             query("nvidia-smi", "nvlink", "-e"),
@@ -23,17 +22,16 @@ _FIXES = (
 
 
 def _on_board(on: OnGpu) -> bool:
-    """Whether the links are wires of the board; cards have them by bridges, which need not stand on all of them."""
+    """Whether the links are wires of the board; cards have them by bridges, which need not be on all of them."""
     switched = bool(switches_of(on.facts)) or on.gpu.fabric_state in ("completed", "in-progress", "not-started")
     return switched or (isinstance(on.gpu.name, str) and "SXM" in on.gpu.name)
 
 
 @check(
-    title="Some of a GPU's NVLinks are down",
+    title="NVLinks are down",
     severity=Severity.WARNING,
-    cause="A link did not train or was switched off after errors; traffic between GPUs takes the remaining links or "
-    "PCIe. All "
-    "links down on a card only means that no bridge is fitted, which is no fault.",
+    cause="A link did not train or was disabled after errors; traffic between GPUs uses the remaining links or PCIe. "
+    "All links down on a card only means that no bridge is fitted, which is no fault.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
@@ -45,7 +43,7 @@ def _on_board(on: OnGpu) -> bool:
     validated_on=("simulated 2026-11",),
 )
 def nvlink_down(on: OnGpu) -> Problem | None:
-    """Fewer links up than on the best of the equal GPUs."""
+    """Fewer links up than on the best of the identical GPUs."""
     links = known(on.gpu.nvlinks)
     if not links or all(links) or on.gpu.mig is True:
         return None
@@ -54,5 +52,5 @@ def nvlink_down(on: OnGpu) -> Problem | None:
     if sum(links) >= best or not (any(links) or _on_board(on)):
         return None
     down = [str(number) for number, up in enumerate(links) if not up]
-    message = f"{gpu_name(on.gpu)} has {sum(links)} of {len(links)} NVLinks up, an equal GPU here has {best}."
+    message = f"{gpu_name(on.gpu)} has {sum(links)} of {len(links)} NVLinks up, an identical GPU here has {best}."
     return Problem(message, (f"links down: {', '.join(down)}",))

@@ -1,4 +1,4 @@
-"""NVLinks of one GPU had to be recovered again and again."""
+"""NVLinks of one GPU had to be recovered many times."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -6,13 +6,13 @@ from gpudoctor.queries.cause_groups import FABRIC
 from gpudoctor.targets import OnGpu, gpu_name, gpus_of, nvidia_gpus
 from gpudoctor.tasks import query
 
-# A recovery is a rare event; a handful may come from a reset or a restart of the fabric manager, on all GPUs alike.
+# A recovery is a rare event; a few may come from a reset or a restart of the fabric manager, on all GPUs alike.
 _MANY = 10
 
 _FIXES = (
     Fix(
-        "Look at which link counts, and whether it goes on under load; reseat the bridge or the board, and drain and "
-        "reset the GPU. If it comes back, the bridge, board or GPU is to be replaced.",
+        "Check which link's counters grow, and whether they still grow under load; reseat the bridge or the board, "
+        "and drain and reset the GPU. If it happens again, the bridge, board or GPU has to be replaced.",
         (
             query("nvidia-smi", "nvlink", "-e"),
             query("nvidia-smi", "nvlink", "--status"),
@@ -27,10 +27,10 @@ _FIXES = (
 
 
 @check(
-    title="A GPU's NVLinks had to be recovered often",
+    title="Many NVLink recoveries on a GPU",
     severity=Severity.WARNING,
-    cause="A link that meets too many errors is trained anew (recovery); traffic stops for that time. Many recoveries "
-    "on one GPU, while its equals have none, point at a bad bridge, connector or board.",
+    cause="A link with too many errors is retrained (recovery); traffic stops meanwhile. Many recoveries on one GPU, "
+    "while identical ones have none, point to a bad bridge, connector or board.",
     fixes=_FIXES,
     references=(
         "https://docs.nvidia.com/deploy/nvml-api/group__NvLink.html",
@@ -42,7 +42,7 @@ _FIXES = (
     validated_on=("table 2026-11",),
 )
 def nvlink_errors(on: OnGpu) -> Problem | None:
-    """Many recoveries since the driver was loaded, and ten times those of the calmest of the equal GPUs."""
+    """Many recoveries since the driver was loaded, and ten times the lowest count of the identical GPUs."""
     if not known(on.gpu.nvlinks):
         return None
     count = known(on.gpu.nvlink_recoveries)
@@ -58,7 +58,7 @@ def nvlink_errors(on: OnGpu) -> Problem | None:
     others = ((on.gpu.nvlink_replays, "replays"), (on.gpu.nvlink_crc, "CRC errors"))
     besides = tuple(f"{number} {what}" for number, what in others if isinstance(number, int) and number)
     message = (
-        f"The NVLinks of {gpu_name(on.gpu)} were recovered {count} times since the driver was loaded; on an equal GPU "
-        f"here {min(equals)} times."
+        f"The NVLinks of {gpu_name(on.gpu)} were recovered {count} times since the driver was loaded; on an "
+        f"identical GPU here {min(equals)} times."
     )
     return Problem(message, besides)

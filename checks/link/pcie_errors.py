@@ -1,4 +1,4 @@
-"""Packets between a GPU and the board arrive broken, again and again."""
+"""Packets between a GPU and the board are corrupted, many times."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.knowledge.pcie import replays_a_minute
@@ -7,13 +7,13 @@ from gpudoctor.queries.gpus import has_slot
 from gpudoctor.targets import OnGpu, cards_of, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
 
-# Fewer come up while a link is trained, and prove nothing over a short time.
+# Fewer occur while a link is trained, and prove nothing over a short time.
 _LEAST = 1000
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     seat = Fix(
-        "Shut down, reseat the card, do without a riser or extension cable (or take one made for that generation), and "
+        "Shut down, reseat the card, remove any riser or extension cable (or use one made for that generation), and "
         "update the board's firmware (BIOS).",
         (),
         "replace-hardware",
@@ -21,15 +21,15 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         verify=query("nvidia-smi", "--query-gpu=index,pcie.link.gen.current,pcie.link.width.current", "--format=csv"),
     )
     slower = Fix(
-        "Set the slot one PCIe generation lower in the firmware's set-up: a slower link without errors beats a fast "
-        "one that repeats itself.",
+        "Set the slot one PCIe generation lower in the firmware setup (BIOS): a slower link without errors is "
+        "better than a fast one that keeps retransmitting.",
         (),
         "reboot",
         needs="reboot",
         impact="persistent",
     )
     look = Fix(
-        "See whether the counters still grow, best while data is copied.",
+        "Check whether the counters still grow, preferably while data is copied.",
         (query("grep", "-H", ".", f"/sys/bus/pci/devices/{present(on.gpu.address)}/aer_dev_correctable"),),
         impact="none",
     )
@@ -37,11 +37,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU's PCIe link loses packets",
+    title="PCIe link errors: packets are retransmitted",
     severity=Severity.WARNING,
-    cause="Packets arrive damaged and are sent again, or the receiver complains of the signal. Nothing is lost but "
-    "time, until the link falls back to a lower speed or the GPU falls off the bus. A riser, a contact or a worn "
-    "slot is the usual reason.",
+    cause="Packets arrive corrupted and are sent again, or the receiver reports signal errors. Only time is lost, "
+    "until the link falls back to a lower speed or the GPU falls off the bus. A riser, a contact or a worn slot is "
+    "the usual cause.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/dcgm/latest/reference/error-thresholds.html",
@@ -53,7 +53,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def pcie_errors(on: OnGpu) -> Problem | None:
-    """More a minute than NVIDIA takes for healthy, on the average since the start; corrected alone they are advice."""
+    """More per minute than NVIDIA considers healthy, averaged since boot; corrected alone they are advice."""
     if not has_slot(on.facts, on.gpu):
         return None
     replays, errors = on.gpu.pcie_replays, _errors(on)
@@ -67,7 +67,7 @@ def pcie_errors(on: OnGpu) -> Problem | None:
     if most / minutes <= replays_a_minute():
         return None
     what = "packets were sent again over" if again >= counted else "errors were corrected on"
-    message = f"{most} {what} the PCIe link of {gpu_name(on.gpu)}, {most / minutes:.0f} a minute since the start."
+    message = f"{most} {what} the PCIe link of {gpu_name(on.gpu)}, {most / minutes:.0f} per minute since boot."
     often = again / minutes > replays_a_minute()
     return Problem(message, _evidence(replays, errors), severity=None if often else Severity.ADVICE)
 

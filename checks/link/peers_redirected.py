@@ -1,4 +1,4 @@
-"""The IOMMU or ACS stands between GPUs that write to one another."""
+"""The IOMMU or ACS redirects traffic between GPUs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu, PciDevice
@@ -36,11 +36,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if ports:
         fixes.append(
             Fix(
-                "Switch ACS off in the firmware's set-up (BIOS), or until the next restart on the ports of the switch. "
-                "A host that gives its devices to virtual machines needs ACS: leave it on there.",
+                "Disable ACS in the firmware setup (BIOS), or until the next reboot on the ports of the switch. A "
+                "host that passes devices to virtual machines needs ACS: leave it enabled there.",
                 tuple(as_root("setpci", "-s", port, "ECAP_ACS+6.w=0000") for port in ports),
                 root=True,
-                undo=sentence("Restart the computer."),
+                undo=sentence("Reboot."),
                 verify=filtered(query("lspci", "-vvv", root=True), query("grep", "ACSCtl")),
             )
         )
@@ -48,11 +48,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="IOMMU or ACS is in the way of direct copies between GPUs",
+    title="IOMMU or ACS blocks direct P2P copies between GPUs",
     severity=Severity.ADVICE,
-    cause="GPUs without NVLink write to each other's memory over PCIe. An IOMMU that translates addresses does not "
-    "support that on bare metal: copies get slow or wrong, and NCCL hangs. ACS sends what could stay within a PCIe "
-    "switch up to the processor and back.",
+    cause="GPUs without NVLink write to each other's memory over PCIe (P2P). An IOMMU that translates addresses does "
+    "not support that on bare metal: copies are slow or wrong, and NCCL hangs. ACS sends traffic that could stay "
+    "within a PCIe switch up to the CPU and back.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#pci-access-control-services-acs",
@@ -75,13 +75,14 @@ def peers_redirected(facts: Facts) -> Problem | None:
         ways = _redirected(one), _redirected(other)
         if all(ways):
             message = (
-                f"{gpu_name(one[0])} and {gpu_name(other[0])} share a PCIe switch, whose ports send what they write "
+                f"{gpu_name(one[0])} and {gpu_name(other[0])} share a PCIe switch, whose ports redirect their P2P "
+                "traffic "
             )
             evidence = (f"ACS P2P Request Redirect at {ways[0][-1]} and {ways[1][-1]}",)
-            return Problem(f"{message}to each other up to the processor (ACS).", evidence, severity=Severity.WARNING)
+            return Problem(f"{message}through the CPU (ACS).", evidence, severity=Severity.WARNING)
     kinds = [known(card.iommu) for _, card in peers]
     if any(kind in TRANSLATED for kind in kinds):
-        message = f"The IOMMU translates the addresses of {len(peers)} GPUs that have only PCIe between them."
+        message = f"The IOMMU translates the addresses of {len(peers)} GPUs that are connected only through PCIe."
         return Problem(message, phrases(*(phrase("{}: {}", c.address, c.iommu) for _, c in peers[:4])))
     for one, other in pairs:
         known(one[1].acs)

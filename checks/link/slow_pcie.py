@@ -9,16 +9,15 @@ from gpudoctor.tasks import filtered, query
 
 _FIXES = (
     Fix(
-        "Look in the firmware's set-up (BIOS) for the slot's PCIe generation and set it to Auto; do without a riser "
-        "or take one "
-        "made for that generation; reseat the card.",
+        "Set the slot's PCIe generation to Auto in the firmware setup (BIOS); remove any riser or use one made for "
+        "that generation; reseat the card.",
         (),
         "replace-hardware",
         needs="reboot",
         verify=query("nvidia-smi", "--query-gpu=index,pstate,pcie.link.gen.current,pcie.link.gen.max", "--format=csv"),
     ),
     Fix(
-        "Look for PCI Express errors in the kernel's log.",
+        "Look for PCI Express errors in the kernel log.",
         (filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie")),),
         root=True,
         impact="none",
@@ -27,11 +26,10 @@ _FIXES = (
 
 
 @check(
-    title="A GPU's PCIe link is slower under load than card and slot allow",
+    title="PCIe link slower under load than card and slot allow",
     severity=Severity.WARNING,
-    cause="At rest the driver lowers the link's generation to save power; at work it goes up. This one stays low: "
-    "the firmware "
-    "limits the slot, or the link fell back after errors (riser, contact).",
+    cause="At idle the driver lowers the link's generation to save power; under load it goes up. This one stays low: "
+    "the firmware limits the slot, or the link fell back after errors (riser, contact).",
     fixes=_FIXES,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     targets=nvidia_gpus,
@@ -40,7 +38,7 @@ _FIXES = (
     validated_on=("table 2026-11",),
 )
 def slow_pcie(on: OnGpu) -> Problem | None:
-    """Judged at work only: an idle GPU at generation 1 is healthy."""
+    """Checked only under load: an idle GPU at generation 1 is healthy."""
     if not has_slot(on.facts, on.gpu):
         return None
     now = known(on.gpu.link_generation)

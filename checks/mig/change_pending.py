@@ -1,4 +1,4 @@
-"""A change of MIG's mode waits for a reset."""
+"""A MIG mode change waits for a reset."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.maybe import known
@@ -10,7 +10,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     index = on.gpu.index
     return (
         Fix(
-            "Stop every program that uses the GPU, then reset it, or restart the computer.",
+            "Stop every program that uses the GPU, then reset it, or reboot.",
             (Shell("fuser -v /dev/nvidia*", root=True, lookup=True), as_root("nvidia-smi", "--gpu-reset", "-i", index)),
             "reset-gpu",
             root=True,
@@ -20,11 +20,10 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A change of the MIG mode waits for a reset",
+    title="MIG mode change is pending: GPU needs a reset",
     severity=Severity.WARNING,
-    cause="MIG is switched on or off by a reset of the GPU; while a program (or the desktop) holds the GPU the "
-    "change stays "
-    "pending.",
+    cause="Enabling or disabling MIG needs a GPU reset; while a program (or the desktop) uses the GPU the change "
+    "stays pending.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",),
     targets=nvidia_gpus,

@@ -23,11 +23,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="MIG is enabled on some GPUs and not on others",
+    title="MIG is enabled on some GPUs only",
     severity=Severity.ADVICE,
-    cause="A program sees either whole GPUs or one MIG instance, and NCCL does not connect instances; a mixture is "
-    "often left "
-    "over from a repair.",
+    cause="A program sees either whole GPUs or one MIG instance, and NCCL does not connect instances; mixed modes are "
+    "often left over from a repair.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",),
     targets=several_gpus,

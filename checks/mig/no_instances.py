@@ -1,4 +1,4 @@
-"""MIG is on and nobody made instances, so CUDA has nothing to run on."""
+"""MIG is on and there are no instances, so CUDA has no device to run on."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
@@ -16,7 +16,7 @@ def _empty(facts: Facts) -> tuple[Gpu, ...]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     which = ",".join(str(g.index) for g in _empty(facts))
     off = Fix(
-        "If you do not want to divide the GPUs: disable MIG; no program may use them meanwhile.",
+        "If you do not want to partition the GPUs: disable MIG; no program may use them meanwhile.",
         (as_root("nvidia-smi", "-i", which, "-mig", "0"), as_root("nvidia-smi", "--gpu-reset", "-i", which)),
         "reset-gpu",
         root=True,
@@ -41,9 +41,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="MIG is enabled without any instance",
     severity=Severity.ERROR,
-    cause="With Multi-Instance GPU (MIG) enabled, CUDA runs only on instances; without one the GPU is no CUDA "
-    "device. The mode "
-    "survives restarts on some boards, and repairs and pools hand cards on with it.",
+    cause="With Multi-Instance GPU (MIG) enabled, CUDA runs only on instances; a GPU without one is no CUDA device. "
+    "The mode survives reboots on some boards, and cards from repairs and pools arrive with it enabled.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
@@ -55,11 +54,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def no_instances(facts: Facts) -> Problem | None:
-    """GPUs in MIG mode with an empty list of instances; the others may still serve."""
+    """GPUs in MIG mode with an empty list of instances; the others may still work."""
     gpus = gpus_of(facts, "nvidia")
     known(facts.gpus)
     empty = _empty(facts)
-    # NVML shows a container or job those instances alone that it was given.
+    # NVML shows a container or job only the instances that it was given.
     given = in_container(facts) or isinstance(facts.cluster.scheduler, str)
     if empty and given and facts.nvidia.cuda.code == 0:
         return None
@@ -71,9 +70,9 @@ def no_instances(facts: Facts) -> Problem | None:
                 known(gpu.mig_devices)
         return None
     names = ", ".join(str(g.index) for g in empty)
-    some = f" ({len(gpus) - len(empty)} of {len(gpus)} GPUs are not concerned)" if len(gpus) > len(empty) else ""
-    message = f"MIG is enabled on GPU {names} without any instance, so CUDA finds nothing to run on there{some}."
+    some = f" ({len(gpus) - len(empty)} of {len(gpus)} GPUs are not affected)" if len(gpus) > len(empty) else ""
+    message = f"MIG is enabled on GPU {names} without any instance, so CUDA has no device there{some}."
     if given:
-        message += " It may also be that this container or job was given none."
+        message += " Or this container or job was given no instance."
     hard = len(empty) == len(gpus) or known_or(facts.nvidia.cuda.code, 0) == CUDA_NO_DEVICE
     return Problem(message, severity=None if hard else Severity.WARNING)

@@ -1,1 +1,31 @@
-"""What keeps ONNX Runtime from the GPU."""
+"""ONNX Runtime."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.families import FrameworkFamily
+from gpudoctor.fixes.frameworks import onnxruntime_verify
+from gpudoctor.fixes.python import install, lasting
+from gpudoctor.knowledge import onnxruntime
+from gpudoctor.maybe import text_of
+from gpudoctor.queries.driver import driver_cuda
+from gpudoctor.queries.packages import major
+from gpudoctor.targets import OnFramework
+
+
+def _fitting(on: OnFramework) -> tuple[Fix, ...]:
+    """The last release for the driver's CUDA major; nothing where none is known."""
+    number = major(text_of(driver_cuda(on.facts)))
+    bound = onnxruntime.newest_for(number) if number else None
+    if number is None or bound is None:
+        return ()
+    message = f"Install the last release for CUDA {number}, which this driver runs.{lasting(on.facts)}"
+    command = install(on.python, f"onnxruntime-gpu{bound}")
+    return (Fix(message, (command,), "reinstall-package", verify=onnxruntime_verify(on.python)),)
+
+
+ONNXRUNTIME = FrameworkFamily(
+    "onnxruntime",
+    "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html",
+    _fitting,
+    libraries=("onnxruntime.driver-too-old", "onnxruntime.libraries-not-found", "onnxruntime.wrong-cuda-major"),
+    packages=("onnxruntime.both-packages", "onnxruntime.cpu-package"),
+)

@@ -1,4 +1,4 @@
-"""The CPU package of ONNX Runtime beside a GPU."""
+"""The CPU package of ONNX Runtime next to a GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import onnxruntime_spec, onnxruntime_verify
@@ -11,18 +11,18 @@ from gpudoctor.targets import OnFramework, gpu_name, onnxruntimes
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     commands = (uninstall(on.python, "onnxruntime"), install(on.python, onnxruntime_spec(on.facts, on.python)))
-    message = "Replace it by onnxruntime-gpu, if your models are to run on the GPU."
+    message = "Replace it with onnxruntime-gpu if your models should run on the GPU."
     return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python)),)
 
 
 @check(
-    title="ONNX Runtime is the CPU package, though a GPU is there",
+    title="ONNX Runtime is the CPU-only package",
     severity=Severity.ADVICE,
-    cause="The package onnxruntime has no CUDA provider; onnxruntime-gpu has.",
+    cause="The package onnxruntime has no CUDAExecutionProvider; onnxruntime-gpu has.",
     fixes=_fixes,
     references=("https://onnxruntime.ai/docs/install/",),
     targets=onnxruntimes,
-    caused_by=("python.*", "onnxruntime.both-packages"),
+    caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
@@ -33,4 +33,4 @@ def cpu_package(on: OnFramework) -> Problem | None:
         return None
     if on.framework.others or not is_sole(on.python, on.framework):
         return None
-    return Problem(f"{on.name} is the CPU package, and {gpu_name(gpus[0])} lies idle.")
+    return Problem(f"{on.name} is the CPU-only package and does not use {gpu_name(gpus[0])}.")

@@ -41,7 +41,9 @@ def _preload(on: OnFramework, version: str) -> Fix:
         command = query(on.python.path, "-c", "import onnxruntime; onnxruntime.preload_dlls()")
         return Fix(message, (command,), "change-environment", verify=onnxruntime_verify(on.python, preload=True))
     folders = ":".join(dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in missing(on) if n.wheel))
-    message = "Show the loader the folders of the wheels before Python starts, or import torch before onnxruntime."
+    message = (
+        "Add the directories of the wheels to LD_LIBRARY_PATH before Python starts, or import torch before onnxruntime."
+    )
     undo, proof = (unset("LD_LIBRARY_PATH"),), onnxruntime_verify(on.python)
     return Fix(message, (export("LD_LIBRARY_PATH", folders),), "change-environment", undo=undo, verify=proof)
 
@@ -54,10 +56,10 @@ def _system(on: OnFramework) -> Fix:
 
 
 @check(
-    title="ONNX Runtime does not find CUDA's libraries and runs on the CPU",
+    title="ONNX Runtime does not find the CUDA libraries and runs on the CPU",
     severity=Severity.ERROR,
-    cause="The CUDA provider has no search path into site-packages/nvidia: the dynamic loader cannot find the wheels' "
-    "libraries, the provider fails to load, and the session falls back to the CPU in silence.",
+    cause="CUDAExecutionProvider has no search path to site-packages/nvidia: the dynamic loader does not find the "
+    "wheels' libraries, the provider fails to load, and the session silently falls back to the CPU.",
     fixes=_fixes,
     references=(
         "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#preload-dlls",
@@ -75,7 +77,7 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
         return None
     held = [n for n in lacking if n.wheel]
     names = ", ".join(n.soname for n in lacking[:4])
-    where = "although their wheels are installed: it does not look there" if held else "and no wheel holds them"
+    where = "although their wheels are installed: it does not search them" if held else "and no wheel contains them"
     message = f"{on.name} does not find {names}, {where}."
     seen = (*(phrase("{}: {}", n.soname, n.wheel) for n in held[:3]), *words(on))
     return Problem(message, seen, severity=_severity(on, lacking))

@@ -1,44 +1,6 @@
-"""ONNX Runtime that uses no GPU although one is there and no cause is known."""
+"""ONNX Runtime uses no GPU although one is there and no cause is known."""
 
-from functools import partial
+from gpudoctor.checks.onnxruntime import ONNXRUNTIME
+from gpudoctor.families import starting
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.frameworks import onnxruntime_verify
-from gpudoctor.maybe import known
-from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
-from gpudoctor.queries.frameworks import refusal
-from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.targets import OnLive, lives
-
-
-def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    message = "Look at the exact messages in a fresh process, outside of notebooks and launchers that set variables."
-    return (Fix(message, (onnxruntime_verify(on.python),), impact="none"),)
-
-
-@check(
-    title="ONNX Runtime does not use the GPU",
-    severity=Severity.ERROR,
-    cause="It is built for this GPU, and its start of CUDA fails; its own words say how.",
-    fixes=_fixes,
-    references=("https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html",),
-    targets=partial(lives, name="onnxruntime"),
-    caused_by=(
-        *SYSTEM,
-        *ENVIRONMENT,
-        "health.*",
-        "onnxruntime.both-packages",
-        "onnxruntime.wrong-cuda-major",
-        "onnxruntime.libraries-not-found",
-        "onnxruntime.cpu-package",
-        "onnxruntime.driver-too-old",
-        "onnxruntime.import-fails",
-    ),
-    affects=("wheels",),
-    validated_on=("simulated 2026-11",),
-)
-def no_gpu(on: OnLive) -> Problem | None:
-    """A build for CUDA beside an NVIDIA GPU says that none is available."""
-    if known(on.framework.variant) != "cuda":
-        return None
-    return refusal(on.facts, on.name, on.live, nvidia_gpus(on.facts))
+no_gpu = starting.no_gpu(ONNXRUNTIME, __name__, validated_on=("simulated 2026-11",))

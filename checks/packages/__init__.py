@@ -1,1 +1,1 @@
-"""Packages that were built for another framework than the installed one."""
+"""Checks of packages that were built for another framework or CUDA release than the installed one."""

@@ -12,7 +12,7 @@ from gpudoctor.tasks import export, query, unset
 
 
 def _binaries(on: OnFramework) -> list[str]:
-    """The CUDA releases of the binaries inside, such as "128", oldest first."""
+    """The CUDA releases of its binaries, such as "128", oldest first."""
     found = package(on.python, "bitsandbytes")
     names = found.libraries if found else ()
     digits = {m[1] for name in names if (m := re.fullmatch(r"libbitsandbytes_cuda(\d{3})\.so", name))}
@@ -33,7 +33,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     same = [d for d in _binaries(on) if d[:2] == wanted[:2]]
     if same:
         nearest = min(same, key=lambda d: abs(int(d) - int(wanted)))
-        message = f"Let it load its binary for CUDA {nearest[:2]}.{nearest[2:]}, of the same major."
+        message = f"Make it load its binary for CUDA {nearest[:2]}.{nearest[2:]}, which has the same major version."
         variable = export("BNB_CUDA_VERSION", nearest)
         fixes.append(Fix(message, (variable,), "change-environment", undo=(unset("BNB_CUDA_VERSION"),), verify=verify))
     return tuple(fixes)
@@ -42,9 +42,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 @check(
     title="bitsandbytes has no binary for PyTorch's CUDA release",
     severity=Severity.ERROR,
-    cause="bitsandbytes brings one library for each CUDA release (libbitsandbytes_cudaNNN.so) and loads the one that "
-    "is named after PyTorch's; this release of it has none of that name. Its text 'compiled without GPU support' says "
-    "nothing about compilation.",
+    cause="bitsandbytes ships one library per CUDA release (libbitsandbytes_cudaNNN.so) and loads the one for "
+    "PyTorch's CUDA release; this bitsandbytes version has no library for it. Its error 'compiled without GPU "
+    "support' is misleading.",
     fixes=_fixes,
     references=(
         "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1688",
@@ -57,7 +57,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def bitsandbytes_no_binary(on: OnFramework) -> Problem | None:
-    """None of the binaries inside is named after PyTorch's CUDA release."""
+    """None of its binaries is for PyTorch's CUDA release."""
     found = package(on.python, "bitsandbytes")
     if found is None or known(on.framework.cuda) is None or not nvidia_gpus(on.facts):
         return None

@@ -1,4 +1,4 @@
-"""Two builds of one package in one folder."""
+"""Two builds of one package in one directory."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import FileOverlap
@@ -20,7 +20,7 @@ def _overlap(on: OnPython) -> tuple[FileOverlap, list[str]] | None:
 
 
 def _kept(on: OnPython, names: list[str]) -> str:
-    """The build for the GPU: the one that another package requires, else the one that is not named for CPUs."""
+    """The GPU build: the one that another package requires, else the one not named for CPUs."""
     asked = {line.partition("=")[0].strip() for p in packages_of(on.python) for line in p.requires}
     rows = sorted(names, key=lambda n: (n not in asked, "cpu" in n, n == "paddlepaddle", "rocm" in n or "xpu" in n))
     versions = {p.name: p.version for p in packages_of(on.python)}
@@ -33,7 +33,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return ()
     kept = _kept(on, found[1])
     message = (
-        f"Remove all of them, then install {kept.partition('=')[0]} alone: removing one takes the other's files away."
+        f"Uninstall all of them, then install only {kept.partition('=')[0]}: uninstalling one removes the other's "
+        "files."
     )
     commands = (uninstall(on.python, *found[1]), install(on.python, kept, force=True, no_deps=True))
     return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package"),)
@@ -42,26 +43,26 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 @check(
     title="Two builds of one package overwrite each other",
     severity=Severity.WARNING,
-    cause="The builds for CPU and GPU have different names and the same folder: pip keeps both, and the files of the "
-    "one that was installed last lie over the other's.",
+    cause="The CPU and GPU builds have different names but share a directory: pip keeps both, and the one installed "
+    "last overwrites the other's files.",
     fixes=_fixes,
     references=(
         "https://github.com/facebookresearch/faiss/blob/main/INSTALL.md",
         "https://pypi.org/project/paddlepaddle-gpu/",
     ),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "pytorch.wrong-vendor"),
+    caused_by=("pytorch.wrong-vendor",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
 def builds_overwrite(on: OnPython) -> Problem | None:
-    """The RECORDs of two builds claim the same files, beside a GPU."""
+    """The RECORDs of two builds claim the same files, on a machine with a GPU."""
     known(on.python.packages)
     found = _overlap(on)
     if found is None or not (nvidia_gpus(on.facts) or amd_gpus(on.facts)):
         return None
     overlap, names = found
     versions = {p.name: p.version for p in packages_of(on.python)}
-    words = " and ".join(f"{n} {versions.get(n, '')}".strip() for n in names)
-    message = f"{words} are both installed and own the same files: one overwrote the other's."
+    builds = " and ".join(f"{n} {versions.get(n, '')}".strip() for n in names)
+    message = f"{builds} are both installed and share files: one overwrote the other's."
     return Problem(message, tuple(f"both claim {file}" for file in overlap.files[:3]))

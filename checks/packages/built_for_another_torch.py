@@ -1,4 +1,4 @@
-"""Packages that were built for exactly another PyTorch."""
+"""Packages that were built for another PyTorch version."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
@@ -19,7 +19,7 @@ def _unmet(on: OnPython) -> list[UnmetRequirement]:
 
 
 def _tagged(on: OnPython) -> list[tuple[Package, str]]:
-    """The packages whose version names another PyTorch, where nobody saw that they load all the same."""
+    """The packages whose version names another PyTorch, unless they were seen to load anyway."""
     torch = one_of(on.python, "torch")
     if torch is None or not isinstance(torch.version, str):
         return []
@@ -43,10 +43,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A package was built for another PyTorch than the installed one",
+    title="A package was built for another PyTorch version",
     severity=Severity.WARNING,
-    cause="It requires one exact release of PyTorch, or its version names one, as its compiled code fits no other, and "
-    "another is installed.",
+    cause="Its compiled code works with only one PyTorch release, which its requirements or its version name, but "
+    "another one is installed.",
     fixes=_fixes,
     references=(
         "https://github.com/vllm-project/vllm/issues/13608",
@@ -63,7 +63,7 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
     if found:
         first = found[0]
         more = f" ({len(found) - 1} more packages)" if len(found) > 1 else ""
-        there = f"installed is torch {present(first.found)}"
+        there = f"torch {present(first.found)} is installed"
         message = f"{first.package} {first.version} requires {first.requires}; {there}{more}."
         return Problem(message, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
     tagged = _tagged(on)
@@ -73,4 +73,4 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
     torch = one_of(on.python, "torch")
     number = phrase(" {}", torch.version) + phrase(" for CUDA {}", torch.cuda) if torch else ""
     more = f" ({len(tagged) - 1} more packages)" if len(tagged) > 1 else ""
-    return Problem(f"{package.name} {package.version} is built for {wanted}; installed is torch{number}{more}.")
+    return Problem(f"{package.name} {package.version} is built for {wanted}; torch{number} is installed{more}.")

@@ -1,4 +1,4 @@
-"""CTranslate2 for another cuDNN major than the one that is there."""
+"""CTranslate2 for another cuDNN major version than the installed one."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.environment import own_environment
@@ -13,7 +13,7 @@ from gpudoctor.targets import OnPython, pythons
 
 
 def _there(on: OnPython) -> tuple[dict[int, str], bool]:
-    """The cuDNN majors that CTranslate2 may find, and whether the environment itself brings one."""
+    """The cuDNN majors that CTranslate2 may find, and whether the environment itself contains one."""
     found: dict[int, str] = {}
     for wheel in wheels(on.python, "cudnn"):
         found.setdefault(major(wheel.version) or 0, f"{wheel.name} {wheel.version}")
@@ -34,20 +34,20 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         message = f"Upgrade CTranslate2 to 4.5 or newer, which uses cuDNN 9.{lasting(on.facts)}"
         command = install(on.python, "ctranslate2>=4.5", *users, upgrade=True)
         return (Fix(message, (command,), "reinstall-package"),)
-    message = f"Take CTranslate2 4.4, the last that uses cuDNN 8.{lasting(on.facts)}"
+    message = f"Install CTranslate2 4.4, the last release that uses cuDNN 8.{lasting(on.facts)}"
     old = Fix(message, (install(on.python, "ctranslate2==4.4.0"),), "reinstall-package")
     torch = reinstall_torch(on.facts, on.python) if one_of(on.python, "torch") else ()
-    newer = [Fix("Install a newer PyTorch (torch>=2.4), which brings cuDNN 9.", f.tasks, f.action) for f in torch]
-    message = "Keep it in an environment of its own, with cuDNN 9."
+    newer = [Fix("Install a newer PyTorch (torch>=2.4), which includes cuDNN 9.", f.tasks, f.action) for f in torch]
+    message = "Install it in a separate environment, with cuDNN 9."
     own = Fix(message, own_environment(on.python, "ctranslate2", "nvidia-cudnn-cu12>=9,<10"), "reinstall-package")
     return (old, *newer, own)
 
 
 @check(
-    title="CTranslate2 needs another cuDNN major than the one that is there",
+    title="CTranslate2 needs another cuDNN major version",
     severity=Severity.ERROR,
-    cause="CTranslate2 up to 4.4 opens cuDNN 8, from 4.5 on cuDNN 9; PyTorch brings cuDNN 9 from 2.4 on. Where the "
-    "other major is missing, the process aborts at the first convolution (faster-whisper, WhisperX).",
+    cause="CTranslate2 up to 4.4 loads cuDNN 8, since 4.5 cuDNN 9; PyTorch includes cuDNN 9 since 2.4. If the version "
+    "that it needs is missing, the process aborts at the first convolution (faster-whisper, WhisperX).",
     fixes=_fixes,
     references=(
         "https://github.com/m-bain/whisperX/issues/954",
@@ -59,7 +59,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def ctranslate2_cudnn(on: OnPython) -> Problem | None:
-    """The cuDNN major that it opens is neither in the environment nor on the system."""
+    """The cuDNN major that it loads is neither in the environment nor on the system."""
     found = package(on.python, "ctranslate2")
     if found is None or not numbers(found.version) or not nvidia_gpus(on.facts):
         return None
@@ -67,7 +67,7 @@ def ctranslate2_cudnn(on: OnPython) -> Problem | None:
     wanted = python_rules.ctranslate2_cudnn(found.version)
     if wanted in there or not inside:
         return None
-    words = ", ".join(there.values())
+    installed = ", ".join(there.values())
     return Problem(
-        f"ctranslate2 {found.version} needs cuDNN {wanted} (libcudnn_ops*.so.{wanted}); installed is {words}."
+        f"ctranslate2 {found.version} needs cuDNN {wanted} (libcudnn_ops*.so.{wanted}); installed: {installed}."
     )

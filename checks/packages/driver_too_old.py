@@ -1,4 +1,4 @@
-"""Packages built for a CUDA major that the driver does not run."""
+"""Packages built for a CUDA major version that the driver does not support."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -13,7 +13,7 @@ from gpudoctor.queries.packages import major, packages_of
 from gpudoctor.targets import OnPython, pythons
 
 
-def _ill(on: OnPython) -> list[tuple[Package, str, str]]:
+def _unsupported(on: OnPython) -> list[tuple[Package, str, str]]:
     """The packages, each with stem and CUDA major, that are named after a newer major than the driver's."""
     named = [(p, *found) for p in packages_of(on.python) if (found := cuda_in_name(p.name))]
     driver = known(driver_cuda(on.facts)) if named else None
@@ -21,41 +21,41 @@ def _ill(on: OnPython) -> list[tuple[Package, str, str]]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    ill, ours = _ill(on), major(present(driver_cuda(on.facts))) or 12
-    names, stems = [p.name for p, _, _ in ill], [stem for _, stem, _ in ill]
+    unsupported, ours = _unsupported(on), major(present(driver_cuda(on.facts))) or 12
+    names, stems = [p.name for p, _, _ in unsupported], [stem for _, stem, _ in unsupported]
     asked = [stem for stem in stems if not stem.startswith("lib")] or stems  # the libraries come with them
     instead = (f"{stem}-cuda{ours}0" if stem == "nvidia-dali" else f"{stem}-cu{ours}" for stem in asked)
-    message = f"Replace {' and '.join(names[:4])} by what is built for CUDA {ours}.{lasting(on.facts)}"
+    message = f"Replace {' and '.join(names[:4])} with the build for CUDA {ours}.{lasting(on.facts)}"
     commands = (uninstall(on.python, *names), install(on.python, *instead))
-    return (Fix(message, commands, "reinstall-package"), *newer_driver(on.facts, f"{ill[0][2]}.0"))
+    return (Fix(message, commands, "reinstall-package"), *newer_driver(on.facts, f"{unsupported[0][2]}.0"))
 
 
 @check(
-    title="The NVIDIA driver is too old for a package",
+    title="NVIDIA driver is too old for a package's CUDA version",
     severity=Severity.ERROR,
-    cause="These packages are built once for each CUDA major, which their name ends in; a driver runs its own major "
-    "and older ones: 'CUDA driver version is insufficient for CUDA runtime version'.",
+    cause="These packages have one build per CUDA major version, which is the suffix of their name; a driver supports "
+    "its own major and older ones: 'CUDA driver version is insufficient for CUDA runtime version'.",
     fixes=_fixes,
     references=(
         "https://docs.rapids.ai/platform-support",
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
     targets=pythons,
-    caused_by=(*CUDA_SYSTEM, "python.interpreter-broken"),
+    caused_by=CUDA_SYSTEM,
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
 def driver_too_old(on: OnPython) -> Problem | None:
-    """A package is named after a newer CUDA major than the driver's."""
+    """A package is named for a newer CUDA major than the driver's."""
     known(on.python.packages)
     if not nvidia_gpus(on.facts):
         return None
-    ill = _ill(on)
-    if not ill:
+    unsupported = _unsupported(on)
+    if not unsupported:
         return None
-    package, _, cuda = ill[0]
-    more = f" ({len(ill) - 1} more packages)" if len(ill) > 1 else ""
+    package, _, cuda = unsupported[0]
+    more = f" ({len(unsupported) - 1} more packages)" if len(unsupported) > 1 else ""
     message = (
         f"{package.name} {package.version} is built for CUDA {cuda}; the {driver_words(on.facts)} is too old{more}."
     )
-    return Problem(message, tuple(f"{p.name} {p.version}" for p, _, _ in ill[:5]))
+    return Problem(message, tuple(f"{p.name} {p.version}" for p, _, _ in unsupported[:5]))

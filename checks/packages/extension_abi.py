@@ -15,18 +15,18 @@ _ABI = {
 }
 
 _RUNTIME = (
-    "A compiled extension loads the CUDA run time (libcudart) of the major that it was compiled with. PyTorch brings "
-    "that of its own major alone, so the import ends in 'cannot open shared object file'."
+    "A compiled extension loads the CUDA runtime (libcudart) of the major version that it was compiled with. PyTorch "
+    "includes only the one of its own major, so the import fails with 'cannot open shared object file'."
 )
 
 
 def _lack(extension: Extension, torch: Framework | None) -> str:
-    """What the first extension lacks: a symbol, or the CUDA run time of the major that it was built for."""
+    """What the first extension lacks: a symbol, or the CUDA runtime of the major that it was built for."""
     file, runtime = extension.path.rpartition("/")[2], runtime_of(extension)
     if extension.unresolved or runtime is None:
         return f"undefined symbol {extension.unresolved[0]} in {file}"
     cuda = torch.cuda if torch and isinstance(torch.cuda, str) else None
-    ours = f", and this PyTorch is built for CUDA {cuda}" if cuda else ""
+    ours = f"; this PyTorch is built for CUDA {cuda}" if cuda else ""
     built = major(runtime.partition(".so.")[2])
     return f"{file} is built for CUDA{phrase(' {}', built)} (it needs {runtime}, which is not found){ours}"
 
@@ -38,10 +38,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A compiled extension does not fit the installed PyTorch",
+    title="undefined symbol: compiled extension does not match PyTorch",
     severity=Severity.ERROR,
-    cause="The extension was compiled against another version of PyTorch, whose C++ functions have other names: "
-    "loading it ends in 'undefined symbol'. PyTorch was changed under it, or its wheel is for another one.",
+    cause="The extension was compiled against another PyTorch version, whose C++ symbols differ: loading it fails "
+    "with 'undefined symbol'. PyTorch was changed after the extension was built, or its wheel is for another version.",
     fixes=_fixes,
     references=(
         "https://github.com/Dao-AILab/flash-attention/issues/1644",
@@ -54,18 +54,18 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def extension_abi(on: OnPython) -> Problem | None:
-    """Symbols in PyTorch's namespaces that none of its libraries defines, or a CUDA run time that is not there."""
+    """Symbols in PyTorch's namespaces that none of its libraries defines, or a CUDA runtime that is not there."""
     found = unfit(on.python)
     if not found:
         return None
     first, torch = found[0], one_of(on.python, "torch")
     wanted = pin(on.python, first.package)
-    built = f", it was built for torch {wanted}" if wanted else ""
+    built = f" (it was built for torch {wanted})" if wanted else ""
     others = sorted({e.package for e in found} - {first.package})
-    more = f" The same holds for {', '.join(others)}." if others else ""
+    more = f" The same applies to {', '.join(others)}." if others else ""
     message = (
-        f"{first.package} {first.version} does not fit PyTorch{phrase(' {}', torch.version) if torch else ''}{built}: "
-        f"{_lack(first, torch)}.{more}"
+        f"{first.package} {first.version} does not match "
+        f"PyTorch{phrase(' {}', torch.version) if torch else ''}{built}: {_lack(first, torch)}.{more}"
     )
     evidence = [f"{e.path}: undefined symbol: {s}" for e in found for s in e.unresolved[:2]]
     evidence += [f"{e.path}: {n} is not found" for e in found for n in strangers(e)]

@@ -1,4 +1,4 @@
-"""Packages without code for GPUs as old as these."""
+"""Packages without code for GPUs of this age."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -12,19 +12,19 @@ from gpudoctor.queries.packages import numbers, packages_of
 from gpudoctor.targets import OnPython, pythons
 
 _INSTEAD = {
-    "flash-attn": "Let the model use PyTorch's own attention, which runs on this GPU: "
+    "flash-attn": "Use PyTorch's own attention, which runs on this GPU: "
     'attn_implementation="sdpa" in transformers, torch.nn.functional.scaled_dot_product_attention elsewhere.',
-    "vllm": "Serve with a program that still supports this GPU, such as llama.cpp or transformers.",
+    "vllm": "Use an inference engine that stunsupported supports this GPU, such as llama.cpp or transformers.",
 }
 
 
 def _elsewhere(version: str) -> bool:
-    """A build for the processor or for another vendor's GPUs: vllm 0.11.0+cpu."""
+    """A build for the CPU or another vendor's GPUs: vllm 0.11.0+cpu."""
     return version.partition("+")[2].startswith(("cpu", "rocm", "xpu"))
 
 
 def _floors(on: OnPython) -> list[tuple[Package, str]]:
-    """The packages that have a floor, with it."""
+    """The packages with a minimum compute capability, and that minimum."""
     named = (
         p for p in packages_of(on.python) if has_floor(p.name) and numbers(p.version) and not _elsewhere(p.version)
     )
@@ -32,8 +32,8 @@ def _floors(on: OnPython) -> list[tuple[Package, str]]:
     return [(package, floor) for package, floor in found if floor]
 
 
-def _ill(on: OnPython) -> list[tuple[Package, str]]:
-    """Those whose floor no visible GPU reaches."""
+def _unsupported(on: OnPython) -> list[tuple[Package, str]]:
+    """Those whose minimum no visible GPU reaches."""
     floors = _floors(on)
     if not floors:
         return []
@@ -42,24 +42,26 @@ def _ill(on: OnPython) -> list[tuple[Package, str]]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    package, _ = _ill(on)[0]
+    package, _ = _unsupported(on)[0]
     stem, cuda = cuda_in_name(package.name) or (package.name, "")
     capability = present(visible_gpus(on.facts)[0].capability)
     twelve = f"{stem}-cu12"
     if cuda == "13" and (floor := lowest_capability(twelve, package.version)) and version(capability) >= version(floor):
         commands = (uninstall(on.python, package.name), install(on.python, twelve))
-        message = f"Install the build for CUDA 12, {twelve}, which still has code for this GPU."
+        message = f"Install the build for CUDA 12, {twelve}, which stunsupported has code for this GPU."
         return (Fix(message, commands, "reinstall-package"),)
-    other = f"Use a GPU of compute capability {_ill(on)[0][1]} or newer for {stem}, or a release of it from before."
+    other = (
+        f"Use a GPU of compute capability {_unsupported(on)[0][1]} or newer for {stem}, or an older release of {stem}."
+    )
     message = _INSTEAD.get(stem, other)
     return (Fix(message),) if message == other else (Fix(message), Fix(other))
 
 
 @check(
-    title="A package does not support GPUs as old as this one",
+    title="A package does not support this GPU's compute capability",
     severity=Severity.WARNING,
-    cause="It is compiled for newer generations only, whose instructions it uses; PyTorch itself may well run on this "
-    "GPU, and the package installs without complaint.",
+    cause="It is compiled only for newer GPU generations, whose instructions it uses; PyTorch itself may work on this "
+    "GPU, and the package installs without an error.",
     fixes=_fixes,
     references=(
         "https://github.com/Dao-AILab/flash-attention/issues/542",
@@ -68,17 +70,17 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.rapids.ai/notices/rsn0034/",
     ),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "pytorch.arch-missing"),
+    caused_by=("pytorch.arch-missing",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
 def gpu_too_old(on: OnPython) -> Problem | None:
     """Every visible NVIDIA GPU is below the lowest compute capability of a package."""
     known(on.python.packages)
-    ill = _ill(on)
-    if not ill:
+    unsupported = _unsupported(on)
+    if not unsupported:
         return None
-    package, floor = ill[0]
-    more = f" The same holds for {', '.join(p.name for p, _ in ill[1:4])}." if len(ill) > 1 else ""
+    package, floor = unsupported[0]
+    more = f" The same applies to {', '.join(p.name for p, _ in unsupported[1:4])}." if len(unsupported) > 1 else ""
     gpu = gpu_words(visible_gpus(on.facts)[0])
-    return Problem(f"{package.name} {package.version} needs compute capability {floor} or newer, {gpu} has less.{more}")
+    return Problem(f"{package.name} {package.version} needs compute capability {floor} or newer; {gpu} has less.{more}")

@@ -8,7 +8,7 @@ from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import Task, export, query, unset
 
-# transformers/utils/import_utils.py: TensorFlow is taken unless USE_TF is something else, or USE_TORCH is one of these.
+# transformers/utils/import_utils.py: TensorFlow is used unless USE_TF is something else, or USE_TORCH is one of these.
 _ON = ("1", "ON", "YES", "TRUE", "AUTO")
 
 
@@ -16,11 +16,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     tensorflow = one_of(on.python, "tensorflow")
     version = tensorflow.version if tensorflow and isinstance(tensorflow.version, str) else ""
     minor = ".".join(release(version).split(".")[:2])
-    # It requires the package tensorflow, which would overwrite tensorflow-cpu and others of that folder.
+    # It requires the package tensorflow, which would overwrite tensorflow-cpu and others in that directory.
     alone = tensorflow is not None and tensorflow.distribution != "tensorflow"
     spec = f"tf-keras~={minor}.0" if minor else "tf-keras"
-    message = f"Install tf-keras, the Keras 2 that belongs to this TensorFlow.{lasting(on.facts)}"
-    off = "If your models are PyTorch's, keep transformers from TensorFlow."
+    message = f"Install tf-keras, the Keras 2 for this TensorFlow.{lasting(on.facts)}"
+    off = "If you use only PyTorch models, disable TensorFlow in transformers."
     return (
         Fix(message, (install(on.python, spec, no_deps=alone),), "reinstall-package", verify=_proof(on)),
         Fix(off, (export("USE_TF", "0"),), "change-environment", undo=(unset("USE_TF"),), verify=_proof(on)),
@@ -32,17 +32,16 @@ def _proof(on: OnPython) -> Task:
 
 
 @check(
-    title="Hugging Face transformers refuses Keras 3: tf-keras is missing",
+    title="transformers does not support Keras 3: tf-keras is missing",
     severity=Severity.WARNING,
-    cause="transformers 4 imports its TensorFlow models wherever TensorFlow is installed (Trainer, TFAutoModel); they "
-    "need Keras 2, which is in the package tf-keras: 'Your currently installed version of Keras is Keras 3'.",
+    cause="transformers 4 imports its TensorFlow models whenever TensorFlow is installed (Trainer, TFAutoModel); they "
+    "need Keras 2, which the package tf-keras provides: 'Your currently installed version of Keras is Keras 3'.",
     fixes=_fixes,
     references=(
         "https://github.com/huggingface/transformers/pull/28588",
         "https://github.com/huggingface/transformers/issues/36410",
     ),
     targets=pythons,
-    caused_by=("python.*",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
@@ -57,4 +56,4 @@ def keras_3_for_transformers(on: OnPython) -> str | None:
     environment = on.facts.host.environment
     if environment.get("USE_TF", "AUTO").upper() not in _ON or environment.get("USE_TORCH", "").upper() in _ON[:-1]:
         return None
-    return f"transformers {found.version} needs Keras 2 beside TensorFlow; installed is Keras {keras.version} alone."
+    return f"transformers {found.version} needs Keras 2 for TensorFlow, but only Keras {keras.version} is installed."

@@ -1,4 +1,4 @@
-"""Keras 3 on a backend without GPU support, although another one that has it is installed."""
+"""Keras 3 on a backend without GPU support, although one with GPU support is installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework
@@ -22,22 +22,22 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if better is None:
         return ()
     by = on.python.keras_backend_by
-    where = f' (or write "backend": "{better.name}" into {by})' if by.startswith("/") else ""
-    message = f"Let Keras take {framework_name(better)}, here and where your programs are started{where}."
+    where = f' (or set "backend": "{better.name}" in {by})' if by.startswith("/") else ""
+    message = f"Make Keras use {framework_name(better)}, here and where your programs are started{where}."
     proof = verify(on.python, "import keras; print(keras.backend.backend())")
     command = export("KERAS_BACKEND", better.name)
     return (Fix(message, (command,), "change-environment", undo=(unset("KERAS_BACKEND"),), verify=proof),)
 
 
 @check(
-    title="Keras computes on the CPU, with a backend that has no GPU support",
+    title="Keras runs on the CPU: its backend has no GPU support",
     severity=Severity.ADVICE,
-    cause="Keras 3 takes the backend that KERAS_BACKEND or keras.json names, else TensorFlow, whichever of those "
-    "installed can use the GPU.",
+    cause="Keras 3 uses the backend that KERAS_BACKEND or keras.json names, else TensorFlow, regardless of which "
+    "installed backend can use the GPU.",
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
     targets=pythons,
-    caused_by=("python.*", "tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
+    caused_by=("tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
@@ -50,8 +50,8 @@ def keras_backend_cpu(on: OnPython) -> Problem | None:
     gpus = (*nvidia_gpus(on.facts), *amd_gpus(on.facts))
     if chosen is None or better is None or not gpus or known(chosen.variant) != "cpu":
         return None
-    # tensorflow-cpu is nobody's accident, and brings Keras along without being asked.
+    # tensorflow-cpu is installed on purpose, and depends on Keras.
     if text_of(chosen.distribution).endswith("-cpu") and on.python.keras_backend_by != "KERAS_BACKEND":
         return None
-    message = f"Keras takes {framework_name(chosen)}, which is a CPU build, and {gpu_name(gpus[0])} lies idle; "
-    return Problem(f"{message}{framework_name(better)} is installed too and is built for the GPU.")
+    message = f"Keras uses {framework_name(chosen)}, which is a CPU build, so {gpu_name(gpus[0])} is not used; "
+    return Problem(f"{message}{framework_name(better)} is also installed and built for the GPU.")

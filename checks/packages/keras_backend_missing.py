@@ -24,12 +24,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes = []
     if there:
         by = on.python.keras_backend_by
-        where = f', or write "backend": "{there[0]}" into {by}' if by.startswith("/") else ""
+        where = f', or set "backend": "{there[0]}" in {by}' if by.startswith("/") else ""
         message = (
-            f"Let Keras take {NAMES[there[0]]}, which is installed, here and where your programs are started{where}."
+            f"Make Keras use {NAMES[there[0]]}, which is installed, here and where your programs are started{where}."
         )
         fixes.append(_set(on, message, there[0], proof))
-    message = f"Install the backend that was chosen, {NAMES.get(backend, backend)}.{lasting(on.facts)}"
+    message = f"Install the selected backend, {NAMES.get(backend, backend)}.{lasting(on.facts)}"
     fixes.append(Fix(message, (_install(on, backend),), "reinstall-package", verify=proof))
     return tuple(fixes)
 
@@ -54,17 +54,17 @@ def _set(on: OnPython, message: str, backend: str, proof: Task) -> Fix:
 @check(
     title="Keras's backend is not installed",
     severity=Severity.ERROR,
-    cause="Keras 3 computes with TensorFlow, PyTorch or JAX: with the one that KERAS_BACKEND names, else keras.json in "
-    "~/.keras, which Keras itself writes at its first import and which outlives the environment, else TensorFlow.",
+    cause="Keras 3 runs on TensorFlow, PyTorch or JAX: the one that KERAS_BACKEND names, else the one in "
+    "~/.keras/keras.json, which Keras writes on its first import and which outlives the environment, else TensorFlow.",
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.half-removed", "tensorflow.placeholder"),
+    caused_by=("python.half-removed", "tensorflow.placeholder"),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
 def keras_backend_missing(on: OnPython) -> Problem | None:
-    """The chosen backend is one of the three that can use a GPU, and no distribution or folder of it is there."""
+    """The chosen backend is one of the three that can use a GPU, and no distribution or directory of it is there."""
     keras = package(on.python, "keras") or package(on.python, "keras-nightly")
     if keras is None:
         return None
@@ -78,8 +78,8 @@ def keras_backend_missing(on: OnPython) -> Problem | None:
     ):
         return None
     by, others = on.python.keras_backend_by, [NAMES[name] for name in _there(on)]
-    why = "where nothing is chosen" if by == "default" else f"by {by}"
-    instead = f" Installed {'is' if len(others) == 1 else 'are'} {' and '.join(others)}." if others else ""
-    message = f"Keras {keras.version} takes {NAMES[backend]} as its backend ({why}), which is not installed.{instead}"
+    why = "the default" if by == "default" else f"set by {by}"
+    instead = f" {' and '.join(others)} {'is' if len(others) == 1 else 'are'} installed." if others else ""
+    message = f"Keras {keras.version} uses {NAMES[backend]} as its backend ({why}), which is not installed.{instead}"
     # Where nobody chose, Keras may be what was left when TensorFlow was removed, or another package's dependency.
     return Problem(message, severity=None if by == "KERAS_BACKEND" else Severity.WARNING)

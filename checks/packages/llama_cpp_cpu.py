@@ -1,4 +1,4 @@
-"""llama-cpp-python built without CUDA beside an NVIDIA GPU."""
+"""llama-cpp-python built without CUDA, on a machine with an NVIDIA GPU."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from gpudoctor.queries.packages import package
 from gpudoctor.targets import OnPython, gpu_name, pythons
 
 _BASE = "libggml-base.so"
-_OTHER = "LLAMA_CPP_LIB_PATH"  # names a folder with another build of the library
+_OTHER = "LLAMA_CPP_LIB_PATH"  # names a directory with another build of the library
 _BACKENDS = ("libggml-cuda", "libggml-vulkan", "libggml-hip", "libggml-sycl", "libggml-opencl", "libggml-rpc")
 
 
@@ -19,11 +19,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     proof = verify(on.python, "import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())")
     options = ("--no-cache-dir", "--no-binary", "llama-cpp-python")
     build = install(on.python, "llama-cpp-python", force=True, no_deps=True, options=options)
-    nvcc = "" if on.facts.toolkits.home.nvcc else " It needs nvcc (the CUDA toolkit), which is not here."
-    message = f"Build it with CUDA: without CMAKE_ARGS pip builds for the CPU.{nvcc}{lasting(on.facts)}"
+    nvcc = "" if on.facts.toolkits.home.nvcc else " This needs nvcc (CUDA Toolkit), which is not installed."
+    message = f"Rebuild it with CUDA: without CMAKE_ARGS pip builds it for the CPU.{nvcc}{lasting(on.facts)}"
     index = "https://abetlen.github.io/llama-cpp-python/whl/cu124"
     wheel = install(on.python, "llama-cpp-python", index=index, force=True, no_deps=True)
-    ready = "Or take a ready-made wheel: its author's index has some, for CUDA 12.1 to 12.5 and older releases."
+    ready = "Or install a prebuilt wheel from its author's index: for CUDA 12.1 to 12.5, and older releases."
     return (
         Fix(
             message,
@@ -36,29 +36,29 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The llama-cpp-python here is built for the CPU, though a GPU is there",
+    title="llama-cpp-python is a CPU build on a machine with a GPU",
     severity=Severity.WARNING,
-    cause="PyPI has its source alone, and what pip builds from it is for the CPU unless CMAKE_ARGS asks for CUDA; "
-    "n_gpu_layers is then ignored without a word.",
+    cause="PyPI has only its source, and pip builds it for the CPU unless CMAKE_ARGS enables CUDA; n_gpu_layers is "
+    "then silently ignored.",
     fixes=_fixes,
     references=(
         "https://llama-cpp-python.readthedocs.io/en/latest/",
         "https://github.com/abetlen/llama-cpp-python/issues/1535",
     ),
     targets=pythons,
-    caused_by=("python.*",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
 def llama_cpp_cpu(on: OnPython) -> Problem | None:
-    """The library ggml lies there in parts, none for a GPU; older releases are one library, which tells nothing."""
+    """The ggml library is split into parts, none for a GPU; older releases are one library, which shows nothing."""
     found, gpus = package(on.python, "llama-cpp-python"), nvidia_gpus(on.facts)
     if found is None or not gpus or _BASE not in found.libraries:
         return None
     if any(name.startswith(_BACKENDS) for name in found.libraries) or _OTHER in on.facts.host.environment:
         return None
     message = (
-        f"llama-cpp-python {found.version} has no libggml-cuda.so: it computes on the CPU, beside {gpu_name(gpus[0])}."
+        f"llama-cpp-python {found.version} has no libggml-cuda.so: it runs on the CPU and does not use "
+        f"{gpu_name(gpus[0])}."
     )
-    other = any(uses_gpu(f) for f in on.python.frameworks)  # then it may be meant to leave the GPU to that one
+    other = any(uses_gpu(f) for f in on.python.frameworks)  # then it may be intended to leave the GPU to that one
     return Problem(message, severity=Severity.ADVICE if other else None)

@@ -1,4 +1,4 @@
-"""The package apex of PyPI, which is not NVIDIA's."""
+"""PyPI's package apex, which is not NVIDIA's."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.fixes.python import uninstall
@@ -9,8 +9,8 @@ from gpudoctor.targets import OnPython, pythons
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     message = (
-        "Remove it. For mixed precision use PyTorch's own torch.amp, which took apex.amp's place; NVIDIA's apex is "
-        "only built from its source: https://github.com/NVIDIA/apex#installation"
+        "Uninstall it. For mixed precision use PyTorch's torch.amp, which replaced apex.amp; NVIDIA's apex has to be "
+        "built from source: https://github.com/NVIDIA/apex#installation"
     )
     return (Fix(message, (uninstall(on.python, "apex"),), "reinstall-package"),)
 
@@ -23,13 +23,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://pypi.org/project/apex/", "https://github.com/zai-org/CogVLM/pull/277"),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
 def other_apex(on: OnPython) -> str | None:
-    """An apex of the version that PyPI has, beside PyTorch."""
+    """An apex of PyPI's version, in an environment with PyTorch."""
     found = package(on.python, "apex")
     if found is None or not found.version.startswith("0.9") or one_of(on.python, "torch") is None:
         return None
-    return f"apex {found.version} is PyPI's web toolkit of that name, not NVIDIA's extension of PyTorch."
+    return f"apex {found.version} is PyPI's web toolkit of that name, not NVIDIA's PyTorch extension."

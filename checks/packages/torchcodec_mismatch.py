@@ -16,24 +16,25 @@ def _minor(on: OnFramework) -> str:
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     ours = [codec for codec, torch in python_rules().torchcodec.items() if torch == _minor(on)]
     spec = f"torchcodec=={ours[-1]}.*" if ours else "torchcodec"
-    message = f"Install the torchcodec that belongs to PyTorch {_minor(on)}; its metadata does not ask for one."
+    message = f"Install the torchcodec release for PyTorch {_minor(on)}; its metadata does not pin one."
     command = install(on.python, spec, upgrade=not ours)
     proof = verify(on.python, "import torch, torchcodec; print(torchcodec.__version__)")
     return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof),)
 
 
 @check(
-    title="The installed torchcodec is for another PyTorch",
+    title="torchcodec is built for another PyTorch version",
     severity=Severity.ERROR,
-    cause="torchcodec is compiled against one minor release of PyTorch and names none in its metadata, so pip installs "
-    "the newest: 'Could not load libtorchcodec'. Its message asks for FFmpeg too, which it needs besides.",
+    cause="torchcodec is compiled against one minor release of PyTorch but does not pin it in its metadata, so pip "
+    "installs the newest: 'Could not load libtorchcodec'. Its error message also mentions FFmpeg, which it needs as "
+    "well.",
     fixes=_fixes,
     references=(
         "https://github.com/meta-pytorch/torchcodec#installing-torchcodec",
         "https://github.com/meta-pytorch/torchcodec/issues/1110",
     ),
     targets=torches,
-    caused_by=("python.*", "packages.torchvision-mismatch"),
+    caused_by=("packages.torchvision-mismatch",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
@@ -46,4 +47,4 @@ def torchcodec_mismatch(on: OnFramework) -> str | None:
     torch = known(on.framework.version) or ""
     if not numbers(torch) or numbers(torch)[:2] == numbers(wanted) or any(map(is_own_build, (torch, codec.version))):
         return None
-    return f"torchcodec {codec.version} is compiled for PyTorch {wanted}; installed is PyTorch {torch}."
+    return f"torchcodec {codec.version} is compiled for PyTorch {wanted}, but PyTorch {torch} is installed."

@@ -15,9 +15,9 @@ _NAMES = ("torchvision", "torchaudio")
 
 
 def _wrong(on: OnFramework) -> tuple[Package, str] | None:
-    """The first of them that does not belong to the installed torch, and what it is for."""
+    """The first of them that does not match the installed torch, and what it is for."""
     torch = known(on.framework.version) or ""
-    # Where torch's metadata is gone, its own code tells the release: 2.7.1+cu126 is what torch==2.7.1 asks for.
+    # Where torch's metadata is gone, its own code has the release: 2.7.1+cu126 is what torch==2.7.1 asks for.
     broken = (u for u in on.python.unmet if u.package in _NAMES and u.requires.startswith("torch"))
     pins = {u.package: u.requires for u in broken if u.requires.partition("==")[2] != release(torch)}
     for package in packages_of(on.python):
@@ -27,12 +27,12 @@ def _wrong(on: OnFramework) -> tuple[Package, str] | None:
         if package.name == "torchvision" and not package.requires and not own:
             wanted = torchvision_for(release(torch))
             if wanted and numbers(wanted)[:2] != numbers(package.version)[:2]:
-                return package, f"is for another PyTorch; torchvision {wanted} belongs to it"
+                return package, f"is for another PyTorch, which needs torchvision {wanted}"
     return _wrong_build(on, torch)
 
 
 def _wrong_build(on: OnFramework, torch: str) -> tuple[Package, str] | None:
-    """A CPU build of torchvision beside a GPU build of torch, or one of them for another CUDA than torch's."""
+    """A CPU build of torchvision with a GPU build of torch, or one of them for another CUDA than torch's."""
     ours = torch.partition("+")[2]
     for package in packages_of(on.python):
         theirs = package.version.partition("+")[2]
@@ -44,7 +44,7 @@ def _wrong_build(on: OnFramework, torch: str) -> tuple[Package, str] | None:
 
 
 def _other_cuda(on: OnFramework, package: Package) -> str | None:
-    """The CUDA release that it was compiled for, where it refuses to be imported beside this PyTorch's."""
+    """The CUDA release that it was compiled for, where it refuses to import with this PyTorch's."""
     theirs, ours = _cuda_of(on, package), on.framework.cuda
     if theirs is None or not isinstance(ours, str) or "." not in ours:
         return None
@@ -54,7 +54,7 @@ def _other_cuda(on: OnFramework, package: Package) -> str | None:
 
 
 def _cuda_of(on: OnFramework, package: Package) -> str | None:
-    """By the local version; wheels of PyPI have none and are built for what PyTorch's wheel there is built for."""
+    """By the local version; PyPI's wheels have none and are built for the same CUDA as PyTorch's wheel there."""
     local = package.version.partition("+")[2]
     if local:
         return cuda_of_variant(local)
@@ -79,7 +79,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     old = [package.name] if (package := _named(on)) else []
     command = install(on.python, *specs, index=index_of(tag) if tag else None)
     message = (
-        f"Install the {' and '.join(there)} that belongs to PyTorch {version}, from the same index.{lasting(on.facts)}"
+        f"Install the {' and '.join(there)} release for PyTorch {version}, from the same index.{lasting(on.facts)}"
     )
     return (
         Fix(
@@ -92,7 +92,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 def _named(on: OnFramework) -> Package | None:
-    """What is of another build: an installed version satisfies pip, whatever it was built for, so it goes first."""
+    """The package of another build: an installed version satisfies pip whatever its build, so it is removed first."""
     found = _wrong_build(on, text_of(on.framework.version))
     return found[0] if found else None
 
@@ -103,11 +103,11 @@ def _tag(on: OnFramework) -> str:
 
 
 @check(
-    title="torchvision or torchaudio does not belong to the installed PyTorch",
+    title="torchvision or torchaudio does not match PyTorch",
     severity=Severity.ERROR,
-    cause="torchvision and torchaudio are compiled against exactly one release of PyTorch; with another one their "
-    "compiled operators do not load ('operator torchvision::nms does not exist'). They refuse to be imported beside a "
-    "PyTorch for another CUDA (torchvision: another major; torchaudio: another minor too).",
+    cause="torchvision and torchaudio are compiled against exactly one PyTorch release; with another one their "
+    "compiled operators do not load ('operator torchvision::nms does not exist'). They also refuse to import with a "
+    "PyTorch for another CUDA (torchvision: another major; torchaudio: even another minor).",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/vision#installation",
@@ -120,13 +120,13 @@ def _tag(on: OnFramework) -> str:
     validated_on=("simulated 2026-11",),
 )
 def torchvision_mismatch(on: OnFramework) -> Problem | None:
-    """Its requirement of torch, its version or its build does not fit."""
+    """Its torch requirement, its version or its build does not match."""
     found = _wrong(on)
     if found is None:
         return None
     package, why = found
     there = "PyTorch" + phrase(" {}", on.framework.version)
-    message = f"{package.name} {package.version} {why}; installed is {there}: a mismatch."
+    message = f"{package.name} {package.version} {why}; {there} is installed: a mismatch."
     return Problem(
         message, tuple(f"{package.name} requires {line}" for line in package.requires if line.startswith("torch"))
     )

@@ -1,4 +1,4 @@
-"""Another Triton than the one that PyTorch pins."""
+"""Another Triton than PyTorch pins."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import UnmetRequirement
@@ -31,23 +31,23 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Triton is not the one that PyTorch was built with",
+    title="Triton version does not match PyTorch",
     severity=Severity.WARNING,
-    cause="torch.compile calls Triton's internal functions, which change with its releases, so PyTorch pins one; "
-    "another package, or `pip install -U triton`, brought another. Eager code works.",
+    cause="torch.compile calls Triton's internal functions, which change between releases, so PyTorch pins one; "
+    "another package, or `pip install -U triton`, changed it. Eager code works.",
     fixes=_fixes,
     references=(
         "https://github.com/triton-lang/triton/issues/5722",
         "https://github.com/pytorch/pytorch/issues/152531",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.cpu-build", "packages.builds-overwrite"),
+    caused_by=("packages.builds-overwrite",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )
 def triton_mismatch(on: OnPython) -> Problem | None:
-    """PyTorch's pin on Triton does not hold, by more than a patch release."""
+    """PyTorch's Triton pin is violated by more than a patch release."""
     broken = _broken(on)
     if broken is None or not compiles_kernels(on.facts, on.python):
         return None
-    return Problem(f"torch {broken.version} requires {broken.requires}; installed is {present(broken.found)}.")
+    return Problem(f"torch {broken.version} requires {broken.requires}, but {present(broken.found)} is installed.")

@@ -1,1 +1,1 @@
-"""What is wrong with the Python environment itself."""
+"""Checks of the Python environment itself."""

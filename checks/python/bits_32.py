@@ -8,12 +8,12 @@ from gpudoctor.tasks import cmd
 
 
 @check(
-    title="This Python is a 32-bit program",
+    title="Python is 32-bit",
     severity=Severity.WARNING,
     cause="PyTorch, TensorFlow, JAX and CuPy are built for 64-bit Python only: pip finds no version of them here.",
     fixes=(
         Fix(
-            "Install a 64-bit Python and make a new environment with it.",
+            "Install a 64-bit Python and create a new environment with it.",
             action="reinstall-package",
             verify=cmd("python", "-c", "import sys; print(sys.maxsize > 2**32)"),
         ),
@@ -24,7 +24,7 @@ from gpudoctor.tasks import cmd
     validated_on=("table 2026-11",),
 )
 def bits_32(on: OnPython) -> Problem | None:
-    """The interpreter's pointers are 32 bits wide, and a GPU is there."""
+    """The interpreter's pointers are 32 bits wide, and there is a GPU."""
     if known(on.python.bits) != 32 or not (nvidia_gpus(on.facts) or amd_gpus(on.facts)):
         return None
-    return Problem(f"{on.python.path} is a 32-bit Python; no framework for GPUs exists for it.")
+    return Problem(f"{on.python.path} is a 32-bit Python; no GPU framework supports it.")

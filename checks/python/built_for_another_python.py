@@ -1,4 +1,4 @@
-"""A package whose compiled modules are for another release of Python."""
+"""A package whose compiled modules are for another Python version."""
 
 import re
 
@@ -10,12 +10,12 @@ from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
-# The tag of an extension module, which the import system demands to be its own: PEP 3149.
+# The tag of an extension module, which has to match the interpreter: PEP 3149.
 _TAG = re.compile(r"\.cpython-(\d)(\d+)[a-z]*-")
 
 
 def _tags(package: Package) -> set[str]:
-    """The releases of Python that its extension modules are for; those for every release (abi3) carry no such tag."""
+    """The Python versions that its extension modules are for; stable-ABI modules (abi3) have no such tag."""
     found = (_TAG.search(name) for name in package.libraries)
     return {f"{match[1]}.{match[2]}" for match in found if match}
 
@@ -33,26 +33,26 @@ def _fails(on: OnPython, package: Package) -> bool:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     specs = [f"{p.name}=={release(p.version)}" for p in _foreign(on)]
-    message = f"Install {' and '.join(specs)} again, by this very Python, which then takes the wheels for itself."
+    message = f"Reinstall {' and '.join(specs)} with this interpreter's pip, which selects the matching wheels."
     command = install(on.python, *specs, force=True, no_deps=True)
     return (Fix(message, (command,), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
-    title="A package was built for another release of Python",
+    title="A package was built for another Python version",
     severity=Severity.WARNING,
-    cause="Compiled modules are for one release of Python, which their names tell; another one does not see them. They "
-    "come here with pip of another Python and --target, with a copied or upgraded environment, or with a PYTHONPATH "
-    "that leads into another Python's packages.",
+    cause="Compiled modules are for one Python version, which is part of their file names; other versions do not find "
+    "them. They get here through another Python's pip with --target, a copied or upgraded environment, or a "
+    "PYTHONPATH that points into another Python's packages.",
     fixes=_fixes,
     references=("https://peps.python.org/pep-3149/", "https://numpy.org/devdocs/user/troubleshooting-importerror.html"),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.shadowed-module"),
+    caused_by=("python.shadowed-module",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def built_for_another_python(on: OnPython) -> Problem | None:
-    """Extension modules that carry the tag of a Python, and none of them this one's."""
+    """Extension modules with a Python version's tag, and none of them this one's."""
     if known(on.python.implementation) != "cpython":
         return None
     known(on.python.packages)
@@ -61,6 +61,6 @@ def built_for_another_python(on: OnPython) -> Problem | None:
         return None
     first = next((p for p in foreign if _fails(on, p)), foreign[0])
     theirs, ours = " and ".join(sorted(_tags(first))), phrase(" {}", python_minor(on.python))
-    message = f"{first.name} {first.version} in {first.folder} is built for Python {theirs}; this is Python{ours}."
+    message = f"{first.name} {first.version} in {first.directory} is built for Python {theirs}; this is Python{ours}."
     others = tuple(f"also: {p.name} {p.version}" for p in foreign if p is not first)
     return Problem(message, others[:5], severity=Severity.ERROR if _fails(on, first) else None)

@@ -1,4 +1,4 @@
-"""A framework of pip over conda's own."""
+"""A framework that pip installed over conda's own."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import CondaPackage, Package
@@ -20,7 +20,7 @@ _PAIRS = (
 
 
 def _pair(on: OnPython) -> tuple[CondaPackage, Package, str] | None:
-    """The record of conda on a framework, and the distribution of another version that pip put there."""
+    """Conda's record of a framework, and the distribution of another version that pip installed."""
     records = {c.name: c for c in conda_of(on.python)}
     there = {p.name: p for p in packages_of(on.python)}
     for conda, name, module in _PAIRS:
@@ -31,7 +31,7 @@ def _pair(on: OnPython) -> tuple[CondaPackage, Package, str] | None:
 
 
 def _differ(found: str, record: str) -> bool:
-    """Whether they are two releases; conda's builds write a suffix of their own (2.5.1.post302) into the metadata."""
+    """Whether they are different releases; conda builds add a suffix (2.5.1.post302) to the metadata."""
     return numbers(found)[:3] != numbers(record)[:3]
 
 
@@ -42,13 +42,15 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     record, found, module = pair
     if manager_of(on.python) == "pixi":
         message = (
-            f"Keep one: take {record.name} or {found.name} out of the project's file, then make the environment anew."
+            f"Keep one: remove {record.name} or {found.name} from the project's manifest, then recreate the "
+            "environment."
         )
         place = manifest_of(on.python)
         clean = (cmd("pixi", "clean", *place, person=True), cmd("pixi", "install", *place))
         return (Fix(message, clean, "reinstall-package", verify=framework_proof(on.python, module)),)
     message = (
-        f"Keep one: take conda's {record.name} away, then install pip's {found.name} again over what goes with it."
+        f"Keep one: remove conda's {record.name}, then reinstall pip's {found.name}, because the removal deletes "
+        "shared files."
     )
     again = install(on.python, f"{found.name}=={release(found.version)}", force=True, no_deps=True)
     commands = (cmd("conda", "remove", *prefix_of(on.python), "--force", record.name), again)
@@ -56,19 +58,18 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A framework of pip lies over conda's",
+    title="pip package overwrites conda's",
     severity=Severity.ADVICE,
-    cause="conda does not know what pip installed: its record still names its own build, and the next `conda install` "
-    "or `conda update` may write that back over pip's files, or mix the two.",
+    cause="conda does not track what pip installed: its record still names its own build, and the next `conda "
+    "install` or `conda update` may overwrite pip's files with it, or mix the two.",
     fixes=_fixes,
     references=("https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html",),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def conda_and_pip(on: OnPython) -> Problem | None:
-    """The record of conda and pip's metadata name different versions of one framework."""
+    """Conda's record and pip's metadata name different versions of one framework."""
     known(on.python.packages)
     pair = _pair(on)
     if pair is None:
@@ -77,7 +78,7 @@ def conda_and_pip(on: OnPython) -> Problem | None:
     framework = one_of(on.python, module)
     failed = framework is not None and framework.live is not None and bool(framework.live.import_error)
     message = (
-        f"conda's record says {record.name} {record.version}, and pip put {found.name} {found.version} in its place."
+        f"conda's record lists {record.name} {record.version}, but pip installed {found.name} {found.version} over it."
     )
     return Problem(message, (f"conda-meta: {record.name} {record.version} {record.build}",), severity=_worse(failed))
 

@@ -12,7 +12,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     new = f"{old}-new"
     verify = query("head", "-1", f"{old}/bin/pip")
     again = Fix(
-        "Make the environment anew beside it, from the list of its packages.",
+        "Create a new environment next to it, from the list of its packages.",
         (
             pipe(query(own, "-m", "pip", "freeze"), cmd("tee", "/tmp/packages.txt")),
             cmd(own, "-m", "venv", new),
@@ -22,7 +22,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         undo=(cmd("rm", "-r", new),),
     )
     meanwhile = Fix(
-        f"Until then call pip by this interpreter, never by its name, and do not activate {old}.",
+        f"Until then run pip as `python -m pip` with this interpreter, and do not activate {old}.",
         (cmd(own, "-m", "pip", "install", REST),),
         "change-environment",
         verify=verify,
@@ -31,25 +31,24 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The virtual environment was copied or moved",
+    title="Virtual environment was copied or moved",
     severity=Severity.WARNING,
-    cause="The scripts of a virtual environment name its folder by the full path: in a copy, `pip` installs into the "
-    "folder that it was copied from, and bin/activate activates that one.",
+    cause="The scripts of a virtual environment contain its absolute path: in a copy, `pip` installs into the "
+    "original directory, and bin/activate activates that one.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/venv.html#how-venvs-work",),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("tools",),
     validated_on=("table 2026-11",),
 )
 def environment_moved(on: OnPython) -> Problem | None:
-    """The first line of the environment's own bin/pip names an interpreter of another folder."""
+    """The first line of the environment's own bin/pip names an interpreter in another directory."""
     if known(on.python.kind) != "venv":
         return None
     other = known(on.python.own_pip)
     if other is None:
         return None
     own = known_or(on.python.prefix, on.python.path)
-    message = f"`pip` of {own} runs {other}, so what it installs does not come into this environment."
-    # Images are built so, in several stages, and nobody calls pip in them.
+    message = f"`pip` of {own} runs {other}, so what it installs does not end up in this environment."
+    # Multi-stage image builds do this, and nobody runs pip in them.
     return Problem(message, severity=Severity.ADVICE if in_container(on.facts) else None)

@@ -1,4 +1,4 @@
-"""The environment of the working directory belongs to somebody else, so another Python was examined."""
+"""The environment of the working directory belongs to another user, so another Python was checked."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.targets import NAMES, OnPython, pythons
@@ -9,29 +9,28 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if on.python.not_run is None:
         return ()
     command = query("gpudoctor", "check", "--python", on.python.not_run.path)
-    message = "If you trust whoever made it, name it; or run gpudoctor as its owner."
+    message = "If you trust its owner, select it with --python; or run gpudoctor as its owner."
     return (Fix(message, (command,), verify=command, impact="none"),)
 
 
 @check(
-    title="The environment of this directory belongs to another user, and was not examined",
+    title="The environment in this directory belongs to another user and was not checked",
     severity=Severity.ADVICE,
-    cause="Examining an environment runs its Python, and with it whatever its owner put there. gpudoctor does that by "
-    "itself only where the environment belongs to the user who runs gpudoctor, or to root.",
+    cause="Checking an environment runs its Python, and with it any code that its owner put there. gpudoctor does "
+    "that automatically only if the environment belongs to the user who runs gpudoctor, or to root.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/site.html", "https://docs.astral.sh/uv/pip/environments/"),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def environment_not_run(on: OnPython) -> Problem | None:
-    """A .venv was passed over; it is a warning where a framework is in that one alone."""
+    """A .venv was skipped; a WARNING where only that one has a framework."""
     found = on.python.not_run
     if found is None:
         return None
     inside = " and ".join(NAMES.get(name, name) for name in found.frameworks)
-    holds = f", which has {inside}," if inside else ""
-    message = f"{found.path}{holds} belongs to user {found.owner}, so its Python was not run; {on.python.path} was."
+    contents = f", which has {inside}," if inside else ""
+    message = f"{found.path}{contents} belongs to user {found.owner}, so its Python was not run; {on.python.path} was."
     alone = bool(inside) and not on.python.frameworks
     return Problem(message, severity=Severity.WARNING if alone else None)

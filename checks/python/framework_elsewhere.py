@@ -1,4 +1,4 @@
-"""The examined interpreter has no framework; another one has."""
+"""The checked interpreter has no framework; another one has."""
 
 import msgspec
 
@@ -20,12 +20,15 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     others, own = [o for o in known(on.python.elsewhere) if o.frameworks], on.python.path
     path = others[0].path
     check_it = query("gpudoctor", "check", "--python", path)
-    fixes = [Fix("Examine that one, and start your programs with it.", (check_it,), verify=check_it, impact="none")]
+    fixes = [Fix("Check that one, and run your programs with it.", (check_it,), verify=check_it, impact="none")]
     if on.python.externally_managed is True:
-        message = "This Python belongs to the distribution, whose pip refuses to install: make an environment from it."
+        message = (
+            "Create a virtual environment: this Python belongs to the distribution, and its pip refuses to install "
+            "packages."
+        )
         commands = (cmd(own, "-m", "venv", NEW), cmd(f"{NEW}/bin/python", "-m", "pip", "install", REST))
         return (*fixes, Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,)))
-    message = "To have a framework in this one, install it with this very interpreter's pip."
+    message = "Or install a framework in this one, with this interpreter's own pip."
     return (
         *fixes,
         Fix(
@@ -37,19 +40,19 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The framework is installed in another Python than the examined one",
+    title="The framework is installed in another Python than the one checked",
     severity=Severity.ADVICE,
-    cause="Each interpreter and each environment has packages of its own. `pip` on PATH installs for the interpreter "
-    "in its first line, which need not be the one that `python` starts.",
+    cause="Each interpreter and each environment has its own packages. `pip` on PATH installs for the interpreter in "
+    "its shebang line, which may not be the one that `python` starts.",
     fixes=_fixes,
     references=("https://docs.python.org/3/installing/index.html", "https://docs.python.org/3/library/venv.html"),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.environment-not-run"),
+    caused_by=("python.environment-not-run",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def framework_elsewhere(on: OnPython) -> Problem | None:
-    """No framework here beside a GPU, and one elsewhere."""
+    """No framework here on a machine with a GPU, but one elsewhere."""
     if on.python.frameworks or not _gpu(on.facts):
         return None
     others = [other for other in known(on.python.elsewhere) if other.frameworks]

@@ -1,4 +1,4 @@
-"""An interpreter that does not answer."""
+"""An interpreter that does not run."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gpudoctor.maybe import Unknown, known
 from gpudoctor.targets import OnPython
 from gpudoctor.tasks import query
 
-# How the probe's sentence ends where nobody had time to ask.
+# How the probe's sentence ends where there was no time left to run it.
 OUT_OF_TIME = "the examination ran out of time."
 
 
@@ -20,17 +20,17 @@ def _all(facts: Facts) -> Iterator[tuple[About, OnPython]]:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     path = on.python.path
     message = (
-        f"Start {on.python.path} by hand to see the message, first without its start files. If its base interpreter is "
-        "gone, make the environment anew and install its packages again."
+        f"Run {on.python.path} by hand to see the error, first without its startup files. If its base interpreter is "
+        "gone, recreate the environment and reinstall its packages."
     )
     commands = (query(path, "-I", "-S", "-c", "import sys; print(sys.version)"), query("ls", "-l", path))
     return (Fix(message, commands, impact="none"),)
 
 
 @check(
-    title="The Python interpreter does not answer",
+    title="Python interpreter does not run",
     severity=Severity.ERROR,
-    cause="The environment was moved, its base interpreter was removed or upgraded, or a start file (sitecustomize, "
+    cause="The environment was moved, its base interpreter was removed or upgraded, or a startup file (sitecustomize, "
     "a .pth file) fails.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/venv.html",),
@@ -41,8 +41,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     essential=True,
 )
 def interpreter_broken(on: OnPython) -> Problem | None:
-    """The interpreter could not be asked at all."""
+    """The interpreter could not be run at all."""
     error = on.python.error
     if error and error.endswith(OUT_OF_TIME):
-        known(Unknown(error.rstrip(".")))  # it was not asked: that says nothing about it
-    return Problem(f"{on.python.path} could not be asked: {error}", (error,)) if error else None
+        known(Unknown(error.rstrip(".")))  # it was not run, so its state is unknown
+    return Problem(f"{on.python.path} could not be run: {error}", (error,)) if error else None

@@ -1,4 +1,4 @@
-"""METADATA or RECORD of an installed package is gone."""
+"""METADATA or RECORD of an installed package is missing."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -9,14 +9,13 @@ from gpudoctor.maybe import known
 from gpudoctor.targets import OnPython, pythons
 
 _EFFECTS = {
-    "METADATA": "importlib.metadata knows no version of it, so that packages that ask for one (transformers, "
-    "accelerate) fail or take it for missing",
+    "METADATA": "importlib.metadata finds no version; packages that need it (transformers, accelerate) fail",
     "RECORD": "pip can neither remove nor upgrade it",
 }
 
 
 def _lost(on: OnPython) -> list[Package]:
-    """Those that lack something; where no package has a RECORD, the image was made without them."""
+    """Those that lack a file; where no package has a RECORD, the image was built without them."""
     packages = known(on.python.packages)
     without = not any(p.files is not None for p in packages)
     found = (p for p in packages if p.lost and not (without and p.lost == ("RECORD",)))
@@ -26,30 +25,30 @@ def _lost(on: OnPython) -> list[Package]:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     commands = tuple(same_again(on.python, p.name, p.version, over=True) for p in _lost(on) if p.version)
     names = " and ".join(f"{p.name} {p.version}" for p in _lost(on))
-    message = f"Install {names} once more over what is there, without its dependencies."
+    message = f"Reinstall {names} over the existing files, without dependencies."
     first = _lost(on)[0].name
     proof = verify(on.python, f'import importlib.metadata as m; print(m.version("{first}"))')
     return (Fix(message, commands, "reinstall-package", verify=proof),)
 
 
 @check(
-    title="Metadata of an installed package is gone",
+    title="Metadata of an installed package is missing",
     severity=Severity.WARNING,
-    cause="The disk was full, or an installation, a copy or a clean-up was interrupted: the package's files are there, "
-    "and the directory .dist-info lacks what says which release they are.",
+    cause="The disk was full, or an installation, copy or cleanup was interrupted: the package's files are there, but "
+    "its .dist-info directory is incomplete.",
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.half-removed"),
+    caused_by=("python.half-removed",),
     affects=("tools",),
     validated_on=("table 2026-11",),
 )
 def metadata_lost(on: OnPython) -> Problem | None:
-    """A directory .dist-info without METADATA, or without the RECORD that its installer writes."""
+    """A .dist-info directory without METADATA, or without the RECORD that its installer writes."""
     lost = _lost(on)
     if not lost:
         return None
     first = lost[0]
     effects = "; ".join(_EFFECTS[name] for name in first.lost)
     more = f" ({len(lost) - 1} more packages)" if len(lost) > 1 else ""
-    return Problem(f"{first.name} {first.version} lacks its {' and '.join(first.lost)}{more}: {effects}.")
+    return Problem(f"{first.name} {first.version} has no {' or '.join(first.lost)}{more}: {effects}.")

@@ -1,4 +1,4 @@
-"""Two records of one package: the metadata of a release that is not there lies beside the right one."""
+"""Two records of one package: the metadata of a release that is not installed is next to the right one."""
 
 from collections import Counter
 
@@ -13,48 +13,48 @@ from gpudoctor.targets import OnPython, pythons
 
 
 def _stale(on: OnPython) -> list[Remnant]:
-    return [r for r in on.python.remnants if r.why == "other release" and matters(r.package)]
+    return [r for r in on.python.remnants if r.reason == "other release" and matters(r.package)]
 
 
 def _open(on: OnPython) -> list[str]:
-    """The packages with several records of which nobody can say which is right."""
-    count = Counter((p.name, p.folder) for p in known(on.python.packages))
+    """The packages with several records where the files do not show which is right."""
+    count = Counter((p.name, p.directory) for p in known(on.python.packages))
     return [name for (name, _), number in count.items() if number > 1 and matters(name)]
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     stale, verify = _stale(on), framework_proof(on.python)
     if stale:
-        message = "Remove the metadata of what is not there; the package itself stays as it is."
+        message = "Remove the stale metadata; the package itself stays as it is."
         return (Fix(message, remove(r.path for r in stale), "reinstall-package", impact="irreversible", verify=verify),)
     commands = []
     for name in _open(on):
         version = next(p.version for p in known(on.python.packages) if p.name == name)
         commands.append(same_again(on.python, name, version, over=True))
-    message = "Install the release that you want over both, then remove the metadata of the other."
+    message = "Install the release that you want over both, then remove the other's metadata."
     return (Fix(message, tuple(commands), "reinstall-package", verify=verify),)
 
 
 @check(
-    title="A package has the metadata of two releases",
+    title="A package has metadata of two releases",
     severity=Severity.WARNING,
-    cause="An upgrade was interrupted, or an image was put together in layers: the directory .dist-info of the former "
-    "release stayed. pip and importlib.metadata take either, so that programs read a version that is not there, and "
-    "pip asks for what the other release requires.",
+    cause="An upgrade was interrupted, or an image was built from layers: the .dist-info directory of the old release "
+    "stayed. pip and importlib.metadata may use either, so programs read a version that is not installed, and pip "
+    "checks the wrong requirements.",
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.half-removed"),
+    caused_by=("python.half-removed",),
     affects=("tools",),
     validated_on=("table 2026-11",),
 )
 def metadata_twice(on: OnPython) -> Problem | None:
-    """Several directories .dist-info of one package in one folder; which is right is read from the files."""
+    """Several .dist-info directories of one package in one place; the files show which is right."""
     stale = _stale(on)
     if not stale:
         several = _open(on)
         return (
-            Problem(f"{several[0]} has the metadata of several releases, and its files fit none better.")
+            Problem(f"{several[0]} has metadata of several releases, and its files do not show which is right.")
             if several
             else None
         )
@@ -62,5 +62,5 @@ def metadata_twice(on: OnPython) -> Problem | None:
     right = package(on.python, first.package)
     there = right.version if right else "another release"
     whose = f"{first.package}{phrase(' {}', first.version)}"
-    message = f"{first.path} is metadata of {whose}; the files are those of {there}."
+    message = f"{first.path} is metadata of {whose}, but the installed files are from {there}."
     return Problem(message, tuple(r.path for r in stale[1:5]))

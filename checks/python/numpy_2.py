@@ -1,4 +1,4 @@
-"""Packages compiled against NumPy 1 beside NumPy 2."""
+"""Packages compiled against NumPy 1, with NumPy 2 installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -9,8 +9,8 @@ from gpudoctor.queries.packages import numbers, package, packages_of
 from gpudoctor.targets import OnPython, pythons
 
 _TORCH = (
-    "NumPy 2 changed its binary interface (ABI), and this PyTorch was compiled against NumPy 1: torch.from_numpy() and "
-    ".numpy() fail with 'Numpy is not available'."
+    "NumPy 2 changed its ABI, and this PyTorch was compiled against NumPy 1: torch.from_numpy() and .numpy() fail "
+    "with 'Numpy is not available'."
 )
 
 
@@ -25,7 +25,7 @@ def _old(on: OnPython) -> list[Package]:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     old = _old(on)
-    fixes = [Fix("Take NumPy 1, which these builds know.", (install(on.python, "numpy<2"),), "reinstall-package")]
+    fixes = [Fix("Install NumPy 1, which these builds need.", (install(on.python, "numpy<2"),), "reinstall-package")]
     names = [p.name for p in old if p.name != "torch"]
     if any(p.name == "torch" for p in old):
         fixes += [
@@ -38,10 +38,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Packages compiled against NumPy 1 meet NumPy 2",
+    title="Packages compiled against NumPy 1 with NumPy 2 installed",
     severity=Severity.WARNING,
-    cause="NumPy 2 changed its binary interface (ABI): a module compiled against NumPy 1 cannot exchange arrays with "
-    "it, and many such modules fail already when they are imported.",
+    cause="NumPy 2 changed its ABI: a module compiled against NumPy 1 cannot exchange arrays with it, and many such "
+    "modules fail on import.",
     fixes=_fixes,
     references=(
         "https://numpy.org/doc/stable/numpy_2_0_migration_guide.html",
@@ -49,17 +49,19 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/numpy/numpy/issues/26191",
     ),
     targets=pythons,
-    caused_by=("python.interpreter-broken", "python.user-site-leaks", "python.shadowed-module"),
+    caused_by=("python.user-site-leaks", "python.shadowed-module"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )
 def numpy_2(on: OnPython) -> Problem | None:
-    """NumPy is 2 or newer, and a package is older than its first build for it."""
+    """NumPy is 2 or newer, and a package is older than its first release built for it."""
     known(on.python.packages)
     numpy, old = package(on.python, "numpy"), _old(on)
     if numpy is None or numbers(numpy.version)[:1] < (2,) or not old:
         return None
     names = " and ".join(f"{p.name} {p.version}" for p in old)
     verb = "was" if len(old) == 1 else "were"
-    message = f"{names} {verb} compiled against NumPy 1, before NumPy 2 came out; installed is NumPy {numpy.version}."
+    message = (
+        f"{names} {verb} compiled against NumPy 1, before NumPy 2 was released; NumPy {numpy.version} is installed."
+    )
     return Problem(message, cause=_TORCH if [p.name for p in old] == ["torch"] else None)

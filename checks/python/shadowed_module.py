@@ -1,4 +1,4 @@
-"""Something else than the installed package is imported under a framework's name."""
+"""Something other than the installed package is imported under a framework's name."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _WHERE = {"PYTHONPATH": "PYTHONPATH", "working directory": "the working director
 
 
 def _shadow(on: OnPython) -> Shadow | None:
-    """The gravest: a single file before a package, what is imported from everywhere before the working directory."""
+    """The worst: a single file before a package, what is imported everywhere before the working directory."""
     found = _candidates(on)
     order = {"PYTHONPATH": 0, ".pth": 1, "working directory": 2}
 
@@ -30,16 +30,16 @@ def _is_guilty(on: OnPython, shadow: Shadow) -> bool:
 
 
 def _candidates(on: OnPython) -> list[Shadow]:
-    """Those of packages; of the standard library another check tells."""
+    """Those of packages; another check covers the standard library."""
     return [s for s in on.python.shadows if s.origin in _WHERE and not _is_link(s) and not s.standard]
 
 
 def _is_link(shadow: Shadow) -> bool:
-    """An editable installation: the .pth file leads to the checkout that is meant to win."""
+    """An editable installation: the .pth file points to the checkout that is meant to win."""
     return shadow.origin == ".pth" and shadow.version is not None
 
 
-def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
+def _targets(facts: Facts) -> Iterator[tuple[About, OnPython]]:
     for about, on in pythons(facts):
         yield about_modules(about, (s.module for s in _candidates(on))), on
 
@@ -55,24 +55,27 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if shadow.origin == "PYTHONPATH":
         fixes.append(without_python_path(on.facts, shadow, verify))
     if shadow.origin == "working directory":
-        fixes.append(Fix("Start Python from another folder.", (Manual("cd ~"),), "change-environment", verify=verify))
+        fixes.append(
+            Fix("Start Python from another directory.", (Manual("cd ~"),), "change-environment", verify=verify)
+        )
     if not fixes:
-        fixes.append(Fix("Remove the .pth file or the folder that it names.", (), "change-environment", verify=verify))
+        fixes.append(
+            Fix("Remove the .pth file or the directory that it names.", (), "change-environment", verify=verify)
+        )
     return tuple(fixes)
 
 
 @check(
-    title="Another file or copy is imported in place of the installed package",
+    title="Another file or copy shadows the installed package",
     severity=Severity.ERROR,
-    cause="Python takes the first match on sys.path, and PYTHONPATH and the working directory stand before the "
+    cause="Python takes the first match on sys.path, and PYTHONPATH and the working directory come before the "
     "installed packages: a file of the same name shadows the package.",
     fixes=_fixes,
     references=(
         "https://docs.python.org/3/library/sys_path_init.html",
         "https://github.com/pytorch/pytorch/issues/7575",
     ),
-    targets=_subjects,
-    caused_by=("python.interpreter-broken",),
+    targets=_targets,
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
@@ -83,12 +86,12 @@ def shadowed_module(on: OnPython) -> Problem | None:
         return None
     where = _WHERE[shadow.origin]
     hidden = f"the installed {shadow.loses[0]}" if shadow.loses else "an installed package"
-    message = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of {hidden}."
+    message = f"`import {shadow.module}` loads {shadow.wins} (via {where}) instead of {hidden}."
     return Problem(message, tuple(f"hidden: {path}" for path in shadow.loses[:4]), severity=_severity(on, shadow))
 
 
 def _severity(on: OnPython, shadow: Shadow) -> Severity:
-    """A whole package that was put there with its metadata may be meant so; a helper's copy rarely matters."""
+    """A whole package installed with its metadata may be intended; a helper's copy rarely matters."""
     if _is_guilty(on, shadow):
         return Severity.ERROR
     if shadow.origin == "working directory":

@@ -1,4 +1,4 @@
-"""A file of somebody's own is imported in place of a module of the standard library."""
+"""A user's file is imported instead of a standard library module."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Shadow
@@ -10,7 +10,7 @@ _HERE = "working directory"
 
 
 def _victims(on: OnPython, shadow: Shadow) -> tuple[Framework, ...]:
-    """The frameworks whose import takes the file; those of which nobody knows count."""
+    """The frameworks whose import loads the file; those where it is unknown count."""
     return tuple(f for f in on.python.frameworks if _takes(f, shadow))
 
 
@@ -25,7 +25,7 @@ def _takes(framework: Framework, shadow: Shadow) -> bool:
 
 
 def _shadow(on: OnPython) -> Shadow | None:
-    """The gravest: what PYTHONPATH hides is hidden everywhere."""
+    """The worst: what PYTHONPATH hides is hidden everywhere."""
     found = [s for s in on.python.shadows if s.standard and _victims(on, s)]
     return min(found, key=lambda s: s.origin == _HERE, default=None)
 
@@ -43,18 +43,17 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A file of your own hides a module of Python's standard library",
+    title="A file of yours shadows a Python standard library module",
     severity=Severity.WARNING,
     cause="Python takes the first match on sys.path, and the script's directory, the working directory and PYTHONPATH "
-    "stand before the standard library: every package that imports the module gets the file instead, and most then "
-    "fail with an AttributeError or ImportError that names something else.",
+    "come before the standard library: every package that imports the module gets your file instead, and most then "
+    "fail with an unrelated AttributeError or ImportError.",
     fixes=_fixes,
     references=(
         "https://docs.python.org/3/library/sys_path_init.html",
         "https://docs.python.org/3/whatsnew/3.13.html#improved-error-messages",
     ),
     targets=pythons,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
@@ -66,7 +65,7 @@ def standard_library_hidden(on: OnPython) -> Problem | None:
     victims = _victims(on, shadow)
     where = "PYTHONPATH" if shadow.origin == "PYTHONPATH" else "the working directory"
     names = " and ".join(dict.fromkeys(NAMES.get(f.name, f.name) for f in victims))
-    message = f"`import {shadow.module}` takes {shadow.wins} (by {where}) instead of Python's own; {names} imports it."
+    message = f"`import {shadow.module}` loads {shadow.wins} (via {where}) instead of Python's own; {names} imports it."
     if len(victims) > 1:
         message = message.replace(" imports it.", " import it.")
     failed = [f for f in victims if shadow.origin == "PYTHONPATH" and f.live is not None and f.live.import_error]

@@ -1,4 +1,4 @@
-"""What the installed frameworks and GPU packages require, and what is not there."""
+"""Requirements of the installed frameworks and GPU packages that are not met."""
 
 import re
 
@@ -21,15 +21,15 @@ def _name(unmet: UnmetRequirement) -> str:
 
 
 def _left(on: OnPython) -> list[UnmetRequirement]:
-    """Those that no other check tells of, the gravest first."""
-    left = [u for u in on.python.unmet if not _told_elsewhere(on, u)]
+    """Those that no other check reports, the worst first."""
+    left = [u for u in on.python.unmet if not _reported_elsewhere(on, u)]
     return sorted(left, key=lambda u: (_victim(on, u) is None, u.found is not None, not _is_close(u)))
 
 
-def _told_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
-    """NVIDIA's wheels, Triton, extensions of torch, and JAX's parts have checks of their own for other releases.
+def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
+    """NVIDIA's wheels, Triton, torch extensions and JAX's parts have their own checks for wrong releases.
 
-    Of what is not there at all, only the libraries that a framework may get from elsewhere have one.
+    Of what is missing entirely, only the libraries that a framework may get from elsewhere have one.
     """
     name = _name(unmet)
     if name.startswith("nvidia-"):
@@ -46,7 +46,7 @@ def _is_close(unmet: UnmetRequirement) -> bool:
 
 
 def _victim(on: OnPython, unmet: UnmetRequirement) -> Framework | None:
-    """The framework that fails for the want of it."""
+    """The framework that fails because it is missing."""
     return next((f for f in on.python.frameworks if _fails(f, unmet)), None)
 
 
@@ -66,38 +66,32 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     left = _left(on)
     torch = [u for u in left if _name(u) == "torch" and u.found is None and "==" in u.requires]
     specs = list(dict.fromkeys(u.requires.replace(" ", "") for u in left if u not in torch))
-    # PyTorch itself comes from the index that its companions came from: PyPI's wheel may be for another CUDA.
+    # PyTorch itself comes from the same index as its companions: PyPI's wheel may be for another CUDA.
     commands = [same_again(on.python, "torch", u.requires.partition("==")[2].strip()) for u in torch[:1]]
     commands += [install(on.python, *specs)] if specs else []
-    message = "Install exactly what is asked for."
+    message = "Install exactly the required versions."
     if len({_name(u) for u in left}) < len(left):
-        message += " Where two packages ask for different versions, give each its own environment."
+        message += " If two packages require different versions, give each its own environment."
     return (Fix(message, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
-    title="Packages ask for others that are not installed, or not in that version",
+    title="Required packages are missing or have the wrong version (pip check)",
     severity=Severity.WARNING,
-    cause="pip installs packages one after the other and lets a later one change, and `pip uninstall` remove, what an "
-    "earlier one needs; --no-deps installs none of it.",
+    cause="A later `pip install` may change a package that an earlier one needs, and `pip uninstall` may remove it; "
+    "--no-deps does not install dependencies at all.",
     fixes=_fixes,
     references=(
         "https://pip.pypa.io/en/stable/cli/pip_check/",
         "https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
     ),
     targets=pythons,
-    caused_by=(
-        "python.*",
-        "libraries.*",
-        "packages.built-for-another-torch",
-        "packages.extension-abi",
-        "packages.torchvision-mismatch",
-    ),
+    caused_by=("python.*", "libraries.*"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def unmet_requirement(on: OnPython) -> Problem | None:
-    """What `pip check` says of the packages that matter and of all that they lead to, and no other check tells."""
+    """What `pip check` reports for the packages that matter and their dependencies, and no other check does."""
     left = _left(on)
     if not left:
         return None
@@ -110,7 +104,7 @@ def unmet_requirement(on: OnPython) -> Problem | None:
         mild = first.found is not None and not _is_close(first)
         return Problem(f"{lines[0]}{more}.", lines[:6], severity=Severity.ADVICE if mild else None)
     error = victim.live.import_error if victim.live else None
-    effect = "does not import" if error else "finds no GPU"
+    effect = "fails to import" if error else "finds no GPU"
     seen = (*([first_line(error)] if error else ()), *lines[:6])
-    message = f"{lines[0]}{more}: so {NAMES.get(victim.name, victim.name)} {effect}."
+    message = f"{lines[0]}{more}, so {NAMES.get(victim.name, victim.name)} {effect}."
     return Problem(message, seen, severity=Severity.ERROR)

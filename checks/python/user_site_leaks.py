@@ -1,4 +1,4 @@
-"""Packages in ~/.local that win over the environment's."""
+"""Packages in ~/.local that shadow the environment's."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ from gpudoctor.tasks import export, query, unset
 
 
 def _shadows(on: OnPython) -> list[Shadow]:
-    """Copies in the user site over an environment's own; over the distribution's packages they are meant to win."""
+    """User-site copies over an environment's own; over the distribution's packages they are meant to win."""
     mine = [s for s in on.python.shadows if s.origin == "user site" and s.loses]
     if on.python.kind == "system" and not in_container(on.facts):
         return []
     return sorted(mine, key=lambda s: not is_framework(s.module))
 
 
-def _subjects(facts: Facts) -> Iterator[tuple[About, OnPython]]:
+def _targets(facts: Facts) -> Iterator[tuple[About, OnPython]]:
     for about, on in pythons(facts):
         yield about_modules(about, (s.module for s in _shadows(on))), on
 
@@ -28,14 +28,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     python = on.python.path
     verify = query(python, "-c", f"import {shadows[0].module} as m; print(m.__file__)") if shadows else None
     leave = Fix(
-        "Leave the user site out of this environment, here and in the job or image that starts it.",
+        "Disable the user site for this environment, here and in the job or image that starts it.",
         (export("PYTHONNOUSERSITE", "1"),),
         "change-environment",
         undo=(unset("PYTHONNOUSERSITE"),),
         verify=verify,
     )
     remove = Fix(
-        "If nothing else needs the copies in ~/.local, remove them: pip removes the first copy that it finds.",
+        "If nothing else needs the copies in ~/.local, uninstall them: pip removes the first copy that it finds.",
         (uninstall(on.python, *(s.module for s in shadows)),),
         "reinstall-package",
         impact="persistent",
@@ -45,29 +45,29 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Packages in ~/.local are imported before this environment's own",
+    title="Packages in ~/.local shadow this environment's",
     severity=Severity.WARNING,
     cause="Conda environments and a container's Python put the user site (~/.local) before their own packages; what "
-    "`pip install --user` left there, perhaps on another machine of the same home, shadows them. A venv ignores it.",
+    "`pip install --user` put there, perhaps on another machine with the same home directory, shadows them. A venv "
+    "ignores it.",
     fixes=_fixes,
     references=(
         "https://docs.python.org/3/library/site.html#site.ENABLE_USER_SITE",
         "https://github.com/cloveranon/Clover-Edition/issues/128",
     ),
-    targets=_subjects,
-    caused_by=("python.interpreter-broken",),
+    targets=_targets,
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
 def user_site_leaks(on: OnPython) -> Problem | None:
-    """The user site offers a module that the environment has too, and wins."""
+    """The user site has a module that the environment has too, and wins."""
     shadows = _shadows(on)
     if not shadows:
         return None
     first = shadows[0]
     version = f" {first.version}" if first.version else ""
     more = f" ({len(shadows)} modules in all)" if len(shadows) > 1 else ""
-    message = f"`import {first.module}` takes the copy{version} in the user site, {first.wins}, "
+    message = f"`import {first.module}` loads the copy{version} in the user site, {first.wins}, "
     message += f"instead of {first.loses[0]}{more}."
     severity = None if is_framework(first.module) else Severity.ADVICE
     return Problem(message, tuple(f"{s.module}: {s.wins} hides {s.loses[0]}" for s in shadows[:5]), severity=severity)

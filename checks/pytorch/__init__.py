@@ -1,1 +1,16 @@
-"""What keeps PyTorch from the GPU."""
+"""PyTorch."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.families import FrameworkFamily
+from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.targets import OnFramework
+
+
+def _fitting(on: OnFramework) -> tuple[Fix, ...]:
+    return reinstall_torch(on.facts, on.python, on.framework, next(iter(visible_gpus(on.facts)), None))
+
+
+PYTORCH = FrameworkFamily(
+    "torch", "https://pytorch.org/get-started/locally/", _fitting, libraries=("pytorch.wrong-vendor",)
+)

@@ -1,4 +1,4 @@
-"""PyTorch without GPU support beside a GPU."""
+"""PyTorch without GPU support next to a GPU."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     if chosen is None or not fixes:
         return fixes
     name = chosen[0]
-    message = f"{fixes[0].message} First take {name} away, here and where it is set: it chooses CPU builds again."
+    message = f"{fixes[0].message} First unset {name}, here and where it is set: it selects CPU builds again."
     first = msgspec.structs.replace(fixes[0], message=message, tasks=(unset(name), *fixes[0].tasks))
     return (first, *fixes[1:])
 
@@ -34,7 +34,7 @@ def _chosen(facts: Facts) -> tuple[str, str] | None:
 
 
 def _usable(on: OnFramework) -> Gpu | None:
-    """A GPU that some PyTorch wheel has code for; a CPU build beside any other is right."""
+    """A GPU that some PyTorch wheel has code for; a CPU build next to any other is right."""
     jetson = on.facts.host.platform == "jetson"
     for gpu in nvidia_gpus(on.facts):
         if jetson or not isinstance(gpu.capability, str) or torch.wheel_for(gpu.capability):
@@ -49,17 +49,18 @@ def _why(python: Python) -> tuple[str, str] | None:
     seen = "; ".join(f"{c.name} {c.version} {c.build}" for c in (build, mutex, there.get("cpuonly")) if c)
     if mutex and mutex.build.startswith("cpu"):
         return (
-            "conda took the CPU build, as pytorch-mutex (cpu) and cpuonly select it; cudatoolkit does not.",
+            "conda installed the CPU build because pytorch-mutex (cpu) or cpuonly selects it; cudatoolkit does not "
+            "change that.",
             seen,
         )
     if build and "cpu" in build.build and manager_of(python) == "pixi":
         return (
-            "pixi takes CPU builds unless its file declares that the project's machines have CUDA: it does not look "
-            "at the machine that it runs on.",
+            "pixi installs CPU builds unless its file declares CUDA as a system requirement: it does not look at the "
+            "machine that it runs on.",
             seen,
         )
     if build and "cpu" in build.build:
-        return "conda took the CPU build of PyTorch, as its build string says.", seen
+        return "conda installed the CPU build of PyTorch, as its build string shows.", seen
     return None
 
 
@@ -67,23 +68,23 @@ def _by_variable(facts: Facts) -> tuple[str, str] | None:
     chosen = _chosen(facts)
     if chosen is None:
         return None
-    return f"{chosen[0]} lets the installer take PyTorch's CPU builds.", f"{chosen[0]}={chosen[1]}"
+    return f"{chosen[0]} makes the installer select PyTorch's CPU builds.", f"{chosen[0]}={chosen[1]}"
 
 
 def _on_windows(on: OnFramework) -> tuple[str, str] | None:
     if on.facts.host.system != "Windows":
         return None
     why = (
-        "On Windows `pip install torch` always brings a CPU-only build: PyPI has no other for Windows, and those with "
-        "CUDA are on PyTorch's own index."
+        "On Windows `pip install torch` always installs a CPU-only build: PyPI has no other for Windows, and those "
+        "with CUDA are on PyTorch's own index."
     )
     return why, phrase("platform: {}", on.facts.host.distribution.name)
 
 
 @check(
-    title="PyTorch is a CPU-only build, though a GPU is there",
+    title="PyTorch is a CPU-only build",
     severity=Severity.ERROR,
-    cause="The installed build of PyTorch has no CUDA support compiled in, so no driver or toolkit can make it use the "
+    cause="The installed build of PyTorch has no CUDA support compiled in, so no driver or toolkit makes it use the "
     "GPU: it came from the CPU index, from a CPU variant of conda, or from an index that has no GPU build for this "
     "machine.",
     fixes=_fixes,
@@ -93,7 +94,7 @@ def _on_windows(on: OnFramework) -> tuple[str, str] | None:
         "https://github.com/huggingface/lerobot/issues/4093",
     ),
     targets=torches,
-    caused_by=("python.*", "pytorch.wrong-vendor"),
+    caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
@@ -109,7 +110,7 @@ def cpu_build(on: OnFramework) -> Problem | None:
     seen = phrases(
         f"torch/version.py:{phrase(' version {},', on.framework.version)} no CUDA", found[1] if found else ""
     )
-    message = f"{on.name} is a CPU-only build, without CUDA support, and {gpu_name(gpu)} lies idle."
+    message = f"{on.name} is a CPU-only build, without CUDA support, and does not use {gpu_name(gpu)}."
     # Where no driver lists the GPU, nobody may want it; an older Jetson has nothing that lists one.
     wanted = gpus_of(on.facts) or on.facts.host.platform == "jetson"
     severity = None if wanted else Severity.WARNING

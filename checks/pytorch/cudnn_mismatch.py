@@ -1,4 +1,4 @@
-"""PyTorch that refuses the cuDNN that it got."""
+"""PyTorch refuses the cuDNN that it loads."""
 
 from functools import partial
 
@@ -21,19 +21,20 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     cudnn = next(iter(wheels(on.python, "cudnn")), None)
     if _is_gpu_too_old(on) and cudnn is not None:
         command = install(on.python, f"{cudnn.name}<9.11")
-        message = "Install the last cuDNN with code for this GPU; pip will say that PyTorch pins another version."
+        message = "Install the last cuDNN with code for this GPU; pip warns that PyTorch pins another version."
         return (Fix(message, (command,), "reinstall-package", verify=torch_verify(on.python)),)
     if cudnn is None or not isinstance(on.framework.cudnn, str):
         return reinstall_torch(on.facts, on.python, on.framework)
     command = install(on.python, f"{cudnn.name}=={on.framework.cudnn}", force=True)
-    message = "Install the cuDNN that this PyTorch was built with."
+    message = "Install the cuDNN version that this PyTorch was built with."
     return (Fix(message, (command,), "reinstall-package", verify=torch_verify(on.python)),)
 
 
 @check(
-    title="PyTorch refuses the cuDNN that it got",
+    title="PyTorch refuses the cuDNN that it loads",
     severity=Severity.ERROR,
-    cause="PyTorch refuses a cuDNN of another major or an older minor version than its own.",
+    cause="PyTorch requires the cuDNN major version that it was built with, and the same or a newer minor version; "
+    "another copy is found first.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/blob/main/torch/backends/cudnn/__init__.py",

@@ -1,4 +1,4 @@
-"""PyTorch that counts fewer GPUs than CUDA shows."""
+"""PyTorch counts fewer GPUs than CUDA."""
 
 from functools import partial
 
@@ -10,13 +10,13 @@ from gpudoctor.tasks import cmd
 
 
 @check(
-    title="PyTorch sees fewer GPUs than the driver shows",
+    title="PyTorch sees fewer GPUs than the driver",
     severity=Severity.WARNING,
-    cause="Something between the driver and PyTorch hides GPUs: a variable that is set inside Python, a start file "
-    "of the environment (sitecustomize, a .pth file), or a GPU that fails when it is opened.",
+    cause="Something between the driver and PyTorch hides GPUs: CUDA_VISIBLE_DEVICES set inside Python, a startup "
+    "file of the environment (sitecustomize, a .pth file), or a GPU that fails to initialize.",
     fixes=(
         Fix(
-            "Look what sets the mask inside the process.",
+            "Find what sets CUDA_VISIBLE_DEVICES inside the process.",
             (cmd("python", "-c", 'import os; print(os.environ.get("CUDA_VISIBLE_DEVICES"))'),),
             impact="none",
         ),
@@ -33,4 +33,4 @@ def fewer_gpus(on: OnLive) -> str | None:
         return None
     devices = on.facts.nvidia.cuda.devices
     shown, counted = len(known(devices)), known(on.live.count)
-    return f"{on.name} counts {counted} of the {shown} GPUs that CUDA shows." if counted < shown else None
+    return f"{on.name} sees {counted} of the {shown} GPUs that CUDA lists." if counted < shown else None

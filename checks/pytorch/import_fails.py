@@ -1,12 +1,11 @@
-"""PyTorch that does not import."""
+"""The import of PyTorch fails."""
 
-from functools import partial
-
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix
+from gpudoctor.checks.pytorch import PYTORCH
+from gpudoctor.families import starting
 from gpudoctor.fixes.imports import hinted, torch_again
 from gpudoctor.fixes.python import conda_of, from_distribution, manager_of, reinstall_torch
-from gpudoctor.queries.frameworks import import_problem
-from gpudoctor.targets import OnLive, lives
+from gpudoctor.targets import OnLive
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
@@ -27,25 +26,10 @@ def _is_pips(on: OnLive) -> bool:
     return not (isinstance(python.project, str) or by_conda or from_distribution(python, ("torch",)))
 
 
-@check(
-    title="PyTorch does not import",
-    severity=Severity.ERROR,
-    cause="One of PyTorch's libraries, or of those that it needs, is missing, damaged or of another version.",
+import_fails = starting.import_fails(
+    PYTORCH,
+    __name__,
     fixes=_fixes,
     references=("https://pytorch.org/get-started/locally/", "https://github.com/pytorch/pytorch/issues/123097"),
-    targets=partial(lives, name="torch"),
-    caused_by=(
-        "python.*",
-        "python.numpy-2",
-        "windows.dll-not-loaded",
-        "libraries.*",
-        "packages.*",
-        "pytorch.wrong-vendor",
-        "host.*",
-    ),
-    affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
-def import_fails(on: OnLive) -> Problem | None:
-    """`import torch` raises."""
-    return import_problem(on)

@@ -1,26 +1,6 @@
-"""PyTorch that does not come back from its import or its first question to the driver."""
+"""PyTorch hangs on import or when it asks for GPUs."""
 
-from functools import partial
+from gpudoctor.checks.pytorch import PYTORCH
+from gpudoctor.families import starting
 
-from gpudoctor.check_engine import Severity, check
-from gpudoctor.fixes.frameworks import where_it_hangs
-from gpudoctor.queries.cause_groups import SYSTEM
-from gpudoctor.queries.frameworks import hang
-from gpudoctor.targets import OnLive, lives
-
-
-@check(
-    title="PyTorch hangs",
-    severity=Severity.ERROR,
-    cause="A file system that does not answer, an antivirus scan, or a driver that does not come back holds it.",
-    fixes=where_it_hangs,
-    references=("https://docs.python.org/3/library/faulthandler.html",),
-    targets=partial(lives, name="torch"),
-    caused_by=(*SYSTEM, "python.*", "host.*"),
-    affects=("wheels",),
-    validated_on=("simulated 2026-11",),
-    essential=True,
-)
-def import_hangs(on: OnLive) -> str | None:
-    """The child did not end within its deadline; with less time than that, nobody knows whether it hangs."""
-    return hang(on.name, on.live)
+import_hangs = starting.import_hangs(PYTORCH, __name__, validated_on=("simulated 2026-11",))

@@ -1,1 +1,1 @@
-"""Checks of AMD's compute driver and of ROCm."""
+"""Checks of AMD's compute driver and ROCm."""

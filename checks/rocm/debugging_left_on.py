@@ -1,4 +1,4 @@
-"""Variables that make ROCm wait, write logs or copy slowly are still set."""
+"""Debug variables that make ROCm synchronize, write logs or copy slowly are still set."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from gpudoctor.targets import amd_compute
 
 
 class OnVariable(NamedTuple):
-    """One variable of the environment that only debugging wants."""
+    """One environment variable that only debugging needs."""
 
     facts: Facts
     name: str
@@ -27,13 +27,13 @@ def _variables(facts: Facts) -> Iterator[tuple[About, OnVariable]]:
 
 
 def _fixes(on: OnVariable) -> tuple[Fix, ...]:
-    return (unset(on.facts, on.name, why="Set it for the one run that is to be debugged."),)
+    return (unset(on.facts, on.name, why="Set it only for the run that you debug."),)
 
 
 @check(
-    title="A variable for debugging ROCm is left on",
+    title="A ROCm debug variable is still set",
     severity=Severity.ADVICE,
-    cause="The variable was set to find an error. Every program that inherits it pays for that, mostly with its speed.",
+    cause="The variable was set to debug something. Every program that inherits it pays for that, mostly in speed.",
     fixes=_fixes,
     references=(
         "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html",
@@ -44,6 +44,6 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def debugging_left_on(on: OnVariable) -> Problem | None:
-    """It is set to a value that switches it on."""
+    """It is set to a value that enables it."""
     value = on.facts.host.environment[on.name]
     return Problem(f"{on.name}={value} is set: {on.does}.", (f"{on.name}={value}",))

@@ -10,7 +10,7 @@ from gpudoctor.tasks import Shell, as_root, query
 
 
 def _missing(facts: Facts) -> tuple[Dkms, ...]:
-    """DKMS's lines where none says that the module is built or installed for the running kernel."""
+    """DKMS's lines where none shows the module as built or installed for the running kernel."""
     lines, release = known(facts.amd.dkms) or (), known(facts.host.kernel.release)
     ready = any(d.kernel == release and d.state.startswith(("installed", "built")) for d in lines)
     return () if ready else lines
@@ -23,7 +23,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     build = as_root("dkms", "install", f"{one.module}/{one.version}", "-k", release)
     return (
         Fix(
-            "Install the running kernel's headers and build the module again; make.log says why it fails.",
+            "Install the headers of the running kernel and rebuild the module; make.log shows why the build fails.",
             (*headers, build, query("tail", "-n", "30", f"/var/lib/dkms/{one.module}/{one.version}/build/make.log")),
             "reinstall-package",
             root=True,
@@ -31,8 +31,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             verify=query("dkms", "status"),
         ),
         Fix(
-            "If this release of AMD's driver is older than the kernel: install a newer amdgpu-dkms, boot a kernel that "
-            "it supports, or take it out and use the kernel's own amdgpu, which serves ROCm too.",
+            "If this release of AMD's driver is older than the kernel: install a newer amdgpu-dkms, boot a kernel "
+            "that it supports, or remove it and use the kernel's own (in-tree) amdgpu, which works with ROCm too.",
             (*system.remove(facts, "amdgpu-dkms"), as_root("reboot")),
             "reinstall-package",
             root=True,
@@ -46,8 +46,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="AMD's kernel module was not built for the running kernel",
     severity=Severity.ERROR,
-    cause="amdgpu-dkms builds amdgpu anew for every kernel. Without the kernel's headers, or where the kernel is newer "
-    "than the driver's release supports, the build fails and the kernel falls back to its own amdgpu, or to none.",
+    cause="amdgpu-dkms rebuilds amdgpu for every kernel. Without the kernel headers, or if the kernel is newer than "
+    "the driver release supports, the build fails and the kernel falls back to its own (in-tree) amdgpu, or to none.",
     fixes=_fixes,
     references=(f"{amd.INSTALL}reference/system-requirements.html",),
     targets=amd_compute,
@@ -56,7 +56,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def dkms_build_failed(facts: Facts) -> Problem | None:
-    """DKMS knows the module and has it not for this kernel: ADVICE where the kernel's own module works."""
+    """DKMS knows the module but has not built it for this kernel: ADVICE where the kernel's own module works."""
     if in_container(facts):
         return None
     lines = _missing(facts)
@@ -65,7 +65,7 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     nodes = known_or(facts.amd.kfd, ())
     works = bool(nodes) and nodes[0].error is None
     named = "; ".join(f"{d.module}/{d.version}{f', {d.kernel}' if d.kernel else ''}: {d.state}" for d in lines)
-    message = f"DKMS has amdgpu not installed for kernel {known(facts.host.kernel.release)} ({named})."
+    message = f"DKMS has not installed amdgpu for kernel {known(facts.host.kernel.release)} ({named})."
     if works:
-        message += " The kernel's own amdgpu runs instead, and /dev/kfd opens."
+        message += " The kernel's own (in-tree) amdgpu is loaded instead, and /dev/kfd opens."
     return Problem(message, severity=Severity.ADVICE if works else Severity.ERROR)

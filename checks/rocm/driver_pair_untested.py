@@ -1,4 +1,4 @@
-"""A framework's ROCm and AMD's driver are further apart than AMD tests."""
+"""The ROCm of a framework and AMD's driver are further apart than AMD tests."""
 
 from collections.abc import Iterator
 
@@ -16,21 +16,21 @@ _DRIVERS = ("amdgpu-dkms", "rock-dkms")
 
 
 def _wheels(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
-    """Frameworks for ROCm where AMD's own driver package runs: the kernel's amdgpu belongs to no release of ROCm."""
+    """ROCm frameworks where AMD's own driver package is loaded: the in-tree amdgpu belongs to no ROCm release."""
     for _ in amd_compute(facts):
         if isinstance(facts.amd.version, str) and not in_container(facts):
             yield from ((about, on) for about, on in frameworks(facts) if isinstance(on.framework.hip, str))
 
 
 @check(
-    title="The framework's ROCm and AMD's driver are further apart than AMD tests",
+    title="Untested combination of ROCm release and AMD driver",
     severity=Severity.ADVICE,
-    cause="AMD tests its driver with the ROCm libraries of two releases before and after it. Beyond that it mostly "
-    "works too, but newer libraries may ask an old driver for what it does not know.",
+    cause="AMD tests its driver with the ROCm libraries from two releases before to two releases after it. "
+    "Combinations beyond that mostly work, but newer libraries may need features that an old driver lacks.",
     fixes=(
         Fix(
-            "Where programs fail or hang: install AMD's driver of a release near the framework's, or take amdgpu-dkms "
-            "out and use the kernel's own amdgpu.",
+            "If programs fail or hang: install an AMD driver release close to the framework's ROCm, or remove "
+            "amdgpu-dkms and use the kernel's own amdgpu.",
             (),
             "reinstall-package",
             root=True,
@@ -46,7 +46,7 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
     validated_on=("table 2026-11",),
 )
 def driver_pair_untested(on: OnFramework) -> Problem | None:
-    """The framework is more than two releases newer than the driver, or older than all that the driver's list names."""
+    """The framework is more than two releases newer than the driver, or older than all in the driver's list."""
     packages = [
         version for name, version, state in known(on.facts.amd.packages) if name in _DRIVERS and state[1:2] == "i"
     ]
@@ -60,6 +60,6 @@ def driver_pair_untested(on: OnFramework) -> Problem | None:
     minor = ".".join(hip.split(".")[:2])
     how = f"{newer} releases newer" if newer > 0 else f"{-newer} releases older"
     return Problem(
-        f"{on.name} brings ROCm {minor}, {how} than AMD's driver, which is of ROCm {driver}.",
+        f"{on.name} ships with ROCm {minor}, {how} than AMD's driver (ROCm {driver}).",
         (f"amdgpu-dkms {packages[0]}", f"{on.framework.name}: HIP {hip}"),
     )

@@ -1,4 +1,4 @@
-"""PyTorch counts fewer of AMD's cards than KFD shows it."""
+"""PyTorch counts fewer AMD GPUs than KFD lists."""
 
 from functools import partial
 
@@ -11,18 +11,18 @@ from gpudoctor.tasks import Shell, cmd, filtered, pipe, query
 
 
 def _cards(on: OnLive) -> tuple[Gpu, ...]:
-    """The cards that the masks leave; of integrated GPUs HIP passes over some."""
+    """The cards that the masks leave visible; HIP skips some integrated GPUs."""
     return tuple(gpu for gpu in visible_amd(on.facts) if gpu.integrated is False)
 
 
 @check(
     title="PyTorch sees fewer AMD GPUs than the driver shows",
     severity=Severity.WARNING,
-    cause="ROCm leaves out a GPU that it cannot open (its render node is missing or closed), that does not answer, or "
-    "that the library does not know; or something inside Python sets a mask before HIP starts.",
+    cause="ROCm skips a GPU that it cannot open (its render node is missing or not accessible), that does not "
+    "respond, or that the library does not support; or code in the Python process sets a mask before HIP initializes.",
     fixes=(
         Fix(
-            "Compare what ROCm lists with what the kernel lists, and see why a GPU is left out.",
+            "Compare the GPUs that ROCm lists with those that the kernel lists, and see why one is skipped.",
             (
                 filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx|Node:")),
                 Shell("ls -l /dev/dri/renderD*", lookup=True),
@@ -31,7 +31,7 @@ def _cards(on: OnLive) -> tuple[Gpu, ...]:
             impact="none",
         ),
         Fix(
-            "Look what sets the mask inside the process.",
+            "Check what sets the mask inside the process.",
             (
                 cmd(
                     "python3", "-c", 'import os; print({k: v for k, v in os.environ.items() if "VISIBLE_DEVICES" in k})'
@@ -61,7 +61,7 @@ def _cards(on: OnLive) -> tuple[Gpu, ...]:
     validated_on=("table 2026-11",),
 )
 def fewer_gpus(on: OnLive) -> Problem | None:
-    """It works with some: where it sees none, another check speaks."""
+    """It works with some GPUs; where it sees none, another check reports that."""
     cards = _cards(on) if on.framework.variant == "rocm" else ()
     if len(cards) < 2 or known(on.live.available) is not True:
         return None
@@ -71,4 +71,4 @@ def fewer_gpus(on: OnLive) -> Problem | None:
     names = tuple(
         f"{gpu_name(gpu)}: {known_or(gpu.render_node, 'render node unknown') or 'no render node'}" for gpu in cards
     )
-    return Problem(f"{on.name} counts {counted} of the {len(cards)} cards that the kernel shows.", names)
+    return Problem(f"{on.name} counts {counted} of the {len(cards)} GPUs that the kernel lists.", names)

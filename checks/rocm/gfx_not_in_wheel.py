@@ -1,4 +1,4 @@
-"""A framework for ROCm without kernels for the GPU."""
+"""A ROCm framework without kernels for the GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
@@ -20,7 +20,7 @@ def _sibling(on: OnPair) -> str | None:
 
 
 def _good(on: OnPair) -> tuple[Gpu, ...]:
-    """The other cards that programs see here and that the framework has kernels for."""
+    """The other visible cards that the framework has kernels for."""
     archs = known_or(on.framework.archs, ())
     others = [gpu for gpu in visible_amd(on.facts) if gpu != on.gpu and gpu.integrated is not True]
     return tuple(gpu for gpu in others if isinstance(gpu.gfx, str) and covers(archs, gpu.gfx))
@@ -29,7 +29,7 @@ def _good(on: OnPair) -> tuple[Gpu, ...]:
 def _hide(on: OnPair) -> Fix:
     numbers = hip_numbers(on.facts, _good(on))
     return Fix(
-        f"Show programs only the cards that {on.name} has kernels for: on the other one they fail, or take it first.",
+        f"Expose only the GPUs that {on.name} has kernels for; programs may pick the other one first, and fail on it.",
         (export(HIP, numbers),),
         "change-environment",
         needs="restart of the program",
@@ -45,7 +45,7 @@ def _fixes(on: OnPair) -> tuple[Fix, ...]:
         same = present(rocm.gfx_of_override(sibling))
         fixes.append(
             Fix(
-                f"Let {gfx} run the kernels of {same}, which has the same instructions.",
+                f"Let {gfx} run the kernels of {same}, which has the same instruction set.",
                 (export(OVERRIDE, sibling),),
                 "change-environment",
                 needs="restart of the program",
@@ -61,12 +61,14 @@ def _fixes(on: OnPair) -> tuple[Fix, ...]:
 def _none(on: OnPair, gfx: str) -> Fix:
     newest = torch.rocm_for(gfx) if on.framework.name == "torch" else None
     if newest:
-        return Fix(f"A PyTorch for ROCm {newest} has kernels for {gfx}; it needs another Python than this one.")
+        return Fix(f"A PyTorch for ROCm {newest} has kernels for {gfx}; it needs another Python version than this one.")
     releases = rocm.releases_for(gfx)
-    where = f" ROCm itself supports {gfx} from {releases[0]} on: build the framework with it." if releases else ""
+    where = (
+        f" ROCm itself supports {gfx} since {releases[0]}: build the framework from source with it." if releases else ""
+    )
     return Fix(
-        f"No wheel that we know of has kernels for {gfx}, and no override is known to work for it.{where} Otherwise "
-        "use the CPU, Vulkan or another GPU for this work.",
+        f"No known wheel has kernels for {gfx}, and no override is known to work for it.{where} Otherwise use the "
+        "CPU, Vulkan or another GPU.",
         impact="none",
     )
 
@@ -74,8 +76,8 @@ def _none(on: OnPair, gfx: str) -> Fix:
 @check(
     title="The framework has no kernels for this AMD GPU",
     severity=Severity.ERROR,
-    cause="A library for ROCm is compiled for a list of gfx targets, and AMD's driver cannot translate between them. "
-    "On a GPU that is not among them every kernel fails: 'invalid device function', 'no kernel image is available'.",
+    cause="ROCm libraries are compiled for a list of gfx targets, and the driver cannot translate between them. On a "
+    "GPU that is not in the list every kernel fails: 'invalid device function', 'no kernel image is available'.",
     fixes=_fixes,
     references=(
         "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html",
@@ -93,21 +95,21 @@ def _none(on: OnPair, gfx: str) -> Fix:
     validated_on=("simulated 2026-11",),
 )
 def gfx_not_in_wheel(on: OnPair) -> Problem | None:
-    """Neither the GPU's own target nor that of a fitting override is among the compiled ones."""
+    """Neither the GPU's own target nor that of a matching override is compiled in."""
     gfx, archs = known(on.gpu.gfx), compiled_for(on.framework.archs)
     if gfx is None or not archs or covers(archs, gfx):
         return None
     target, text = effective(on.facts, on.gpu), override_text(on.facts, on.gpu)
     if text is not None and (target is None or not same_isa(gfx, target) or covers(archs, target)):
-        return None  # a fitting override helps; a wrong one is another check's
+        return None  # a matching override helps; a wrong one is another check's
     names = " ".join(dict.fromkeys(bare(a) for a in archs))
     name = known_or(on.gpu.name, "the GPU")
     good = _good(on)
-    beside = f" {gpu_name(good[0])} beside it works." if good else ""
-    set_ = f" With {OVERRIDE}={text} it asks for {present(target)}, which is not included either." if text else ""
+    other = f" {gpu_name(good[0])} in this machine works." if good else ""
+    set_ = f" With {OVERRIDE}={text} it looks for {present(target)}, which is not included either." if text else ""
     return Problem(
-        f"{on.name} was not compiled for {gfx} ({name}): it has no kernels for this GPU, only for {names}."
-        f"{set_}{beside}",
+        f"{on.name} was not compiled for {gfx} ({name}): it has no kernels for this GPU, only for "
+        f"{names}.{set_}{other}",
         (f"{on.framework.name} targets: {names}", f"GPU {on.gpu.index}: {gfx}"),
         severity=Severity.WARNING if good else None,
     )

@@ -1,4 +1,4 @@
-"""AMD's packages are installed by half."""
+"""AMD's packages are only half installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -7,7 +7,7 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import amd_compute
 
 # dpkg-query(1), second letter of db:Status-Abbrev: half-installed, unpacked, half-configured.
-WORDS = {"H": "half-installed", "U": "unpacked but not configured", "F": "half-configured (its set-up script failed)"}
+WORDS = {"H": "half-installed", "U": "unpacked but not configured", "F": "half-configured (its postinst script failed)"}
 
 
 def _halves(facts: Facts) -> tuple[tuple[str, str, str], ...]:
@@ -27,8 +27,8 @@ def works(facts: Facts) -> bool:
 @check(
     title="AMD's driver packages are only half installed",
     severity=Severity.ERROR,
-    cause="The package's set-up stopped, usually because DKMS could not build the module for this kernel. The kernel "
-    "then has its own amdgpu or a mixture, and libraries and driver do not belong together.",
+    cause="The package's installation stopped, usually because DKMS could not build the module for this kernel. The "
+    "kernel then loads its own amdgpu or a mix of files, and libraries and driver do not match.",
     fixes=_fixes,
     references=("https://github.com/ROCm/legacy-rocm-build/issues/1211", amd.INSTALL),
     targets=amd_compute,
@@ -37,14 +37,14 @@ def works(facts: Facts) -> bool:
     validated_on=("simulated 2026-11",),
 )
 def half_installed(facts: Facts) -> Problem | None:
-    """Dpkg names packages between unpacked and configured; a WARNING where the GPU works all the same."""
+    """Dpkg lists packages between unpacked and configured; a WARNING where the GPU works anyway."""
     halves = _halves(facts)
     if not halves:
         return None
     named = "; ".join(f"{name} {version} is {WORDS[state[1]]}" for name, version, state in halves)
     node = next(iter(known_or(facts.amd.kfd, ())), None)
     error = known_or(node.error, None) if node else "ENOENT"
-    what = f" /dev/kfd gives {error}." if error else ""
+    what = f" Opening /dev/kfd fails with {error}." if error else ""
     lines = tuple(f"{state}  {name}  {version}" for name, version, state in halves)
     dkms = tuple(
         f"{d.module}/{d.version}, {d.kernel or 'no kernel'}: {d.state}" for d in known_or(facts.amd.dkms, ()) or ()

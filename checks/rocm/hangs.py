@@ -6,20 +6,20 @@ from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
 
-# Rings of the video engines: decoding a film hung, which is no matter of computing.
+# Rings of the video engines: a video decode hung, which does not affect compute.
 _VIDEO = ("vcn", "jpeg", "uvd", "vce", "vpe")
 
 
 def _hangs(on: OnBoard) -> tuple[LogEvent, ...]:
-    told = since_loaded(on, "amdgpu-ring-timeout", "kfd-hang")
-    return tuple(e for e in told if not e.what.get("text", "").startswith(_VIDEO))
+    logged = since_loaded(on, "amdgpu-ring-timeout", "kfd-hang")
+    return tuple(e for e in logged if not e.what.get("text", "").startswith(_VIDEO))
 
 
 _FIXES = (
     Fix(
-        "Take the newest kernel and linux-firmware of the distribution, or AMD's newest amdgpu-dkms: many hangs are "
-        "bugs of the scheduler's firmware (MES) that a later release has mended. Where hangs began with an update, go "
-        "back to the release before it.",
+        "Update to the distribution's newest kernel and linux-firmware, or AMD's newest amdgpu-dkms: many hangs are "
+        "scheduler firmware (MES) bugs that a later release fixed. If the hangs began with an update, go back to the "
+        "release before it.",
         (),
         "reinstall-package",
         root=True,
@@ -27,8 +27,8 @@ _FIXES = (
         impact="persistent",
     ),
     Fix(
-        "If every program meets it: take away overclocking and undervolting, and check the power cables; run the smoke "
-        "tests to see whether the card computes well under load.",
+        "If every program hangs: remove overclocking and undervolting, check the power cables, and run the smoke "
+        "tests to see whether the card computes correctly under load.",
         (query("gpudoctor", "smoke"),),
         impact="none",
     ),
@@ -36,10 +36,10 @@ _FIXES = (
 
 
 @check(
-    title="A GPU hung and was reset",
+    title="AMD GPU hung and was reset",
     severity=Severity.WARNING,
-    cause="amdgpu resets a GPU whose queues stop answering; the programs on it end with an error or hang. It comes "
-    "from a program whose kernels never end, kernels for another gfx target, bugs of firmware, or an unstable card.",
+    cause="amdgpu resets a GPU whose queues stop responding; the programs on it fail or hang. Causes are kernels that "
+    "never finish, kernels for another gfx target, firmware bugs, or an unstable card.",
     fixes=_FIXES,
     references=(
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
@@ -59,12 +59,12 @@ _FIXES = (
     validated_on=("table 2026-11",),
 )
 def hangs(on: OnBoard) -> Problem | None:
-    """Timeouts of rings that compute or draw, or of the scheduler of compute queues."""
+    """Timeouts of compute or graphics rings, or of the compute queue scheduler."""
     found = _hangs(on)
     if not found:
         return None
     who = sorted({e.what["process"] for e in since_loaded(on, "amdgpu-culprit") if "process" in e.what})
-    names = f", last while {' and '.join(who[:3])} ran" if who else ""
+    names = f", most recently while {' and '.join(who[:3])} was running" if who else ""
     times = "once" if len(found) == 1 else f"{len(found)} times"
-    message = f"{on.name} stopped answering {times} since amdgpu was loaded{ago(on.facts, found[-1])}{names}."
+    message = f"{on.name} stopped responding {times} since amdgpu was loaded{ago(on.facts, found[-1])}{names}."
     return Problem(message, texts((*found[-3:], *since_loaded(on, "amdgpu-reset")[-1:])))

@@ -1,4 +1,4 @@
-"""A GPU of AMD's is held at its lowest clocks by hand."""
+"""An AMD GPU is manually locked to its lowest clocks."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, text_of
@@ -8,8 +8,8 @@ from gpudoctor.tasks import Edit, query
 # power_dpm_force_performance_level, https://docs.kernel.org/gpu/amdgpu/thermal.html
 _SLOW = {
     "low": "at its lowest clocks",
-    "profile_min_sclk": "at the lowest clock of its shaders",
-    "profile_min_mclk": "at the lowest clock of its memory",
+    "profile_min_sclk": "at its lowest shader clock",
+    "profile_min_mclk": "at its lowest memory clock",
 }
 
 
@@ -18,8 +18,8 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     level = text_of(on.board.performance_level) if on.board else ""
     return (
         Fix(
-            "Let amdgpu choose the clocks, and look for what sets the level: a tuning program (LACT, CoreCtrl), a "
-            "script, a profile of TLP or tuned.",
+            "Let amdgpu choose the clocks, and find what sets the level: a tuning tool (LACT, CoreCtrl), a script, a "
+            "TLP or tuned profile.",
             (Edit(path, text="auto\n", root=True),),
             "change-environment",
             root=True,
@@ -30,10 +30,10 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
 
 
 @check(
-    title="An AMD GPU is held at its lowest clocks",
+    title="AMD GPU is locked to its lowest clocks",
     severity=Severity.WARNING,
-    cause="Somebody set the performance level of amdgpu by hand (rocm-smi --setperflevel low, a tuning program). The "
-    "GPU then computes at a fraction of its speed, whatever the load.",
+    cause="The amdgpu performance level was set by hand (rocm-smi --setperflevel low, a tuning tool). The GPU then "
+    "runs at a fraction of its speed, whatever the load.",
     fixes=_fixes,
     references=("https://docs.kernel.org/gpu/amdgpu/thermal.html",),
     targets=boards,
@@ -41,8 +41,8 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def held_slow(on: OnBoard) -> Problem | None:
-    """The level is one of those that hold clocks down; auto, high, manual and the profiles of tests do not."""
+    """The level is one of those that keep clocks low; auto, high, manual and the test profiles do not."""
     level = known(on.board.performance_level) if on.board else None
     if level not in _SLOW:
         return None
-    return Problem(f"{on.name} is held {_SLOW[level]}: its performance level is {level!r}.")
+    return Problem(f"{on.name} is locked {_SLOW[level]}: its performance level is {level!r}.")

@@ -1,4 +1,4 @@
-"""A card of an Instinct node is not in the group that XGMI links join."""
+"""A card of an Instinct node is not in the XGMI hive of the others."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -9,13 +9,13 @@ from gpudoctor.tasks import Shell, as_root, filtered, query
 
 
 @check(
-    title="An Instinct GPU is not linked with the others",
+    title="Instinct GPU missing from the XGMI hive",
     severity=Severity.WARNING,
-    cause="All cards of an MI300 or MI350 node are joined by XGMI links into one group, the hive. A card outside of it "
-    "exchanges data with the others over PCI Express or not at all: its links did not train, or its reset left it out.",
+    cause="XGMI links join all cards of an MI300 or MI350 node into one group, the hive. A card outside it exchanges "
+    "data with the others over PCIe or not at all: its links did not train, or a reset left it out.",
     fixes=(
         Fix(
-            "Switch the node off and on again (power cycle of the boards), so that all links train anew.",
+            "Power-cycle the node (including the GPU baseboard), so that all links retrain.",
             (as_root("poweroff"),),
             "power-cycle",
             root=True,
@@ -23,7 +23,7 @@ from gpudoctor.tasks import Shell, as_root, filtered, query
             verify=Shell("amd-smi xgmi; cat /sys/bus/pci/devices/*/xgmi_hive_info/xgmi_hive_id", lookup=True),
         ),
         Fix(
-            "If it stays: give the vendor of the server the state of the links.",
+            "If the problem persists: send the server vendor the state of the links.",
             (query("amd-smi", "xgmi"), filtered(query("dmesg", root=True), query("grep", "-i", "xgmi"))),
             "ask-vendor",
             root=True,
@@ -40,7 +40,7 @@ from gpudoctor.tasks import Shell, as_root, filtered, query
     validated_on=("table 2026-11",),
 )
 def hive_split(facts: Facts) -> Problem | None:
-    """Some of the cards of one model are in the largest hive, and others are not; none in any is another design."""
+    """Some cards of one model are in the largest hive and others are not; if none is in any, the design has no hive."""
     found: dict[str, dict[str, str | None]] = {}
     for on in all_boards(facts):
         if on.board is not None and on.gfx in WHOLE_HIVES and on.card.integrated is not True:
@@ -53,7 +53,7 @@ def hive_split(facts: Facts) -> Problem | None:
             continue
         verb = "is" if len(outside) == 1 else "are"
         message = (
-            f"{len(outside)} of {len(hives)} cards {verb} outside of the XGMI hive of the others: {', '.join(outside)}."
+            f"{len(outside)} of {len(hives)} cards {verb} outside the XGMI hive of the others: {', '.join(outside)}."
         )
         return Problem(message, tuple(f"{address}: hive {hive or 'none'}" for address, hive in hives.items()))
     return None

@@ -1,4 +1,4 @@
-"""The IOMMU translates every access between Instinct cards."""
+"""The IOMMU translates every access between Instinct cards (no passthrough mode)."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -9,11 +9,10 @@ from gpudoctor.targets import amd_compute, in_container
 
 
 @check(
-    title="The IOMMU translates the transfers of several Instinct GPUs",
+    title="IOMMU is not in passthrough mode (iommu=pt) for Instinct GPUs",
     severity=Severity.ADVICE,
-    cause="AMD asks for the IOMMU in passthrough mode (iommu=pt) on nodes with several Instinct cards: with "
-    "translation, transfers between cards and with network adapters are slower, and collective operations (RCCL) have "
-    "been seen to hang.",
+    cause="AMD recommends IOMMU passthrough mode (iommu=pt) on nodes with several Instinct cards: with translation, "
+    "transfers between cards and to network adapters are slower, and RCCL collectives have been seen to hang.",
     fixes=passthrough,
     references=(
         "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/conceptual/iommu.html",
@@ -25,7 +24,7 @@ from gpudoctor.targets import amd_compute, in_container
     validated_on=("table 2026-11",),
 )
 def iommu_translates(facts: Facts) -> Problem | None:
-    """Two or more such cards on the machine itself, with an IOMMU domain that translates."""
+    """Two or more such cards on bare metal, with an IOMMU domain that translates."""
     if in_container(facts) or isinstance(facts.host.virtual, str):
         return None
     cards = [on for on in discrete(facts) if on.gfx in INSTINCT]

@@ -13,8 +13,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return amd.pass_devices(facts)
     return (
         Fix(
-            "See why the kernel's compute driver left this GPU out: a kernel without CONFIG_HSA_AMD, a GPU that it "
-            "does not support, or a slot without PCIe atomics.",
+            "See why the kernel's compute driver skipped this GPU: a kernel without CONFIG_HSA_AMD, an unsupported "
+            "GPU, or a slot without PCIe atomics.",
             (
                 filtered(query("dmesg", root=True), query("grep", "-iE", "kfd|amdgpu"), query("tail", "-n", "30")),
                 Shell("grep HSA_AMD /boot/config-$(uname -r)", lookup=True),
@@ -23,7 +23,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             verify=query("ls", "-l", "/dev/kfd"),
         ),
         Fix(
-            "Take the distribution's own kernel, or AMD's driver package amdgpu-dkms for it, and restart.",
+            "Use the distribution's own kernel, or install AMD's driver package amdgpu-dkms for it, and reboot.",
             (as_root("reboot"),),
             "reboot",
             root=True,
@@ -34,10 +34,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The compute device /dev/kfd is missing",
+    title="/dev/kfd is missing",
     severity=Severity.ERROR,
     cause="Every ROCm program opens /dev/kfd, the kernel's compute driver, and a /dev/dri/renderD* for each GPU. A "
-    "container has them only where they were passed to it; on a host they come with amdgpu. Groups play no part here.",
+    "container has them only if they were passed to it; on a host amdgpu creates them. It is not a matter of groups.",
     fixes=_fixes,
     references=(amd.CONTAINERS, "https://github.com/ROCm/legacy-rocm-build/issues/1798"),
     targets=amd_compute,
@@ -47,11 +47,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     essential=True,
 )
 def kfd_missing(facts: Facts) -> Problem | None:
-    """The node is not there, and it is not WSL, where ROCm goes through /dev/dxg."""
+    """The node does not exist, and this is not WSL, where ROCm uses /dev/dxg."""
     if known(facts.amd.kfd) or facts.amd.dxg is True or (not in_container(facts) and facts.amd.loaded is False):
         return None
     if in_container(facts):
         also = "" if facts.amd.render else ", nor was /dev/dri"
-        return Problem(f"/dev/kfd was not passed into this container{also}; amdgpu runs on its host.")
-    message = "/dev/kfd does not exist (ENOENT), although amdgpu is loaded: its compute half, KFD, did not start."
+        return Problem(f"/dev/kfd was not passed into this container{also}; amdgpu is loaded on the host.")
+    message = "/dev/kfd does not exist (ENOENT), although amdgpu is loaded: its compute part, KFD, did not start."
     return Problem(message, amd.log_lines(facts, "kfd-skipped", "amdgpu-atomics", "amdgpu-init-failed"))

@@ -1,4 +1,4 @@
-"""The user may not open /dev/kfd."""
+"""The user has no permission to open /dev/kfd."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DeviceNode, Facts
@@ -17,14 +17,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="You may not open /dev/kfd",
+    title="Permission denied: /dev/kfd",
     severity=Severity.ERROR,
-    cause="The node's mode and group decide who may compute (EACCES, Permission denied). On current distributions it "
-    "belongs to the group render; older guides name only video. A container compares numbers of groups, not names.",
+    cause="The device node's mode and group decide who may open it (EACCES, Permission denied). On current "
+    "distributions it belongs to the group render; older guides name only video. In a container the numeric GID "
+    "counts, not the name.",
     fixes=_fixes,
     references=(amd.POST_INSTALL, "https://github.com/ROCm/ROCm/issues/1798"),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "container.selinux-denied"),
+    caused_by=("container.selinux-denied",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -36,7 +37,7 @@ def kfd_no_permission(facts: Facts) -> Problem | None:
     name, mode = amd.group_of(facts, node), known_or(node.mode, "?")
     mine = [g.name or str(g.gid) for g in known_or(facts.host.user.groups, ())]
     member = amd.is_member(facts, node)
-    missing = "you are in it, but access is refused all the same" if member else "you are not in that group"
+    missing = "you are in it, but access is denied anyway" if member else "you are not in that group"
     belongs = f"It belongs to the group {name} (mode {mode}); {missing}."
     message = f"/dev/kfd cannot be opened: Permission denied (EACCES). {belongs}"
     return Problem(message, (f"your groups: {', '.join(mine) or 'none'}",))

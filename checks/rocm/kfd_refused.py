@@ -1,4 +1,4 @@
-"""The kernel refuses to open /dev/kfd: EPERM."""
+"""The kernel refuses access to /dev/kfd: EPERM."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -14,13 +14,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         nodes = (*known_or(facts.amd.kfd, ()), *known_or(facts.amd.render, ()))
         majors = sorted({n.major for n in nodes if isinstance(n.major, int)})
         rules = "; ".join(f"lxc.cgroup2.devices.allow: c {m}:* rwm" for m in majors)
-        message = f"On the host, allow these majors in the container's configuration: {rules}."
+        message = f"On the host, allow these device majors in the container's configuration: {rules}."
         return (Fix(message, (), "change-environment", root=True, needs="restart of the container", verify=amd.PROOF),)
     if in_container(facts):
         return amd.pass_devices(facts)
     return (
         Fix(
-            "See what restricts this process: a service's DeviceAllow, or a driver that is installed by half.",
+            "See what restricts this process: a service's DeviceAllow, or a half-installed driver.",
             (
                 Shell("systemd-cgls --unit $(ps -o unit= -p $$)", lookup=True),
                 query("dkms", "status"),
@@ -33,14 +33,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The kernel refuses to open /dev/kfd (EPERM)",
+    title="Operation not permitted (EPERM): /dev/kfd",
     severity=Severity.ERROR,
-    cause="EPERM (Operation not permitted) does not come from groups or the mode: device rules of the cgroup forbid "
-    "the node, or the loaded driver and its files do not belong together.",
+    cause="EPERM (Operation not permitted) does not come from groups or file mode: the cgroup's device rules forbid "
+    "the node, or the loaded driver does not match its installed files.",
     fixes=_fixes,
     references=(amd.CONTAINERS, "https://github.com/ROCm/legacy-rocm-build/issues/1211"),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.half-installed", "rocm.dkms-build-failed"),
+    caused_by=("rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -50,4 +50,7 @@ def kfd_refused(facts: Facts) -> Problem | None:
     if node is None:
         return None
     where = "the cgroup of this container" if in_container(facts) else "the kernel"
-    return Problem(f"/dev/kfd cannot be opened: Operation not permitted (EPERM); {where} refuses, not the groups.")
+    return Problem(
+        f"/dev/kfd cannot be opened: Operation not permitted (EPERM); {where} denies it; group membership is not the "
+        "cause."
+    )

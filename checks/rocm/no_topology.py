@@ -13,8 +13,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return amd.pass_devices(facts)
     return (
         Fix(
-            "Read why the compute driver left the GPU out. 'PCI rejects atomics' asks for another slot (one of the "
-            "processor's own) or another platform; 'not supported' for a newer kernel, or the GPU is too old for ROCm.",
+            "Read why the compute driver skipped the GPU. 'PCI rejects atomics' means another slot (CPU-attached) or "
+            "platform is needed; 'not supported' means a newer kernel is needed, or the GPU is too old for ROCm.",
             (filtered(query("dmesg", root=True), query("grep", "-iE", "kfd|amdgpu"), query("tail", "-n", "40")),),
             root=True,
             verify=amd.PROOF,
@@ -25,32 +25,25 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="AMD's compute driver (KFD) lists no GPU",
     severity=Severity.ERROR,
-    cause="/dev/kfd opens, but the topology that KFD shows under /sys/class/kfd names no GPU: it skipped the GPU "
-    "because it is not supported, because the slot lacks PCIe atomics, or because the container was not given it.",
+    cause="/dev/kfd opens, but the KFD topology under /sys/class/kfd lists no GPU: KFD skipped it because it is not "
+    "supported, because the slot lacks PCIe atomics, or because it was not passed to the container.",
     fixes=_fixes,
     references=(
         f"{amd.INSTALL}reference/system-requirements.html",
         "https://rocm.docs.amd.com/en/latest/conceptual/More-about-how-ROCm-uses-PCIe-Atomics.html",
     ),
     targets=amd_compute,
-    caused_by=(
-        "rocm.not-loaded",
-        "rocm.not-driven",
-        "rocm.half-installed",
-        "rocm.dkms-build-failed",
-        "rocm.kfd-missing",
-        "rocm.pcie-atomics",
-    ),
+    caused_by=("rocm.not-driven", "rocm.half-installed", "rocm.dkms-build-failed", "rocm.pcie-atomics"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def no_topology(facts: Facts) -> Problem | None:
-    """The node opens, a card is there, and no GPU is listed."""
+    """The node opens and PCI has a card, but no GPU is listed."""
     nodes = known(facts.amd.kfd)
     if not nodes or known(nodes[0].error) is not None or not cards_of(facts, "amd") or gpus_of(facts, "amd"):
         return None
     if known(facts.amd.topology):
         known(facts.gpus)
     names = ", ".join(known_or(c.name, None) or c.device for c in cards_of(facts, "amd"))
-    message = f"/dev/kfd opens, but KFD lists no GPU, though PCI shows {names}."
+    message = f"/dev/kfd opens, but KFD lists no GPU, although PCI shows {names}."
     return Problem(message, amd.log_lines(facts, "kfd-skipped", "amdgpu-atomics", "amdgpu-init-failed"))

@@ -14,7 +14,7 @@ SECURE_BOOT = "secure boot"
 
 
 def _why(facts: Facts) -> str:
-    """What keeps the module away, as far as it is seen."""
+    """What keeps the module from loading, as far as the facts show."""
     if known_or(facts.amd.blacklisted, False):
         return "blacklisted"
     if _rejected(facts):
@@ -26,7 +26,7 @@ def _why(facts: Facts) -> str:
 
 
 def _rejected(facts: Facts) -> bool:
-    """Whether Secure Boot refused a module, and AMD's own, which nobody but this machine signs, is there to refuse."""
+    """Whether Secure Boot rejected a module, and AMD's own, which only this machine signs, is installed."""
     own = any(d.state.startswith("installed") for d in known_or(facts.amd.dkms, None) or ())
     return own and known_or(facts.host.kernel.secure_boot, None) is True and bool(events(facts, "module-rejected"))
 
@@ -34,14 +34,12 @@ def _rejected(facts: Facts) -> bool:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         return (
-            Fix(
-                "On the host: load amdgpu, then start the container again.", (as_root("modprobe", "amdgpu"),), root=True
-            ),
+            Fix("On the host: load amdgpu, then restart the container.", (as_root("modprobe", "amdgpu"),), root=True),
         )
     why = _why(facts)
     if why == "blacklisted":
         message = (
-            "Take amdgpu off the blacklist (a file in /etc/modprobe.d, or the kernel's command line), then restart."
+            "Remove amdgpu from the blacklist (a file in /etc/modprobe.d, or the kernel command line), then reboot."
         )
         commands = (
             query("grep", "-rn", "amdgpu", "/etc/modprobe.d", "/usr/lib/modprobe.d", "/proc/cmdline"),
@@ -49,20 +47,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         )
         return (_restart(message, *commands),)
     if why == GRAPHICS_OFF:
-        message = "Take nomodeset off the kernel's command line: amdgpu refuses to start with it."
+        message = "Remove nomodeset from the kernel command line: amdgpu refuses to load with it."
         return (_restart(message, as_root("sed", "-i", "s/ *nomodeset//", "/etc/default/grub"), _grub(facts)),)
     if why == SECURE_BOOT:
         return _trust(facts)
     if why == "radeon":
-        message = "Use the CPU or another GPU: radeon drives generations (before GCN 3) that ROCm has never supported."
+        message = "Use the CPU or another GPU: the radeon driver is for GPUs before GCN 3, which ROCm never supported."
         return (Fix(message, impact="none"),)
     if why == "vfio-pci":
-        return (Fix("Give the GPU back to the host: take it out of vfio-pci's ids, then restart.", (), root=True),)
+        return (Fix("Give the GPU back to the host: remove it from vfio-pci's ids, then reboot.", (), root=True),)
     family = system.family_of(facts)
     identity = known_or(facts.host.distribution.id, "")
     firmware = packages.amd_firmware_package(family, identity) if family else ""
     load = Fix(
-        "Load the module; what it says tells the rest.",
+        "Load the module; its log messages show why it did not load.",
         (
             as_root("modprobe", "amdgpu"),
             filtered(query("dmesg", root=True), query("grep", "-iE", "amdgpu|kfd"), query("tail", "-n", "30")),
@@ -71,15 +69,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=query("ls", "-l", "/dev/kfd"),
     )
-    message = "If it misses firmware, install the firmware, make the initial RAM disk anew, and restart."
+    message = "If firmware is missing, install it, rebuild the initramfs, and reboot."
     return load, _restart(message, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts))
 
 
 def _trust(facts: Facts) -> tuple[Fix, ...]:
     ubuntu = facts.host.distribution.id == "ubuntu"
     key = "/var/lib/shim-signed/mok/MOK.der" if ubuntu else "/var/lib/dkms/mok.pub"
-    enrol = Fix(
-        "Enrol the key with which DKMS signs modules here: set a password, restart, choose Enroll MOK in the menu.",
+    enroll = Fix(
+        "Enroll the key with which DKMS signs modules here: set a password, reboot, choose Enroll MOK in the menu.",
         (as_root("mokutil", "--import", key), as_root("reboot")),
         "reboot",
         root=True,
@@ -89,8 +87,8 @@ def _trust(facts: Facts) -> tuple[Fix, ...]:
         verify=Shell("mokutil --list-enrolled; ls -l /dev/kfd", lookup=True),
     )
     names = tuple(name for name, _, _ in known_or(facts.amd.packages, ()) if name.endswith("-dkms"))
-    message = "Or take AMD's module out: the kernel's own amdgpu is signed by the distribution, and serves ROCm too."
-    return enrol, _restart(message, *system.remove(facts, *(names or ("amdgpu-dkms",))))
+    message = "Or remove AMD's module: the kernel's own amdgpu is signed by the distribution, and works with ROCm too."
+    return enroll, _restart(message, *system.remove(facts, *(names or ("amdgpu-dkms",))))
 
 
 def _grub(facts: Facts) -> Task:
@@ -110,9 +108,9 @@ def _restart(message: str, *commands: Task) -> Fix:
 
 
 @check(
-    title="AMD's kernel driver, amdgpu, is not loaded",
+    title="Kernel driver amdgpu is not loaded",
     severity=Severity.ERROR,
-    cause="ROCm and HIP reach the GPU through the kernel module amdgpu and its compute half, KFD (/dev/kfd). The "
+    cause="ROCm and HIP reach the GPU through the kernel module amdgpu and its compute part, KFD (/dev/kfd). The "
     "module comes with the kernel or with AMD's package amdgpu-dkms.",
     fixes=_fixes,
     references=(amd.INSTALL, "https://docs.kernel.org/gpu/amdgpu/index.html"),
@@ -122,21 +120,21 @@ def _restart(message: str, *commands: Task) -> Fix:
     validated_on=("simulated 2026-11",),
 )
 def not_loaded(facts: Facts) -> Problem | None:
-    """There is an AMD GPU on PCI, and no amdgpu."""
+    """There is an AMD GPU on PCI, but no amdgpu."""
     if known(facts.amd.loaded) or not cards_of(facts, "amd") or known_or(facts.amd.kfd, ()):
         return None
     if amd.shares_cards(facts):
         return None  # the cards serve virtual machines
     reason = {
-        "blacklisted": " It is on a blacklist.",
-        GRAPHICS_OFF: " The kernel was started with nomodeset, with which amdgpu does not start.",
-        SECURE_BOOT: " Secure Boot refuses AMD's own module, whose key the firmware does not know.",
-        "radeon": " The older driver radeon holds it: ROCm does not support this generation.",
-        "vfio-pci": " vfio-pci holds the GPU, for a virtual machine.",
+        "blacklisted": " It is blacklisted.",
+        GRAPHICS_OFF: " The kernel was booted with nomodeset, and amdgpu does not load with it.",
+        SECURE_BOOT: " Secure Boot rejects AMD's own module, whose signing key is not enrolled.",
+        "radeon": " The older driver radeon is bound to it: ROCm does not support this generation.",
+        "vfio-pci": " vfio-pci is bound to the GPU, for a virtual machine.",
     }.get(_why(facts), "")
     card = cards_of(facts, "amd")[0]
     name = known_or(card.name, None) or card.device
-    message = f"The GPU at {card.address} ({name}) is there, amdgpu is not loaded.{reason}"
+    message = f"amdgpu is not loaded for the GPU at {card.address} ({name}).{reason}"
     lines = amd.log_lines(
         facts, "amdgpu-init-failed", "amdgpu-firmware", "vermagic", "unknown-symbol", "module-rejected"
     )

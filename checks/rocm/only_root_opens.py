@@ -1,4 +1,4 @@
-"""Root opens /dev/kfd, and the user who called sudo could not."""
+"""Root opens /dev/kfd; the user who ran sudo could not."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -20,19 +20,18 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Only root may compute: the user who called sudo may not open /dev/kfd",
+    title="Only root can open /dev/kfd",
     severity=Severity.WARNING,
-    cause="This examination ran as root, who may open everything. Programs of the user who called sudo are refused "
-    "(Permission denied), because that user is not in the group of the node.",
+    cause="This check ran as root, who may open everything. Programs of the user who ran sudo get Permission denied, "
+    "because that user is not in the device node's group.",
     fixes=_fixes,
     references=(amd.POST_INSTALL, "https://github.com/ROCm/ROCm/issues/1798"),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.kfd-missing", "rocm.kfd-failed"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
 def only_root_opens(facts: Facts) -> Problem | None:
-    """The kernel was asked with that user's identity; where nobody called sudo there is nothing to say."""
+    """The kernel was asked with that user's identity; without sudo there is nothing to report."""
     if known(facts.amd.opens_for_caller) is not False:
         return None
     nodes = known(facts.amd.kfd)
@@ -40,6 +39,6 @@ def only_root_opens(facts: Facts) -> Problem | None:
         return None
     name = amd.group_of(facts, nodes[0])
     return Problem(
-        f"/dev/kfd opens for root, but not for the user who called sudo: it belongs to the group {name}, and that user "
+        f"/dev/kfd opens for root, but not for the user who ran sudo: it belongs to the group {name}, and that user "
         "is not in it."
     )

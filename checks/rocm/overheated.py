@@ -7,13 +7,13 @@ from gpudoctor.tasks import Shell
 
 
 @check(
-    title="An AMD GPU is at its critical temperature",
+    title="AMD GPU is at its critical temperature",
     severity=Severity.WARNING,
-    cause="At the critical temperature of its sensor a GPU lowers its clocks as far as it can; somewhat above it the "
-    "card switches itself off, and the driver loses it from the bus.",
+    cause="At its critical temperature a GPU throttles to its lowest clocks; slightly above it the card shuts itself "
+    "off and drops off the PCI bus.",
     fixes=(
         Fix(
-            "Cool the GPU: clean fans and filters, and give it air; a passive card needs a server's airflow.",
+            "Improve cooling: clean fans and filters, and check the airflow; a passive card needs server airflow.",
             (Shell("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input", lookup=True),),
             "replace-hardware",
             verify=Shell("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input", lookup=True),
@@ -26,11 +26,11 @@ from gpudoctor.tasks import Shell
     validated_on=("table 2026-11",),
 )
 def overheated(on: OnGpu) -> Problem | None:
-    """Of GPUs without such a sensor nothing is asked."""
+    """GPUs without such a sensor are skipped."""
     limit = on.gpu.temperature_slowdown
     if not isinstance(limit, int) or limit <= 0:
         return None
     heat = known(on.gpu.temperature)
     if heat is None or heat < limit:
         return None
-    return Problem(f"{gpu_name(on.gpu)} has {heat} degrees C, and is critical from {limit} on.")
+    return Problem(f"{gpu_name(on.gpu)} is at {heat} degrees C; its critical temperature is {limit} degrees C.")

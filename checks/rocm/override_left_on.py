@@ -1,4 +1,4 @@
-"""HSA_OVERRIDE_GFX_VERSION is set though it is not needed, or fits only one of the GPUs."""
+"""HSA_OVERRIDE_GFX_VERSION is set although it is not needed, or matches only one of the GPUs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -12,7 +12,7 @@ from gpudoctor.tasks import export, unset
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     free = Fix(
-        f"Unset {OVERRIDE}, and take it out of ~/.bashrc, the launch script or the container's environment.",
+        f"Unset {OVERRIDE}, and remove it from ~/.bashrc, the launch script or the container's environment.",
         (unset(OVERRIDE),),
         "change-environment",
         needs="restart of the program",
@@ -20,16 +20,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     needy = [g for g in visible_amd(facts) if rocm.override_for(text_of(g.gfx))]
     if len(visible_amd(facts)) > 1 and needy:
         text = present(rocm.override_for(text_of(needy[0].gfx)))
-        message = "Where one of the GPUs needs it: set it for that node of ROCr alone."
+        message = "If one of the GPUs needs it: set it for that GPU only."
         return free, Fix(message, (export(f"{OVERRIDE}_{needy[0].index}", text),), "change-environment")
     return (free,)
 
 
 @check(
-    title="HSA_OVERRIDE_GFX_VERSION is set where it does not belong",
+    title="HSA_OVERRIDE_GFX_VERSION is set but not needed for every GPU",
     severity=Severity.ADVICE,
-    cause="The override holds for all GPUs of the machine. On a GPU that has kernels of its own it takes slower or "
-    "wrong ones, and where GPUs differ it breaks those of another instruction set.",
+    cause="The override applies to all GPUs of the machine. On a GPU that has kernels of its own it selects slower or "
+    "wrong ones, and on mixed GPUs it breaks those with another instruction set.",
     fixes=_fixes,
     references=("https://github.com/ROCm/ROCm/issues/1743", "https://llvm.org/docs/AMDGPUUsage.html"),
     targets=amd_compute,
@@ -38,7 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def override_left_on(facts: Facts) -> Problem | None:
-    """ADVICE where the framework knows the GPU itself, WARNING where the override fits some GPUs and others not."""
+    """ADVICE where the framework supports the GPU itself, WARNING where it matches only some GPUs."""
     text = facts.host.environment.get(OVERRIDE)
     target = rocm.gfx_of_override(text) if text else None
     if target is None:
@@ -49,7 +49,7 @@ def override_left_on(facts: Facts) -> Problem | None:
     if misfit and len(misfit) < len(discrete):
         gpu, gfx = misfit[0]
         name = known_or(gpu.name, None) or "AMD"
-        message = f"{OVERRIDE}={present(text)} holds for all GPUs, but GPU {gpu.index} ({name}) is {gfx}."
+        message = f"{OVERRIDE}={present(text)} applies to all GPUs, but GPU {gpu.index} ({name}) is {gfx}."
         return Problem(message, severity=Severity.WARNING)
     archs = [known_or(f.archs, ()) for p in facts.pythons for f in p.frameworks if isinstance(f.hip, str)]
     native = [gfx for _, gfx in discrete or gpus if gfx and gfx != target and archs and covers(archs[0], gfx)]

@@ -20,7 +20,7 @@ def computing(facts: Facts) -> tuple[Gpu, ...]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     names = [n for n in facts.host.environment if n.startswith(OVERRIDE)]
     free = Fix(
-        f"Unset {OVERRIDE}, and take it out of ~/.bashrc, the launch script or the container's environment.",
+        f"Unset {OVERRIDE}, and remove it from ~/.bashrc, the launch script or the container's environment.",
         tuple(unset(n) for n in names),
         "change-environment",
         needs="restart of the program",
@@ -29,7 +29,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     gpu = computing(facts)[0]
     right = rocm.override_for(present(gpu.gfx))
     if right and torch.rocm_for(present(gpu.gfx)) is None:
-        message = f"Set the one that fits {present(gpu.gfx)}."
+        message = f"Set the value that matches {present(gpu.gfx)}."
         return free, Fix(message, (export(OVERRIDE, right),), "change-environment", undo=(unset(OVERRIDE),))
     if torch.rocm_for(present(gpu.gfx)):
         wheels = [(p, f) for p in facts.pythons for f in p.frameworks if f.name == "torch" and isinstance(f.hip, str)]
@@ -39,10 +39,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="HSA_OVERRIDE_GFX_VERSION names another instruction set than the GPU's",
+    title="HSA_OVERRIDE_GFX_VERSION does not match the GPU's instruction set",
     severity=Severity.ERROR,
     cause="The override makes ROCm load kernels of another gfx target. That works only within one instruction set: "
-    "kernels of another one end in HSA_STATUS_ERROR_INVALID_ISA, hang the GPU or compute nonsense.",
+    "kernels of another one fail with HSA_STATUS_ERROR_INVALID_ISA, hang the GPU or return wrong results.",
     fixes=_fixes,
     references=(
         "https://github.com/likelovewant/ROCmLibs-for-gfx1103-AMD780M-APU/issues/37",
@@ -55,7 +55,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def override_of_another_isa(facts: Facts) -> Problem | None:
-    """The override fits none of the GPUs, or is no version at all; a WARNING where it is known to hang."""
+    """The override matches none of the GPUs, or is not a version; a WARNING where it is known to hang."""
     if not any(name.startswith(OVERRIDE) for name in facts.host.environment):
         return None
     gpus = [(g, known(g.gfx), text) for g in computing(facts) if (text := override_text(facts, g))]
@@ -65,7 +65,7 @@ def override_of_another_isa(facts: Facts) -> Problem | None:
     gpu, gfx, text = gpus[0]
     why, severity = verdicts[0] or ("", Severity.ERROR)
     message = (
-        f"{OVERRIDE} is {text}, and GPU {gpu.index} ({known_or(gpu.name, None) or 'AMD'}) is {present(gfx)}: {why}."
+        f"{OVERRIDE} is {text}, but GPU {gpu.index} ({known_or(gpu.name, None) or 'AMD'}) is {present(gfx)}: {why}."
     )
     return Problem(message, (f"{OVERRIDE}={text}",), severity=severity)
 
@@ -73,7 +73,7 @@ def override_of_another_isa(facts: Facts) -> Problem | None:
 def _judge(gfx: str, text: str) -> tuple[str, Severity] | None:
     target = rocm.gfx_of_override(text)
     if target is None:
-        return "that is not written like 10.3.0, and ROCm refuses to start with it", Severity.ERROR
+        return "it is not in the form 10.3.0, and ROCm refuses to start with it", Severity.ERROR
     if target == gfx or both_old(target, gfx):
         return None
     if not same_isa(gfx, target):

@@ -1,4 +1,4 @@
-"""Programs reached for memory on the GPU that is not theirs."""
+"""Programs accessed GPU memory that is not theirs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
@@ -8,14 +8,14 @@ from gpudoctor.tasks.placeholders import REST
 
 
 @check(
-    title="A program was ended by a page fault on the GPU",
+    title="GPU page fault killed a program (Memory access fault by GPU node)",
     severity=Severity.ADVICE,
-    cause="A kernel reached for an address that its program does not own; the runtime then ends the program with "
-    "'Memory access fault by GPU node'. Nearly always the program, or a library with kernels for another gfx target, "
-    "is wrong, and not the machine.",
+    cause="A kernel accessed an address that its program does not own; the runtime then kills the program with "
+    "'Memory access fault by GPU node'. The bug is nearly always in the program, or in a library with kernels for "
+    "another gfx target, not in the machine.",
     fixes=(
         Fix(
-            "Run the program again with blocking launches, so that the error stands at the call that made it.",
+            "Rerun the program with blocking launches, so that the error appears at the call that caused it.",
             (
                 cmd(
                     "python3",
@@ -30,7 +30,7 @@ from gpudoctor.tasks.placeholders import REST
             impact="none",
         ),
         Fix(
-            "If programs fail that ran before: go back to the versions of framework and driver that worked, and unset "
+            "If programs fail that used to work: go back to the framework and driver versions that worked, and unset "
             "HSA_OVERRIDE_GFX_VERSION.",
             (),
             "reinstall-package",
@@ -52,11 +52,11 @@ from gpudoctor.tasks.placeholders import REST
     validated_on=("table 2026-11",),
 )
 def page_faults(on: OnBoard) -> Problem | None:
-    """The log names faults of the GPU's address translation."""
+    """The log has faults of the GPU's address translation."""
     faults = since_loaded(on, "amdgpu-fault")
     if not faults:
         return None
     named = (*faults, *since_loaded(on, "amdgpu-culprit"))
     who = sorted({e.what["process"] for e in named if "process" in e.what})
     program = " and ".join(who[:3]) or "A program"
-    return Problem(f"{program} met a page fault on {on.within}{ago(on.facts, faults[-1])}.", texts(faults[-3:]))
+    return Problem(f"{program} hit a page fault on {on.within}{ago(on.facts, faults[-1])}.", texts(faults[-3:]))

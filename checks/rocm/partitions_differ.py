@@ -1,4 +1,4 @@
-"""Equal Instinct cards are divided differently."""
+"""Identical Instinct cards have different partition modes."""
 
 from collections import Counter
 
@@ -11,14 +11,14 @@ from gpudoctor.tasks.placeholders import INDEX
 
 
 @check(
-    title="Equal Instinct GPUs are divided differently",
+    title="Identical Instinct GPUs have different partition modes",
     severity=Severity.ADVICE,
-    cause="An MI300 or MI350 card shows itself as one GPU (SPX) or as several (DPX, QPX, CPX), with its memory whole "
-    "(NPS1) or divided. Where cards differ, the GPUs of this node have different amounts of memory, and programs that "
-    "share work evenly wait for the smallest or run out of memory there.",
+    cause="An MI300 or MI350 card appears as one GPU (SPX) or as several (DPX, QPX, CPX), with its memory whole "
+    "(NPS1) or split. If cards differ, the GPUs of this node have different amounts of memory, and programs that "
+    "split work evenly wait for the smallest or run out of memory there.",
     fixes=(
         Fix(
-            "End the programs on these GPUs and give all cards the same mode.",
+            "Stop all programs on these GPUs and set all cards to the same mode.",
             (
                 query("amd-smi", "partition", "--current"),
                 as_root("amd-smi", "set", "--gpu", "all", "--compute-partition", "SPX"),
@@ -35,7 +35,7 @@ from gpudoctor.tasks.placeholders import INDEX
     validated_on=("table 2026-11",),
 )
 def partitions_differ(facts: Facts) -> Problem | None:
-    """Cards of one model with more than one mode among them; who divides them on purpose is a site, not a container."""
+    """Cards of one model in more than one mode; partitioning is the host's decision, so containers are skipped."""
     if in_container(facts):
         return None
     for cards in divided(facts).values():
@@ -43,5 +43,5 @@ def partitions_differ(facts: Facts) -> Problem | None:
         if len(counts) > 1:
             named = ", ".join(f"{count} in {mode}" for mode, count in counts.items())
             listing = tuple(f"{on.address}: {'/'.join(filter(None, mode))}" for on, mode in cards)
-            return Problem(f"The {len(cards)} Instinct cards here are divided differently: {named}.", listing)
+            return Problem(f"The {len(cards)} Instinct cards have different partition modes: {named}.", listing)
     return None

@@ -1,4 +1,4 @@
-"""KFD shows fewer GPUs of a divided card than of its equals."""
+"""KFD lists fewer GPUs of a partitioned card than of its peers."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -11,19 +11,19 @@ from gpudoctor.tasks import Edit, Shell, as_root
 @check(
     title="Some partitions of Instinct GPUs are missing",
     severity=Severity.WARNING,
-    cause="Each partition needs a number of its own for its render node, and older kernels have 64 of them for all "
-    "graphics drivers together. The display of the board's management controller (ast) takes one, so that the last "
-    "partition of eight cards in CPX mode stays away.",
+    cause="Each partition needs a render node of its own, and older kernels have 64 minor numbers for all graphics "
+    "drivers together. The display driver of the BMC (ast) takes one, so the last partition of eight cards in CPX "
+    "mode is missing.",
     fixes=(
         Fix(
-            "Unload the driver of the management controller's display and load amdgpu again; nothing may use the GPUs.",
+            "Unload the BMC's display driver (ast) and reload amdgpu; no program may be using the GPUs.",
             (as_root("modprobe", "-r", "ast"), as_root("modprobe", "-r", "amdgpu"), as_root("modprobe", "amdgpu")),
             "reload-module",
             root=True,
             verify=Shell("ls /dev/dri/renderD* | wc -l", lookup=True),
         ),
         Fix(
-            "If it cannot be unloaded: keep it from being loaded, and restart.",
+            "If it cannot be unloaded: blacklist it, and reboot.",
             (Edit("/etc/modprobe.d/blacklist-ast.conf", text="blacklist ast\n", root=True), as_root("reboot")),
             "reboot",
             root=True,
@@ -41,21 +41,21 @@ from gpudoctor.tasks import Edit, Shell, as_root
     validated_on=("table 2026-11",),
 )
 def partitions_missing(facts: Facts) -> Problem | None:
-    """Cards of one model and mode with unequal numbers of GPUs, where no group of devices hides any."""
+    """Cards of one model and mode with different numbers of GPUs, where no device cgroup hides any."""
     if in_container(facts):
         return None
     for cards in divided(facts).values():
         for mode in {mode for _, mode in cards if mode[0] != "SPX"}:
             counts = {on.address: len(on.gpus) for on, own in cards if own == mode}
-            most = max(counts.values())
-            lacking = {address: count for address, count in counts.items() if count < most}
+            largest = max(counts.values())
+            lacking = {address: count for address, count in counts.items() if count < largest}
             if lacking and known(facts.amd.closed_nodes) == 0:
-                missing = sum(most - count for count in lacking.values())
-                listing = tuple(f"{address}: {count} of {most}" for address, count in lacking.items())
+                missing = sum(largest - count for count in lacking.values())
+                listing = tuple(f"{address}: {count} of {largest}" for address, count in lacking.items())
                 have = "has" if len(lacking) == 1 else "have"
                 return Problem(
                     f"{len(lacking)} of {len(counts)} cards in {mode[0]} mode {have} fewer GPUs than the others: "
-                    f"{missing} of {most * len(counts)} are missing.",
+                    f"{missing} of {largest * len(counts)} are missing.",
                     listing,
                 )
     return None

@@ -1,4 +1,4 @@
-"""KFD leaves a GPU out because the PCI Express path to it carries no atomics."""
+"""KFD skips a GPU because the PCIe path to it does not support atomics."""
 
 import re
 
@@ -16,16 +16,15 @@ def _refusals(facts: Facts) -> list[LogEvent]:
 
 _HARDWARE = (
     Fix(
-        "Move the card to a slot that hangs on the processor itself, without a riser; chipset slots often lack "
-        "atomics.",
+        "Move the card to a CPU-attached slot, without a riser; chipset slots often lack atomics.",
         (filtered(query("lspci", "-vvv", root=True), query("grep", "-iE", "VGA|Display|AtomicOpsCap|Root Port")),),
         "replace-hardware",
         root=True,
         verify=amd.PROOF,
     ),
     Fix(
-        "On a board or processor without PCIe 3.0 atomics, no software helps: use another board, or a GPU from "
-        "Vega (gfx9) on, which most firmware drives without them.",
+        "On a board or CPU without PCIe 3.0 atomics no software helps: use another board, or a GPU from Vega (gfx9) "
+        "on, which with most firmware works without them.",
         action="replace-hardware",
     ),
 )
@@ -37,7 +36,7 @@ def _device(event: LogEvent) -> str | None:
 
 
 def _newer_firmware(event: LogEvent) -> bool:
-    """The refusal names two versions of the card's firmware: the one that runs and the first that needs no atomics."""
+    """The message names two firmware versions: the one that is loaded and the first that needs no atomics."""
     found = re.search(r"[0-9]<([0-9]{1,18})", event.text)
     return found is not None and int(found[1]) > 0
 
@@ -46,17 +45,19 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if not any(map(_newer_firmware, _refusals(facts))):
         return _HARDWARE
     return (
-        amd.newer_firmware(facts, "Install newer firmware: from the version that the log names this card needs none."),
+        amd.newer_firmware(
+            facts, "Install newer firmware: from the version in the log on, this card needs no atomics."
+        ),
         *_HARDWARE,
     )
 
 
 @check(
-    title="The board carries no PCIe atomics, which AMD's compute driver needs for this GPU",
+    title="PCI rejects atomics: KFD needs them for this GPU",
     severity=Severity.ERROR,
-    cause="Before Vega (gfx9), and with some firmware after it, ROCm needs PCIe 3.0 atomic operations on the whole way "
-    "from the processor to the GPU. Old boards, chipset slots, risers and some PCIe switches do not pass them, and KFD "
-    "then leaves the GPU out, though the display works.",
+    cause="Before Vega (gfx9), and with some firmware after it, ROCm needs PCIe 3.0 atomic operations on the whole "
+    "path from the CPU to the GPU. Old boards, chipset slots, risers and some PCIe switches do not support them, and "
+    "KFD then skips the GPU, although the display works.",
     fixes=_fixes,
     references=(
         "https://rocm.docs.amd.com/en/latest/conceptual/pcie-atomics.html",
@@ -69,10 +70,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def pcie_atomics(facts: Facts) -> Problem | None:
-    """The kernel's log says so of a GPU."""
+    """The kernel log reports it for a GPU."""
     refusals = _refusals(facts)
     if not refusals:
         return None
     devices = ", ".join(sorted({f"1002:{code}" for event in refusals if (code := _device(event))})) or "GPU"
-    message = f"KFD leaves out the GPU {devices}, because the path to it rejects PCIe atomics."
+    message = f"KFD skips the GPU {devices}, because the path to it rejects PCIe atomics."
     return Problem(message, tuple(event.text for event in refusals[:3]))

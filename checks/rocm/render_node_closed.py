@@ -1,4 +1,4 @@
-"""The render nodes of AMD's GPUs are missing or closed, though /dev/kfd opens."""
+"""The render nodes of AMD's GPUs are missing or not accessible, although /dev/kfd opens."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DeviceNode, Facts
@@ -8,7 +8,7 @@ from gpudoctor.targets import amd_compute, in_container
 
 
 def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
-    """The closed nodes, where none opens: one that opens is enough for its GPU."""
+    """The inaccessible nodes, where none opens: one that opens is enough for its GPU."""
     nodes = known(facts.amd.render)
     some_open = any(n.error is None or isinstance(n.error, Unknown) for n in nodes)
     return () if some_open else nodes
@@ -22,21 +22,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The render nodes of AMD's GPUs cannot be opened",
+    title="/dev/dri/renderD* of the AMD GPUs cannot be opened",
     severity=Severity.ERROR,
-    cause="Beside /dev/kfd, ROCm opens /dev/dri/renderD* of each GPU to get memory there. A GPU whose node is missing "
-    "or closed is left out.",
+    cause="In addition to /dev/kfd, ROCm opens /dev/dri/renderD* of each GPU to allocate memory. A GPU whose node is "
+    "missing or not accessible is skipped.",
     fixes=_fixes,
     references=(amd.POST_INSTALL, amd.CONTAINERS),
     targets=amd_compute,
-    caused_by=(
-        "rocm.not-loaded",
-        "rocm.kfd-missing",
-        "rocm.kfd-no-permission",
-        "rocm.kfd-refused",
-        "rocm.kfd-failed",
-        "rocm.half-installed",
-    ),
+    caused_by=("rocm.half-installed",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -48,7 +41,7 @@ def render_node_closed(facts: Facts) -> Problem | None:
     if not known(facts.amd.render):
         if not in_container(facts):
             return None  # a host's amdgpu makes them; a driver that did not is another problem
-        return Problem("/dev/kfd was passed into this container, /dev/dri/renderD* was not.")
+        return Problem("/dev/kfd was passed into this container, but /dev/dri/renderD* was not.")
     closed = _closed(facts)
     if not closed:
         return None

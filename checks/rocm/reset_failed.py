@@ -1,4 +1,4 @@
-"""Amdgpu tried to reset a GPU that hung, and failed."""
+"""amdgpu tried to reset a GPU that hung, and failed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
@@ -9,8 +9,8 @@ from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, filtered, query
 
 _COMES_BACK = Fix(
-    "If it comes back: take away overclocking and undervolting, check power cables and riser, and try another "
-    "release of kernel and linux-firmware; the card in another machine tells whether it is broken.",
+    "If it happens again: remove overclocking and undervolting, check power cables and riser, and try another kernel "
+    "and linux-firmware release; test the card in another machine to see whether it is broken.",
     (filtered(query("dmesg", root=True), query("grep", "-i", "amdgpu"), query("tail", "-n", "60")),),
     "replace-hardware",
     root=True,
@@ -20,17 +20,17 @@ _COMES_BACK = Fix(
 
 def failure(on: OnBoard) -> LogEvent | None:
     """The last attempt, where it failed or the card left the bus; None where the last one succeeded."""
-    told = since_loaded(on, "amdgpu-reset", "amdgpu-lost")
-    decided = [event for event in told if "reset begin" not in event.text]
+    logged = since_loaded(on, "amdgpu-reset", "amdgpu-lost")
+    decided = [event for event in logged if "reset begin" not in event.text]
     return decided[-1] if decided and "succeeded" not in decided[-1].text else None
 
 
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     virtual = isinstance(on.facts.host.virtual, str)
-    what = "Stop this virtual machine and start it anew" if virtual else "Switch the computer off and on again"
+    what = "Shut down this virtual machine and start it again" if virtual else "Power the machine off and on again"
     where = "On the host: " if in_container(on.facts) else ""
     again = Fix(
-        f"{where}{what if not where else what[0].lower() + what[1:]}; a restart alone may leave the card as it is.",
+        f"{where}{what if not where else what[0].lower() + what[1:]}; a reboot alone may not reset the card.",
         (as_root("poweroff"),),
         "power-cycle",
         root=True,
@@ -41,11 +41,11 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A GPU hung, and its reset failed",
+    title="AMD GPU hung, and its reset failed",
     severity=Severity.ERROR,
-    cause="When a program stops answering on the GPU, amdgpu resets it. Where that fails, or the card has left the PCI "
-    "bus, every program that uses it fails or hangs until the next start. Power, heat, a riser, overclocking and "
-    "bugs of firmware or driver lead there.",
+    cause="When a program hangs on the GPU, amdgpu resets it. If that fails, or the card has dropped off the PCI bus, "
+    "every program that uses it fails or hangs until the next power cycle. Causes are power, heat, a riser, "
+    "overclocking, and firmware or driver bugs.",
     fixes=_fixes,
     references=(
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
@@ -57,10 +57,10 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def reset_failed(on: OnBoard) -> Problem | None:
-    """The last word of the log on resets of this GPU is a failure."""
+    """The last reset of this GPU in the log failed."""
     event = failure(on)
     if event is None:
         return None
-    what = "left the PCI bus" if event.kind == "amdgpu-lost" else "could not be reset"
+    what = "dropped off the PCI bus" if event.kind == "amdgpu-lost" else "could not be reset"
     first, then = since_loaded(on, "amdgpu-ring-timeout", "kfd-hang"), since_loaded(on, "amdgpu-reset", "amdgpu-lost")
     return Problem(f"{on.name} hung and {what}{ago(on.facts, event)}.", texts((*first[-1:], *then[-3:])))

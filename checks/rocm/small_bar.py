@@ -1,4 +1,4 @@
-"""Several cards, and the processor's window into one's memory is small: they cannot reach one another."""
+"""Several cards, one of them with a small BAR: they cannot access each other's memory."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -7,7 +7,7 @@ from gpudoctor.queries.amd_boards import OnBoard, discrete
 from gpudoctor.targets import amd_compute, in_container
 from gpudoctor.tasks import filtered, query, sentence
 
-_OLD_WINDOW = 256 << 20  # what a card shows where the firmware does not resize its BAR
+_OLD_WINDOW = 256 << 20  # the BAR size where the firmware does not resize it
 
 
 def _small(on: OnBoard) -> bool:
@@ -17,18 +17,18 @@ def _small(on: OnBoard) -> bool:
 
 
 @check(
-    title="AMD's cards cannot reach one another's memory: their window is small",
+    title="Small PCI BAR: no peer-to-peer access between AMD GPUs",
     severity=Severity.ADVICE,
-    cause="One card reads another's memory through its PCI window (BAR 0), which has to hold all of it. Firmware "
-    "without 'Above 4G decoding' and 'Resizable BAR' leaves 256 MiB; data between cards then goes through the "
-    "computer's memory, which is slower.",
+    cause="One card accesses another's memory through its PCI window (BAR 0), which has to cover all of it. Firmware "
+    "without 'Above 4G decoding' and 'Resizable BAR' leaves it at 256 MiB; data between cards then goes through host "
+    "memory, which is slower.",
     fixes=(
         Fix(
-            "Switch on 'Above 4G Decoding' and 'Re-Size BAR Support' in the firmware's set-up (BIOS), with CSM off.",
+            "Enable 'Above 4G Decoding' and 'Re-Size BAR Support' in the BIOS/UEFI setup, with CSM disabled.",
             action="reboot",
             needs="reboot",
             impact="persistent",
-            undo=sentence("Switch them off again in the firmware's set-up."),
+            undo=sentence("Disable them again in the BIOS/UEFI setup."),
             verify=filtered(
                 query("lspci", "-vv", root=True), query("grep", "-A12", "-E", "VGA|Display"), query("grep", "Region 0")
             ),
@@ -44,7 +44,7 @@ def _small(on: OnBoard) -> bool:
     validated_on=("table 2026-11",),
 )
 def small_bar(facts: Facts) -> Problem | None:
-    """Two or more discrete cards on the machine itself, and one with the old window."""
+    """Two or more discrete cards on bare metal, and one with the old BAR size."""
     if in_container(facts) or isinstance(facts.host.virtual, str):
         return None
     cards = [on for on in discrete(facts) if on.gpus]
@@ -54,4 +54,4 @@ def small_bar(facts: Facts) -> Problem | None:
     if not small:
         return None
     names = ", ".join(on.name for on in small[:4])
-    return Problem(f"The PCI window of {len(small)} of {len(cards)} cards is 256 MiB or less: {names}.")
+    return Problem(f"The PCI window (BAR 0) of {len(small)} of {len(cards)} cards is 256 MiB or less: {names}.")

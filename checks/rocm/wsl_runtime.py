@@ -1,4 +1,4 @@
-"""A framework for ROCm does not reach the GPU through WSL."""
+"""A ROCm framework does not reach the GPU through WSL."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ _DETECT = "HSA_ENABLE_DXG_DETECTION"
 _GUIDE = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
 
 
-# From this release on the way through /dev/dxg is a library beside the ordinary HSA runtime.
+# From this release on, access through /dev/dxg is a library next to the ordinary HSA runtime.
 _WITH_LIBRARY = (7, 2)
 
 
 def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
-    """Frameworks for ROCm in WSL 2 that were imported; with NVIDIA's libraries there the GPU is not AMD's."""
+    """ROCm frameworks in WSL 2 that were imported; if NVIDIA's libraries are there, the GPU is not AMD's."""
     if on_wsl(facts) and not asked_for_nvidia(facts):
         yield from ((about, on) for about, on in lives(facts) if isinstance(on.framework.hip, str))
 
@@ -26,7 +26,7 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
 def _why(facts: Facts) -> str:
     release = known_or(facts.amd.rocm, None)
     if release and version(release) < _WITH_LIBRARY:
-        return "runtime"  # before, AMD's packages for WSL brought an HSA runtime of their own
+        return "runtime"  # before, AMD's packages for WSL shipped an HSA runtime of their own
     if known_or(facts.amd.rocdxg, None) is not True:
         return "library"
     return "variable" if facts.host.environment.get(_DETECT) != "1" else "runtime"
@@ -34,7 +34,7 @@ def _why(facts: Facts) -> str:
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     variable = Fix(
-        "Let ROCm look for the GPU behind /dev/dxg.",
+        "Make ROCm detect the GPU through /dev/dxg.",
         (export(_DETECT, "1"),),
         "change-environment",
         needs="restart of the program",
@@ -42,20 +42,23 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         verify=filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx")),
     )
     library = Fix(
-        "Install ROCm and librocdxg here by AMD's guide for WSL (https://github.com/ROCm/librocdxg), and in Windows "
-        "the Adrenalin driver that it names; only the cards that it lists work.",
+        "Install ROCm and librocdxg here following AMD's guide for WSL (https://github.com/ROCm/librocdxg), and on "
+        "Windows the Adrenalin driver that it names; only the cards that it lists work.",
         (as_root("ldconfig"),),
         "reinstall-package",
         root=True,
         impact="persistent",
         verify=Shell("ls /opt/rocm/lib/librocdxg.so*", lookup=True),
     )
-    folder = known_or(on.framework.location, None) or "site-packages/torch"
+    directory = known_or(on.framework.location, None) or "site-packages/torch"
     runtime = Fix(
-        "Let the framework use the system's HSA runtime, which knows WSL, in place of the one that its wheel brings.",
-        (cmd("mv", f"{folder}/lib/libhsa-runtime64.so", f"{folder}/lib/libhsa-runtime64.so.off"), query("rocminfo")),
+        "Make the framework use the system's HSA runtime, which supports WSL, instead of the one in its wheel.",
+        (
+            cmd("mv", f"{directory}/lib/libhsa-runtime64.so", f"{directory}/lib/libhsa-runtime64.so.off"),
+            query("rocminfo"),
+        ),
         "reinstall-package",
-        undo=(cmd("mv", f"{folder}/lib/libhsa-runtime64.so.off", f"{folder}/lib/libhsa-runtime64.so"),),
+        undo=(cmd("mv", f"{directory}/lib/libhsa-runtime64.so.off", f"{directory}/lib/libhsa-runtime64.so"),),
     )
     return {"library": (library, variable), "variable": (variable, library), "runtime": (runtime, library)}[
         _why(on.facts)
@@ -63,19 +66,18 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The framework for ROCm finds no GPU in WSL",
+    title="ROCm framework sees no GPU in WSL",
     severity=Severity.ERROR,
-    cause="WSL has no /dev/kfd: ROCm reaches the GPU of Windows through /dev/dxg, with the library librocdxg and a "
-    "driver of Windows that supports it. The HSA runtime of an ordinary wheel does not look there by itself.",
+    cause="WSL has no /dev/kfd: ROCm reaches the Windows GPU through /dev/dxg, with the library librocdxg and a "
+    "Windows driver that supports it. The HSA runtime in an ordinary wheel does not look there by itself.",
     fixes=_fixes,
     references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE),
     targets=_wheels,
-    caused_by=("wsl.version-1", "wsl.no-dxg"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
 def wsl_runtime(on: OnLive) -> Problem | None:
-    """It was imported and says that there is no GPU."""
+    """It was imported and reports no GPU."""
     if known(on.live.available) is not False or known(on.facts.amd.dxg) is not True:
         return None
     reason = {
@@ -84,4 +86,4 @@ def wsl_runtime(on: OnLive) -> Problem | None:
         "runtime": "the HSA runtime that it loads does not find it",
     }[_why(on.facts)]
     error = known_or(on.live.error, None)
-    return Problem(f"{on.name} sees no GPU behind /dev/dxg: {reason}.", (error,) if error else ())
+    return Problem(f"{on.name} sees no GPU through /dev/dxg: {reason}.", (error,) if error else ())

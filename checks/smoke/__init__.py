@@ -1,1 +1,1 @@
-"""What the smoke tests measured: right or wrong numbers, speeds, and tests that did not end well."""
+"""Checks of the smoke tests' results: right or wrong numbers, speeds, and tests that did not finish."""

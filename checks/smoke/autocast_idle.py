@@ -1,4 +1,4 @@
-"""Mixed precision changes nothing."""
+"""Mixed precision has no effect."""
 
 from functools import partial
 
@@ -7,15 +7,13 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again
 from gpudoctor.queries.smoke import OnTests, dtype_of, each, sentence, smoke_tests
 
-# bf16 and fp16 change gradients by 1e-3 and more; float32 alone, computed twice, by 1e-6.
+# bf16 and fp16 change gradients by 1e-3 and more; pure float32, computed twice, by 1e-6.
 _NOTHING = 1e-5
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "mixed-precision")
-    message = (
-        "Look for what keeps autocast from working: a wrapper, a context that ends too early, another device type."
-    )
+    message = "Find out what disables autocast: a wrapper, a context that exits too early, or another device type."
     return (Fix(message, (), "change-environment", verify=verify),)
 
 
@@ -25,10 +23,10 @@ def _idle(test: SmokeTest) -> str | None:
 
 
 @check(
-    title="Mixed precision has no effect",
+    title="Mixed precision (autocast) has no effect",
     severity=Severity.WARNING,
-    cause="Under autocast the step gives the numbers of float32: nothing was computed in 16 bits, so nothing gets "
-    "faster and no memory is saved.",
+    cause="Under autocast the step returns the same numbers as float32: nothing was computed in 16 bits, so nothing "
+    "gets faster and no memory is saved.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/amp.html",),
     targets=partial(smoke_tests, name="mixed-precision", figure="difference"),
@@ -40,5 +38,5 @@ def autocast_idle(on: OnTests) -> Problem | None:
     found = each(on.tests, _idle)
     if not found:
         return None
-    message = f"{on.name} computes its step in {', '.join(found)} with the very numbers of float32."
+    message = f"{on.name} gets the same numbers from its {', '.join(found)} step as from float32."
     return Problem(sentence(message))

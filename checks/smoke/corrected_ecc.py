@@ -1,4 +1,4 @@
-"""Memory errors came up during the tests that ECC corrected."""
+"""ECC corrected memory errors during the tests."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import on_gpu
@@ -14,17 +14,17 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
         else query("nvidia-smi", "-q", "-d", "ECC", "-i", on.gpu.index)
     )
     message = (
-        "Watch the counters over days; where they go on growing, tell the vendor before errors come that ECC cannot "
-        "correct."
+        "Watch the counters for a few days; if they keep growing, contact the vendor before errors appear that ECC "
+        "cannot correct."
     )
     return (Fix(message, (command,), "ask-vendor", impact="none", verify=on_gpu(on.gpu, "stress", "bandwidth")),)
 
 
 @check(
-    title="Memory errors were corrected during the tests",
+    title="ECC corrected memory errors during the tests",
     severity=Severity.WARNING,
-    cause="ECC corrected single flipped bits while the tests ran, so the numbers are right. Some in months are "
-    "normal; some in seconds announce memory that fails.",
+    cause="ECC corrected single-bit errors while the tests ran, so the numbers are right. A few in months are normal; "
+    "several in seconds indicate failing memory.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
     targets=smoke_gpus,

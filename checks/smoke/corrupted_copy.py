@@ -1,4 +1,4 @@
-"""Bytes change on the way to the device and back."""
+"""Bytes are corrupted on the way to the device and back."""
 
 from functools import partial
 
@@ -13,12 +13,10 @@ from gpudoctor.tasks import filtered, query
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     if on.run.kind == "cpu":
         return hardware(on.facts, on.run, on.gpu)
-    message = (
-        "Reseat the card, do without a riser, and set overclocked PCIe, memory and processor back to their defaults."
-    )
+    message = "Reseat the card, avoid risers, and reset any PCIe, memory and CPU overclocking to defaults."
     seat = Fix(message, (), "replace-hardware", needs="reboot", verify=again(on.run, "transfer"))
     look = filtered(query("dmesg", root=True), query("grep", "-iE", "AER|pcie|iommu|dmar"))
-    log = Fix("Look for errors of the link in the kernel's log.", (look,), root=True, impact="none")
+    log = Fix("Look for link errors in the kernel log.", (look,), root=True, impact="none")
     return (log, seat, *hardware(on.facts, on.run, on.gpu)[:1])
 
 
@@ -26,16 +24,16 @@ def _words(test: SmokeTest) -> str | None:
     whole, pieces = count(test, "differing"), count(test, "pieces_differing")
     if not whole and not pieces:
         return None
-    large = f"{many(whole, 'byte')} of the whole buffer" if whole else ""
-    small = f"{many(pieces, 'byte')} of small pieces" if pieces else ""
+    large = f"{many(whole, 'byte')} in the whole buffer" if whole else ""
+    small = f"{many(pieces, 'byte')} in small pieces" if pieces else ""
     return " and ".join(filter(None, (large, small)))
 
 
 @check(
-    title="Bytes change between host and device",
+    title="Corrupted copies between host and device",
     severity=Severity.ERROR,
-    cause="What was copied to the device and back is not what was sent: the link, the IOMMU, the host's memory or "
-    "the device's corrupts it. Nothing that is computed from it can be right.",
+    cause="Data copied to the device and back differs from what was sent: the link, the IOMMU, host memory or device "
+    "memory corrupts it. Nothing computed from it can be right.",
     fixes=_fixes,
     references=(
         "https://docs.kernel.org/PCI/pcieaer-howto.html",
@@ -47,8 +45,8 @@ def _words(test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def corrupted_copy(on: OnTests) -> Problem | None:
-    """Bytes that differ after the way there and back, in one piece and in small ones."""
+    """Bytes that differ after the round trip, in one piece and in small ones."""
     found = each(on.tests, _words)
     if not found:
         return None
-    return Problem(sentence(f"{on.name}: {'; '.join(found)} came back changed."))
+    return Problem(sentence(f"{on.name}: {'; '.join(found)} came back corrupted."))

@@ -1,4 +1,4 @@
-"""The GPU's memory does not hold what was written."""
+"""The device's memory does not keep what was written."""
 
 from functools import partial
 
@@ -15,14 +15,14 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
 
 def _wrong(test: SmokeTest) -> str | None:
     number = count(test, "wrong")
-    return f"{many(number, 'element')} of long vectors came out otherwise than written" if number else None
+    return f"{many(number, 'element')} of long vectors differ from what was written" if number else None
 
 
 @check(
-    title="A device's memory does not hold what was written",
+    title="Device memory returns wrong data",
     severity=Severity.ERROR,
-    cause="Vectors of small integers were copied and added, which is exact, and came out otherwise: memory chips or "
-    "their controller fail, or run too fast.",
+    cause="Vectors of small integers were copied and added, which is exact, but the results differ: memory chips or "
+    "their controller are failing or overclocked.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
     targets=partial(smoke_tests, name="bandwidth"),

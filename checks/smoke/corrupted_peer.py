@@ -1,4 +1,4 @@
-"""Bytes change between GPUs."""
+"""Bytes are corrupted between GPUs."""
 
 from functools import partial
 
@@ -13,8 +13,8 @@ from gpudoctor.tasks import export, filtered, query, unset
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "peer", "allreduce")
     acs = Fix(
-        "Switch the IOMMU's translation off for the host (iommu=pt on the kernel's command line), and Access Control "
-        "Services (ACS) on the PCIe switches in the firmware's set-up (BIOS).",
+        "Disable IOMMU translation on the host (iommu=pt on the kernel command line), and Access Control Services "
+        "(ACS) on the PCIe switches in the BIOS/UEFI setup.",
         (
             filtered(query("dmesg", root=True), query("grep", "-iE", "iommu|dmar")),
             filtered(query("lspci", "-vvv", root=True), query("grep", "-i", "acsctl")),
@@ -24,7 +24,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         needs="reboot",
         verify=verify,
     )
-    message = "Until then keep NCCL from copying between the GPUs directly."
+    message = "Until then disable direct GPU-to-GPU copies in NCCL."
     return acs, Fix(
         message, (export("NCCL_P2P_DISABLE", "1"),), "change-environment", undo=(unset("NCCL_P2P_DISABLE"),)
     )
@@ -36,10 +36,11 @@ def _words(test: SmokeTest) -> str | None:
 
 
 @check(
-    title="Bytes change or get lost between GPUs",
+    title="Corrupted peer-to-peer copies between GPUs",
     severity=Severity.ERROR,
-    cause="The driver calls direct copies between these GPUs possible, and what arrives is not what was sent. An "
-    "IOMMU that translates, or ACS of the PCIe switches, sends them astray; a broken link does too.",
+    cause="The driver reports that peer-to-peer copies between these GPUs are possible, but the data that arrives "
+    "differs from what was sent. IOMMU translation or ACS on the PCIe switches misroutes them; a broken link is "
+    "possible too.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
@@ -58,8 +59,8 @@ def _words(test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def corrupted_peer(on: OnTests) -> Problem | None:
-    """Bytes of a pattern that are wrong on the target."""
+    """Bytes of a pattern that are wrong on the destination."""
     found = each(on.tests, _words)
     if not found:
         return None
-    return Problem(sentence(f"{on.name}: {'; '.join(found)} arrived changed."))
+    return Problem(sentence(f"{on.name}: {'; '.join(found)} arrived corrupted."))

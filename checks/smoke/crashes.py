@@ -9,15 +9,15 @@ from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run, *(test.name for test in ended(on.run, "died")))
-    message = "Run it again, and look at the last lines that it writes: Python shows where it was."
+    message = "Run it again, and read its last lines of output: Python shows where it crashed."
     return (Fix(message, (verify,), impact="none", verify=verify), *updated(on.facts, on.run, verify))
 
 
 @check(
     title="A smoke test crashed",
     severity=Severity.ERROR,
-    cause="The process ended by a signal: compiled code of the framework, of its libraries or of the driver failed. "
-    "Libraries that do not fit together are the usual cause.",
+    cause="The process was killed by a signal: native code of the framework, its libraries or the driver crashed. "
+    "Mismatched libraries are the usual cause.",
     fixes=_fixes,
     references=("https://man7.org/linux/man-pages/man7/signal.7.html",),
     targets=smoke_runs,
@@ -26,13 +26,13 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def crashes(on: OnRun) -> Problem | None:
-    """Died otherwise than for want of memory."""
+    """Died for another reason than lack of memory."""
     died = [test for test in ended(on.run, "died") if test.error != "out-of-memory"]
     seen = dying_words(on.run.stderr)
     if died:
         names = ", ".join(dict.fromkeys(called(test) for test in died))
-        return Problem(sentence(f"{on.name} crashed in {names}: {died[0].message or 'its process ended.'}"), seen)
+        return Problem(sentence(f"{on.name} crashed in {names}: {died[0].message or 'its process died.'}"), seen)
     if on.run.outcome != "died" or on.run.error == "out-of-memory":
         return None
-    message = f"{on.name} crashed in the stage {on.run.stage}: {on.run.message or 'its process ended.'}"
+    message = f"{on.name} crashed in stage {on.run.stage}: {on.run.message or 'its process died.'}"
     return Problem(sentence(message), seen)

@@ -12,10 +12,10 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
 
 
 @check(
-    title="The GPU reported an error that ended all work of the process",
+    title="GPU error killed the CUDA or HIP context",
     severity=Severity.ERROR,
-    cause="A kernel touched memory that is not its own, met memory errors, or the hardware failed: the driver ends "
-    "the context, and every further call fails. The kernels of these tests are sound, so look at card and driver.",
+    cause="A kernel accessed invalid memory, hit a memory error, or the hardware failed: the driver then destroys the "
+    "context, and every further call fails. The kernels of these tests are correct, so suspect the card or the driver.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",
@@ -34,12 +34,12 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def device_error(on: OnRun) -> Problem | None:
-    """Errors after which nothing works in this process."""
+    """Errors after which nothing works in the process."""
     tests = [t for t in ended(on.run, "failed") if t.error == "device-error"]
     if not tests and on.run.error != "device-error":
         return None
-    said = tests[0].message if tests else on.run.message
-    lines = said.strip().splitlines() or ["it said no more"]
+    text = tests[0].message if tests else on.run.message
+    lines = text.strip().splitlines() or ["no error message"]
     first = quoted(lines[0])
-    names = ", ".join(dict.fromkeys(called(t) for t in tests)) or f"the stage {on.run.stage}"
+    names = ", ".join(dict.fromkeys(called(t) for t in tests)) or f"stage {on.run.stage}"
     return Problem(sentence(f"{on.name} lost the GPU in {names}: {first}"), tuple(lines[1:4]))

@@ -9,15 +9,15 @@ from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run, *(test.name for test in ended(on.run, "failed")))
-    message = "Run it again by itself, and look for the framework's own words in its documentation."
+    message = "Run it again on its own, and look up the framework's error message."
     return (*updated(on.facts, on.run, verify), Fix(message, (verify,), impact="none", verify=verify))
 
 
 @check(
     title="A smoke test raised an error",
     severity=Severity.ERROR,
-    cause="The framework could not do what every program asks of it; its own words say why. A library that is "
-    "missing or of another version is the usual cause.",
+    cause="The framework failed at a basic operation; its error message shows why. A missing library or a version "
+    "mismatch is the usual cause.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/faq.html",),
     targets=smoke_runs,
@@ -26,20 +26,18 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def fails(on: OnRun) -> Problem | None:
-    """Errors of other kinds than those that have checks of their own."""
+    """Errors that have no check of their own."""
     tests = [t for t in ended(on.run, "failed") if t.error in (None, "other") and t.name != "fused"]
     if tests:
         names = ", ".join(dict.fromkeys(called(test) for test in tests))
-        lines = tests[0].message.strip().splitlines() or ["it said no more"]
+        lines = tests[0].message.strip().splitlines() or ["no error message"]
         return Problem(sentence(f"{on.name} failed in {names}: {quoted(lines[-1])}"), tuple(lines[:-1][-4:]))
     if not _itself(on.run):
         return None
-    lines = on.run.message.strip().splitlines() or ["it said no more"]
-    return Problem(
-        sentence(f"{on.name} failed in the stage {on.run.stage}: {quoted(lines[-1])}"), tuple(lines[:-1][-4:])
-    )
+    lines = on.run.message.strip().splitlines() or ["no error message"]
+    return Problem(sentence(f"{on.name} failed in stage {on.run.stage}: {quoted(lines[-1])}"), tuple(lines[:-1][-4:]))
 
 
 def _itself(run: SmokeRun) -> bool:
-    """Whether the run failed as a whole, and not in the import."""
+    """Whether the run failed as a whole, but not on import."""
     return run.outcome == "failed" and run.error in (None, "other") and run.stage != "import"

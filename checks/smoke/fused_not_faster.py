@@ -1,4 +1,4 @@
-"""A compiled kernel brings nothing."""
+"""A compiled kernel gives no speedup."""
 
 from functools import partial
 
@@ -11,14 +11,14 @@ from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
 from gpudoctor.queries.smoke_cause_groups import SLOW
 from gpudoctor.queries.smoke_speed import idle
 
-# One by one the operations move four times the bytes; a compiled kernel that brings less than that by far does not
+# Unfused, the operations move four times the bytes; a compiled kernel that is far below that speedup does not
 # fuse them.
 _LITTLE = 1.2
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "fused")
-    message = "See what the compiler makes of it; TORCH_LOGS tells why operations are not joined."
+    message = "See what the compiler generates; TORCH_LOGS shows why operations are not fused."
     look = (
         (msgspec.structs.replace(verify, env=(("TORCH_LOGS", "graph_breaks,fusion"),)),)
         if on.run.backend == "pytorch"
@@ -33,10 +33,10 @@ def _little(test: SmokeTest) -> str | None:
 
 
 @check(
-    title="Kernels compiled for the occasion bring nothing",
+    title="JIT-compiled kernels give no speedup",
     severity=Severity.ADVICE,
-    cause="A chain of elementwise operations, compiled into one kernel, reads and writes the memory once instead of "
-    "four times. Here it is hardly faster, so the operations were not joined.",
+    cause="A chain of elementwise operations, fused into one kernel, reads and writes memory once instead of four "
+    "times. Here it is hardly faster, so the operations were not fused.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/torch.compiler.html",),
     targets=partial(gpu_tests, name="fused", figure="speed-up"),
@@ -45,9 +45,9 @@ def _little(test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def fused_not_faster(on: OnTests) -> Problem | None:
-    """The speed-up over the operations one by one."""
+    """The speedup over the unfused operations."""
     found = each(on.tests, _little)
     if not found:
         return None
     idle(on.facts, on.run)
-    return Problem(sentence(f"{on.name} gains little by compiled kernels: {'; '.join(found)} the speed without."))
+    return Problem(sentence(f"{on.name} gains little from compiled kernels: {'; '.join(found)} the uncompiled speed."))

@@ -1,4 +1,4 @@
-"""A compiled kernel computes other numbers."""
+"""A compiled kernel computes wrong numbers."""
 
 from functools import partial
 
@@ -15,21 +15,21 @@ _MOST = 1e-5
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "fused")
-    clear = "Clear the caches of compiled kernels, and test again."
+    clear = "Clear the compiled kernel caches, and run the test again."
     commands = (cmd("rm", "-r", "~/.triton/cache"), Shell('rm -r "/tmp/torchinductor_$USER"'))
     return (Fix(clear, commands, verify=verify), *updated(on.facts, on.run, verify))
 
 
 def _wrong(test: SmokeTest) -> str | None:
     error = test.figure("error")
-    return None if error is None or error <= _MOST else f"{dtype_of(test)} by {error:.1e}"
+    return None if error is None or error <= _MOST else f"{error:.1e} in {dtype_of(test)}"
 
 
 @check(
-    title="A kernel compiled for the occasion computes other numbers",
+    title="Wrong results from a JIT-compiled kernel",
     severity=Severity.ERROR,
-    cause="The compiled kernel and float64 on the CPU differ by more than float32 rounds: the compiler, its cache or "
-    "the GPU is at fault.",
+    cause="The compiled kernel and float64 on the CPU differ by more than float32 rounding: the compiler, its cache "
+    "or the GPU is at fault.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html",),
     targets=partial(smoke_tests, name="fused", figure="error"),
@@ -42,4 +42,6 @@ def fused_wrong(on: OnTests) -> Problem | None:
     found = each(on.tests, _wrong)
     if not found:
         return None
-    return Problem(sentence(f"{on.name} computes wrongly in compiled kernels: {'; '.join(found)} at worst."))
+    return Problem(
+        sentence(f"{on.name} computes wrong results in compiled kernels: off by {'; '.join(found)} at worst.")
+    )

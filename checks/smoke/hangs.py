@@ -1,4 +1,4 @@
-"""A test did not end."""
+"""A test did not finish."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeRun
@@ -14,15 +14,15 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     tests = [test.name for test in ended(on.run, "hung")]
     verify = again(on.run, *tests)
     if on.run.kind == "cpu":
-        message = "Run it again; if it hangs again, look where, in a second terminal."
+        message = "Run it again; if it hangs again, find out where in a second terminal."
         return (Fix(message, (verify, query("py-spy", "dump", "--pid", PID)), impact="none", verify=verify),)
     log = (
         filtered(query("dmesg", root=True), query("tail", "-n", "50"))
         if on.run.kind == "rocm"
         else filtered(query("dmesg", root=True), query("grep", "-iE", "xid|nvrm"), query("tail", "-n", "20"))
     )
-    look = Fix("Look at what the driver wrote into the kernel's log meanwhile.", (log,), root=True, impact="none")
-    message = "Stop what holds the GPU and reset it; where the process cannot be killed, restart the computer."
+    look = Fix("Check what the driver logged meanwhile in the kernel log.", (log,), root=True, impact="none")
+    message = "Stop the processes that use the GPU and reset it; if a process cannot be killed, reboot."
     which = ("-i", on.gpu.index) if on.gpu else ()
     commands = (
         (Shell("fuser -v /dev/nvidia*", root=True, lookup=True), as_root("nvidia-smi", "--gpu-reset", *which))
@@ -33,10 +33,10 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A smoke test did not end",
+    title="A smoke test hung",
     severity=Severity.ERROR,
-    cause="The driver, the GPU or the framework did not answer before the deadline, and the process was ended. A GPU "
-    "that hangs in the driver stays so until it is reset.",
+    cause="The driver, the GPU or the framework did not respond before the deadline, and the process was killed. A "
+    "GPU that hangs in the driver stays hung until it is reset.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/index.html",),
     targets=smoke_runs,
@@ -49,14 +49,14 @@ def hangs(on: OnRun) -> Problem | None:
     hung = ended(on.run, "hung")
     if hung:
         names = ", ".join(dict.fromkeys(called(test) for test in hung))
-        return Problem(sentence(f"{on.name} hung in {names}: {_words(hung[0].message)}"), _stderr(on.run))
+        return Problem(sentence(f"{on.name} hung in {names}: {_text(hung[0].message)}"), _stderr(on.run))
     if on.run.outcome != "hung":
         return None
-    return Problem(sentence(f"{on.name} hung in the stage {on.run.stage}: {_words(on.run.message)}"), _stderr(on.run))
+    return Problem(sentence(f"{on.name} hung in stage {on.run.stage}: {_text(on.run.message)}"), _stderr(on.run))
 
 
-def _words(message: str) -> str:
-    return message or "it did not answer."
+def _text(message: str) -> str:
+    return message or "it did not respond."
 
 
 def _stderr(run: SmokeRun) -> tuple[str, ...]:

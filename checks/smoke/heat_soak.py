@@ -1,4 +1,4 @@
-"""The GPU gets slower the longer it works."""
+"""The GPU slows down under sustained load."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ _LESS = 0.90
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     message = (
-        "Give it more air: clean fans and filters, look at the case's or server's airflow; then load it for longer."
+        "Improve airflow: clean fans and filters, check the airflow of the case or server; then run a longer load."
     )
     command = query(*again(on.run, "stress").argv, *LONG)
     return clocks(on.gpu, on.run), Fix(message, (command,), "replace-hardware", verify=command)
@@ -28,14 +28,14 @@ def _slower(test: SmokeTest) -> str | None:
         return None
     heat = known_or(test.during.temperature, None)
     degrees = f", at {heat:.0f} degrees C" if heat is not None else ""
-    return f"the last third of the load ran at {ratio:.0%} of the first{degrees}".replace("% of", " % of")
+    return f"the last third of the load ran at {ratio:.0%} of the first{degrees}"
 
 
 @check(
-    title="A GPU gets slower the longer it works",
+    title="GPU slows down under sustained load",
     severity=Severity.WARNING,
-    cause="As it warms up it lowers its clocks. In ten seconds a card that is cooled well stays at its speed; what "
-    "is lost in the first ten is the least that hours of training lose.",
+    cause="As it heats up it lowers its clocks. A well-cooled card keeps its speed for ten seconds; hours of training "
+    "lose at least what was lost in those ten.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",),
     targets=partial(gpu_tests, name="stress", figure="last third"),

@@ -1,4 +1,4 @@
-"""A framework that was to be tested does not import."""
+"""A framework under test fails to import."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, updated
@@ -12,13 +12,13 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run)
     first = (Fix(hint.fix, action="reinstall-package", verify=verify),) if hint and hint.fix else ()
     rest = updated(on.facts, on.run, verify)
-    return (*first, *rest) or (Fix("Install it again in this environment.", (), "reinstall-package", verify=verify),)
+    return (*first, *rest) or (Fix("Reinstall it in this environment.", (), "reinstall-package", verify=verify),)
 
 
 @check(
-    title="A framework that was to be tested does not import",
+    title="Import of a framework under test fails",
     severity=Severity.ERROR,
-    cause="One of its libraries, or of those that it needs, is missing, damaged or of another version.",
+    cause="One of its libraries or dependencies is missing, damaged or has the wrong version.",
     fixes=_fixes,
     references=("https://docs.python.org/3/library/exceptions.html#ImportError",),
     targets=smoke_runs,
@@ -30,6 +30,6 @@ def import_fails(on: OnRun) -> Problem | None:
     """The run ended in its first stage."""
     if on.run.outcome != "failed" or on.run.stage != "import":
         return None
-    lines = on.run.message.strip().splitlines() or ["it said no more"]
-    message = f"{backend_name(on.run)} could not be imported by {on.run.python or 'its Python'}: {quoted(lines[-1])}"
+    lines = on.run.message.strip().splitlines() or ["no error message"]
+    message = f"{backend_name(on.run)} could not be imported with {on.run.python or 'its Python'}: {quoted(lines[-1])}"
     return Problem(sentence(message), tuple(lines[:-1][-4:]))

@@ -1,4 +1,4 @@
-"""Memory that was asked to be pinned is not."""
+"""Memory requested as pinned is not pinned."""
 
 from functools import partial
 
@@ -13,18 +13,18 @@ from gpudoctor.tasks.placeholders import REST
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "transfer")
     if on_wsl(on.facts):
-        message = "Pin less at a time: WSL 2 grants little pinned memory by design."
+        message = "Pin less memory at a time: WSL 2 limits pinned memory by design."
         return (Fix(message, (), "change-environment", verify=verify),)
-    message = "Raise the limit of locked memory for this user or container, and look for a container without it."
+    message = "Raise the locked memory limit (memlock) for this user or container."
     commands = (Shell("ulimit -l"), cmd("docker", "run", "--ulimit", "memlock=-1", REST))
     return (Fix(message, commands, "change-environment", needs="restart of the program", verify=verify),)
 
 
 @check(
-    title="Memory that was asked to be pinned is not",
+    title="Requested pinned memory is not pinned",
     severity=Severity.WARNING,
-    cause="Copies from memory that is not page-locked go through a buffer of the driver: they are slower, and the "
-    "program waits for them instead of computing meanwhile.",
+    cause="Copies from memory that is not page-locked go through a staging buffer of the driver: they are slower, and "
+    "the program waits for them instead of computing meanwhile.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory",
@@ -36,10 +36,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def memory_not_pinned(on: OnTests) -> Problem | None:
-    """The driver's own word on the buffer; that so much was refused is an advice."""
+    """What the driver reports about the buffer; a refused allocation is an ADVICE."""
     (test, *_) = on.tests
     if test.notes.get("pinned") is False:
-        return Problem(sentence(f"{on.name} asked for pinned memory, and the driver says that it is not pinned."))
+        return Problem(sentence(f"{on.name} requested pinned memory, but the driver reports that it is not pinned."))
     refused = test.notes.get("pinned_refused")
     if not isinstance(refused, str) or test.figure("h2d pinned") is not None:
         return None

@@ -1,4 +1,4 @@
-"""A backend reached no GPU although the machine has one."""
+"""A backend found no GPU although the machine has one."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, updated
@@ -11,7 +11,7 @@ from gpudoctor.tasks import query
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
     verify = again(on.run)
-    message = "Find out what keeps the framework from the GPU; the whole diagnosis looks at driver, masks and builds."
+    message = "Run the full check: it looks at driver, masks and builds to find out why the framework sees no GPU."
     return (
         Fix(message, (query("gpudoctor", "check"),), impact="none", verify=verify),
         *updated(on.facts, on.run, verify),
@@ -19,10 +19,10 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A framework reached no GPU, though the machine has one",
+    title="Framework found no GPU although the machine has one",
     severity=Severity.ERROR,
-    cause="The framework was asked to use the GPU and said that it has none: it is built for the CPU or another "
-    "vendor, a mask hides the GPU, or the driver refuses.",
+    cause="The framework was asked to use the GPU but reported none: it is built for the CPU or another vendor, a "
+    "mask hides the GPU, or the driver denies access.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/cuda.html",),
     targets=gpu_runs,
@@ -31,14 +31,14 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def no_device(on: OnRun) -> Problem | None:
-    """The run said before its first test that it cannot."""
+    """The run reported it before its first test."""
     if on.run.outcome != "unsupported" or not _there(on):
         return None
-    message = on.run.message.partition(" reaches no GPU: ")[2] or on.run.message  # said once is enough
-    return Problem(sentence(f"{on.name} reached no GPU: {quoted(message)}"))
+    message = on.run.message.partition(" reaches no GPU: ")[2] or on.run.message  # do not repeat it
+    return Problem(sentence(f"{on.name} found no GPU: {quoted(message)}"))
 
 
 def _there(on: OnRun) -> bool:
-    """Whether a GPU of the kind is there that frameworks have code for."""
+    """Whether there is a GPU of this kind that frameworks support."""
     vendor, able = ("amd", amd_gpus) if on.run.kind == "rocm" else ("nvidia", nvidia_gpus)
     return bool((gpus_of(on.facts, vendor) or cards_of(on.facts, vendor)) and able(on.facts))

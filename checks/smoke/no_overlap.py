@@ -1,4 +1,4 @@
-"""Copies do not run beside computing."""
+"""Copies do not overlap with compute."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from gpudoctor.queries.smoke_speed import idle
 from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import filtered, query
 
-_WELL, _NONE = 0.80, 0.40
+_GOOD, _NONE = 0.80, 0.40
 _BLOCKING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY")
 
 
@@ -21,18 +21,18 @@ def _set(on: OnTests) -> list[str]:
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "overlap")
-    found = [unset(on.facts, name, "it makes every call wait for the GPU, for debugging", verify) for name in _set(on)]
-    message = "Look for what makes calls wait: a profiler or debugger that is attached, or a variable for debugging."
+    found = [unset(on.facts, name, "it makes every call wait for the GPU (for debugging)", verify) for name in _set(on)]
+    message = "Find out what makes calls blocking: an attached profiler or debugger, or a debug variable."
     return tuple(found) or (
         Fix(message, (filtered(query("env"), query("grep", "-E", "CUDA|HIP|AMD_")),), impact="none", verify=verify),
     )
 
 
 @check(
-    title="Copies do not run beside computing",
+    title="Copies do not overlap with compute",
     severity=Severity.WARNING,
-    cause="A copy on one stream and a product on another took nearly as long as both in turn: something makes calls "
-    "wait for the GPU. Loading data then costs time that it need not.",
+    cause="A copy on one stream and a matmul on another took nearly as long as both in sequence: something makes "
+    "calls wait for the GPU. Loading data then costs extra time.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#asynchronous-concurrent-execution",
@@ -44,28 +44,28 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def no_overlap(on: OnTests) -> Problem | None:
-    """The part of the shorter work that is hidden behind the longer."""
+    """The part of the shorter task that overlaps with the longer one."""
     (test, *_) = on.tests
     part = test.figure("overlap") or 0.0
     engines = noted(test, "engines") if noted(test, "engines") is not None else on.run.copy_engines
-    if part >= _WELL or engines == 0:
+    if part >= _GOOD or engines == 0:
         return None
     named = _set(on)
     if not named:
         _judged(on, engines)
     caused_by = f" ({', '.join(f'{name}={on.facts.host.environment[name]}' for name in named)})" if named else ""
-    message = f"{on.name} hides {part:.0%} of a copy behind computing{caused_by}.".replace("% of", " % of")
+    message = f"{on.name} overlaps {part:.0%} of a copy with compute{caused_by}."
     return Problem(sentence(message), severity=None if part < _NONE else Severity.ADVICE)
 
 
 def _judged(on: OnTests, engines: float | None) -> None:
-    """Leave the check where the hardware, or who else uses it, may be the reason.
+    """Leave the check where the hardware, or another user of it, may be the cause.
 
     Raises:
-        UnknownFactError: it may.
+        UnknownFactError: that is the case.
     """
     idle(on.facts, on.run)
     if on_wsl(on.facts):
         raise UnknownFactError("on WSL, Windows decides what runs at the same time")
     if engines is None:
-        raise UnknownFactError("nobody can say whether this GPU has an engine for copies")
+        raise UnknownFactError("it is unknown whether this GPU has a copy engine")

@@ -1,4 +1,4 @@
-"""The same product gives other bits the second time."""
+"""The same matmul returns different bits the second time."""
 
 from functools import partial
 
@@ -8,8 +8,8 @@ from gpudoctor.fixes.smoke import hardware
 from gpudoctor.queries.smoke import OnTests, count, dtype_of, each, gpu_tests, many, sentence
 from gpudoctor.queries.smoke_cause_groups import wrong_before
 
-# These call cuBLAS with one stream, for which it promises the same bits. Compilers (XLA) and rocBLAS, which may sum
-# by atomic additions, promise less.
+# These call cuBLAS with one stream, for which it guarantees the same bits. Compilers (XLA) and rocBLAS, which may sum
+# with atomic additions, guarantee less.
 _PROMISED = ("pytorch", "cupy", "driver")
 
 
@@ -23,10 +23,10 @@ def _differing(test: SmokeTest) -> str | None:
 
 
 @check(
-    title="The same product gives other numbers the second time",
+    title="Repeated matmul gives different results",
     severity=Severity.ERROR,
-    cause="cuBLAS gives the same bits for the same product on the same GPU each time. Where it does not, arithmetic "
-    "or memory flips bits now and then: overclocking, heat, a weak power supply or a broken card.",
+    cause="cuBLAS returns the same bits for the same matmul on the same GPU every time. If it does not, arithmetic or "
+    "memory occasionally flips bits: overclocking, heat, a weak power supply or a broken card.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cublas/index.html#results-reproducibility",),
     targets=partial(gpu_tests, name="matmul", figure="rate"),
@@ -35,10 +35,10 @@ def _differing(test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def not_reproducible(on: OnTests) -> Problem | None:
-    """The first product against the last, bit for bit, with the same inputs."""
+    """The first matmul compared with the last, bit for bit, with the same inputs."""
     found = each(on.tests, _differing)
     if not found:
         return None
     sure = on.run.kind == "cuda" and on.run.backend in _PROMISED
-    message = f"{on.name} got other bits from the same product: {'; '.join(found)}."
+    message = f"{on.name} got different bits from the same matmul: {'; '.join(found)}."
     return Problem(sentence(message), severity=None if sure else Severity.WARNING)

@@ -1,18 +1,16 @@
-"""Packets had to be sent again over the PCIe link."""
+"""Packets were retransmitted over the PCIe link."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import on_gpu
 from gpudoctor.queries.smoke import OnDevice, called, growth, smoke_gpus
 from gpudoctor.tasks import filtered, query
 
-# DCGM fails a GPU above 80 a minute. A few come with every change of the link's generation, in however short a test.
+# DCGM fails a GPU above 80 a minute. A few come with every change of the link's generation, however short the test.
 _A_MINUTE, _FEW = 80.0, 8
 
 
 def _fixes(on: OnDevice) -> tuple[Fix, ...]:
-    message = (
-        "Reseat the card, clean its contacts, do without a riser or take a better one, and look at the kernel's log."
-    )
+    message = "Reseat the card, clean its contacts, remove or replace the riser, and check the kernel log."
     return (
         Fix(
             message,
@@ -25,10 +23,10 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Packets had to be sent again over a GPU's PCIe link",
+    title="PCIe replays: packets were retransmitted",
     severity=Severity.WARNING,
-    cause="Packets arrived damaged and were repeated: the data is right, the link is slower, and its contacts, riser "
-    "or slot are at the edge.",
+    cause="Packets arrived damaged and were retransmitted: the data is right, but the link is slower, and its "
+    "contacts, riser or slot are marginal.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html",),
     targets=smoke_gpus,
@@ -43,4 +41,6 @@ def pcie_replays(on: OnDevice) -> Problem | None:
     if number < _FEW or not seconds or number * 60 / seconds <= _A_MINUTE:
         return None
     where = ", ".join(dict.fromkeys(called(test) for test in tests))
-    return Problem(f"{number} packets were sent again over the PCIe link of {on.name} in {seconds:.1f} s ({where}).")
+    return Problem(
+        f"{number} packets were retransmitted (PCIe replays) on the link of {on.name} in {seconds:.1f} s ({where})."
+    )

@@ -1,4 +1,4 @@
-"""16-bit products are summed in 16 bits."""
+"""16-bit matmuls accumulate in 16 bits."""
 
 from functools import partial
 
@@ -13,26 +13,26 @@ from gpudoctor.tasks import code
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "matmul")
     if on.run.backend != "pytorch":
-        return (Fix("Ask for accumulation in float32, where the numbers matter.", verify=verify),)
+        return (Fix("Request float32 accumulation where precision matters.", verify=verify),)
     lines = (
         code("torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False"),
         code("torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False"),
     )
-    return (Fix("Forbid it in the program, where the numbers matter.", lines, "change-environment", verify=verify),)
+    return (Fix("Disable it in the program where precision matters.", lines, "change-environment", verify=verify),)
 
 
-def _words(test: SmokeTest) -> str | None:
+def _text(test: SmokeTest) -> str | None:
     if "reduced" not in kinds(test):
         return None
     dtype = dtype_of(test)
-    return f"{max(errors(test)):.1e} in {dtype}, and {BOUNDS[dtype].well:.0e} is usual"
+    return f"{max(errors(test)):.1e} in {dtype}; {BOUNDS[dtype].rounding:.0e} is usual"
 
 
 @check(
-    title="Products in 16 or 8 bits are less exact than they could be",
+    title="Reduced-precision accumulation in 16-bit or 8-bit matmuls",
     severity=Severity.ADVICE,
-    cause="Parts of the sums are rounded to 16 bits before they are added up (split-K with a reduction in reduced "
-    "precision). It is faster, allowed by default in PyTorch, and harmless to most training.",
+    cause="Partial sums are rounded to 16 bits before they are added (split-K with reduced-precision reduction). It "
+    "is faster, enabled by default in PyTorch, and harmless for most training.",
     fixes=_fixes,
     references=(
         "https://docs.pytorch.org/docs/stable/notes/cuda.html#reduced-precision-reduction-in-fp16-gemms",
@@ -44,8 +44,8 @@ def _words(test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def reduced_precision(on: OnTests) -> Problem | None:
-    """An error between that of float32 accumulation and what is plainly wrong."""
-    found = each(on.tests, _words)
+    """An error between that of float32 accumulation and a clearly wrong one."""
+    found = each(on.tests, _text)
     if not found:
         return None
-    return Problem(sentence(f"{on.name} rounds within its sums: the relative error is {'; '.join(found)}."))
+    return Problem(sentence(f"{on.name} accumulates in reduced precision: the relative error is {'; '.join(found)}."))

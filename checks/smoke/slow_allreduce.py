@@ -1,4 +1,4 @@
-"""Sums over GPUs are slow."""
+"""All-reduce over GPUs is slow."""
 
 from functools import partial
 
@@ -12,12 +12,12 @@ from gpudoctor.queries.smoke import OnTests, each, gpu_tests, sentence
 from gpudoctor.queries.smoke_speed import ALLREDUCE, share
 from gpudoctor.tasks import filtered, query
 
-_OVER_LINKS = ("nccl", "rccl")  # transports that take the links between GPUs
+_OVER_LINKS = ("nccl", "rccl")  # transports that use the links between GPUs
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "allreduce", "peer")
-    message = "See which way NCCL takes, and look at the links; variables that switch ways off slow it down."
+    message = "See which path NCCL uses, and check the links; variables that disable paths slow it down."
     commands = (
         msgspec.structs.replace(verify, env=(("NCCL_DEBUG", "INFO"),)),
         filtered(query("env"), query("grep", "NCCL_")),
@@ -28,17 +28,17 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
 
 def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
     if test.notes.get("transport") not in _OVER_LINKS:
-        raise UnknownFactError("the sum did not go over the links between GPUs")
+        raise UnknownFactError("the all-reduce did not use the links between GPUs")
     reached = share(on.on, test, "bus rate")
     severity = ALLREDUCE.severity(reached.part) if reached else None
     return (severity, reached.words) if reached and severity else None
 
 
 @check(
-    title="Sums over GPUs are slower than their NVLinks",
+    title="All-reduce is slower than NVLink allows",
     severity=Severity.ERROR,
-    cause="The GPUs are joined by NVLink through switches, and the sum of their buffers takes much longer than the "
-    "links need: NCCL takes another way, or a link is down.",
+    cause="NVLink switches connect the GPUs, but the all-reduce takes much longer than the links need: NCCL uses "
+    "another path, or a link is down.",
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md",
@@ -58,9 +58,9 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
     validated_on=("table 2026-11",),
 )
 def slow_allreduce(on: OnTests) -> Problem | None:
-    """The bus rate against all NVLinks of one GPU."""
+    """The bus bandwidth compared with all NVLinks of one GPU."""
     found = each(on.tests, lambda test: _slow(on, test))
     if not found:
         return None
-    severity, words = found[0]
-    return Problem(sentence(f"{on.name} sums slowly: {words} on the bus."), severity=severity)
+    severity, text = found[0]
+    return Problem(sentence(f"{on.name} has a slow all-reduce: {text} bus bandwidth."), severity=severity)

@@ -1,4 +1,4 @@
-"""The first product took many seconds."""
+"""The first matmul took many seconds."""
 
 from functools import partial
 
@@ -10,13 +10,15 @@ from gpudoctor.tasks import export, unset
 
 # Loading the library and its kernel takes 0.05 to 0.5 s; compiling a library's kernels from PTX takes many seconds.
 _LONG = 10.0
-# XLA tries many kernels before the first product, which takes seconds and is meant to.
+# XLA autotunes many kernels before the first matmul, which is meant to take seconds.
 _LOADS = ("pytorch", "cupy")
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "matmul")
-    message = "Give the driver's cache of compiled kernels room on a local disk, so that they are compiled once."
+    message = (
+        "Put the driver's compute cache on a local disk with enough space, so that kernels are compiled only once."
+    )
     cache = (
         export("CUDA_CACHE_PATH", "/var/tmp/cuda-cache"),
         export("CUDA_CACHE_MAXSIZE", "4294967296"),
@@ -39,10 +41,10 @@ def _long(test: SmokeTest) -> str | None:
 
 
 @check(
-    title="The first product takes many seconds",
+    title="The first matmul takes many seconds",
     severity=Severity.WARNING,
-    cause="The library holds no machine code for this GPU, so that the driver compiles its kernels from PTX when "
-    "they are first used; or the library is read from a very slow disk.",
+    cause="The library has no machine code for this GPU, so the driver JIT-compiles its kernels from PTX on first "
+    "use; or the library is on a very slow disk.",
     fixes=_fixes,
     references=("https://developer.nvidia.com/blog/cuda-pro-tip-understand-fat-binaries-jit-caching/",),
     targets=partial(cuda_tests, name="matmul", figure="first call"),
@@ -57,10 +59,10 @@ def _long(test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def slow_first_call(on: OnTests) -> Problem | None:
-    """Seconds of the first call of each type, with loading and compiling."""
+    """Seconds of the first call of each type, including loading and compiling."""
     if on.run.backend not in _LOADS:
         return None
     found = each(on.tests, _long)
     if not found:
         return None
-    return Problem(sentence(f"The first product of {on.name} took {', '.join(found)}."))
+    return Problem(sentence(f"The first matmul of {on.name} took {', '.join(found)}."))

@@ -1,4 +1,4 @@
-"""Copies between host and GPU are slower than their PCIe link."""
+"""Copies between host and GPU are slower than the PCIe link allows."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from gpudoctor.queries.smoke_speed import Share, share
 from gpudoctor.tasks import cmd, filtered, query
 from gpudoctor.tasks.placeholders import PROGRAM
 
-# Healthy links carry 0.79 to 0.88 of their rate (nvbandwidth, ml-engineering); Azure takes out H100 nodes under 0.76,
+# Healthy links carry 0.79 to 0.88 of their rate (nvbandwidth, ml-engineering); Azure removes H100 nodes under 0.76,
 # A100 nodes under 0.67, V100 nodes under 0.60.
 _LOW, _BAD = 0.75, 0.60
 
@@ -21,16 +21,16 @@ _LOW, _BAD = 0.75, 0.60
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "transfer")
     node = known_or(on.gpu.numa_node, None) if on.gpu else None
-    place = "NODE" if node is None else str(node)
+    numa = "NODE" if node is None else str(node)
     commands = (
         query("nvidia-smi", "topo", "-m"),
-        cmd("numactl", f"--cpunodebind={place}", f"--membind={place}", PROGRAM),
+        cmd("numactl", f"--cpunodebind={numa}", f"--membind={numa}", PROGRAM),
     )
-    message = "Run programs on the processor that the GPU hangs on, with memory from there."
+    message = "Run programs on the CPUs and memory of the GPU's NUMA node."
     near = Fix(message, commands, "change-environment", impact="none", verify=verify)
     message = (
-        "Look in the firmware's set-up (BIOS) for power saving of PCIe (ASPM), relaxed ordering and NUMA settings, "
-        "and in the kernel's log for errors of the link."
+        "Check PCIe power saving (ASPM), relaxed ordering and NUMA settings in the BIOS/UEFI setup, and the kernel "
+        "log for link errors."
     )
     look = Fix(
         message,
@@ -43,10 +43,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Copies between host and GPU are slow",
+    title="Slow copies between host and GPU",
     severity=Severity.ERROR,
-    cause="Copies from pinned memory reach much less than the link's own rate under load: memory of the far "
-    "processor (NUMA), an IOMMU that translates, errors on the link, or a slot that shares its lanes.",
+    cause="Copies from pinned memory reach far less than the link's rate: memory on a remote NUMA node, IOMMU "
+    "translation, link errors, or a slot that shares its lanes.",
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/nvbandwidth",
@@ -58,14 +58,14 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def slow_link(on: OnTests) -> Problem | None:
-    """Both directions against the link as it was during the test."""
+    """Both directions compared with the link as it was during the test."""
     (test, *_) = on.tests
     ways = [("to the GPU", "h2d pinned"), ("to the host", "d2h pinned")]
-    reached = [(words, found) for words, name in ways if (found := share(on.on, test, name))]
-    slow = [(words, found) for words, found in reached if found.part < _low(on, found)]
+    reached = [(direction, found) for direction, name in ways if (found := share(on.on, test, name))]
+    slow = [(direction, found) for direction, found in reached if found.part < _low(on, found)]
     if not slow:
         return None
-    message = f"{on.name} copies {' and '.join(f'{found.words} {words}' for words, found in slow)}."
+    message = f"{on.name} copies at {' and '.join(f'{found.words} {direction}' for direction, found in slow)}."
     evidence = [reached[0][1].limit.source]
     affinity = test.notes.get("affinity")
     evidence += [affinity] if isinstance(affinity, str) else []
@@ -74,7 +74,7 @@ def slow_link(on: OnTests) -> Problem | None:
 
 
 def _low(on: OnTests, found: Share) -> float:
-    """The part under which it is slow: what is usual, or what a cloud takes nodes out for, whichever is less."""
+    """The part under which it is slow: the lower of the usual value and a cloud's threshold for removing nodes."""
     during = on.tests[0].during
     generation, width = known_or(during.link_generation, None), known_or(during.link_width, None)
     alarm = pcie.low_bandwidth(generation, width) if generation and width else None

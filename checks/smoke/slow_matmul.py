@@ -1,4 +1,4 @@
-"""Products of matrices are slower than this GPU at this clock can compute them."""
+"""Matmul is slower than this GPU allows at this clock."""
 
 from functools import partial
 
@@ -23,19 +23,19 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
     if reached is None:
         return None
     if lines is None:
-        raise UnknownFactError(f"nobody has published what this GPU reaches in {dtype}")
+        raise UnknownFactError(f"no reference value for {dtype} on this GPU has been published")
     filled = waves(on.run.processors, test) if on.run.processors else None
     if filled is not None and filled < FEWEST_WAVES:
-        raise UnknownFactError(f"the product in {dtype} was too small to fill the GPU")
+        raise UnknownFactError(f"the {dtype} matmul was too small to fill the GPU")
     severity = lines.severity(reached.part)
     return (severity, f"{dtype} {reached.words}") if severity else None
 
 
 @check(
-    title="A GPU multiplies matrices slowly",
+    title="Slow matmul",
     severity=Severity.ERROR,
-    cause="The rate is far below what so many processors compute at the clock that was seen: another kernel than "
-    "the fast one runs (a library without code for this GPU), or others share the GPU.",
+    cause="The rate is far below what this number of multiprocessors can compute at the observed clock: a slow "
+    "fallback kernel runs (a library without code for this GPU), or others share the GPU.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html",
@@ -54,12 +54,12 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
     validated_on=("table 2026-11",),
 )
 def slow_matmul(on: OnTests) -> Problem | None:
-    """Each data type against the processors' own rate; a bare driver's simple kernels are not judged."""
+    """Each data type compared with the multiprocessors' rate; a bare driver's simple kernels are not judged."""
     if on.run.backend == "driver":
         return None
     found = each(on.tests, lambda test: _slow(on, test))
     if not found:
         return None
     worst = Severity.ERROR if Severity.ERROR in [severity for severity, _ in found] else Severity.WARNING
-    message = f"{on.name} multiplies slowly: {'; '.join(words for _, words in found)}."
+    message = f"{on.name} has slow matmul: {'; '.join(text for _, text in found)}."
     return Problem(sentence(message), severity=worst)

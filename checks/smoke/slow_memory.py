@@ -1,4 +1,4 @@
-"""The GPU's own memory is slow."""
+"""The GPU's memory is slow."""
 
 from functools import partial
 
@@ -11,15 +11,15 @@ from gpudoctor.queries.smoke_speed import memory_lines, share
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     command = again(on.run, "bandwidth")
-    message = "Test again with nothing else on the GPU; if it stays slow, have the card looked at."
+    message = "Run the test again with nothing else on the GPU; if it stays slow, have the card inspected."
     return clocks(on.gpu, on.run), Fix(message, (command,), impact="none", verify=command)
 
 
 @check(
-    title="A GPU's memory is slow",
+    title="Low GPU memory bandwidth",
     severity=Severity.ERROR,
-    cause="Copies within the GPU's memory reach much less than its data sheet lets expect: the memory clock is held "
-    "down, part of the memory is switched off after errors, or others use it.",
+    cause="Copies within GPU memory reach far less than the data sheet's bandwidth: the memory clock is throttled, "
+    "part of the memory is disabled after errors, or others use it.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#effective-bandwidth-calculation",
@@ -31,11 +31,11 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def slow_memory(on: OnTests) -> Problem | None:
-    """The best of copying, the triad and reading, against the data sheet."""
+    """The best of copy, triad and read, compared with the data sheet."""
     (test, *_) = on.tests
     reached = [found for name in ("copy", "triad", "read") if (found := share(on.on, test, name))]
     best = max(reached, key=lambda one: one.part)
     severity = memory_lines(on.on).severity(best.part)
     if severity is None:
         return None
-    return Problem(sentence(f"{on.name} moves {best.words} within the GPU's memory."), severity=severity)
+    return Problem(sentence(f"{on.name} reaches {best.words} of memory bandwidth."), severity=severity)

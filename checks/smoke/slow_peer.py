@@ -9,13 +9,11 @@ from gpudoctor.queries.smoke import OnTests, each, gpu_tests, sentence
 from gpudoctor.queries.smoke_speed import PEER, share
 from gpudoctor.tasks import query
 
-_SHOWN = 4  # pairs that a sentence names
+_SHOWN = 4  # pairs that a message lists
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
-    message = (
-        "Look at the links, their errors and what joins which GPU; restart the fabric manager where NVSwitches are."
-    )
+    message = "Check the links, their error counters and the topology; restart the fabric manager on NVSwitch systems."
     commands = (
         query("nvidia-smi", "nvlink", "--status"),
         query("nvidia-smi", "nvlink", "-e"),
@@ -34,10 +32,10 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
 
 
 @check(
-    title="Copies between GPUs are slower than their NVLinks",
+    title="GPU-to-GPU copies are slower than NVLink allows",
     severity=Severity.ERROR,
-    cause="The GPUs are joined by NVLink through switches, and copies reach much less than the links carry: links "
-    "are down or repeat packets, or copies take another way, such as over PCIe.",
+    cause="NVLink switches connect the GPUs, but copies reach far less than the links' rate: links are down or replay "
+    "packets, or copies take another path, such as PCIe.",
     fixes=_fixes,
     references=("https://github.com/stas00/ml-engineering/tree/master/network",),
     targets=partial(gpu_tests, name="peer", figure="rate"),
@@ -46,11 +44,11 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
     validated_on=("table 2026-11",),
 )
 def slow_peer(on: OnTests) -> Problem | None:
-    """Each pair against all NVLinks of one GPU; other ways have no limit that is known."""
+    """Each pair compared with all NVLinks of one GPU; other paths have no known limit."""
     found = each(on.tests, lambda test: _slow(on, test))
     if not found:
         return None
     worst = Severity.ERROR if Severity.ERROR in [severity for severity, _ in found] else Severity.WARNING
     more = f" and {len(found) - _SHOWN} more pairs" if len(found) > _SHOWN else ""
-    words = "; ".join(words for _, words in found[:_SHOWN])
-    return Problem(sentence(f"{on.name} copies slowly between GPUs: {words}{more}."), severity=worst)
+    pairs = "; ".join(text for _, text in found[:_SHOWN])
+    return Problem(sentence(f"{on.name} copies slowly between GPUs: {pairs}{more}."), severity=worst)

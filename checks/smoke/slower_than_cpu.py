@@ -1,4 +1,4 @@
-"""The GPU is slower than the CPU beside it."""
+"""The GPU is slower than the CPU."""
 
 from functools import partial
 
@@ -9,11 +9,11 @@ from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
 from gpudoctor.queries.smoke_cause_groups import SLOW
 from gpudoctor.queries.smoke_speed import idle
 
-_LARGE = "speed-up 256"  # a small batch waits for its kernels to start, on the fastest GPU too
+_LARGE = "speed-up 256"  # a small batch is bound by kernel launches, on the fastest GPU too
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
-    message = "Compare with a larger network or batch: a small one may be at home on the CPU."
+    message = "Compare with a larger network or batch: a small one may run best on the CPU."
     return clocks(on.gpu, on.run), Fix(message, (), impact="none", verify=again(on.run, "inference"))
 
 
@@ -23,10 +23,10 @@ def _slower(test: SmokeTest) -> str | None:
 
 
 @check(
-    title="A GPU is slower than the CPU beside it",
+    title="GPU slower than the CPU",
     severity=Severity.WARNING,
-    cause="At batch 256 a small network runs no faster than on the CPU: kernels start slowly, the clocks stay low, "
-    "or the work does not run where it should.",
+    cause="At batch size 256 a small network runs no faster than on the CPU: kernel launches are slow, the clocks "
+    "stay low, or the work does not run on the GPU.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html",),
     targets=partial(gpu_tests, name="inference", figure=_LARGE),
@@ -35,11 +35,11 @@ def _slower(test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def slower_than_cpu(on: OnTests) -> Problem | None:
-    """The speed-up at the large batch; a bare driver's simple kernels are not judged."""
+    """The speedup at the large batch; a bare driver's simple kernels are not judged."""
     if on.run.backend == "driver":
         return None
     found = each(on.tests, _slower)
     if not found:
         return None
     idle(on.facts, on.run)
-    return Problem(sentence(f"{on.name} classifies 256 digits slower than the CPU: {', '.join(found)}."))
+    return Problem(sentence(f"{on.name} classifies 256 digits more slowly than the CPU: {', '.join(found)}."))

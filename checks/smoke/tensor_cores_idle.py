@@ -1,4 +1,4 @@
-"""16-bit products run at the speed of the CUDA cores."""
+"""16-bit matmuls run at CUDA core speed."""
 
 from functools import partial
 
@@ -28,10 +28,10 @@ def _idle(on: OnTests, test: SmokeTest) -> str | None:
 
 
 @check(
-    title="The tensor cores seem to be idle",
+    title="Tensor cores are not used",
     severity=Severity.ERROR,
-    cause="Products in 16 bits run as slowly as on the CUDA cores: the library has no tensor-core kernel for this "
-    "GPU, or was told not to use it.",
+    cause="16-bit matmuls run as slowly as on the CUDA cores: the library has no tensor core kernel for this GPU, or "
+    "is configured not to use it.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html",
@@ -49,4 +49,4 @@ def tensor_cores_idle(on: OnTests) -> Problem | None:
     found = each(on.tests, lambda test: _idle(on, test))
     if not found:
         return None
-    return Problem(sentence(f"{on.name} multiplies as if there were no tensor cores: {'; '.join(found)}."))
+    return Problem(sentence(f"{on.name} runs matmul as if there were no tensor cores: {'; '.join(found)}."))

@@ -1,4 +1,4 @@
-"""float32 is computed with TF32 although TF32 is off."""
+"""float32 is computed with TF32 although TF32 is disabled."""
 
 from functools import partial
 
@@ -22,29 +22,29 @@ _SWITCHES: dict[str, Task] = {
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "matmul", "mnist")
     if on.facts.host.environment.get(OVERRIDE, "0") != "0":
-        why = "it makes NVIDIA's libraries use TF32, whatever the program says"
+        why = "it makes NVIDIA's libraries use TF32, whatever the program sets"
         return (unset(on.facts, OVERRIDE, why, verify),)
     message = (
-        "Switch TF32 off in the program, and look for what switches it on behind its back: a site's start-up file, a "
-        "wrapper around the libraries."
+        "Disable TF32 in the program, and find out what enables it behind its back: a sitecustomize file, a wrapper "
+        "around the libraries."
     )
     command = _SWITCHES.get(on.run.backend)
     return (Fix(message, (command,) if command else (), "change-environment", verify=verify),)
 
 
-def _words(on: OnTests, test: SmokeTest) -> str | None:
+def _text(on: OnTests, test: SmokeTest) -> str | None:
     if test.name == "mnist" and is_tf32(on, test):
         return phrase("gradients of the training step are off by {:.1e}", test.figure("gradient error")) or None
     if test.name == "matmul" and "tf32" in kinds(test) and wrong(test) is None:  # TF32 puts all rows off alike
-        return f"products in {dtype_of(test)} are off by {test.figure('error') or 0:.1e}"
+        return f"matmul in {dtype_of(test)} is off by {test.figure('error') or 0:.1e}"
     return None
 
 
 @check(
-    title="TF32 is in force although it is off",
+    title="TF32 is used although it is disabled",
     severity=Severity.WARNING,
-    cause="The test switched TF32 off, and the error is that of ten bits of mantissa instead of 23. Most training "
-    "bears it; solvers, losses near zero and comparisons with other machines do not.",
+    cause="The test disabled TF32, but the error is that of a 10-bit mantissa instead of 23 bits. Most training "
+    "tolerates it; solvers, losses near zero and comparisons with other machines do not.",
     fixes=_fixes,
     references=(
         "https://developer.nvidia.com/blog/accelerating-ai-training-with-tf32-tensor-cores/",
@@ -57,11 +57,11 @@ def _words(on: OnTests, test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def tf32_in_force(on: OnTests) -> Problem | None:
-    """The error of float32 products, and the gradients of a strict float32 step."""
-    found = [words for test in on.tests if (words := _words(on, test))]
+    """The error of float32 matmuls, and the gradients of a strict float32 step."""
+    found = [words for test in on.tests if (words := _text(on, test))]
     if not found:
         return None
     value = on.facts.host.environment.get(OVERRIDE)
     seen = (f"{OVERRIDE}={value}",) if value is not None else ()
-    message = f"{on.name} computes float32 as TF32 does, although TF32 is off: {'; '.join(found)}."
+    message = f"{on.name} computes float32 with TF32, although TF32 is disabled: {'; '.join(found)}."
     return Problem(sentence(message), seen)

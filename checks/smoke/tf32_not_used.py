@@ -1,4 +1,4 @@
-"""TF32 was asked for and is not used."""
+"""TF32 is enabled but not used."""
 
 from functools import partial
 
@@ -14,15 +14,17 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "matmul")
     if on.facts.host.environment.get(OVERRIDE) == "0":
         return (unset(on.facts, OVERRIDE, "it keeps NVIDIA's libraries from using TF32", verify),)
-    message = "Look at what the program asks of its products; torch.set_float32_matmul_precision('high') allows TF32."
+    message = (
+        "Check the matmul precision that the program sets; torch.set_float32_matmul_precision('high') enables TF32."
+    )
     return updated(on.facts, on.run, verify) or (Fix(message, (), "change-environment", verify=verify),)
 
 
 @check(
-    title="TF32 was asked for and is not used",
+    title="TF32 is enabled but not used",
     severity=Severity.ADVICE,
-    cause="With TF32 allowed, products in float32 are still exact to 23 bits: they run on the CUDA cores, up to eight "
-    "times slower than the tensor cores.",
+    cause="With TF32 enabled, float32 matmuls are still exact to 23 bits: they run on the CUDA cores, up to eight "
+    "times slower than on the tensor cores.",
     fixes=_fixes,
     references=("https://developer.nvidia.com/blog/accelerating-ai-training-with-tf32-tensor-cores/",),
     targets=partial(cuda_tests, name="matmul", figure="error"),
@@ -41,4 +43,4 @@ def tf32_not_used(on: OnTests) -> Problem | None:
     if capability is None or float(capability) < HAS_TF32:
         return None
     error = exact[0].figure("error") or 0.0
-    return Problem(sentence(f"{on.name} computes in full float32 where TF32 is allowed: the error is {error:.1e}."))
+    return Problem(sentence(f"{on.name} computes in full float32 although TF32 is enabled: the error is {error:.1e}."))

@@ -1,4 +1,4 @@
-"""Under load a product came out wrong."""
+"""A matmul returned wrong results under load."""
 
 from functools import partial
 
@@ -19,26 +19,26 @@ def _wrong(test: SmokeTest) -> str | None:
     differing, lost = count(test, "wrong"), count(test, "not_finite")
     error = test.figure("error")
     if error is not None and kind_of(dtype_of(test), error) == "wrong":
-        return f"the first product already has a relative error of {error:.1e} in {dtype_of(test)}"
+        return f"the first matmul already has a relative error of {error:.1e} in {dtype_of(test)}"
     if not differing and not lost:
         return None
-    numbers = f", {lost} of them no finite numbers" if lost else ""
-    of = f"{count(test, 'products')} repetitions of one product"
+    numbers = f", {lost} of them not finite" if lost else ""
+    of = f"{count(test, 'products')} repetitions of one matmul"
     return f"{many(differing or lost, 'element')} differed in {of}{numbers}"
 
 
 def _state(test: SmokeTest) -> str:
     heat, clock = known_or(test.during.temperature, None), known_or(test.during.sm_clock, None)
     parts = [f"{heat:.0f} degrees C" if heat else "", f"{clock:.0f} MHz" if clock else ""]
-    said = " and ".join(filter(None, parts))
-    return f" at {said}" if said else ""
+    state = " and ".join(filter(None, parts))
+    return f" at {state}" if state else ""
 
 
 @check(
-    title="Products came out wrong under load",
+    title="Wrong matmul results under load",
     severity=Severity.ERROR,
-    cause="The same product was computed again and again at full load, and its bits changed: clocks too high for the "
-    "voltage, heat, a weak power supply, or a card that breaks. Training on it goes astray without a word.",
+    cause="The same matmul was repeated at full load, and its bits changed: clocks too high for the voltage, heat, a "
+    "weak power supply, or a failing card. Training on it silently produces wrong results.",
     fixes=_fixes,
     references=("https://github.com/wilicc/gpu-burn", "https://arxiv.org/abs/2102.11245"),
     targets=partial(smoke_tests, name="stress"),
@@ -47,7 +47,7 @@ def _state(test: SmokeTest) -> str:
     validated_on=("table 2026-11",),
 )
 def unstable_product(on: OnTests) -> Problem | None:
-    """Counts of elements that differ from the first product, and of those that are no numbers."""
+    """Counts of elements that differ from the first result, and of those that are not finite."""
     found = each(on.tests, _wrong)
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""A forward pass gives other numbers than the CPU."""
+"""A forward pass differs from the CPU."""
 
 from functools import partial
 
@@ -18,17 +18,17 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
 
 
 def _wrong(test: SmokeTest) -> str | None:
-    error, most = test.figure("error"), _MOST.get(dtype_of(test))
-    if error is None or most is None or error <= most:
+    error, bound = test.figure("error"), _MOST.get(dtype_of(test))
+    if error is None or bound is None or error <= bound:
         return None
-    return f"{error:.1e} in {dtype_of(test)}, where {most:.0e} would be rounding"
+    return f"{error:.1e} in {dtype_of(test)}, where rounding explains up to {bound:.0e}"
 
 
 @check(
-    title="A network answers otherwise than on the CPU",
+    title="Inference differs from the CPU",
     severity=Severity.ERROR,
-    cause="The same network with the same weights gives other outputs on this device: a kernel is wrong, or numbers "
-    "got lost on the way.",
+    cause="The same network with the same weights returns different outputs on this device: a kernel is wrong, or "
+    "data was corrupted on the way.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html",),
     targets=partial(smoke_tests, name="inference", figure="error"),
@@ -41,5 +41,5 @@ def wrong_inference(on: OnTests) -> Problem | None:
     found = each(on.tests, _wrong)
     if not found:
         return None
-    message = f"{on.name} answers otherwise than the reference on the CPU: the outputs are off by {'; '.join(found)}."
+    message = f"{on.name} differs from the CPU reference in inference: the outputs are off by {'; '.join(found)}."
     return Problem(sentence(message))

@@ -12,7 +12,7 @@ from gpudoctor.queries.smoke_cause_groups import wrong_before
 # keeps more in bf16), the loss by 1.6e-4; fp16 has three bits more. Images shifted by a pixel give 3e-1.
 _LOSS = 2e-3
 _GRADIENT = {"bf16": 0.15, "fp16": 0.03}
-_HALVINGS = 2  # of the loss scale, from 65536; more means that gradients overflow in earnest
+_HALVINGS = 2  # of the loss scale, from 65536; more means that gradients really overflow
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
@@ -23,23 +23,23 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
 def _wrong(test: SmokeTest) -> str | None:
     dtype = dtype_of(test)
     if count(test, "not_finite"):
-        return f"{count(test, 'not_finite')} gradients in {dtype} are infinite or no numbers"
+        return f"{count(test, 'not_finite')} gradients in {dtype} are Inf or NaN"
     if count(test, "skipped") > _HALVINGS:
         return f"the loss scale was halved {count(test, 'skipped')} times"
     loss, gradient = test.figure("loss error"), test.figure("gradient error")
     if loss is not None and not loss <= _LOSS:
         return f"the loss in {dtype} is off by {loss:.1e}"
-    most = _GRADIENT.get(dtype)
-    if gradient is not None and most is not None and not gradient <= most:
-        return f"gradients in {dtype} are off by {gradient:.1e}, and the type's own rounding makes up to {most:g}"
+    bound = _GRADIENT.get(dtype)
+    if gradient is not None and bound is not None and not gradient <= bound:
+        return f"gradients in {dtype} are off by {gradient:.1e}; the type's rounding explains up to {bound:g}"
     return None
 
 
 @check(
-    title="A training step in mixed precision gives wrong numbers",
+    title="Wrong results in mixed precision training",
     severity=Severity.ERROR,
-    cause="Loss or gradients differ from float64 by more than the 16-bit type rounds, or overflow. Where the step in "
-    "float32 is right, kernels for the 16-bit type are wrong.",
+    cause="Loss or gradients differ from float64 by more than the 16-bit type's rounding, or overflow. If the float32 "
+    "step is right, kernels for the 16-bit type are wrong.",
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/amp.html", "https://arxiv.org/abs/1710.03740"),
     targets=partial(smoke_tests, name="mixed-precision", figure="gradient error"),
@@ -52,4 +52,4 @@ def wrong_mixed_precision(on: OnTests) -> Problem | None:
     found = each(on.tests, _wrong)
     if not found:
         return None
-    return Problem(sentence(f"{on.name} trains wrongly in mixed precision: {'; '.join(found)}."))
+    return Problem(sentence(f"{on.name} computes wrong training steps in mixed precision: {'; '.join(found)}."))

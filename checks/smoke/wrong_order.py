@@ -19,10 +19,10 @@ def _wrong(test: SmokeTest) -> str | None:
 
 
 @check(
-    title="A kernel did not see the data that it was told to wait for",
+    title="Kernel did not wait for the copy it depends on",
     severity=Severity.ERROR,
-    cause="A kernel on one stream waited for an event after a copy on another, and still computed with other data: "
-    "the driver or the framework does not keep the order, or the copy was corrupted.",
+    cause="A kernel on one stream waited for an event after a copy on another stream, but still computed with other "
+    "data: the driver or the framework does not keep the order, or the copy was corrupted.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#events",),
     targets=partial(smoke_tests, name="overlap"),
@@ -31,9 +31,9 @@ def _wrong(test: SmokeTest) -> str | None:
     validated_on=("table 2026-11",),
 )
 def wrong_order(on: OnTests) -> Problem | None:
-    """Elements that the kernel computed from other data than the copied."""
+    """Elements that the kernel computed from other data than was copied."""
     found = each(on.tests, _wrong)
     if not found:
         return None
-    message = f"{on.name} computed {'; '.join(found)} from other data than was copied before."
+    message = f"{on.name} computed {'; '.join(found)} from other data than was copied."
     return Problem(sentence(message))

@@ -1,4 +1,4 @@
-"""Products of matrices are wrong."""
+"""Matmul results are wrong."""
 
 from functools import partial
 
@@ -14,11 +14,11 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A device multiplies matrices wrongly",
+    title="Wrong matmul results",
     severity=Severity.ERROR,
-    cause="The product is farther from float64 than rounding in its data type makes it. Broken or overclocked "
-    "hardware, memory that flips bits, or a kernel compiled for another chip does that; training goes astray without "
-    "a word.",
+    cause="The result differs from float64 by more than rounding in its data type. Broken or overclocked hardware, "
+    "memory bit flips, or a kernel compiled for another chip cause that; training then silently produces wrong "
+    "results.",
     fixes=_fixes,
     references=(
         "https://arxiv.org/abs/2102.11245",
@@ -34,8 +34,8 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def wrong_result(on: OnTests) -> Problem | None:
-    """The whole product by random projections, each row by itself, and a part of the large product."""
+    """The whole result by random projections, each row by itself, and a part of the large matmul."""
     found = each(on.tests, wrong)
     if not found:
         return None
-    return Problem(sentence(f"{on.name} multiplies matrices wrongly: {'; '.join(found)}."))
+    return Problem(sentence(f"{on.name} computes wrong matmul results: {'; '.join(found)}."))

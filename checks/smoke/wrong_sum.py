@@ -1,4 +1,4 @@
-"""GPUs reach a wrong sum."""
+"""An all-reduce over GPUs is wrong."""
 
 from functools import partial
 
@@ -13,26 +13,27 @@ from gpudoctor.queries.smoke_cause_groups import MEMORY
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     verify = again(on.run, "allreduce", "peer")
-    message = "Try without direct copies between GPUs, and then without shared memory, to see which way is at fault."
+    message = "Try without direct GPU-to-GPU copies, then without shared memory, to find the faulty path."
     settings = (("NCCL_P2P_DISABLE", "1"), ("NCCL_SHM_DISABLE", "1"), ("NCCL_DEBUG", "INFO"))
     tries = tuple(msgspec.structs.replace(verify, env=(one,)) for one in settings)
     return (Fix(message, tries, impact="none", verify=verify),)
 
 
-def _words(test: SmokeTest) -> str | None:
+def _text(test: SmokeTest) -> str | None:
     number = count(test, "wrong")
     if not number:
         return None
     return (
-        f"{many(number, 'element')} over {count(test, 'ranks')} ranks by {test.notes.get('transport') or 'a transport'}"
+        f"{many(number, 'element')} over {count(test, 'ranks')} ranks with "
+        f"{test.notes.get('transport') or 'an unknown transport'}"
     )
 
 
 @check(
-    title="A sum over several processes is wrong",
+    title="Wrong all-reduce result",
     severity=Severity.ERROR,
-    cause="Each process brought a small whole number, whose sum is exact, and another came out. Copies between GPUs "
-    "are corrupted (IOMMU, ACS, a broken link), or the library mixes up buffers: training on several GPUs diverges.",
+    cause="Each process contributed a small integer, whose sum is exact, but the result differs. Copies between GPUs "
+    "are corrupted (IOMMU, ACS, a broken link), or the library mixes up buffers: multi-GPU training diverges.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",),
     targets=partial(smoke_tests, name="allreduce"),
@@ -49,5 +50,5 @@ def _words(test: SmokeTest) -> str | None:
 )
 def wrong_sum(on: OnTests) -> Problem | None:
     """Elements that are not n (n + 1) / 2."""
-    found = each(on.tests, _words)
-    return Problem(sentence(f"{on.name} summed wrongly: {'; '.join(found)}.")) if found else None
+    found = each(on.tests, _text)
+    return Problem(sentence(f"{on.name} computes a wrong all-reduce: {'; '.join(found)}.")) if found else None

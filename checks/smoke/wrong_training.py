@@ -9,8 +9,8 @@ from gpudoctor.queries.smoke_cause_groups import wrong_before
 from gpudoctor.queries.smoke_training import faults, inexact, is_tf32, may_be_tf32
 
 _EITHER = (
-    "Every gradient is a little off. Convolutions in TF32 do that although it was switched off for them, and so does a "
-    "fault that loses an image or flips a bit; the products in float32 were exact."
+    "Every gradient is slightly off. Convolutions in TF32 cause that although it was disabled for them, and so does a "
+    "fault that loses an image or flips a bit; the float32 matmuls were exact."
 )
 
 
@@ -20,10 +20,10 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A training step gives wrong numbers",
+    title="Wrong results in a training step",
     severity=Severity.ERROR,
-    cause="Loss, gradients or the changed weights of a small network differ from float64 by more than float32 "
-    "rounds. Products alone may be right: this asks convolutions, reductions and the optimiser too.",
+    cause="Loss, gradients or updated weights of a small network differ from float64 by more than float32 rounding. "
+    "Matmul alone may be right: this also tests convolutions, reductions and the optimizer.",
     fixes=_fixes,
     references=(
         "https://arxiv.org/abs/2102.11245",
@@ -35,14 +35,14 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def wrong_training(on: OnTests) -> Problem | None:
-    """Loss, each gradient, the step, and whether the loss falls as the gradient says."""
+    """Loss, each gradient, the step, and whether the loss falls as the gradient predicts."""
     (test, *_) = on.tests
     found = faults(on, test)
     if found:
         unsure = may_be_tf32(on, test) and not is_tf32(on, test) and len(found) == 1
-        message = sentence(f"{on.name} trains wrongly: {'; '.join(found)}.")
+        message = sentence(f"{on.name} computes wrong training steps: {'; '.join(found)}.")
         return Problem(message, cause=_EITHER if unsure else None, severity=Severity.WARNING if unsure else None)
     less = None if is_tf32(on, test) else inexact(test)
     if less is None:
         return None
-    return Problem(sentence(f"{on.name} trains less exactly than float32 does: {less}."), severity=Severity.WARNING)
+    return Problem(sentence(f"{on.name} trains less precisely than float32: {less}."), severity=Severity.WARNING)

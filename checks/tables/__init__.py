@@ -1,1 +1,1 @@
-"""gpudoctor's own tables against the machine."""
+"""Checks of gpudoctor's own tables against the machine."""

@@ -1,4 +1,4 @@
-"""The machine has a driver or a framework that is newer than gpudoctor's tables."""
+"""The machine's driver or a framework is newer than gpudoctor's tables."""
 
 import re
 
@@ -15,13 +15,13 @@ from gpudoctor.tasks import cmd, query
 
 
 def _fixes(_: Facts) -> tuple[Fix, ...]:
-    message = "Take the newest gpudoctor, and check again."
+    message = "Update gpudoctor, and run the check again."
     verify = query("gpudoctor", "check")
     return (Fix(message, (cmd("pip", "install", "--upgrade", "gpudoctor-cli"),), "reinstall-package", verify=verify),)
 
 
 def _newer(found: Maybe[str | None], known: str) -> bool:
-    """Whether a version is of a later minor release; builds between releases are newer by their nature."""
+    """Whether a version is of a later minor release; prereleases and nightlies do not count."""
     public = (known_or(found, None) or "").partition("+")[0]
     if not re.fullmatch(r"[\d.]+(\.post\d+)?", public):
         return False
@@ -43,14 +43,14 @@ def _driver(facts: Facts) -> list[str]:
     driver = text_of(driver_version(facts))
     if (number_of(driver.partition(".")[0]) or 0) <= newest_branch():
         return []
-    return [f"NVIDIA's driver {driver} (newest known branch: {newest_branch()})"]
+    return [f"NVIDIA driver {driver} (newest known branch: {newest_branch()})"]
 
 
 @check(
-    title="This machine is newer than gpudoctor's tables",
+    title="Driver or framework is newer than gpudoctor's tables",
     severity=Severity.ADVICE,
-    cause="Which driver, GPU and framework go together changes with every release, so gpudoctor carries tables of it. "
-    "What is newer than the tables is not guessed: checks that need to know it answer that it is unknown.",
+    cause="Which driver, GPU and framework versions work together changes with every release, so gpudoctor ships "
+    "tables of them. It does not guess about newer versions: checks that need them report unknown.",
     fixes=_fixes,
     references=("https://pypi.org/project/gpudoctor-cli/",),
     targets=machine,
@@ -58,7 +58,7 @@ def _driver(facts: Facts) -> list[str]:
     validated_on=("table 2026-11",),
 )
 def too_old(facts: Facts) -> Problem | None:
-    """Compare the driver's branch and each framework's minor release with the newest ones that are known."""
+    """Compare the driver's branch and each framework's minor release with the newest known ones."""
     newer = [*_driver(facts), *_frameworks(facts)]
     if not newer:
         return None

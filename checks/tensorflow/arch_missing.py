@@ -1,20 +1,46 @@
 """TensorFlow without code for a GPU's compute capability."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity
+from gpudoctor.checks.tensorflow import TENSORFLOW
 from gpudoctor.facts import Gpu
+from gpudoctor.families import builds
+from gpudoctor.families.builds import GpuCode
 from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_image, tensorflow_verify
 from gpudoctor.fixes.python import install, python_minor
 from gpudoctor.knowledge import tensorflow
-from gpudoctor.maybe import known, present, text_of
-from gpudoctor.queries.capability import compiled_for, covers, gpu_words, severity_of, side, words
+from gpudoctor.maybe import known, present
+from gpudoctor.queries.capability import compiled_for, covers, gpu_words, side
 from gpudoctor.queries.gpus import visible_gpus
-from gpudoctor.targets import OnFramework, tensorflows
+from gpudoctor.targets import OnFramework
 
 
-def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    gpu, _ = _worst(on)
-    capability = text_of(gpu.capability) if gpu else ""
-    if side(_archs(on), capability) == "older":
+def _code(on: OnFramework) -> GpuCode | None:
+    """What the build was compiled for; PTX that is known to fail on a GPU is no code for it."""
+    if known(on.framework.variant) != "cuda" or not visible_gpus(on.facts):
+        return None
+    live = on.framework.live
+    archs = compiled_for(on.framework.archs, live.archs if live else ())
+
+    def runs(capability: str) -> bool:
+        how = covers(archs, capability, both=True)
+        return how is not None and not (how == "ptx" and tensorflow.ptx_fails(capability))
+
+    return GpuCode.compiled_for(archs, runs)
+
+
+def _slow_start(on: OnFramework, code: GpuCode) -> Problem | None:
+    """The first GPU for which there is only PTX, which the driver compiles at the first run."""
+    for gpu in visible_gpus(on.facts):
+        if covers(code.archs, present(gpu.capability), both=True) == "ptx":
+            message = f"{on.name} has only PTX for {gpu_words(gpu)}: the first run compiles it, for up to half an hour."
+            evidence = (f"compiled for: {' '.join(code.archs)}",)
+            return Problem(message, evidence, severity=Severity.ADVICE, fixes=newer_tensorflow(on.facts, on.python))
+    return None
+
+
+def _fixes(on: OnFramework, code: GpuCode, gpu: Gpu) -> tuple[Fix, ...]:
+    capability = present(gpu.capability)
+    if side(code.archs, capability) == "older":
         return _older_release(on, capability)
     source = Fix(
         "Build TensorFlow from source for this compute capability: "
@@ -35,49 +61,20 @@ def _older_release(on: OnFramework, capability: str) -> tuple[Fix, ...]:
     return (Fix("Build TensorFlow from source for this compute capability, or use another GPU."),)
 
 
-def _archs(on: OnFramework) -> tuple[str, ...]:
-    live = on.framework.live
-    return compiled_for(on.framework.archs, live.archs if live else ())
-
-
-def _worst(on: OnFramework) -> tuple[Gpu | None, str | None]:
-    """The GPU that is served worst, and how: None without any code, "ptx" compiled by the driver at first use."""
-    archs = _archs(on)
-    gpus = [g for g in visible_gpus(on.facts) if isinstance(g.capability, str)]
-    served = [(g, covers(archs, text_of(g.capability), both=True)) for g in gpus]
-    ill = [pair for pair in served if pair[1] != "machine code"]
-    return min(ill, key=lambda pair: pair[1] or "", default=(None, None))
-
-
-@check(
-    title="TensorFlow has no code for this GPU's compute capability",
-    severity=Severity.ERROR,
+arch_missing = builds.arch_missing(
+    TENSORFLOW,
+    __name__,
+    code=_code,
+    fixes=_fixes,
+    otherwise=_slow_start,
     cause="GPU code runs only within the major compute capability that it was compiled for. For newer GPUs TensorFlow "
     "has only PTX, which the driver has to compile (JIT), and on Blackwell that fails with CUDA_ERROR_INVALID_PTX or "
     "CUDA_ERROR_INVALID_HANDLE.",
-    fixes=_fixes,
     references=(
         "https://github.com/tensorflow/tensorflow/issues/89272",
         "https://github.com/tensorflow/tensorflow/issues/97387",
         "https://github.com/tensorflow/tensorflow/issues/101746",
     ),
-    targets=tensorflows,
     caused_by=("python.*",),
-    affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
-def arch_missing(on: OnFramework) -> Problem | None:
-    """Nothing in the build runs on the GPU, or only PTX that is known to fail there."""
-    if known(on.framework.variant) != "cuda" or not visible_gpus(on.facts):
-        return None
-    known(visible_gpus(on.facts)[0].capability)
-    gpu, how = _worst(on)
-    if gpu is None:
-        return None
-    archs, capability = _archs(on), present(gpu.capability)
-    evidence = (f"compiled for: {' '.join(archs)}",)
-    if how == "ptx" and not tensorflow.ptx_fails(capability):
-        message = f"{on.name} has only PTX for {gpu_words(gpu)}: the first run compiles it, for up to half an hour."
-        return Problem(message, evidence, severity=Severity.ADVICE, fixes=newer_tensorflow(on.facts, on.python))
-    message = f"{on.name} has no kernels for {gpu_words(gpu)}: {words(archs, capability)}."
-    return Problem(message, evidence, severity=severity_of(on.facts))

@@ -1,4 +1,4 @@
-"""TensorFlow without GPU support beside an NVIDIA GPU."""
+"""TensorFlow without GPU support next to an NVIDIA GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_image
@@ -21,7 +21,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         return (Fix("Install conda-forge's CUDA build of TensorFlow.", (command,), "reinstall-package"),)
     fitting = newer_tensorflow(on.facts, on.python)
     commands = (uninstall(on.python, present(on.framework.distribution)), *(fitting[0].tasks if fitting else ()))
-    return (Fix("Replace it by tensorflow with the extra and-cuda.", commands, "reinstall-package"),) if fitting else ()
+    return (Fix("Replace it with tensorflow[and-cuda].", commands, "reinstall-package"),) if fitting else ()
 
 
 def _on_windows(on: OnFramework) -> bool:
@@ -30,7 +30,7 @@ def _on_windows(on: OnFramework) -> bool:
 
 
 @check(
-    title="TensorFlow is a CPU-only build, though a GPU is there",
+    title="TensorFlow is a CPU-only build",
     severity=Severity.WARNING,
     cause="tensorflow-cpu, the wheels for 64-bit Arm, conda's eigen and mkl builds, and every release after 2.10 on "
     "native Windows have no GPU support compiled in.",
@@ -47,7 +47,6 @@ def cpu_build(on: OnFramework) -> Problem | None:
     if known(on.framework.variant) != "cpu" or not gpus or not is_sole(on.python, on.framework):
         return None
     chosen = text_of(on.framework.distribution).endswith("-cpu")
-    message = (
-        f"{on.name}{phrase(' ({})', on.framework.distribution)} has no GPU support, and {gpu_name(gpus[0])} lies idle."
-    )
+    message = f"{on.name}{phrase(' ({})', on.framework.distribution)} has no GPU support and does not use "
+    message += f"{gpu_name(gpus[0])}."
     return Problem(message, severity=Severity.WARNING if chosen else Severity.ERROR)

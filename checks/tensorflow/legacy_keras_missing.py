@@ -23,7 +23,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
             verify=proof,
         ),
         Fix(
-            "Take Keras 3: leave the variable out, here and where it is set.",
+            "Use Keras 3: unset the variable, here and where it is set.",
             (unset("TF_USE_LEGACY_KERAS"),),
             "change-environment",
             undo=(export("TF_USE_LEGACY_KERAS", "1"),),
@@ -33,10 +33,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="TF_USE_LEGACY_KERAS is set, and tf-keras is not installed",
+    title="TF_USE_LEGACY_KERAS is set but tf-keras is not installed",
     severity=Severity.ERROR,
     cause="From 2.16 on tf.keras is Keras 3; with TF_USE_LEGACY_KERAS=1 it is the package tf-keras, and where that is "
-    "missing every use of tf.keras raises ImportError. TensorFlow alone, and its GPUs, work.",
+    "missing every use of tf.keras raises ImportError. TensorFlow itself and its GPUs work.",
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
     targets=tensorflows,
@@ -51,4 +51,4 @@ def legacy_keras_missing(on: OnFramework) -> str | None:
     version = known(on.framework.version) or ""
     if numbers(version)[:2] < numbers(python_rules().keras.tensorflow_since) or package(on.python, "tf-keras"):
         return None
-    return f"TF_USE_LEGACY_KERAS lets {on.name} take tf-keras, which is not installed: tf.keras does not import."
+    return f"TF_USE_LEGACY_KERAS makes {on.name} use tf-keras, which is not installed: import tf_keras fails."

@@ -15,22 +15,22 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         minor = ".".join(cuda.split(".")[:2])
         command = conda_install(on.python, f"cuda-nvcc={minor}", channel="nvidia")
         variable = export("XLA_FLAGS", "--xla_gpu_cuda_data_dir=$CONDA_PREFIX")
-        message = "Install the compiler, which brings libdevice, and show XLA the folder."
+        message = "Install nvcc, which includes libdevice, and set XLA_FLAGS to its directory."
         return (Fix(message, (command, variable), "reinstall-package", undo=(unset("XLA_FLAGS"),)),)
     number = major(cuda)
     name = f"nvidia-cuda-nvcc-cu{number}" if number and number < 13 else "nvidia-cuda-nvcc"
-    message = f"Install the wheel that brings libdevice and ptxas.{lasting(on.facts)}"
+    message = f"Install the wheel that contains libdevice and ptxas.{lasting(on.facts)}"
     wheel = Fix(message, (install(on.python, name),), "reinstall-package")
-    message = "With a whole toolkit elsewhere, name its folder, which holds nvvm/libdevice."
+    message = "With a CUDA toolkit elsewhere, set its directory, which contains nvvm/libdevice."
     flag = export("XLA_FLAGS", "--xla_gpu_cuda_data_dir=/usr/local/cuda")
     return wheel, Fix(message, (flag,), "change-environment", undo=(unset("XLA_FLAGS"),))
 
 
 @check(
-    title="TensorFlow finds no libdevice: XLA cannot compile for the GPU",
+    title="libdevice.10.bc not found: XLA cannot compile for the GPU",
     severity=Severity.WARNING,
-    cause="XLA (jit_compile, and some optimizers of Keras) needs nvvm/libdevice/libdevice.10.bc and ptxas, which "
-    "come with CUDA's compiler; 'libdevice not found at ./libdevice.10.bc'. GPUs are listed.",
+    cause="XLA (jit_compile, and some optimizers of Keras) needs nvvm/libdevice/libdevice.10.bc and ptxas, which come "
+    "with CUDA's compiler (nvcc); without them it reports 'libdevice not found at ./libdevice.10.bc'. GPUs are listed.",
     fixes=_fixes,
     references=(
         "https://www.tensorflow.org/install/pip",
@@ -38,14 +38,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/conda-forge/tensorflow-feedstock/issues/420",
     ),
     targets=tensorflows,
-    caused_by=(
-        "python.*",
-        "tensorflow.libraries-missing",
-        "tensorflow.libraries-not-found",
-        "tensorflow.wrong-cuda-major",
-        "tensorflow.arch-missing",
-        "tensorflow.driver-too-old",
-    ),
+    caused_by=("python.*", "tensorflow.arch-missing", "tensorflow.driver-too-old"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
@@ -60,5 +53,6 @@ def libdevice_missing(on: OnFramework) -> Problem | None:
     if conda or wheels(on.python, "cuda-nvcc") or "cuda_data_dir" in flags or known(on.facts.toolkits.nvccs):
         return None
     return Problem(
-        f"{on.name} finds CUDA's libraries, but no libdevice.10.bc: neither nvcc's wheel nor a toolkit is there."
+        f"{on.name} finds the CUDA libraries but no libdevice.10.bc: neither the nvcc wheel nor a CUDA toolkit is "
+        "installed."
     )

@@ -14,24 +14,18 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="TensorFlow finds no CUDA libraries",
+    title="CUDA libraries of TensorFlow are not installed",
     severity=Severity.ERROR,
-    cause="`pip install tensorflow` brings no CUDA libraries; they come as nvidia-* wheels with the extra and-cuda, or "
-    "from a toolkit of the same major. Without them TensorFlow skips all GPUs, whatever the driver does.",
+    cause="`pip install tensorflow` installs no CUDA libraries; they come as nvidia-* wheels with the extra and-cuda, "
+    "or from a CUDA toolkit of the same major. Without them TensorFlow reports 'Cannot dlopen some GPU libraries' and "
+    "skips all GPUs, whatever the driver does.",
     fixes=_fixes,
     references=(
         "https://www.tensorflow.org/install/pip",
         "https://github.com/tensorflow/tensorflow/issues/64881",
     ),
     targets=tensorflows,
-    caused_by=(
-        "python.*",
-        "tensorflow.driver-too-old",
-        "tensorflow.wrong-cuda-major",
-        "tensorflow.libraries-not-found",
-        "libraries.wheel-incomplete",
-        "libraries.wheel-missing",
-    ),
+    caused_by=("python.*", "tensorflow.driver-too-old", "libraries.wheel-incomplete", "libraries.wheel-missing"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
@@ -42,7 +36,6 @@ def libraries_missing(on: OnFramework) -> Problem | None:
         return None
     names = ", ".join(need.soname for need in lacking)
     wheel = "no nvidia-* wheels are installed" if not wheels(on.python) else "the installed nvidia-* wheels lack them"
-    message = (
-        f"{on.name} needs {cuda_of(on)}'s libraries, and {names} are not found: {wheel}, nor a toolkit that has them."
-    )
+    message = f"{on.name} needs the {cuda_of(on)} libraries {names}, which are not found: {wheel}, and no CUDA toolkit "
+    message += "has them."
     return Problem(message, words_of_dlopen(on), severity=severity_of(on))

@@ -1,4 +1,4 @@
-"""TensorFlow that does not look into the wheels that it brought."""
+"""TensorFlow does not search the wheels that it installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_verify
@@ -10,7 +10,7 @@ from gpudoctor.tasks import export, unset
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     folders = dict.fromkeys(present(need.wheel).rpartition("/")[0] for need in missing(on))
-    message = "Show the loader the folders of the wheels before Python starts."
+    message = "Add the directories of the wheels to LD_LIBRARY_PATH before Python starts."
     command = export("LD_LIBRARY_PATH", ":".join(folders), "before")
     path = Fix(
         message, (command,), "change-environment", undo=(unset("LD_LIBRARY_PATH"),), verify=tensorflow_verify(on.python)
@@ -19,9 +19,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="TensorFlow does not find the CUDA libraries in its own wheels",
+    title="TensorFlow does not find the installed nvidia-* wheels",
     severity=Severity.ERROR,
-    cause="TensorFlow 2.16 lost the search path into site-packages/nvidia, so the installed wheels are not found; 2.17 "
+    cause="TensorFlow 2.16 lost the search path to site-packages/nvidia, so the installed wheels are not found; 2.17 "
     "has it again.",
     fixes=_fixes,
     references=("https://github.com/tensorflow/tensorflow/issues/63362",),
@@ -31,11 +31,11 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def libraries_not_found(on: OnFramework) -> Problem | None:
-    """Every missing library lies in an installed wheel."""
+    """Every missing library is in an installed wheel."""
     lacking = missing(on)
     if not in_wheels(lacking):
         return None
     names = ", ".join(need.soname for need in lacking)
-    message = f"{on.name} does not find {names}, although the wheels that hold them are installed."
+    message = f"{on.name} does not find {names}, although the wheels that contain them are installed."
     folders = dict.fromkeys(present(n.wheel).rpartition("/")[0] for n in lacking)
-    return Problem(message, (f"They lie in {', '.join(folders)}", *words_of_dlopen(on)), severity=severity_of(on))
+    return Problem(message, (f"They are in {', '.join(folders)}", *words_of_dlopen(on)), severity=severity_of(on))

@@ -13,7 +13,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name = present(on.framework.distribution)
     fitting = newer_tensorflow(on.facts, on.python)
     commands = fitting[0].tasks if fitting else (install(on.python, "tensorflow[and-cuda]"),)
-    message = f"Remove {name} and install tensorflow with the extra and-cuda, which brings the CUDA libraries."
+    message = f"Remove {name} and install tensorflow with the extra and-cuda, which installs the CUDA libraries."
     proof = fitting[0].verify if fitting else tensorflow_verify(on.python)
     return (Fix(message, (uninstall(on.python, name), *commands), "reinstall-package", verify=proof),)
 
@@ -21,7 +21,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 @check(
     title="tensorflow-gpu is an empty placeholder",
     severity=Severity.ERROR,
-    cause="The package tensorflow-gpu was discontinued and removed in favour of tensorflow, which holds the GPU "
+    cause="The package tensorflow-gpu was discontinued and removed in favor of tensorflow, which has included GPU "
     "support since 2.1; its last release is an empty placeholder that contains no tensorflow module.",
     fixes=_fixes,
     references=(
@@ -29,7 +29,6 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/tensorflow/tensorflow/issues/60241",
     ),
     targets=tensorflows,
-    caused_by=("python.interpreter-broken",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -1,40 +1,33 @@
-"""Two TensorFlow packages in one folder."""
+"""Several TensorFlow packages in one environment."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import FileOverlap
+from gpudoctor.check_engine import Fix, Severity
+from gpudoctor.checks.tensorflow import TENSORFLOW
+from gpudoctor.families import rivals
 from gpudoctor.fixes.frameworks import newer_tensorflow
 from gpudoctor.fixes.python import uninstall
-from gpudoctor.targets import OnFramework, has_nvidia, tensorflows
+from gpudoctor.targets import OnFramework, has_nvidia
 
 
-def _overlap(on: OnFramework) -> FileOverlap | None:
+def _packages(on: OnFramework) -> tuple[str, ...]:
+    """Those that claim the same files, next to an NVIDIA GPU."""
     names = {on.framework.distribution, *(name for name, _ in on.framework.others)}
-    return next((o for o in on.python.overlaps if len(names & set(o.packages)) > 1), None)
+    overlap = next((o for o in on.python.overlaps if len(names & set(o.packages)) > 1), None)
+    return overlap.packages if overlap and has_nvidia(on.facts) else ()
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    overlap, fitting = _overlap(on), newer_tensorflow(on.facts, on.python)
-    commands = (uninstall(on.python, *(overlap.packages if overlap else ())), *(fitting[0].tasks if fitting else ()))
-    return (
-        Fix("Remove all of them, then install one: they share the folder tensorflow.", commands, "reinstall-package"),
-    )
+    fitting = newer_tensorflow(on.facts, on.python)
+    commands = (uninstall(on.python, *_packages(on)), *(fitting[0].tasks if fitting else ()))
+    message = "Remove all of them, then install only one: they share the directory tensorflow."
+    return (Fix(message, commands, "reinstall-package"),)
 
 
-@check(
-    title="Several TensorFlow packages share one folder",
-    severity=Severity.WARNING,
-    cause="tensorflow, tensorflow-cpu and their variants all write the folder tensorflow; the last one wins, and "
-    "removing one leaves the other broken.",
+several_packages = rivals.several_packages(
+    TENSORFLOW,
+    __name__,
+    packages=_packages,
     fixes=_fixes,
-    references=("https://www.tensorflow.org/install/pip",),
-    targets=tensorflows,
-    caused_by=("python.interpreter-broken",),
-    affects=("wheels",),
+    severity=Severity.WARNING,
+    references=(TENSORFLOW.docs,),
     validated_on=("table 2026-11",),
 )
-def several_packages(on: OnFramework) -> Problem | None:
-    """Two distributions claim the same files."""
-    overlap = _overlap(on)
-    if overlap is None or not has_nvidia(on.facts):
-        return None
-    return Problem(f"{' and '.join(overlap.packages)} are both installed and overwrite each other's files.")

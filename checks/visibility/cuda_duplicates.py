@@ -1,4 +1,4 @@
-"""CUDA_VISIBLE_DEVICES names a GPU twice."""
+"""CUDA_VISIBLE_DEVICES lists a GPU twice."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -8,10 +8,10 @@ from gpudoctor.targets import nvidia_machine
 
 
 @check(
-    title="CUDA_VISIBLE_DEVICES names a GPU twice",
+    title="CUDA_VISIBLE_DEVICES lists a GPU twice",
     severity=Severity.ERROR,
-    cause="A list with a repeated entry is an error to CUDA, which then shows no device at all. One GPU cannot be "
-    "given to a program twice.",
+    cause="CUDA treats a list with a repeated entry as an error and shows no device at all. A program cannot use one "
+    "GPU twice.",
     fixes=cuda_fixes,
     references=("https://github.com/pytorch/pytorch/blob/main/torch/cuda/__init__.py",),
     targets=nvidia_machine,

@@ -10,8 +10,8 @@ from gpudoctor.targets import nvidia_machine
 @check(
     title="CUDA_VISIBLE_DEVICES hides every GPU",
     severity=Severity.ERROR,
-    cause="An empty CUDA_VISIBLE_DEVICES, -1, or an entry that is no index and no UUID hides every GPU: CUDA stops "
-    "reading the list at the first entry that is invalid. Quotation marks count as part of the value.",
+    cause="An empty CUDA_VISIBLE_DEVICES, -1, or an entry that is neither an index nor a UUID hides every GPU: CUDA "
+    "stops reading the list at the first invalid entry. Quotation marks count as part of the value.",
     fixes=cuda_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",

@@ -1,4 +1,4 @@
-"""A variable is named nearly like CUDA_VISIBLE_DEVICES."""
+"""A variable's name is nearly CUDA_VISIBLE_DEVICES."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
@@ -11,7 +11,7 @@ from gpudoctor.tasks import filtered, query
 
 
 def _misspelt(facts: Facts) -> str | None:
-    # A copy that somebody keeps, CUDA_VISIBLE_DEVICES_OLD, is no slip.
+    # A copy kept on purpose, CUDA_VISIBLE_DEVICES_OLD, is no typo.
     names = [n for n in facts.host.environment if n.upper().startswith("CUDA_VIS") and not n.startswith(CUDA)]
     return next((n for n in names if nearest(n.upper(), (CUDA,), 0.9)), None)
 
@@ -20,14 +20,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     name = present(_misspelt(facts))
     value = facts.host.environment[name]
     verify = filtered(query("env"), query("grep", CUDA))
-    return assign(CUDA, value, f"Give the value to {CUDA}, and take {name} out.", verify), unset(facts, name)
+    return assign(CUDA, value, f"Set {CUDA} to that value, and unset {name}.", verify), unset(facts, name)
 
 
 @check(
-    title="A variable is named nearly like CUDA_VISIBLE_DEVICES, and nobody reads it",
+    title="CUDA_VISIBLE_DEVICES is misspelled, so the variable has no effect",
     severity=Severity.ADVICE,
-    cause="CUDA reads one name alone, letter by letter. A variable of another name hides nothing, so the program takes "
-    "GPU 0, or all of them.",
+    cause="CUDA reads only the exact name. A misspelled variable hides nothing, so the program uses GPU 0, or all "
+    "GPUs.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
     targets=nvidia_machine,
@@ -37,4 +37,4 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def cuda_misspelt(facts: Facts) -> str | None:
     """The mask itself is not set, and a variable differs from its name in a letter or two."""
     name = None if CUDA in facts.host.environment else _misspelt(facts)
-    return f"{name} is set, which nobody reads: the variable is called {CUDA}." if name else None
+    return f"{name} is set, but nothing reads it: the variable is called {CUDA}." if name else None

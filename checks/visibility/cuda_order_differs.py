@@ -1,4 +1,4 @@
-"""CUDA counts the GPUs in another order than nvidia-smi, so a mask takes another GPU than was meant."""
+"""CUDA orders the GPUs differently from nvidia-smi, so a mask selects another GPU than was meant."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
@@ -16,7 +16,10 @@ ORDER = "CUDA_DEVICE_ORDER"
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     meant = ",".join(str(g.uuid) for g in _meant(facts) if isinstance(g.uuid, str))
     same = assign(
-        ORDER, "PCI_BUS_ID", "Let CUDA count as nvidia-smi does.", filtered(query("env"), query("grep", ORDER))
+        ORDER,
+        "PCI_BUS_ID",
+        "Let CUDA number the GPUs as nvidia-smi does.",
+        filtered(query("env"), query("grep", ORDER)),
     )
     return same, assign(CUDA, meant, "Or name the GPUs by their UUIDs (nvidia-smi -L), which never change.")
 
@@ -30,14 +33,14 @@ def _meant(facts: Facts) -> list[Gpu]:
 
 
 @check(
-    title="CUDA_VISIBLE_DEVICES takes another GPU than nvidia-smi shows under that number",
+    title="CUDA and nvidia-smi number the GPUs differently",
     severity=Severity.ADVICE,
-    cause="CUDA counts from the fastest GPU on, nvidia-smi along the PCI bus. On a machine with different GPUs the "
-    "same number then stands for different ones.",
+    cause="CUDA numbers the GPUs from the fastest on, nvidia-smi by PCI bus. On a machine with different GPUs the "
+    "same number then means different ones.",
     fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html",),
     targets=several_gpus,
-    caused_by=("visibility.cuda-out-of-range", "visibility.cuda-duplicates"),
+    caused_by=("visibility.cuda-duplicates",),
     affects=("several-gpus",),
     validated_on=("table 2026-11",),
 )
@@ -53,6 +56,6 @@ def cuda_order_differs(facts: Facts) -> Problem | None:
     for gpu, device in zip(meant, devices, strict=False):
         taken = by_uuid.get(device.uuid) if isinstance(device.uuid, str) else None
         if taken is not None and known(gpu.uuid) != taken.uuid:
-            message = f"{CUDA}={facts.host.environment[CUDA]} takes {gpu_name(taken)}, not {gpu_name(gpu)}."
+            message = f"{CUDA}={facts.host.environment[CUDA]} selects {gpu_name(taken)}, not {gpu_name(gpu)}."
             return Problem(message, (f"{CUDA}={facts.host.environment[CUDA]}", f"{ORDER} is not PCI_BUS_ID"))
     return None

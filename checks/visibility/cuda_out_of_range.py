@@ -1,4 +1,4 @@
-"""CUDA_VISIBLE_DEVICES names a GPU that is not there."""
+"""CUDA_VISIBLE_DEVICES lists a GPU that does not exist."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -8,10 +8,10 @@ from gpudoctor.targets import nvidia_machine
 
 
 @check(
-    title="CUDA_VISIBLE_DEVICES names a GPU that does not exist",
+    title="CUDA_VISIBLE_DEVICES lists a GPU that does not exist",
     severity=Severity.ERROR,
-    cause="Indices count from 0 within the GPUs that this machine, job or container has. CUDA stops reading the list "
-    "at the first index that is out of range, so that this entry and all behind it name no GPU.",
+    cause="Indices count from 0 over the GPUs of this machine, job or container. CUDA stops reading the list at the "
+    "first index that is out of range, so this entry and all after it select no GPU.",
     fixes=cuda_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",),
     targets=nvidia_machine,

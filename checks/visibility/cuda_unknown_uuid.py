@@ -1,4 +1,4 @@
-"""CUDA_VISIBLE_DEVICES names a UUID that no GPU has."""
+"""CUDA_VISIBLE_DEVICES lists a UUID that no GPU has."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -8,10 +8,10 @@ from gpudoctor.targets import nvidia_machine
 
 
 @check(
-    title="CUDA_VISIBLE_DEVICES names a UUID that no GPU here has",
+    title="CUDA_VISIBLE_DEVICES lists a UUID that no GPU here has",
     severity=Severity.ERROR,
-    cause="A UUID belongs to one board or one MIG instance. After a board is replaced, after MIG instances are made "
-    "anew or on another node, the old UUID names nothing, and CUDA stops reading the list there.",
+    cause="A UUID belongs to one board or one MIG instance. After a board is replaced, after MIG instances are "
+    "recreated, or on another node, the old UUID matches no GPU, and CUDA stops reading the list there.",
     fixes=cuda_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",),
     targets=nvidia_machine,
@@ -19,5 +19,5 @@ from gpudoctor.targets import nvidia_machine
     validated_on=("simulated 2026-11",),
 )
 def cuda_unknown_uuid(facts: Facts) -> Problem | None:
-    """The first invalid entry is a UUID that fits no GPU, or several."""
+    """The first invalid entry is a UUID that matches no GPU, or several."""
     return cuda_problem(facts, "uuid", "ambiguous")

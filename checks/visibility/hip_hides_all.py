@@ -9,10 +9,10 @@ from gpudoctor.targets import amd_compute
 
 
 @check(
-    title="A mask hides every AMD GPU",
+    title="ROCR_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES hides every AMD GPU",
     severity=Severity.ERROR,
     cause="ROCR_VISIBLE_DEVICES filters first (an empty value hides all), and HIP_VISIBLE_DEVICES, or "
-    "CUDA_VISIBLE_DEVICES in its place, then counts within what is left. Each list is read up to its first "
+    "CUDA_VISIBLE_DEVICES in its place, then counts within the remaining GPUs. Each list is read up to its first "
     "invalid entry: a negative number, a word, a UUID that no GPU has.",
     fixes=amd_fixes,
     references=(
@@ -20,7 +20,7 @@ from gpudoctor.targets import amd_compute
         "https://github.com/ROCm/clr/blob/amd-staging/rocclr/device/rocm/rocdevice.cpp",
     ),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    caused_by=("rocm.not-loaded",),
     validated_on=("simulated 2026-11",),
 )
 def hip_hides_all(facts: Facts) -> Problem | None:
@@ -33,8 +33,8 @@ def hip_hides_all(facts: Facts) -> Problem | None:
     if mask.why == "index":
         return None
     value = masks.rocr if by_rocr else masks.hip
-    what = "is set to nothing (an empty string)" if value == "" else f"is {present(value)!r}: {amd_wrong(mask)}"
+    what = "is an empty string" if value == "" else f"is {present(value)!r}: {amd_wrong(mask)}"
     return Problem(
-        f"{name} {what}. It hides every AMD GPU from HIP programs; the kernel shows {len(masks.gpus)}.",
+        f"{name} {what}. It hides every AMD GPU from HIP programs; the kernel lists {len(masks.gpus)}.",
         evidence=masks.evidence,
     )

@@ -1,4 +1,4 @@
-"""A mask names an AMD GPU that is not there."""
+"""A mask lists an AMD GPU that does not exist."""
 
 from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -10,14 +10,14 @@ from gpudoctor.targets import amd_compute
 
 
 @check(
-    title="A mask names an AMD GPU that does not exist",
+    title="ROCR_ or HIP_VISIBLE_DEVICES lists an AMD GPU that does not exist",
     severity=Severity.ERROR,
-    cause="Indices count from 0 in the order in which the kernel's compute driver lists the GPUs; rocm-smi and "
-    "amd-smi may number them otherwise. The list is read up to the first entry that names no GPU.",
+    cause="Indices count from 0 in the order in which KFD, the kernel's compute driver, lists the GPUs; rocm-smi and "
+    "amd-smi may number them differently. The list is read up to the first entry that matches no GPU.",
     fixes=amd_fixes,
     references=("https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    caused_by=("rocm.not-loaded",),
     validated_on=("simulated 2026-11",),
 )
 def hip_out_of_range(facts: Facts) -> Problem | None:

@@ -9,14 +9,14 @@ from gpudoctor.targets import amd_compute
 
 
 @check(
-    title="Two masks multiply: HIP's counts within what ROCr's leaves",
+    title="ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES are both set and hide GPUs",
     severity=Severity.ERROR,
-    cause="ROCR_VISIBLE_DEVICES filters first and renumbers what it leaves from 0. HIP_VISIBLE_DEVICES then counts "
-    "within that shorter list, so that the same index in both names nothing.",
+    cause="ROCR_VISIBLE_DEVICES filters first and renumbers the remaining GPUs from 0. HIP_VISIBLE_DEVICES then "
+    "counts within that shorter list, so the same index in both selects nothing.",
     fixes=amd_fixes,
     references=("https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",),
     targets=amd_compute,
-    caused_by=("rocm.not-loaded", "rocm.no-topology"),
+    caused_by=("rocm.not-loaded",),
     validated_on=("simulated 2026-11",),
 )
 def rocr_and_hip(facts: Facts) -> Problem | None:

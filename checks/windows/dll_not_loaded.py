@@ -1,4 +1,4 @@
-"""A framework whose libraries do not load on Windows."""
+"""A framework's libraries do not load on Windows."""
 
 import re
 
@@ -12,11 +12,11 @@ from gpudoctor.targets import OnLive
 from gpudoctor.tasks import cmd, query
 
 RUNTIME = "https://aka.ms/vs/17/release/vc_redist.x64.exe"
-_SAYS = re.compile(r"\[WinError (?:126|127|1114)\]|DLL load failed")
+_NOT_LOADED = re.compile(r"\[WinError (?:126|127|1114)\]|DLL load failed")
 
 
 def _is_fbgemm(on: OnLive) -> bool:
-    """PyTorch 2.4.0 asked for libomp140.x86_64.dll, which only Visual Studio brings."""
+    """PyTorch 2.4.0 asked for libomp140.x86_64.dll, which only Visual Studio installs."""
     torch = known_or(on.framework.version, None) or ""
     return "fbgemm.dll" in (on.live.import_error or "") and torch.partition("+")[0] == "2.4.0"
 
@@ -24,19 +24,19 @@ def _is_fbgemm(on: OnLive) -> bool:
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     proof = query(on.python.path, "-c", f"import {on.framework.name}")
     if _is_fbgemm(on):
-        message = "Take PyTorch 2.4.1 or newer, which does not need that library; keep the index that 2.4.0 came from."
+        message = "Install PyTorch 2.4.1 or newer, which does not need that library, from the same index as 2.4.0."
         command = install(on.python, "torch>=2.4.1", upgrade=True)
         return (Fix(message, (command,), "reinstall-package", verify=proof),)
-    message = f"Install Microsoft's current Visual C++ runtime ({RUNTIME}), over one that is there, too."
+    message = f"Install Microsoft's current Visual C++ runtime ({RUNTIME}), even if an older one is installed."
     command = cmd("winget", "install", "--exact", "--id", "Microsoft.VCRedist.2015+.x64")
     return (Fix(message, (command,), root=True, verify=proof),)
 
 
 @check(
-    title="A library that the framework needs does not load",
+    title="DLL load failed: a library that the framework needs does not load",
     severity=Severity.ERROR,
-    cause="Windows names the library that it was asked for, not the one that is missing beneath it. Mostly that is "
-    "Microsoft's Visual C++ runtime: not installed, or older than what the framework was compiled with.",
+    cause="The Windows error names the library that was to be loaded, not the missing one that it depends on. That is "
+    "usually Microsoft's Visual C++ runtime: not installed, or older than the framework was compiled with.",
     fixes=_fixes,
     references=(
         "https://learn.microsoft.com/en-us/cpp/windows/latest-supported-vc-redist",
@@ -49,14 +49,16 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def dll_not_loaded(on: OnLive) -> Problem | None:
-    """Its import ends with one of Windows' errors for that."""
+    """Its import fails with one of Windows's errors for that."""
     error = on.live.import_error
-    if error is None or not _SAYS.search(error):
+    if error is None or not _NOT_LOADED.search(error):
         return None
     runtime = known_or(on.facts.nt.vc_runtime, "")
     there = "is not installed" if runtime is None else f"is {runtime}" if runtime else "is of an unknown version"
     if _is_fbgemm(on):
-        there += ", and PyTorch 2.4.0 needs a library of Visual Studio (libomp140) besides"
+        there += ", and PyTorch 2.4.0 also needs a Visual Studio library (libomp140)"
     elif runtime and version(runtime) < (14, 40):
-        there += ", which is older than what current frameworks are compiled with"
-    return Problem(f"{on.name} does not import; the Visual C++ runtime {there}.", (first_line(error),))
+        there += ", which is older than current frameworks are compiled with"
+    return Problem(
+        f"import {on.framework.name} fails with a DLL error; the Visual C++ runtime {there}.", (first_line(error),)
+    )

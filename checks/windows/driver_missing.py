@@ -1,4 +1,4 @@
-"""A GPU that runs with Microsoft's basic driver, or with none."""
+"""A GPU with Microsoft's basic driver, or with none."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import present
@@ -14,15 +14,15 @@ _BASIC = "Microsoft Basic Display Adapter"
 
 
 def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
-    message = f"Install {on.maker}'s driver from {_PAGES[on.maker]}, then restart."
+    message = f"Install {on.maker}'s driver from {_PAGES[on.maker]}, then reboot."
     proof = query("nvidia-smi" if on.maker == "NVIDIA" else "devmgmt.msc")
     return (Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
 
 
 @check(
-    title="The GPU has no driver of its maker",
+    title="The GPU vendor's driver is not installed",
     severity=Severity.WARNING,
-    cause="With Microsoft's basic display driver a GPU draws the desktop and computes nothing.",
+    cause="With Microsoft's basic display driver a GPU can show the desktop, but not compute.",
     fixes=_fixes,
     references=(
         "https://support.microsoft.com/en-us/topic/error-codes-in-device-manager-in-windows-"
@@ -33,8 +33,8 @@ def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def driver_missing(on: OnAdapter) -> Problem | None:
-    """Its name is that of the basic driver, or the code says that none is installed."""
+    """Its name is that of the basic driver, or the error code means that none is installed."""
     if on.adapter.problem != 28 and on.adapter.name != _BASIC:
         return None
     which = f"{present(on.adapter.vendor)}:{present(on.adapter.device)}"
-    return Problem(f"A GPU of {on.maker}'s ({which}) runs without {on.maker}'s driver.")
+    return Problem(f"A GPU from {on.maker} ({which}) runs without {on.maker}'s driver.")

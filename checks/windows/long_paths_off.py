@@ -1,4 +1,4 @@
-"""Paths are cut at 260 characters, and the packages lie deep."""
+"""Paths are limited to 260 characters, and site-packages has a long path."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
@@ -12,14 +12,14 @@ _STORE = "PythonSoftwareFoundation.Python"
 
 
 @check(
-    title="Long paths are off, and frameworks may not install here",
+    title="Windows long paths are disabled: installing a framework may fail",
     severity=Severity.ADVICE,
-    cause="Windows refuses paths of more than 260 characters unless they are switched on. Wheels of frameworks hold "
-    "deep folders, and pip then ends with 'OSError: [Errno 2] No such file or directory'; Microsoft's Store puts "
-    "Python's packages especially deep.",
+    cause="Windows rejects paths of more than 260 characters unless long paths are enabled. Framework wheels contain "
+    "deep directories, and pip then fails with 'OSError: [Errno 2] No such file or directory'; Python from the "
+    "Microsoft Store has an especially long path.",
     fixes=(
         Fix(
-            "Switch long paths on (in a PowerShell that runs as administrator), then open a new terminal.",
+            "Enable long paths (in PowerShell as administrator), then open a new terminal.",
             (
                 Manual(
                     "New-ItemProperty -Path 'HKLM:\\SYSTEM\\CurrentControlSet\\Control\\FileSystem' "
@@ -32,7 +32,9 @@ _STORE = "PythonSoftwareFoundation.Python"
             undo=sentence("Set the value to 0."),
         ),
         Fix(
-            "Make a virtual environment in a short folder.", (cmd("py", "-m", "venv", "C:\\env"),), "reinstall-package"
+            "Create a virtual environment in a directory with a short path.",
+            (cmd("py", "-m", "venv", "C:\\env"),),
+            "reinstall-package",
         ),
     ),
     references=(
@@ -44,11 +46,11 @@ _STORE = "PythonSoftwareFoundation.Python"
     validated_on=("table 2026-11",),
 )
 def long_paths_off(on: OnPython) -> Problem | None:
-    """They are off, the packages' folder is long, and no framework is there yet."""
+    """They are disabled, the path of site-packages is long, and no framework is installed yet."""
     if on.python.frameworks or known(on.facts.nt.long_paths) is not False:
         return None
-    folder = known(on.python.site_packages)
-    if len(folder) < _DEEP:
+    directory = known(on.python.site_packages)
+    if len(directory) < _DEEP:
         return None
-    store = " (a Python of Microsoft's Store)" if _STORE in folder else ""
-    return Problem(f"Packages of {on.python.path}{store} lie in a folder of {len(folder)} characters: {folder}.")
+    store = " (Python from the Microsoft Store)" if _STORE in directory else ""
+    return Problem(f"The site-packages path of {on.python.path}{store} has {len(directory)} characters: {directory}.")

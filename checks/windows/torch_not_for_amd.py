@@ -1,4 +1,4 @@
-"""PyTorch without GPU support beside a Radeon that AMD's wheels serve."""
+"""PyTorch without GPU support next to a Radeon that AMD's wheels support."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, PciDevice
@@ -17,13 +17,14 @@ def _served(facts: Facts) -> PciDevice | None:
 
 
 @check(
-    title="PyTorch is not built for the AMD GPU of this machine",
+    title="PyTorch is not a ROCm build: it cannot use the AMD GPU",
     severity=Severity.ADVICE,
-    cause="PyPI and PyTorch's own index have no build with ROCm for Windows; AMD has, for Radeon RX 7000 and 9000 and "
-    "the newest Ryzen AI processors.",
+    cause="PyPI and PyTorch's own index have no ROCm build for Windows; AMD has one for Radeon RX 7000 and 9000 and "
+    "the newest Ryzen AI CPUs.",
     fixes=(
         Fix(
-            f"Install AMD's builds of PyTorch for Windows, in an environment with the Python that they ask: {_PAGE}",
+            "Install AMD's PyTorch builds for Windows, in an environment with the Python version that they need: "
+            f"{_PAGE}",
             (),
             "reinstall-package",
         ),
@@ -35,13 +36,13 @@ def _served(facts: Facts) -> PciDevice | None:
     validated_on=("table 2026-11",),
 )
 def torch_not_for_amd(on: OnFramework) -> Problem | None:
-    """A CPU build, without torch-directml, and no NVIDIA GPU beside."""
+    """A CPU build, without torch-directml, and no NVIDIA GPU."""
     if known(on.framework.variant) != "cpu" or has_nvidia(on.facts) or version_of(on.python, "torch-directml"):
         return None
     known(on.facts.pci)
     card = _served(on.facts)
     return (
-        Problem(f"{on.name} is built for the CPU alone, and {known_or(card.name, None) or 'an AMD GPU'} lies idle.")
+        Problem(f"{on.name} is a CPU-only build, so {known_or(card.name, None) or 'an AMD GPU'} is not used.")
         if card
         else None
     )

@@ -1,4 +1,4 @@
-"""NVML says that the operating system blocks the GPU."""
+"""NVML reports that the operating system blocks the GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -16,13 +16,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         message = (
             "In the WSL distribution that runs Docker, set no-cgroups = false in "
-            "/etc/nvidia-container-runtime/config.toml, restart Docker and start the container anew."
+            "/etc/nvidia-container-runtime/config.toml, restart Docker and recreate the container."
         )
         command = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false")
         return (again(message, command, as_root("service", "docker", "restart")),)
     model = Fix(
-        "On Windows, in an administrator's prompt, look at the driver model, and set WDDM where it says TCC (0 is "
-        "WDDM; cards without it, such as some Tesla boards, need NVIDIA's vGPU/GRID driver or MCDM).",
+        "On Windows, in an administrator prompt, check the driver model, and set WDDM if it is TCC (0 is WDDM; cards "
+        "without it, such as some Tesla boards, need NVIDIA's vGPU/GRID driver or MCDM).",
         (query("nvidia-smi"), cmd("nvidia-smi", "-g", "0", "-dm", "0")),
         "change-environment",
         root=True,
@@ -37,11 +37,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Windows blocks the GPU for WSL (NVML error 17)",
+    title="GPU access blocked by the operating system in WSL (NVML error 17)",
     severity=Severity.ERROR,
-    cause="NVML says 'GPU access blocked by the operating system' where it cannot reach the Windows driver through "
-    "/dev/dxg: the card runs in the driver model TCC instead of WDDM (usual for Tesla and L40S, on Windows Server), "
-    "the WSL kernel is a custom one, the Windows driver is too old, or a container may not open the node.",
+    cause="NVML reports 'GPU access blocked by the operating system' when it cannot reach the Windows driver through "
+    "/dev/dxg: the card uses the TCC driver model instead of WDDM (common for Tesla and L40S on Windows Server), the "
+    "WSL kernel is a custom one, the Windows driver is too old, or a container may not open the device node.",
     fixes=_fixes,
     references=(
         wsl.CUDA_ON_WSL,
@@ -63,7 +63,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def access_blocked(facts: Facts) -> Problem | None:
-    """NVML answers 17."""
+    """NVML returns 17."""
     if known(facts.nvidia.nvml.code) != BLOCKED:
         return None
     where = "in this container" if in_container(facts) else "in WSL"

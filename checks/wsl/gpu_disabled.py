@@ -1,4 +1,4 @@
-"""The GPU is switched off for this WSL distribution."""
+"""The GPU is disabled for this WSL distribution."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
@@ -8,7 +8,7 @@ from gpudoctor.targets import wsl_machine
 from gpudoctor.tasks import as_root, query
 
 _FIX = Fix(
-    "Take enabled=false out of the section [gpu] of /etc/wsl.conf, then restart WSL.",
+    "Remove enabled=false from the section [gpu] of /etc/wsl.conf, then restart WSL.",
     (
         query("grep", "-n", "-A3", "-i", "gpu", "/etc/wsl.conf"),
         as_root("nano", "/etc/wsl.conf", person=True),
@@ -22,19 +22,18 @@ _FIX = Fix(
 
 
 @check(
-    title="The GPU is switched off in /etc/wsl.conf",
+    title="The GPU is disabled in /etc/wsl.conf",
     severity=Severity.ERROR,
     cause="With enabled=false in the section [gpu] of /etc/wsl.conf, WSL does not mount the Windows driver's files "
     "under /usr/lib/wsl into this distribution, and no program finds libcuda.so.1.",
     fixes=(_FIX,),
     references=("https://learn.microsoft.com/windows/wsl/wsl-config#gpu-settings",),
     targets=wsl_machine,
-    caused_by=("wsl.version-1",),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
 def gpu_disabled(facts: Facts) -> str | None:
-    """The setting is there, and CUDA does not start."""
+    """The setting is there, and CUDA does not initialize."""
     if known(facts.host.wsl) != 2 or known(facts.nvidia.cuda.code) == 0 or known(facts.windows.gpu) is not False:
         return None
-    return "The section [gpu] of /etc/wsl.conf says enabled=false: this distribution is given no GPU."
+    return "The section [gpu] of /etc/wsl.conf has enabled=false: this distribution gets no GPU."

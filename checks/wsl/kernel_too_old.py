@@ -1,4 +1,4 @@
-"""A kernel of WSL from before its support of CUDA was complete."""
+"""A WSL kernel from before its CUDA support was complete."""
 
 import re
 
@@ -8,7 +8,7 @@ from gpudoctor.fixes import wsl
 from gpudoctor.maybe import known
 from gpudoctor.targets import in_container, wsl_machine
 
-# The oldest kernel that Microsoft's guide to CUDA in WSL names.
+# The oldest kernel in Microsoft's guide to CUDA in WSL.
 FIRST = (5, 10, 43)
 
 
@@ -18,23 +18,23 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="WSL's kernel is too old for CUDA",
+    title="WSL kernel is too old for CUDA",
     severity=Severity.ERROR,
-    cause="The driver of /dev/dxg is a part of WSL's kernel, which WSL updates apart from Windows and the "
-    "distribution. Microsoft asks for 5.10.43.3 or newer for CUDA.",
+    cause="The driver for /dev/dxg is part of the WSL kernel, which WSL updates separately from Windows and the "
+    "distribution. Microsoft requires 5.10.43.3 or newer for CUDA.",
     fixes=_fixes,
     references=(wsl.MICROSOFT, "https://learn.microsoft.com/windows/ai/directml/gpu-cuda-in-wsl"),
     targets=wsl_machine,
-    caused_by=("wsl.version-1", "wsl.linux-driver-installed", "wsl.gpu-disabled"),
+    caused_by=("wsl.linux-driver-installed", "wsl.gpu-disabled"),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
 def kernel_too_old(facts: Facts) -> str | None:
-    """CUDA does not start, a library is there to ask, and the kernel is older."""
+    """CUDA does not initialize although its library is there, and the kernel is older."""
     if in_container(facts) or known(facts.host.wsl) != 2 or known(facts.nvidia.cuda.code) in (0, None):
         return None
     release = known(facts.host.kernel.release)
     found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?", release)
     if found is None or tuple(int(part or 0) for part in found.groups()) >= FIRST:
         return None
-    return f"WSL runs kernel {release}, and CUDA needs 5.10.43.3 or newer."
+    return f"WSL runs kernel {release}, but CUDA needs 5.10.43.3 or newer."

@@ -1,4 +1,4 @@
-"""The Windows driver's libraries lie where the loader does not look."""
+"""The Windows driver's libraries are not on the loader's search path."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
@@ -14,21 +14,25 @@ _FILE = "/etc/ld.so.conf.d/ld.wsl.conf"
 def _off(facts: Facts) -> tuple[DriverLibrary, ...]:
     """The Windows driver's copies of libcuda; none where the loader finds any libcuda."""
     copies = known(facts.nvidia.cuda.libraries)
-    if any(one.why != OFF_PATH and one.kind != "stub" for one in copies):
+    if any(one.found_by != OFF_PATH and one.kind != "stub" for one in copies):
         return ()
     return tuple(one for one in copies if one.kind == "wsl")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if facts.host.distribution.id == "nixos":
-        message = "Let NixOS-WSL hand the Windows driver's libraries to programs: set wsl.useWindowsDriver = true."
+        message = (
+            "Set wsl.useWindowsDriver = true, so that NixOS-WSL makes the Windows driver's libraries available to "
+            "programs."
+        )
         commands: Tasks = (
             as_root("nano", "/etc/nixos/configuration.nix", person=True),
             as_root("nixos-rebuild", "switch"),
         )
         return (Fix(message, commands, "change-environment", root=True, verify=query(f"{wsl.LIB}/nvidia-smi")),)
-    tell = Fix(
-        "Tell the loader of the folder; where /etc/wsl.conf says ldconfig=false in [automount], take that out too.",
+    register = Fix(
+        "Add the directory to the loader's configuration; if /etc/wsl.conf has ldconfig=false in [automount], remove "
+        "that too.",
         (Edit(_FILE, text=f"{wsl.LIB}\n", root=True), as_root("ldconfig")),
         "change-environment",
         root=True,
@@ -38,15 +42,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         ),
         verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
     )
-    return (tell,)
+    return (register,)
 
 
 @check(
-    title="The loader does not look into /usr/lib/wsl/lib",
+    title="/usr/lib/wsl/lib is not on the loader's search path",
     severity=Severity.ERROR,
-    cause="When WSL starts a distribution it names /usr/lib/wsl/lib, where the Windows driver's libcuda.so.1 lies, in "
-    "/etc/ld.so.conf.d/ld.wsl.conf and runs ldconfig. Where that file is gone, or ldconfig is switched off in "
-    "/etc/wsl.conf, or the distribution has no such loader (NixOS), programs do not find the library.",
+    cause="When WSL starts a distribution it adds /usr/lib/wsl/lib, the directory of the Windows driver's "
+    "libcuda.so.1, to /etc/ld.so.conf.d/ld.wsl.conf and runs ldconfig. If that file is missing, ldconfig is disabled "
+    "in /etc/wsl.conf, or the distribution does not use ld.so.conf (NixOS), programs do not find the library.",
     fixes=_fixes,
     references=(
         "https://github.com/microsoft/WSL/blob/master/src/linux/init/config.cpp",
@@ -59,12 +63,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def libraries_off_path(facts: Facts) -> Problem | None:
-    """A copy lies in WSL's folder, and none in the loader's reach."""
+    """A copy is in WSL's directory, and none where the loader looks."""
     if in_container(facts):
         return None
     off = _off(facts)
     if not off or known(facts.nvidia.cuda.code) == 0:
         return None
     off_by_setting = facts.windows.ldconfig is False
-    why = " /etc/wsl.conf switches ldconfig off." if off_by_setting else ""
-    return Problem(f"{off[0].path} is there, but it is not on the loader's path.{why}", tuple(one.path for one in off))
+    why = " /etc/wsl.conf disables ldconfig." if off_by_setting else ""
+    return Problem(
+        f"{off[0].path} exists, but it is not on the loader's search path.{why}", tuple(one.path for one in off)
+    )

@@ -16,22 +16,22 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         message = (
             "In the WSL distribution that runs Docker, update the NVIDIA Container Toolkit to 1.14.4 or newer (Docker "
-            "Desktop to 4.31 or newer), then start the container anew."
+            "Desktop to 4.31 or newer), then recreate the container."
         )
         commands = (
             as_root("apt-get", "update"),
             as_root("apt-get", "install", "--only-upgrade", "nvidia-container-toolkit"),
         )
         return (again(message, *commands, as_root("service", "docker", "restart")),)
-    update = wsl.update_wsl("Update WSL and restart it, so that it takes the driver's libraries anew")
+    update = wsl.update_wsl("Update WSL and restart it, so that it reloads the driver's libraries")
     return (update, wsl.windows_driver("Install NVIDIA's current driver on Windows."))
 
 
 @check(
-    title="A library that CUDA needs in WSL, libnvdxgdmal.so.1, is missing",
+    title="libnvdxgdmal.so.1 is missing: cuInit returns 500 in WSL",
     severity=Severity.ERROR,
-    cause="From 555 on the Windows driver's libcuda loads libnvdxgdmal.so.1. NVIDIA Container Toolkits before 1.14.4 "
-    "do not know this file and do not mount it into containers: cuInit then returns 500, named symbol not found.",
+    cause="Since 555, the Windows driver's libcuda loads libnvdxgdmal.so.1. NVIDIA Container Toolkit before 1.14.4 "
+    "does not know this file and does not mount it into containers: cuInit then returns 500, named symbol not found.",
     fixes=_fixes,
     references=("https://github.com/NVIDIA/nvidia-container-toolkit/issues/520",),
     targets=windows_gpu,
@@ -40,7 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def library_too_old(facts: Facts) -> Problem | None:
-    """Look for cuInit's result 500, and whether the file is there."""
+    """The result of cuInit is 500, and the file is missing."""
     if known(facts.nvidia.cuda.code) != NOT_FOUND or known(facts.nvidia.kernel.dxgdmal) is not False:
         return None
     where = "in this container" if in_container(facts) else "in this WSL distribution"

@@ -8,7 +8,7 @@ from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.targets import in_container, wsl_machine
 from gpudoctor.tasks import Tasks, as_root, query
 
-# What brings driver files that stand beside or before the Windows driver's.
+# Packages with driver files that sit next to the Windows driver's or shadow them.
 DRIVER = (
     "nvidia-utils",
     "nvidia-driver",
@@ -30,7 +30,7 @@ def _packages(facts: Facts) -> tuple[tuple[str, str], ...]:
 
 
 def _files(facts: Facts) -> tuple[DriverLibrary, ...]:
-    """Libraries of a Linux driver; CUDA's compatibility package and its stubs are no driver."""
+    """Libraries of a Linux driver; CUDA's compat package and its stubs are not a driver."""
     found: list[DriverLibrary] = []
     for copies in (facts.nvidia.cuda.libraries, facts.nvidia.nvml.libraries):
         found += [] if isinstance(copies, Unknown) else copies
@@ -38,7 +38,7 @@ def _files(facts: Facts) -> tuple[DriverLibrary, ...]:
 
 
 def _works(facts: Facts) -> bool:
-    """Whether CUDA and NVML answer; a library of a Linux driver may crash the program that asks."""
+    """Whether CUDA and NVML work; a Linux driver's library may crash the program that calls it."""
     cuda, nvml = facts.nvidia.cuda, facts.nvidia.nvml
     if cuda.died or nvml.died or cuda.hung or nvml.hung:
         return False
@@ -57,8 +57,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         commands = (*moved, as_root("ldconfig"))
     return (
         Fix(
-            "Remove the Linux driver and its libraries from WSL (the CUDA toolkit may stay), then restart WSL "
-            "from Windows: the Windows driver's own libraries in /usr/lib/wsl/lib are the right ones.",
+            "Remove the Linux driver and its libraries from WSL (the CUDA Toolkit may stay), then restart WSL from "
+            "Windows: programs have to use the Windows driver's libraries in /usr/lib/wsl/lib.",
             (*commands, wsl.SHUTDOWN),
             "reinstall-package",
             root=True,
@@ -72,18 +72,18 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="A Linux NVIDIA driver is installed inside WSL",
     severity=Severity.ERROR,
-    cause="In WSL the driver is Windows's, and its libraries lie in /usr/lib/wsl/lib. Packages of a Linux driver "
-    "(nvidia-utils, libnvidia-compute, cuda-drivers) bring a libcuda and a libnvidia-ml that talk to a kernel module "
-    "which cannot exist here, and shadow the right ones.",
+    cause="WSL uses the Windows driver, whose libraries are in /usr/lib/wsl/lib. Linux driver packages (nvidia-utils, "
+    "libnvidia-compute, cuda-drivers) install a libcuda and a libnvidia-ml that need a kernel module which cannot "
+    "exist here, and shadow the right ones.",
     fixes=_fixes,
     references=(wsl.CUDA_ON_WSL, "https://github.com/microsoft/WSL/issues/9166"),
     targets=wsl_machine,
-    caused_by=("wsl.version-1", "wsl.no-dxg"),
+    caused_by=("wsl.no-dxg",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def linux_driver_installed(facts: Facts) -> Problem | None:
-    """ERROR where the driver does not answer, ADVICE where the right libraries are found all the same."""
+    """ERROR where the driver does not work, ADVICE where the right libraries are found anyway."""
     if known(facts.host.wsl) != 2 or in_container(facts):
         return None
     packages, files = _packages(facts), _files(facts)
@@ -92,5 +92,5 @@ def linux_driver_installed(facts: Facts) -> Problem | None:
     works = _works(facts)
     named = ", ".join(f"{name} {version}" for name, version in packages) or ", ".join(one.real for one in files)
     message = f"A Linux driver is installed in this WSL distribution: {named}."
-    evidence = tuple(f"{one.real} ({one.why})" for one in files[:3])
+    evidence = tuple(f"{one.real} ({one.found_by})" for one in files[:3])
     return Problem(message, evidence, severity=Severity.ADVICE if works else Severity.ERROR)

@@ -1,4 +1,4 @@
-"""WSL has far less main memory than the GPU has of its own."""
+"""WSL has far less memory than the GPU."""
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
@@ -9,8 +9,8 @@ from gpudoctor.targets import gpus_of, wsl_machine
 from gpudoctor.tasks import cmd, query
 
 _FIX = Fix(
-    "Where Windows has more memory, give WSL a larger part of it: in %UserProfile%\\.wslconfig on Windows write "
-    "memory= with that size into the section [wsl2] (swap= helps too), then restart WSL.",
+    "If Windows has more memory, give WSL a larger share: set memory= in the section [wsl2] of "
+    "%UserProfile%\\.wslconfig on Windows (swap= helps too), then restart WSL.",
     (cmd("notepad.exe", "%UserProfile%\\.wslconfig"), wsl.SHUTDOWN),
     "change-environment",
     needs="restart of WSL",
@@ -19,10 +19,11 @@ _FIX = Fix(
 
 
 @check(
-    title="WSL's memory is smaller than the GPU's",
+    title="WSL has less memory than the GPU",
     severity=Severity.ADVICE,
-    cause="WSL gets half of Windows's memory unless .wslconfig says otherwise. Weights usually pass through main "
-    "memory on their way to the GPU; a program that loads a model of the GPU's size is then ended (Killed).",
+    cause="WSL gets half of the Windows host's memory unless .wslconfig sets another size. Weights usually pass "
+    "through host memory on their way to the GPU; a program that loads a model of the GPU's size is then killed "
+    "(Killed).",
     fixes=(_FIX,),
     references=("https://learn.microsoft.com/windows/wsl/wsl-config#main-wsl-settings",),
     targets=wsl_machine,
@@ -38,4 +39,4 @@ def memory_small(facts: Facts) -> str | None:
     memory = known(facts.host.memory)
     if memory * 2 >= max(sizes):
         return None
-    return f"WSL has {size(memory)} of main memory, the GPU has {size(max(sizes))}."
+    return f"WSL has {size(memory)} of memory; the GPU has {size(max(sizes))}."

@@ -1,4 +1,4 @@
-"""no-cgroups = true under a Docker in WSL."""
+"""no-cgroups = true with Docker in WSL."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -8,21 +8,22 @@ from gpudoctor.tasks import as_root, query
 
 
 @check(
-    title="The setting no-cgroups = true keeps Docker's containers in WSL from the GPU",
+    title="no-cgroups = true blocks the GPU in WSL's Docker containers",
     severity=Severity.WARNING,
-    cause="With no-cgroups = true the NVIDIA hook does not add /dev/dxg to the device rules of the container's cgroup: "
-    "in the distribution nvidia-smi works, in containers NVML says 'GPU access blocked by the operating system'.",
+    cause="With no-cgroups = true the NVIDIA hook does not add /dev/dxg to the device rules of the container's "
+    "cgroup: nvidia-smi works in the distribution, but in containers NVML reports 'GPU access blocked by the "
+    "operating system'.",
     fixes=(
         Fix(
-            "Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml, restart Docker, and start the "
-            "containers anew.",
+            "Set no-cgroups = false in /etc/nvidia-container-runtime/config.toml, restart Docker, and recreate the "
+            "containers.",
             (
                 as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false"),
                 as_root("service", "docker", "restart"),
             ),
             "change-environment",
             root=True,
-            needs="restart of Docker and new containers",
+            needs="Docker restart and new containers",
             undo=(as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),),
             verify=query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi"),
         ),
@@ -37,7 +38,7 @@ from gpudoctor.tasks import as_root, query
     validated_on=("simulated 2026-11",),
 )
 def no_cgroups(facts: Facts) -> Problem | None:
-    """The setting is true, and a Docker that is not rootless and not Docker Desktop's runs here."""
+    """The setting is true, and a Docker that is neither rootless nor Docker Desktop runs here."""
     engines = facts.containers
     if in_container(facts) or not isinstance(engines.docker, str) or engines.docker_desktop is True:
         return None

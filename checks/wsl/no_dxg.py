@@ -15,20 +15,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="WSL has no /dev/dxg, the door to the Windows driver",
+    title="/dev/dxg is missing in WSL",
     severity=Severity.ERROR,
-    cause="In WSL 2 the GPU is reached through the device /dev/dxg of Microsoft's kernel (dxgkrnl). It is missing with "
-    "a custom kernel built without it, with a kernel or a Windows that is too old, and with gpuSupport=false in "
-    ".wslconfig.",
+    cause="In WSL 2 programs reach the Windows driver through the device /dev/dxg of Microsoft's kernel (dxgkrnl). It "
+    "is missing with a custom kernel built without it, with a kernel or Windows version that is too old, and with "
+    "gpuSupport=false in .wslconfig.",
     fixes=_fixes,
     references=(wsl.CUDA_ON_WSL, wsl.MICROSOFT, "https://github.com/microsoft/WSL2-Linux-Kernel"),
     targets=wsl_machine,
-    caused_by=("wsl.version-1", "wsl.gpu-disabled"),
+    caused_by=("wsl.gpu-disabled",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def no_dxg(facts: Facts) -> Problem | None:
-    """The node is not there, and somebody wants a GPU."""
+    """The node does not exist, and something here needs a GPU."""
     if known(facts.host.wsl) != 2 or in_container(facts):
         return None
     if any(n.path == "/dev/dxg" for n in known(facts.nvidia.kernel.nodes)):
@@ -37,4 +37,4 @@ def no_dxg(facts: Facts) -> Problem | None:
         return None
     release = known_or(facts.host.kernel.release, "unknown")
     whose = " (not Microsoft's)" if wsl.has_own_kernel(facts) else ""
-    return Problem(f"WSL 2 runs kernel {release}{whose}, and there is no /dev/dxg: no program can reach the GPU.")
+    return Problem(f"WSL 2 runs kernel {release}{whose} and has no /dev/dxg: no program can reach the GPU.")

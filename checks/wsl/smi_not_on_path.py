@@ -1,4 +1,4 @@
-"""nvidia-smi lies in WSL's folder, and PATH does not name it."""
+"""nvidia-smi is in WSL's directory, which is not on PATH."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -6,21 +6,21 @@ from gpudoctor.maybe import known
 from gpudoctor.targets import in_container, wsl_machine
 from gpudoctor.tasks import Edit, as_root, export, query, sentence
 
-FOLDER = "/usr/lib/wsl/lib"
+DIRECTORY = "/usr/lib/wsl/lib"
 
 
 @check(
-    title="PATH in WSL does not lead to nvidia-smi",
+    title="nvidia-smi is not on PATH in WSL",
     severity=Severity.WARNING,
-    cause="WSL puts nvidia-smi into /usr/lib/wsl/lib and adds this folder to PATH for login shells; a PATH set anew in "
-    "a shell's start file, by sudo, a service or appendWindowsPath=false lacks it. Tools that run nvidia-smi then "
-    "conclude that there is no GPU, though CUDA works.",
+    cause="WSL puts nvidia-smi into /usr/lib/wsl/lib and adds this directory to PATH for login shells; a PATH that is "
+    "overwritten in a shell startup file, by sudo, a service or appendWindowsPath=false lacks it. Tools that run "
+    "nvidia-smi then report that there is no GPU, although CUDA works.",
     fixes=(
         Fix(
-            "Add /usr/lib/wsl/lib to PATH (nothing has to be installed).",
+            "Add /usr/lib/wsl/lib to PATH; nothing has to be installed.",
             (
-                export("PATH", FOLDER, "after"),
-                Edit("~/.profile", add=(f'export PATH="$PATH:{FOLDER}"',)),
+                export("PATH", DIRECTORY, "after"),
+                Edit("~/.profile", add=(f'export PATH="$PATH:{DIRECTORY}"',)),
             ),
             "change-environment",
             needs="a new shell",
@@ -28,8 +28,8 @@ FOLDER = "/usr/lib/wsl/lib"
             verify=query("nvidia-smi"),
         ),
         Fix(
-            "For services and sudo as well, link it into a folder that is on every PATH.",
-            (as_root("ln", "-s", f"{FOLDER}/nvidia-smi", "/usr/local/bin/nvidia-smi"),),
+            "Create a symlink in a directory that is on every PATH, so that services and sudo find it too.",
+            (as_root("ln", "-s", f"{DIRECTORY}/nvidia-smi", "/usr/local/bin/nvidia-smi"),),
             "change-environment",
             root=True,
             undo=(as_root("rm", "/usr/local/bin/nvidia-smi"),),
@@ -46,10 +46,10 @@ FOLDER = "/usr/lib/wsl/lib"
     validated_on=("simulated 2026-11",),
 )
 def smi_not_on_path(facts: Facts) -> Problem | None:
-    """The program is there and PATH does not lead to it."""
+    """The program exists but is not on PATH."""
     elsewhere = known(facts.nvidia.nvml.smi_elsewhere)
     if in_container(facts) or known(facts.nvidia.nvml.smi) is not None or elsewhere is None:
         return None
     path = facts.host.environment.get("PATH", "")
-    folder = elsewhere.rpartition("/")[0]
-    return Problem(f"{elsewhere} exists, but PATH does not name {folder}.", (f"PATH={path}",))
+    directory = elsewhere.rpartition("/")[0]
+    return Problem(f"{elsewhere} exists, but {directory} is not on PATH.", (f"PATH={path}",))

@@ -44,9 +44,9 @@ def parser(command: str | None = None) -> "Parser":
 
     top = Parser(
         prog="gpudoctor",
-        description="Finds why a GPU does not work for machine learning, and says what to type to mend it. "
-        "Without a command it opens an application in the terminal.",
-        epilog="Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 3 no GPU or too little known.",
+        description="Find out why your GPU isn't working for machine learning, and get the commands that fix it. "
+        "Without a command, gpudoctor opens an application in the terminal.",
+        epilog="Exit codes: 0 no failures, 1 failures, 2 usage error, 3 no GPU, or too much is unknown.",
     )
     top.add_argument("--version", action="version", version=f"gpudoctor {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -107,8 +107,8 @@ def _with_command(words: list[str]) -> list[str]:
         from gpudoctor.cli.tui import must_be_a_terminal
 
         must_be_a_terminal(
-            "Without a command gpudoctor opens an application, and that needs a terminal; "
-            "`gpudoctor check` writes the diagnosis as text, and `gpudoctor --help` lists the commands."
+            "Without a command, gpudoctor opens an application, which needs a terminal. `gpudoctor check` prints "
+            "the diagnosis as text; `gpudoctor --help` lists the commands."
         )
     if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help", "--version")):
         return ["tui", *words]

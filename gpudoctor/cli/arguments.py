@@ -47,10 +47,10 @@ class Parser(argparse.ArgumentParser):
         for word in words:
             parsers += [parsers[-1].commands().get(word, parsers[-1])]
         if not given.startswith("-"):
-            self.error(f'The argument "{given}" is one too many.{_pages(self.prog, words)}')
+            self.error(f'Unexpected argument "{given}".{_pages(self.prog, words)}')
         options = [name for parser in reversed(parsers) for name in _options(parser)]
         near = _near(given.partition("=")[0], options)
-        self.error(f'There is no option "{given}".{near or _pages(self.prog, words)}')
+        self.error(f'Unknown option "{given}".{near or _pages(self.prog, words)}')
 
     def commands(self) -> "dict[str, Parser]":
         """The parsers of the commands by name."""
@@ -61,8 +61,8 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             names = list(action.choices)
             what = _what(action)
-            near = _near(str(value), names) or f" There are {', '.join(names)}."
-            self.error(f'There is no {what} "{value}".{near}')
+            near = _near(str(value), names) or f" Choose from: {', '.join(names)}."
+            self.error(f'Unknown {what} "{value}".{near}')
 
     def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ARG002 - only help and version are left
         from gpudoctor.cli.output import out
@@ -99,4 +99,4 @@ def _what(action: argparse.Action) -> str:
 
 
 def _pages(program: str, words: Sequence[str]) -> str:
-    return f" `{' '.join([program, *words])} --help` lists what there is."
+    return f" See `{' '.join([program, *words])} --help`."

@@ -8,22 +8,22 @@ from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import facts_of, machine_of, source, told, wishes_of
 from gpudoctor.cli.output import out
 
-DESCRIPTION = """Examine this machine and pack facts, report, kernel lines and versions of tools for a bug report. Names
-of user and host, home folders, serial numbers, UUIDs and secrets are masked. Only you can read the file; look through
-it before you hand it on. Exit codes: 0 written, 2 not written."""
+DESCRIPTION = """Check this machine and pack facts, report, kernel log lines and tool versions for a bug report. Names
+of users and hosts, home directories, serial numbers, UUIDs and secrets are masked. Only you can read the file; review
+it before you share it. Exit codes: 0 written, 2 not written."""
 ENDINGS = (".tar.gz", ".tgz")
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("bundle", help="pack facts and report for a bug report", description=DESCRIPTION)
-    one.add_argument("file", metavar="FILE.tar.gz", help="where to; a file that is there is kept")
+    one.add_argument("file", metavar="FILE.tar.gz", help="the file to write; an existing file is kept")
     source(one)
-    one.add_argument("--facts", metavar="FILE", help="pack facts that `gpudoctor facts` wrote (- is standard input)")
-    one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too")
-    one.add_argument("--force", action="store_true", help="replace a file that is there (but not a link)")
+    one.add_argument("--facts", metavar="FILE", help="pack facts written by `gpudoctor facts` (-: standard input)")
+    one.add_argument("--smoke", action="store_true", help="also run the quick smoke tests")
+    one.add_argument("--force", action="store_true", help="replace an existing file (but not a link)")
     one.add_argument(
-        "--no-mask", action="store_true", help="leave names, paths and serial numbers as they are, but no secret"
+        "--no-mask", action="store_true", help="keep names, paths and serial numbers; secrets are masked anyway"
     )
     one.set_defaults(run=run)
 
@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         write(arguments.file, data, 0o600)
     except OSError as error:
         raise UsageError(f"{arguments.file} cannot be written: {error.strerror or error}.") from None
-    masked = "as they are" if arguments.no_mask else "masked"
-    lines = [f"{arguments.file}: {len(data)} bytes that only you can read; names, paths and serial numbers {masked}."]
+    masked = "not masked" if arguments.no_mask else "masked"
+    lines = [f"{arguments.file}: {len(data)} bytes, readable only by you; names, paths and serial numbers {masked}."]
     lines += [f"  {FOLDER}/{one.name:<14}{len(one.text.encode('utf-8', 'replace')):>9}  {one.holds}" for one in packed]
-    out("\n".join([*lines, "Look through it before you hand it on.", ""]))
+    out("\n".join([*lines, "Review it before you share it.", ""]))
     return OK
 
 
@@ -61,16 +61,16 @@ def _must_be_free(path: str, force: bool) -> None:
         UsageError: it is not so.
     """
     if not path.endswith(ENDINGS):
-        raise UsageError(f"A bundle's name ends in .tar.gz, and {path} does not.")
+        raise UsageError(f"A bundle's name must end in .tar.gz: {path}")
     if os.path.islink(path):
-        raise UsageError(f"{path} is a link, and links are not followed.")
+        raise UsageError(f"{path} is a link; links are not followed.")
     if os.path.lexists(path):
         if not os.path.isfile(path):
-            raise UsageError(f"{path} is no file.")
+            raise UsageError(f"{path} is not a file.")
         if not force:
-            raise UsageError(f"{path} is there already; --force replaces it.")
+            raise UsageError(f"{path} already exists; --force replaces it.")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise UsageError(f"{path} cannot be written: there is no folder {folder}.")
+        raise UsageError(f"Cannot write {path}: no such directory: {folder}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{path} cannot be written: the folder {folder} is closed to you.")
+        raise UsageError(f"Cannot write {path}: permission denied: {folder}")

@@ -40,9 +40,9 @@ def parts(facts: Facts, report: Report) -> list[BundleFile]:
         report: on these facts.
     """
     return [
-        BundleFile("facts.json", "what was found out: `gpudoctor check --facts` judges it", document(facts)),
-        BundleFile("kernel.log", "the lines of the kernel's log that matter", kernel_lines(facts)),
-        BundleFile("report.json", "the report for programs", json.render(report)),
+        BundleFile("facts.json", "the facts, for `gpudoctor check --facts`", document(facts)),
+        BundleFile("kernel.log", "the relevant kernel log lines", kernel_lines(facts)),
+        BundleFile("report.json", "the report as JSON", json.render(report)),
         BundleFile("report.md", "the report for an issue tracker", markdown.render(report)),
         BundleFile("report.txt", "the report", text.render(report, WIDTH, verbose=True)),
         BundleFile("versions.txt", "versions of gpudoctor, drivers and tools", versions(facts)),
@@ -54,7 +54,7 @@ def kernel_lines(facts: Facts) -> str:
     events = facts.log.events
     if isinstance(events, Unknown):
         return f"# unknown: {clean(events.unknown)}\n"
-    lines = [f"# from {clean(facts.log.source or 'nowhere')}, {len(events)} lines that matter"]
+    lines = [f"# from {clean(facts.log.source or 'nowhere')}, {len(events)} relevant lines"]
     for event in events:
         stamp = f"[{event.seconds:12.6f}] " if event.seconds is not None else ""
         lines.append(stamp + clean(event.text))
@@ -77,7 +77,7 @@ def _of_machine(facts: Facts) -> Iterator[tuple[str, object]]:
     yield "kernel's compiler", host.kernel.compiler
     yield "NVIDIA module", kernel.loaded
     yield "NVIDIA library", nvidia.nvml.driver_version
-    yield "CUDA of the driver", nvidia.cuda.version
+    yield "driver CUDA", nvidia.cuda.version
     yield "fabric manager", kernel.fabric_manager_version
     yield "amdgpu", facts.amd.version
     yield "ROCm", facts.amd.rocm

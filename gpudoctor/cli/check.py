@@ -16,38 +16,40 @@ if TYPE_CHECKING:
     from gpudoctor.pipeline import CheckOptions
     from gpudoctor.report.model import Report
 
-DESCRIPTION = """Examine this machine and say what is wrong, why, and what to type.
-Nothing is changed, nothing is sent anywhere."""
+DESCRIPTION = """Check this machine: what is wrong, why, and the commands that fix it.
+Changes nothing, sends nothing."""
 
 FAIL_ON: Any = {
     "choices": ("fail", "warn", "never"),
     "default": "fail",
-    "help": "what makes the exit code 1 (default: fail); never: the exit code is always 0",
+    "help": "what makes the exit code 1 (default: fail); never: exit code is always 0",
 }
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = commands.add_parser("check", help="examine this machine and say what to mend", description=DESCRIPTION)
+    one = commands.add_parser("check", help="diagnose this machine and show the fixes", description=DESCRIPTION)
     source(one)
     options(one)
-    one.add_argument("--only", action="append", default=[], metavar="ID|AREA", help="ask only these checks")
-    one.add_argument("--skip", action="append", default=[], metavar="ID|AREA", help="do not ask these checks")
+    one.add_argument("--only", action="append", default=[], metavar="ID|AREA", help="run only these checks or areas")
+    one.add_argument("--skip", action="append", default=[], metavar="ID|AREA", help="do not run these checks or areas")
     one.add_argument("--fail-on", **FAIL_ON)
-    one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too (`gpudoctor smoke` has more)")
-    one.add_argument("--facts", metavar="FILE", help="judge facts that `gpudoctor facts` wrote (- is standard input)")
+    one.add_argument("--smoke", action="store_true", help="also run the quick smoke tests (`gpudoctor smoke` has more)")
+    one.add_argument("--facts", metavar="FILE", help="check facts written by `gpudoctor facts` (-: standard input)")
     expect_options(one)
-    one.add_argument("--symptom", metavar="TEXT", help="an error message you saw: what fits it is shown first")
-    one.add_argument("--verbose", "-v", action="store_true", help="list what is unknown and ruled out, and sources")
+    one.add_argument("--symptom", metavar="TEXT", help="an error message you saw: findings that explain it come first")
+    one.add_argument(
+        "--verbose", "-v", action="store_true", help="also list what is unknown or ruled out, and references"
+    )
     one.set_defaults(run=run)
 
 
 def source(one: Parser) -> None:
     """Add the options that say which machine and which Python are examined."""
     python_option(one)
-    one.add_argument("--quick", action="store_true", help="import no framework: a second or less")
+    one.add_argument("--quick", action="store_true", help="do not import frameworks: a second or less")
     one.add_argument(
-        "--root", default="/", metavar="DIR", help="examine the file system under DIR (a host's, from a container)"
+        "--root", default="/", metavar="DIR", help="check the file system under DIR (the host's, from a container)"
     )
     timeout_option(one, "150")
 
@@ -59,8 +61,8 @@ def python_option(one: Parser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="the interpreter, virtual environment or conda environment to examine; may be repeated "
-        "(default: the active environment, else .venv here or above)",
+        help="the interpreter, virtual environment or conda environment to check; repeatable (default: the active "
+        "environment, else .venv in this or a parent directory)",
     )
 
 
@@ -70,7 +72,7 @@ def timeout_option(one: Parser, default: str) -> None:
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
-        help=f"end within this time, whatever hangs (default: {default})",
+        help=f"stop after this many seconds, even if something hangs (default: {default})",
     )
 
 
@@ -175,11 +177,11 @@ def facts_of(arguments: argparse.Namespace) -> "Facts | None":
         return None
     if arguments.python or arguments.root != "/":
         option = "--python" if arguments.python else "--root"
-        raise UsageError(f"{option} has no meaning with --facts: the file says what was found where it was written.")
+        raise UsageError(f"{option} cannot be used with --facts: the file holds what was found on its own machine.")
     if arguments.smoke:
-        raise UsageError("--smoke has no meaning with --facts: the file says what was measured where it was written.")
+        raise UsageError("--smoke cannot be used with --facts: the file holds what was measured on its own machine.")
     if arguments.facts == "-" and sys.stdin is None:
-        raise UsageError("Standard input is closed, so there are no facts to read.")
+        raise UsageError("Standard input is closed: no facts to read.")
     from gpudoctor.facts.facts_file import FactsFileError, read
 
     try:
@@ -204,9 +206,9 @@ def machine_of(arguments: argparse.Namespace, smoke: bool = False) -> "Machine":
 
     root = getattr(arguments, "root", "/")
     if not os.path.isdir(root):
-        raise UsageError(f"--root {root} is no folder.")
+        raise UsageError(f"--root {root} is not a directory.")
     if smoke and os.path.abspath(root) != "/":
-        raise UsageError("Smoke tests cannot be used with --root: nothing runs there.")
+        raise UsageError("Smoke tests cannot be used with --root: nothing is run there.")
     machine = Machine(root=root, seconds=arguments.timeout or (SMOKE_SECONDS if smoke else TOTAL_SECONDS))
     if arguments.python:
         _must_be_there(machine, arguments.python)
@@ -218,7 +220,7 @@ def _must_be_there(machine: "Machine", pythons: list[str]) -> None:
     from gpudoctor.probes.python import InterpreterError, choose
 
     if not machine.here:
-        raise UsageError("--python cannot be used with --root: an interpreter is asked, and nothing runs there.")
+        raise UsageError("--python cannot be used with --root: it would run an interpreter, and nothing is run there.")
     try:
         choose(machine, pythons)
     except InterpreterError as error:
@@ -232,6 +234,6 @@ def answered(facts: "Facts") -> "Facts":
         UsageError: one has not; in its own words.
     """
     for python in facts.pythons:
-        if python.why == "--python" and python.error:
+        if python.found_by == "--python" and python.error:
             raise UsageError(python.error)
     return facts

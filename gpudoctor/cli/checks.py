@@ -10,8 +10,8 @@ from gpudoctor.cli.output import out, out_json
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("checks", help="list all checks", description="List all checks by area.")
-    one.add_argument("selector", nargs="*", metavar="ID|AREA", help="only these")
-    one.add_argument("--json", action="store_true", help="as JSON")
+    one.add_argument("selector", nargs="*", metavar="ID|AREA", help="only this area, or these checks")
+    one.add_argument("--json", action="store_true", help="print JSON")
     one.set_defaults(run=run)
 
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
             out(f"{'' if not area else chr(10)}{one.area}\n")
             area = one.area
         out(_row(one.id, one.severity.value, one.title, width))
-    out(f"\n{len(found)} check{'s' * (len(found) != 1)}. `gpudoctor explain ID` tells more of one.\n")
+    out(f"\n{len(found)} check{'s' * (len(found) != 1)}. Details: `gpudoctor explain ID`\n")
     return OK
 
 

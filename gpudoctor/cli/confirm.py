@@ -22,7 +22,7 @@ def agreed(question: str, yes: bool) -> bool:
     if yes:
         return True
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty()):
-        complain("Nothing was run: there is no terminal to ask at, and --yes was not given.")
+        complain("Nothing was run: there is no terminal to ask for confirmation, and --yes was not given.")
         return False
     sys.stdout.flush()
     sys.stderr.write(f"{question} [y/N] ")
@@ -62,7 +62,7 @@ def run(argv: tuple[str, ...]) -> int:
     finally:
         os.chdir(before)
     if ended.asked:
-        complain("It was asked to end.")
+        complain("It was interrupted.")
     return 128 + ended.signal if ended.signal else ended.code
 
 
@@ -108,14 +108,14 @@ def failed(ended: "ExecutionResult") -> None:
 
     step, last = ended.failed, ended.did[-1] if ended.did else None
     title = step.title.partition(". ")[0].rstrip(".") if step else ""
-    how = ended.why or (f"`{last.shown}` ended with exit code {last.code}." if last else "")
+    how = ended.why or (f"`{last.shown}` exited with code {last.code}." if last else "")
     if not ended.resolved:
-        complain(clean(f"Nothing of this was done, because it cannot be installed: {title}. {how}"))
+        complain(clean(f"Nothing was changed, because this cannot be installed: {title}. {how}"))
     else:
-        complain(clean(f"This step failed: {title}. {how} Nothing more was run."))
+        complain(clean(f"Step failed: {title}. {how} No further steps were run."))
     for command in ended.changed:
         complain(clean(f"Done before: {command}"))
     if not ended.changed:
         complain("Nothing was changed before it.")
     else:
-        complain("`gpudoctor fix --undo` takes back what this run has done, as far as it can be taken back.")
+        complain("`gpudoctor fix --undo` undoes this run as far as possible.")

@@ -14,9 +14,9 @@ from gpudoctor.cli.output import out, out_json
 if TYPE_CHECKING:
     from gpudoctor.comparison import ComparedMachine, Comparison
 
-DESCRIPTION = """Compare two machines, or one before and after: files that `gpudoctor facts` or `gpudoctor check --json`
-wrote. What differs by nature (time, load, heat, processes, serial numbers) is no difference. Exit codes: 0 nothing that
-matters differs, 1 something does, 2 a file cannot be read."""
+DESCRIPTION = """Compare two machines, or one machine before and after a change: files written by `gpudoctor facts` or
+`gpudoctor check --json`. Expected differences (time, load, temperature, processes, serial numbers) are ignored. Exit
+codes: 0 no relevant differences, 1 relevant differences, 2 a file cannot be read."""
 SCHEMA = "gpudoctor.diff/1"
 
 
@@ -45,13 +45,11 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = commands.add_parser("diff", help="compare two machines, what matters first", description=DESCRIPTION)
-    one.add_argument("here", metavar="A", help="a facts file or a report as JSON (- is standard input)")
-    one.add_argument("there", metavar="B", help="another (- is standard input)")
-    one.add_argument(
-        "--all", action="store_true", help="list what matters little, and what one side does not know, too"
-    )
-    one.add_argument("--json", action="store_true", help="write all of it as one JSON document")
+    one = commands.add_parser("diff", help="compare two machines, relevant differences first", description=DESCRIPTION)
+    one.add_argument("here", metavar="A", help="a facts file or a JSON report (-: standard input)")
+    one.add_argument("there", metavar="B", help="the other one (-: standard input)")
+    one.add_argument("--all", action="store_true", help="also list minor differences, and what is unknown on one side")
+    one.add_argument("--json", action="store_true", help="print everything as one JSON document")
     one.set_defaults(run=run)
 
 
@@ -60,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.comparison import compare
 
     if arguments.here == "-" == arguments.there:
-        raise UsageError("Standard input can be one side, not both.")
+        raise UsageError("Only one of the two files can be standard input.")
     sides = [_side(path) for path in (arguments.here, arguments.there)]
     if sides[0].title == sides[1].title:
         names = (arguments.here, arguments.there)
@@ -88,7 +86,7 @@ def _side(path: str) -> "ComparedMachine":
     from gpudoctor.facts.facts_file import LIMIT, FactsFileError
 
     if path == "-" and sys.stdin is None:
-        raise UsageError("Standard input is closed, so there is nothing to compare.")
+        raise UsageError("Standard input is closed: nothing to compare.")
     try:
         if path == "-":
             return loaded(sys.stdin.buffer.read(LIMIT + 1), "standard input")

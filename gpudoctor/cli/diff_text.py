@@ -11,7 +11,7 @@ from gpudoctor.report.sanitize import clean, wrapped
 
 ABSENT = "-"
 GAP, INDENT = 2, 2
-NOTHING = "Nothing differs but what differs by nature: time, load, heat, processes, serial numbers."
+NOTHING = "No relevant differences (time, load, temperature, processes and serial numbers are ignored)."
 
 
 def render(comparison: Comparison, width: int = 80, colour: bool = False, everything: bool = False) -> str:
@@ -63,11 +63,11 @@ def _summary(comparison: Comparison, shown: int) -> str:
         return NOTHING
     unknown = sum(row.state.unknown for row in comparison.rows)
     others = sum(row.group is DifferenceGroup.REST and not row.state.unknown for row in comparison.rows)
-    parts = [_many(len(comparison.matters), "difference that matters", "differences that matter")]
+    parts = [_many(len(comparison.matters), "relevant difference", "relevant differences")]
     parts += [_many(others, "other", "others")] * bool(others)
     parts += [f"{unknown} unknown on one side"] * bool(unknown)
     told = ", ".join(parts) + (" (--all lists them)" if shown < len(comparison.rows) else "") + "."
-    return told if comparison.whole else f"{told} One side is a report, which tells less than facts."
+    return told if comparison.whole else f"{told} One side is a report, which holds less than facts."
 
 
 def _many(number: int, one: str, several: str) -> str:

@@ -25,10 +25,10 @@ def expect_options(one: Parser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="hold the machine against this file of expectations; may be repeated (default: ./gpudoctor.toml; "
+        help="compare the machine with this expectations file; repeatable (default: ./gpudoctor.toml; "
         "/etc/gpudoctor/expect.d/*.toml is always read)",
     )
-    one.add_argument("--no-expect", action="store_true", help="read no file of expectations that is not named")
+    one.add_argument("--no-expect", action="store_true", help="read only the expectations files named with --expect")
 
 
 def expecting(arguments: argparse.Namespace, wishes: "CheckOptions") -> "CheckOptions":
@@ -39,7 +39,7 @@ def expecting(arguments: argparse.Namespace, wishes: "CheckOptions") -> "CheckOp
     """
     import msgspec
 
-    found = in_time(lambda: _read(arguments), ": --no-expect leaves them out")
+    found = in_time(lambda: _read(arguments), "; --no-expect skips them")
     return msgspec.structs.replace(wishes, expect=found) if found else wishes
 
 
@@ -76,7 +76,7 @@ def in_time(read: "Callable[[], T]", hint: str = "") -> "T":
     thread.start()
     thread.join(SECONDS)
     if not ended:
-        raise UsageError(f"The files of expectations were not read within {SECONDS:g} s{hint}.")
+        raise UsageError(f"Expectations files could not be read within {SECONDS:g} s{hint}.")
     if isinstance(ended[0], Exception):
         raise ended[0]
     return ended[0]

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import Report
     from gpudoctor.symptoms import Log
 
-DESCRIPTION = """Explain a check: what it looks for, why it happens, how it is mended, where the rule comes from. Or
-explain a log, a traceback or the output of a training run: recognise its messages, examine this machine, and say first
-the cause that fits both. With --log, 0 means that the log tells of no trouble and nothing failed here, 1 that trouble
-was recognised in it or found here, 3 that its failure is not one that gpudoctor knows, or that too little is known."""
+DESCRIPTION = """Explain a check: what it looks for, causes, fixes and references. Or explain a log, a traceback or the
+output of a training run: recognize its messages, check this machine, and show the cause that fits both first. Exit
+codes with --log: 0 no trouble in the log and none found here, 1 trouble recognized in the log or found here, 3 the
+log's error is not known to gpudoctor, or too much is unknown."""
 PIECE = 1 << 18
 GZIP = b"\x1f\x8b"
 
@@ -30,24 +30,26 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser("explain", help="explain a check, or the error in a log", description=DESCRIPTION)
     one.add_argument("id", metavar="ID", nargs="?", help="a check, such as driver.library-mismatch")
-    one.add_argument("--log", metavar="FILE", help="a log or a traceback of any size (- is standard input)")
+    one.add_argument("--log", metavar="FILE", help="a log or traceback of any size (-: standard input)")
     source(one)
-    one.add_argument("--facts", metavar="FILE", help="of the machine where it was written (- is standard input)")
+    one.add_argument("--facts", metavar="FILE", help="facts of the machine that wrote the log (-: standard input)")
     one.add_argument(
-        "--json", action="store_true", help="write the report, with the log's symptoms, as one JSON document"
+        "--json", action="store_true", help="print the report, with the log's symptoms, as one JSON document"
     )
-    one.add_argument("--verbose", "-v", action="store_true", help="list all that was ruled out, and sources")
+    one.add_argument(
+        "--verbose", "-v", action="store_true", help="also list everything that was ruled out, and references"
+    )
     one.set_defaults(run=run, smoke=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain what was given."""
     if arguments.id is not None and arguments.log is not None:
-        raise UsageError("Give a check's id or --log FILE, not both.")
+        raise UsageError("Give a check ID or --log FILE, not both.")
     if arguments.log is not None:
         return _log(arguments)
     if arguments.id is None:
-        raise UsageError("Give a check's id (`gpudoctor checks` lists them), or a log with --log FILE.")
+        raise UsageError("Give a check ID (`gpudoctor checks` lists them), or a log with --log FILE.")
     return _check(arguments.id)
 
 
@@ -63,9 +65,9 @@ def _check(id_: str) -> int:
         if id_ in {one.split(".")[0] for one in every}:
             raise UsageError(f'"{id_}" is an area: `gpudoctor checks {id_}` lists its checks.')
         if id_.startswith("expect."):
-            raise UsageError(f"{id_} is an expectation: its subject names the file and the line that say it.")
+            raise UsageError(f"{id_} is an expectation: its subject names the file and line that define it.")
         hint = catalogue.nearest(id_, every)
-        raise UsageError(f'There is no check "{id_}".{hint}')
+        raise UsageError(f'Unknown check "{id_}".{hint}')
     out(check_page(catalogue.load(wanted)[0], width=min(columns(), 100)))
     return OK
 
@@ -75,7 +77,7 @@ def _log(arguments: argparse.Namespace) -> int:
     from gpudoctor.symptoms import explained, scan
 
     if arguments.log == "-" == arguments.facts:
-        raise UsageError("Standard input can be the log or the facts, not both.")
+        raise UsageError("Only one of log and facts can be standard input.")
     log = scan(pieces(arguments.log))
     facts = facts_of(arguments)
     report, facts, verdicts = judged(None if facts else machine_of(arguments), wishes_of(arguments, [], []), facts)
@@ -114,15 +116,15 @@ def pieces(path: str) -> Iterator[bytes]:
         UsageError: it cannot be read, is compressed, or has no end.
     """
     if path == "-" and sys.stdin is None:
-        raise UsageError("Standard input is closed, so there is no log to read.")
+        raise UsageError("Standard input is closed: no log to read.")
     try:
         with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
             if _is_endless(file):
-                raise UsageError(f"{path} is a device without an end, not a log.")
+                raise UsageError(f"{path} is an endless device, not a log.")
             first = True
             while piece := file.read(PIECE):
                 if first and piece.startswith(GZIP):
-                    raise UsageError(f"The log {path} is compressed: `zcat {path} | gpudoctor explain --log -`.")
+                    raise UsageError(f"The log {path} is compressed. Use: `zcat {path} | gpudoctor explain --log -`.")
                 first = False
                 yield piece
     except OSError as error:

@@ -7,17 +7,17 @@ from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import answered, machine_of, source, wishes_of
 from gpudoctor.cli.output import out_json
 
-DESCRIPTION = """Write everything that was found out about this machine as JSON. Names of user and host, home folders,
-serial numbers, UUIDs and secrets are masked. `gpudoctor check --facts FILE` judges such a file on any machine."""
+DESCRIPTION = """Write everything known about this machine as JSON. Names of users and hosts, home directories, serial
+numbers, UUIDs and secrets are masked. `gpudoctor check --facts FILE` checks such a file on any machine."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = commands.add_parser("facts", help="write what was found out, unjudged, as JSON", description=DESCRIPTION)
+    one = commands.add_parser("facts", help="write the facts, without verdicts, as JSON", description=DESCRIPTION)
     source(one)
-    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
+    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, atomically (-: standard output)")
     one.add_argument(
-        "--no-mask", action="store_true", help="leave names, paths and serial numbers as they are, but no secret"
+        "--no-mask", action="store_true", help="keep names, paths and serial numbers; secrets are masked anyway"
     )
     one.add_argument("--schema", action="store_true", help="print the JSON Schema of a facts file instead")
     one.set_defaults(run=run)

@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from gpudoctor.setup.journal import Journal
     from gpudoctor.setup.plan import SetupStep
 
-DESCRIPTION = """Mend a finding of `gpudoctor check`: show its fix, run it after a yes, and ask the check again. Without
-an ID the first finding is meant. What needs root is run only with --with-root, and what needs a shell or a person is
-shown to be typed. Everything that is run is noted in a journal."""
-EPILOG = """Exit codes: 0 mended, or done and in force after what it says; 2 wrong usage, 3 the finding is not one of
-this machine, 4 a step failed or the check fails still, 5 nothing was run."""
+DESCRIPTION = """Fix a finding of `gpudoctor check`: show its fix, run it after you confirm, then run the check again.
+Without an ID, the first finding. Commands that need root run only with --with-root; those that need your shell or your
+input are shown, not run. Everything that runs is recorded in a journal."""
+EPILOG = """Exit codes: 0 fixed, or done and in effect after the step shown; 2 usage error, 3 not a finding of this
+machine, 4 a step failed or the check still fails, 5 nothing was run."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     from gpudoctor.cli.check import python_option, timeout_option
 
-    one = commands.add_parser("fix", help="mend a finding, after a yes", description=DESCRIPTION, epilog=EPILOG)
-    one.add_argument("id", nargs="?", metavar="ID", help="the finding, as `gpudoctor check` names it")
-    one.add_argument("--undo", action="store_true", help="take back what the last run of fix or setup has done")
-    one.add_argument("--choice", type=int, default=1, metavar="N", help="the Nth of its fixes (default: 1)")
-    one.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    one.add_argument("--with-root", action="store_true", help="run what needs root, too")
-    one.add_argument("--quick", action="store_true", help="import no framework: a second or less")
+    one = commands.add_parser("fix", help="apply a fix (asks first)", description=DESCRIPTION, epilog=EPILOG)
+    one.add_argument("id", nargs="?", metavar="ID", help="the finding's ID, as in `gpudoctor check`")
+    one.add_argument("--undo", action="store_true", help="undo the last run of fix or setup")
+    one.add_argument("--choice", type=int, default=1, metavar="N", help="apply the Nth fix (default: 1)")
+    one.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
+    one.add_argument("--with-root", action="store_true", help="also run commands that need root")
+    one.add_argument("--quick", action="store_true", help="do not import frameworks: a second or less")
     python_option(one)
     timeout_option(one, "150")
     one.set_defaults(run=run, root="/", facts=None, smoke=False, only=[], skip=[])
@@ -56,14 +56,14 @@ def _fix(arguments: argparse.Namespace) -> int:
     entry = finding(report, id_)
     if entry is None:
         if id_ is None:
-            out("Nothing was found that needs mending.\n")
+            out("No problems to fix.\n")
             return OK
         cause = cause_of(report, id_)
-        more = f" It follows from another finding: `gpudoctor fix {cause.check}`." if cause else ""
-        complain(f"{id_} finds nothing on this machine that needs mending.{more}")
+        more = f" Another finding causes it: `gpudoctor fix {cause.check}`." if cause else ""
+        complain(f"{id_} has nothing to fix on this machine.{more}")
         return NOT_HERE
     if not 1 <= arguments.choice <= len(entry.fixes):
-        complain(f"{entry.check} has {len(entry.fixes)} fixes here, not {arguments.choice}.")
+        complain(f"There is no fix {arguments.choice}: {entry.check} has {len(entry.fixes)} here.")
         return NOT_HERE
     return _carried_out(arguments, entry, entry.fixes[arguments.choice - 1])
 
@@ -79,7 +79,9 @@ def _known(id_: str) -> str:
     try:
         (found,) = catalogue.select(catalogue.ids(), (id_,), ()) or (id_,)
     except (catalogue.SelectionError, ValueError) as error:
-        raise UsageError(str(error) if "." in id_ else f'"{id_}" is no check; `gpudoctor checks` lists them.') from None
+        raise UsageError(
+            str(error) if "." in id_ else f'Unknown check "{id_}"; `gpudoctor checks` lists them.'
+        ) from None
     return found
 
 
@@ -127,16 +129,16 @@ def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
 
     shows = f"`gpudoctor check --only {entry.check}` shows what to do."
     if not fix.tasks:
-        return f"Nothing was run: this is something for a person to do. {shows}"
+        return f"Nothing was run: this step is manual. {shows}"
     if fix.place == "outside":
-        return f"Nothing was run: this is to be done outside, where the container or the job is started. {shows}"
+        return f"Nothing was run: this must be done outside, where the container or job is started. {shows}"
     if not can_carry(fix.tasks, fix.place):
         if all(map(is_lookup, fix.tasks)):
-            return f"Nothing was run: the commands only look, and mend nothing. {shows}"
-        return f"Nothing was run: the commands need your shell, or words that only you know. {shows}"
+            return f"Nothing was run: these commands only inspect, and fix nothing. {shows}"
+        return f"Nothing was run: these commands need editing or your own shell. {shows}"
     if fix.root and confirm.lacks_sudo():
-        return "Nothing was run: it needs root, and there is no sudo here to ask for it. Run gpudoctor as root."
-    return "" if runs else f"Nothing was run: it needs root. Ask again with --with-root: {entry.run}"
+        return "Nothing was run: root is required and sudo is not available. Run gpudoctor as root."
+    return "" if runs else f"Nothing was run: root is required. Re-run with --with-root: {entry.run}"
 
 
 def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
@@ -145,13 +147,13 @@ def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
 
     mended = is_mended(_examined(arguments), entry.check)
     if mended:
-        out(f"Mended: {entry.check} passes.\n")
+        out(f"Fixed: {entry.check} passes.\n")
         return OK
     if fix.needs:
-        out(f"Done. It is in force after: {fix.needs}. Then ask again: gpudoctor check --only {entry.check}\n")
+        out(f"Done. It takes effect after: {fix.needs}. Then verify: gpudoctor check --only {entry.check}\n")
         return OK
-    message = "nobody can say whether it helped" if mended is None else "the check fails still"
-    complain(f"It was done, and {message}: gpudoctor check --only {entry.check}")
+    message = "it is unknown whether it helped" if mended is None else "the check still fails"
+    complain(f"The fix ran, but {message}: gpudoctor check --only {entry.check}")
     return STEP_FAILED
 
 
@@ -179,11 +181,11 @@ def _undo(arguments: argparse.Namespace) -> int:
     from gpudoctor.setup.journal import Journal, place
 
     if arguments.id:
-        raise UsageError("--undo takes back the last run, and takes no ID.")
+        raise UsageError("--undo undoes the last run and takes no ID.")
     journal = Journal(place(os.environ))
     last = journal.last()
     if last is None:
-        complain("There is nothing to take back: the journal holds no run that was not taken back.")
+        complain("Nothing to undo: the journal has no run that can be undone.")
         return NOT_HERE
     run_, what, entries = last
     step, by_hand = undo.step(entries, confirm.installed)
@@ -192,9 +194,9 @@ def _undo(arguments: argparse.Namespace) -> int:
         journal.write("left", what=run_)
         return DECLINED
     if not runnable(step, arguments.with_root) or (step.asks_root and confirm.lacks_sudo()):
-        complain("Nothing was run: it needs root. Type the commands, or give --with-root.")
+        complain("Nothing was run: root is required. Run the commands yourself, or use --with-root.")
         return DECLINED
-    if not confirm.agreed("Take it back now?", arguments.yes):
+    if not confirm.agreed("Undo it now?", arguments.yes):
         return DECLINED
     return _taken_back(journal, run_, step)
 
@@ -208,11 +210,9 @@ def _say_undo(what: str, step: "SetupStep", by_hand: tuple[str, ...]) -> None:
     for text in typed(step.commands, sudo=not is_root()):
         out(f"  {clean(text)}\n")
     for text in by_hand:
-        out(f"By hand: {clean(text)}\n")
+        out(f"Manual step: {clean(text)}\n")
     if not step.commands:
-        complain(
-            "Nothing was run: there is nothing that can be taken back. The next --undo is about the run before it."
-        )
+        complain("Nothing was run: this run cannot be undone. The next --undo applies to the run before it.")
 
 
 def _taken_back(journal: "Journal", run_: str, step: "SetupStep") -> int:
@@ -224,5 +224,5 @@ def _taken_back(journal: "Journal", run_: str, step: "SetupStep") -> int:
         confirm.failed(ended)
         return STEP_FAILED
     journal.write("undone", what=run_)
-    out("Taken back.\n")
+    out("Undone.\n")
     return OK

@@ -48,7 +48,7 @@ def _escaped(found: "re.Match[str]") -> str:
 
 def _stream() -> TextIO:
     if sys.stdout is None:
-        raise UsageError("Standard output is closed, so there is nowhere to write to.")
+        raise UsageError("Standard output is closed.")
     return sys.stdout
 
 
@@ -73,7 +73,7 @@ def complain_of_ourselves() -> None:
     """Print the traceback of a fault of ours."""
     import traceback
 
-    _say("This is a fault of gpudoctor; please report it with these lines:\n" + traceback.format_exc().rstrip())
+    _say("This is a bug in gpudoctor; please report it with these lines:\n" + traceback.format_exc().rstrip())
 
 
 def fill_closed() -> None:

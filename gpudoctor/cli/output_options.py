@@ -52,14 +52,14 @@ class ReportOutput(NamedTuple):
 
 def options(one: Parser) -> None:
     """Add the options that say how the report is written."""
-    one.add_argument("--json", action="store_true", help="write the report as one JSON document: --format json")
-    one.add_argument("--format", choices=NAMES, metavar="NAME", help=f"how to write it: {', '.join(NAMES)}")
-    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
+    one.add_argument("--json", action="store_true", help="print the report as one JSON document; same as --format json")
+    one.add_argument("--format", choices=NAMES, metavar="NAME", help=f"output format: {', '.join(NAMES)}")
+    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, atomically (-: standard output)")
     one.add_argument(
         "--mask",
         action=argparse.BooleanOptionalAction,
-        help="hide names of users and hosts, home folders, serial numbers and UUIDs (default: in what is made to be "
-        "handed on: not in text, json, nagios, npd, prometheus); secrets are hidden always",
+        help="mask names of users and hosts, home directories, serial numbers and UUIDs (default: in formats made "
+        "for sharing, so not in text, json, nagios, npd, prometheus); secrets are always masked",
     )
 
 
@@ -72,12 +72,12 @@ def chosen(arguments: argparse.Namespace) -> ReportOutput:
     from gpudoctor.report.formats import FORMATS
 
     if arguments.json and arguments.format not in (None, "json"):
-        raise UsageError(f"--json and --format {arguments.format} are two formats: give one of them.")
+        raise UsageError(f"--json and --format {arguments.format} cannot be used together.")
     name = "json" if arguments.json else arguments.format or "text"
     mask = FORMATS[name].leaves if arguments.mask is None else arguments.mask
     path = None if arguments.output == "-" else arguments.output
     if path == "":
-        raise UsageError("--output takes the name of a file; a shell variable that is not set gives an empty one.")
+        raise UsageError("--output needs a file name; an unset shell variable gives an empty one.")
     return ReportOutput(name, mask, path, arguments.verbose)
 
 
@@ -169,7 +169,7 @@ def _summary(report: "Report") -> None:
         with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(render(report))
     except OSError as error:
-        complain(f"The job's summary {path} cannot be written: {error.strerror or error}.")
+        complain(f"The job summary {path} cannot be written: {error.strerror or error}.")
 
 
 def exit_code(report: "Report", form: ReportOutput, fail_on: str) -> int:

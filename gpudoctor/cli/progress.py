@@ -39,7 +39,7 @@ class CheckProgress:
             self._running.pop(event.key, None)
         elif isinstance(event, SmokeStage):
             self._smoke = _stage(event)
-        looking = f"Looking at {', '.join(self._running.values())} ..." if self._running else ""
+        looking = f"Checking {', '.join(self._running.values())} ..." if self._running else ""
         self._line.tell(looking or self._smoke)
 
 

@@ -8,24 +8,24 @@ from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import facts_of, judged, machine_of, source, wishes_of
 from gpudoctor.cli.output import complain, out
 
-DESCRIPTION = """Write down what this machine is like, as a file of expectations: driver, GPUs, links, frameworks and
-what they see, and with --smoke how fast they are. `gpudoctor check --expect FILE` holds this or another machine against
-it. A machine that fails is not written down."""
+DESCRIPTION = """Record this machine as an expectations file: driver, GPUs, links, frameworks and the GPUs that they
+see, and with --smoke their speed. `gpudoctor check --expect FILE` compares this or another machine with it. A machine
+that fails is not recorded."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = commands.add_parser("record", help="write down what a good machine is like", description=DESCRIPTION)
+    one = commands.add_parser("record", help="record a healthy machine as expectations", description=DESCRIPTION)
     source(one)
-    one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too, and write down their rates")
-    one.add_argument("--facts", metavar="FILE", help="take facts that `gpudoctor facts` wrote (- is standard input)")
+    one.add_argument("--smoke", action="store_true", help="also run the quick smoke tests and record their rates")
+    one.add_argument("--facts", metavar="FILE", help="use facts written by `gpudoctor facts` (-: standard input)")
     one.add_argument(
         "--output",
         "-o",
         metavar="FILE",
-        help="write to a file, whole or not at all, and make its directory (-: standard output)",
+        help="write to a file, atomically, and create its directory (-: standard output)",
     )
-    one.add_argument("--force", action="store_true", help="write it although the machine is not well")
+    one.add_argument("--force", action="store_true", help="record even if the machine is not healthy")
     one.set_defaults(run=run)
 
 

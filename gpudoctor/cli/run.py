@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import Report
     from gpudoctor.symptoms import Log
 
-DESCRIPTION = """Run a command as if gpudoctor were not there: the same terminal, output, signals and exit code. Where
-it fails, what it has written is explained on standard error as `gpudoctor explain --log` does it, in the command's own
-environment and with its own Python. Where it succeeds, or was asked to end by Ctrl-C or a signal, nothing is said. The
-exit code is the command's own; 126 and 127 as from a shell where it cannot be run, or is not there."""
-ELSEWHERE = (
-    "gpudoctor run works on Linux only; elsewhere give what the command wrote to `gpudoctor explain --log FILE`."
-)
+DESCRIPTION = """Run a command with its terminal, output, signals and exit code unchanged. If it fails, its output is
+explained on standard error as `gpudoctor explain --log` does, in the command's own environment and with its own Python.
+Nothing is added if it succeeds or is stopped by Ctrl-C or a signal. The exit code is the command's; 126 or 127, as in a
+shell, if it cannot be run or does not exist."""
+ELSEWHERE = "gpudoctor run works on Linux only; elsewhere, pass the command's output to `gpudoctor explain --log FILE`."
 WHERE = "Put -- before the command: gpudoctor run -- {}"
 
 
@@ -32,16 +30,18 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser(
         "run",
-        help="run a command, and say why where it fails",
+        help="run a command and explain it if it fails",
         description=DESCRIPTION,
         usage="gpudoctor run [OPTION ...] -- COMMAND [ARG ...]",
     )
     from gpudoctor.cli.check import timeout_option
 
-    one.add_argument("--quick", action="store_true", help="import no framework for the diagnosis: a second or less")
-    timeout_option(one, "150; the command itself may run as long as it likes")
-    one.add_argument("--output", "-o", metavar="FILE", help="write the diagnosis to a file too, as one JSON document")
-    one.add_argument("program", metavar="-- COMMAND [ARG ...]", nargs=argparse.REMAINDER, help="what to run")
+    one.add_argument(
+        "--quick", action="store_true", help="do not import frameworks for the diagnosis: a second or less"
+    )
+    timeout_option(one, "150; the command itself has no limit")
+    one.add_argument("--output", "-o", metavar="FILE", help="also write the diagnosis to a file, as one JSON document")
+    one.add_argument("program", metavar="-- COMMAND [ARG ...]", nargs=argparse.REMAINDER, help="the command to run")
     one.set_defaults(run=run)
 
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(WHERE.format(shlex.join(words)) if words else WHERE.format("python train.py"))
     argv = words[1:]
     if not argv:
-        raise UsageError("There is no command after --.")
+        raise UsageError("No command after --.")
     if sys.platform != "linux":
         raise UsageError(ELSEWHERE)
     from gpudoctor.cli.run_program import process
@@ -84,7 +84,7 @@ def _explain(arguments: argparse.Namespace, argv: list[str], ended: "ProgramResu
     from gpudoctor.cli.terminal import colours, columns
     from gpudoctor.report.renderers.symptom_text import render
 
-    how = f"was ended by {_name(ended.signal)}" if ended.signal else f"ended with exit code {ended.code}"
+    how = f"was killed by {_name(ended.signal)}" if ended.signal else f"exited with code {ended.code}"
     text = render(report, columns(sys.stderr), colours(sys.stderr))
     with suppress(OSError, AttributeError, ValueError):  # standard error is closed, or gone
         sys.stderr.write(f"\ngpudoctor: {_shown(argv)} {how}.\n\n{text}")

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     from gpudoctor.tui.session import SessionSource
 
 DESCRIPTION = """Show the application in a browser. Each visitor gets a process of its own, which ends when the page is
-closed. Only this machine can reach it, unless --host names another address, and only who has the printed address, with
-its token, gets in. What is saved is a download."""
+closed. Only this machine can connect, unless --host names another address, and only with the printed address, which
+contains a token. Saved files are downloads."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command to the parser."""
-    one = commands.add_parser("serve", help="show the same in a browser (needs the extra web)", description=DESCRIPTION)
-    one.add_argument("--host", default=LOOPBACK[1], metavar="ADDRESS", help="listen there (default: 127.0.0.1)")
-    one.add_argument("--port", type=_port, default=8000, metavar="N", help="listen on this port (default: 8000)")
+    one = commands.add_parser(
+        "serve", help='show the application in a browser (needs the extra "web")', description=DESCRIPTION
+    )
+    one.add_argument("--host", default=LOOPBACK[1], metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)")
+    one.add_argument("--port", type=_port, default=8000, metavar="N", help="port to listen on (default: 8000)")
     source(one)
     recorded(one)
     one.set_defaults(run=run)
@@ -48,14 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.host not in LOOPBACK:
         complain(
-            f"Warning: {arguments.host} port {arguments.port} is reached over the network, without encryption: whoever "
-            "can read along gets the token, and with it this machine's facts and its smoke tests."
+            f"Warning: {arguments.host} port {arguments.port} is reachable over the network without encryption: "
+            "whoever can read the traffic gets the token, and with it this machine's facts and its smoke tests."
         )
     try:
         serving.Server(command(arguments), arguments.host, arguments.port, shown(chosen, fleet)).serve()
     except OSError as error:
         where = f"{arguments.host} port {arguments.port}"
-        raise UsageError(f"gpudoctor cannot listen on {where}: {_why(error)}.") from None
+        raise UsageError(f"Cannot listen on {where}: {_why(error)}.") from None
     return OK
 
 
@@ -80,7 +82,7 @@ def _serving() -> ModuleType:
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "gpudoctor":
             raise
-        raise UsageError("Serving needs the extra web: `pip install 'gpudoctor-cli[web]'` installs it.") from None
+        raise UsageError("`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`") from None
     return web_server
 
 

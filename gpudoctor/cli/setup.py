@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from gpudoctor.setup.plan import Plan, SetupStep
     from gpudoctor.setup.request import SetupRequest
 
-DESCRIPTION = """Plan the way from this machine as it is to frameworks that compute on its GPU: driver, container
-toolkit, the wheels that fit together, and how to prove it. The plan is printed, and nothing is changed; --run carries
-out the steps of the Python environment."""
-EPILOG = """Exit codes: 0 every wish can be met, 2 wrong usage, 3 a wish cannot be met here (the rest is planned), 4 a
-step failed, 5 nothing was run."""
+DESCRIPTION = """Plan the setup from this machine as it is to frameworks that compute on its GPU: driver, container
+toolkit, matching wheels, and verification. Prints the plan and changes nothing; --run carries out the steps of the
+Python environment."""
+EPILOG = """Exit codes: 0 everything requested is possible, 2 usage error, 3 something requested is not possible here
+(the rest is planned), 4 a step failed, 5 nothing was run."""
 
 FORMS = ("shell", "dockerfile", "ansible", "cloud-init", "environment.yml")
 
@@ -32,32 +32,34 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "setup", help="plan driver, wheels and environment for this GPU", description=DESCRIPTION, epilog=EPILOG
     )
     one.add_argument(
-        "frameworks", nargs="+", metavar="FRAMEWORK", help="pytorch, tensorflow, cupy, jax, onnxruntime: one or more"
+        "frameworks", nargs="+", metavar="FRAMEWORK", help="one or more of pytorch, tensorflow, cupy, jax, onnxruntime"
     )
     one.add_argument(
         "--manager",
         choices=("uv", "pip", "conda", "pixi", "poetry"),
-        help="who installs (default: uv where it is there, else pip)",
+        help="installer (default: uv if available, else pip)",
     )
     where = one.add_mutually_exclusive_group()
-    where.add_argument("--env", metavar="DIR", help="the folder of the new environment (default: ./gpu-env)")
-    where.add_argument("--into", metavar="ENV", help="install into an environment that is there: it, or its Python")
-    one.add_argument("--python-version", metavar="3.N", help="the Python of the new environment")
+    where.add_argument("--env", metavar="DIR", help="directory of the new environment (default: ./gpu-env)")
+    where.add_argument(
+        "--into", metavar="ENV", help="install into this existing environment (its directory or its Python)"
+    )
+    one.add_argument("--python-version", metavar="3.N", help="Python of the new environment")
     one.add_argument(
         "--driver",
         choices=("auto", "yes", "no"),
         default="auto",
-        help="auto: a driver where it is needed (default); yes: the newest that fits; no: it stays",
+        help="auto: install a driver if needed (default); yes: the newest that fits; no: keep the driver",
     )
-    one.add_argument("--container-toolkit", action="store_true", help="let containers have the GPU too")
-    one.add_argument("--cpu", action="store_true", help="wheels for the CPU, whatever this machine has")
-    one.add_argument("--facts", metavar="FILE", help="plan for the machine on which `gpudoctor facts` wrote the file")
+    one.add_argument("--container-toolkit", action="store_true", help="also set up GPU access for containers")
+    one.add_argument("--cpu", action="store_true", help="CPU wheels, whatever GPU this machine has")
+    one.add_argument("--facts", metavar="FILE", help="plan for the machine of this facts file")
     form = one.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write the plan as one JSON document")
-    form.add_argument("--as", dest="form", choices=FORMS, help="write it as a file of this kind")
-    form.add_argument("--run", dest="carry", action="store_true", help="carry out the environment's steps, after a yes")
-    one.add_argument("--yes", "-y", action="store_true", help="with --run: do not ask")
-    one.add_argument("--with-root", action="store_true", help="with --run: carry out the steps that need root, too")
+    form.add_argument("--json", action="store_true", help="print the plan as one JSON document")
+    form.add_argument("--as", dest="form", choices=FORMS, help="write the plan as a file of this kind")
+    form.add_argument("--run", dest="carry", action="store_true", help="run the environment's steps (asks first)")
+    one.add_argument("--yes", "-y", action="store_true", help="with --run: do not ask for confirmation")
+    one.add_argument("--with-root", action="store_true", help="with --run: also run steps that need root")
     python_option(one)
     timeout_option(one, "150")
     one.set_defaults(run=run, quick=True, smoke=False, root="/")
@@ -69,11 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     for name in ("yes", "with_root"):
         if getattr(arguments, name) and not arguments.carry:
-            raise UsageError(f"--{name.replace('_', '-')} has a meaning beside --run alone.")
+            raise UsageError(f"--{name.replace('_', '-')} works only with --run.")
     facts = found(arguments)
     made = plan(facts, wishes(arguments, facts))
     if made.machine.kernel == "Windows" and arguments.form not in (None, "environment.yml"):
-        raise UsageError(f"--as {arguments.form} is for Linux, and this plan is for Windows.")
+        raise UsageError(f"--as {arguments.form} is for Linux; this plan is for Windows.")
     if arguments.carry:
         return _carried(arguments, made)
     show(arguments, made)
@@ -100,17 +102,17 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
     from gpudoctor.setup.journal import Journal, place
 
     if arguments.facts:
-        raise UsageError("--run has no meaning with --facts: the file is of another machine.")
+        raise UsageError("--run cannot be used with --facts: the file is from another machine.")
     if plan.machine.kernel == "Windows":
-        raise UsageError("--run is for Linux and macOS; without it the commands are shown as PowerShell takes them.")
+        raise UsageError("--run works on Linux and macOS; without it, the commands are shown for PowerShell.")
     if arguments.yes:
         plan = quiet(plan)
     if not arguments.into and os.path.lexists(plan.environment):
-        raise UsageError(f"{plan.environment} is there already: --into installs into it, --env names another folder.")
+        raise UsageError(f"{plan.environment} already exists: --into installs into it, --env names another directory.")
     show(arguments, plan)
     mine, theirs = sorted_out(plan, arguments.with_root)
     if not mine:
-        complain("There is nothing that could be run from here.")
+        complain("Nothing can be run from here.")
         return NOT_HERE if plan.refused else confirm.DECLINED
     numbers = [str(n) for n, step in enumerate(plan.steps, 1) if step in mine]
     for step in theirs:
@@ -143,7 +145,7 @@ def _must_have_programs(steps: "tuple[SetupStep, ...]") -> None:
     missing = [name for name in names if shutil.which(name) is None]
     missing += ["sudo"] if any(step.asks_root for step in steps) and lacks_sudo() else []
     if missing:
-        raise UsageError(f"This needs {' and '.join(missing)}, which is not on PATH; --manager names another.")
+        raise UsageError(f"Not on PATH: {' and '.join(missing)}. Use --manager to choose another installer.")
 
 
 def show(arguments: argparse.Namespace, plan: "Plan") -> None:
@@ -176,7 +178,7 @@ def found(arguments: argparse.Namespace) -> "Facts":
 
     if arguments.into:
         if arguments.python or arguments.facts:
-            raise UsageError("--into names the environment, so --python and --facts have no meaning beside it.")
+            raise UsageError("--into already names the environment: --python and --facts cannot be used with it.")
         arguments.python = [arguments.into]
     read = facts_of(arguments)
     if read is not None:
@@ -190,7 +192,7 @@ def found(arguments: argparse.Namespace) -> "Facts":
             progress.tell(event)
             if isinstance(event, Gathered):
                 return answered(event.facts)
-    raise UsageError("This machine could not be examined.")
+    raise UsageError("This machine could not be checked.")
 
 
 def wishes(arguments: argparse.Namespace, facts: "Facts") -> "SetupRequest":
@@ -206,7 +208,7 @@ def wishes(arguments: argparse.Namespace, facts: "Facts") -> "SetupRequest":
 
     elsewhere = arguments.form in ELSEWHERE
     if arguments.into and arguments.form:
-        raise UsageError("--as writes how an environment is made, so --into has no meaning beside it.")
+        raise UsageError("--as describes a new environment: --into cannot be used with it.")
     default = "/opt/gpu-env" if elsewhere else "gpu-env"
     folder = default if arguments.env is None else arguments.env
     try:
@@ -233,9 +235,9 @@ def _manager(arguments: argparse.Namespace, elsewhere: bool) -> str | None:
         UsageError: the form knows no such manager.
     """
     if elsewhere and arguments.manager not in (None, "uv", "pip"):
-        raise UsageError(f"--as {arguments.form} knows uv and pip, not {arguments.manager}.")
+        raise UsageError(f"--as {arguments.form} supports uv and pip, not {arguments.manager}.")
     if arguments.form == "environment.yml":
         if arguments.manager not in (None, "conda"):
-            raise UsageError(f"--as environment.yml knows conda, not {arguments.manager}.")
+            raise UsageError(f"--as environment.yml supports conda, not {arguments.manager}.")
         return "conda"
     return str(arguments.manager) if arguments.manager else "uv" if elsewhere else None

@@ -12,24 +12,24 @@ from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, op
 if TYPE_CHECKING:
     from gpudoctor.smoketests.options import SmokeOptions
 
-DESCRIPTION = """Run small tests on each GPU, and say whether the numbers are right and how fast it is. Without a GPU
-nothing is run, and the exit code is 3; --device cpu tests the CPU. Each backend runs in a process of its own: one that
-hangs or crashes is ended, and the rest is kept. No setting of a GPU is changed, and a quarter of its free memory is
+DESCRIPTION = """Run short tests on each GPU that show whether its results are right and how fast it is. Without a GPU
+nothing is run, and the exit code is 3; --device cpu tests the CPU. Each backend runs in its own process: one that hangs
+or crashes is killed, and the other results are kept. No GPU setting is changed, and a quarter of the free GPU memory is
 used, 2 GiB at most."""
 
-EMPTY = "An empty name was given; a shell variable that is not set gives one."
+EMPTY = "Empty name; an unset shell variable gives one."
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser(
-        "smoke", help="test that the GPU computes, trains and copies right", description=DESCRIPTION
+        "smoke", help="test that the GPU computes, trains and copies correctly", description=DESCRIPTION
     )
     one.add_argument(
-        "tests", nargs="*", metavar="TEST", help="tests by name (--list names them; default: the quick suite)"
+        "tests", nargs="*", metavar="TEST", help="tests by name (--list shows them; default: the quick suite)"
     )
-    one.add_argument("--all", action="store_true", help="run every test, also those that take longer")
-    one.add_argument("--list", action="store_true", help="list the tests and backends, and run nothing")
+    one.add_argument("--all", action="store_true", help="run all tests, including the longer ones")
+    one.add_argument("--list", action="store_true", help="list tests and backends without running them")
     several: Any = {"action": "append", "default": []}
     one.add_argument(
         "--device", metavar="GPU", **several, help="a GPU by number, UUID or PCI address, or cpu (default: every GPU)"
@@ -38,16 +38,20 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "--backend",
         metavar="NAME",
         **several,
-        help="pytorch, jax, cupy, tensorflow, driver (needs no framework) or cpu (default: the frameworks installed)",
+        help="pytorch, jax, cupy, tensorflow, driver (needs no framework) or cpu (default: the installed frameworks)",
     )
-    one.add_argument("--dtype", metavar="TYPE", **several, help="of matmul: fp32, tf32, fp16, bf16, fp8 (default: all)")
-    one.add_argument("--seconds", type=_seconds, metavar="N", help="how long stress lasts (default: 10, at most 600)")
-    one.add_argument("--mnist", metavar="PATH", help="the real MNIST, if it lies in an unusual place")
+    one.add_argument(
+        "--dtype", metavar="TYPE", **several, help="data types of matmul: fp32, tf32, fp16, bf16, fp8 (default: all)"
+    )
+    one.add_argument("--seconds", type=_seconds, metavar="N", help="duration of the stress test (default: 10, max 600)")
+    one.add_argument("--mnist", metavar="PATH", help="directory of the real MNIST, if in an unusual location")
     python_option(one)
-    timeout_option(one, "as long as each test's own limit")
+    timeout_option(one, "each test's own limit")
     options(one)
     one.add_argument("--fail-on", **FAIL_ON)
-    one.add_argument("--verbose", "-v", action="store_true", help="list what is unknown and ruled out, and sources")
+    one.add_argument(
+        "--verbose", "-v", action="store_true", help="also list what is unknown or ruled out, and references"
+    )
     one.set_defaults(run=run)
 
 
@@ -116,5 +120,5 @@ def _listed() -> str:
 
     lines = [f"{'' if test.quick else '*':<2}{test.name:<17}{test.shows}" for test in TESTS]
     return "\n".join(
-        [*lines, "", "* not in the quick suite: by name, or with --all.", f"Backends: {', '.join(BACKENDS)}.", ""]
+        [*lines, "", "* not in the quick suite: run by name, or with --all", f"Backends: {', '.join(BACKENDS)}.", ""]
     )

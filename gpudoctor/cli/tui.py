@@ -16,17 +16,15 @@ if TYPE_CHECKING:
     from gpudoctor.monitor.samples import SampleLine
     from gpudoctor.tui.session import SessionSource
 
-DESCRIPTION = """Open an application in the terminal: see what is wrong and why, copy the commands that mend it, try
-again, watch the GPUs, run the smoke tests, and compare this machine with another. `gpudoctor` without a command opens
+DESCRIPTION = """Open an application in the terminal: see what is wrong and why, copy the commands that fix it,
+re-check, monitor the GPUs, run smoke tests, and compare this machine with another. `gpudoctor` without a command opens
 it too, and takes the same options."""
-INSTEAD = "`gpudoctor check` writes the diagnosis as text."
+INSTEAD = "`gpudoctor check` prints the diagnosis as text."
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command to the parser."""
-    one = commands.add_parser(
-        "tui", help="walk through it in the terminal (what no command at all opens)", description=DESCRIPTION
-    )
+    one = commands.add_parser("tui", help="open the application in the terminal (the default)", description=DESCRIPTION)
     source(one)
     recorded(one)
     one.set_defaults(run=run)
@@ -36,11 +34,13 @@ def recorded(one: Parser) -> None:
     """Add the options that open a recorded machine instead of this one."""
     from gpudoctor.demo import DEMOS
 
-    one.add_argument("--facts", metavar="FILE", help="open a machine that `gpudoctor facts` recorded")
+    one.add_argument("--facts", metavar="FILE", help="open a machine recorded by `gpudoctor facts`")
     one.add_argument(
-        "--demo", metavar="NAME", choices=list(DEMOS), help=f"open a machine that ships with it: {', '.join(DEMOS)}"
+        "--demo", metavar="NAME", choices=list(DEMOS), help=f"open a recorded demo machine: {', '.join(DEMOS)}"
     )
-    one.add_argument("--samples", metavar="FILE", help="play recorded samples of GPUs instead of asking their drivers")
+    one.add_argument(
+        "--samples", metavar="FILE", help="play recorded GPU samples instead of reading them from the driver"
+    )
     one.add_argument(
         "--fleet", metavar="DIR|FILE", nargs="+", default=[], help="open the reports of many machines (docs/fleet.md)"
     )
@@ -75,9 +75,9 @@ def fleet_of(arguments: argparse.Namespace) -> tuple[str, ...]:
     """
     for path in arguments.fleet:
         if path == "-":
-            raise UsageError("--fleet - has no meaning here: the application reads its keys from standard input.")
+            raise UsageError("--fleet - cannot be used here: the application reads keys from standard input.")
         if not os.path.exists(path):
-            raise UsageError(f"--fleet: there is no file or folder {path}.")
+            raise UsageError(f"--fleet: no such file or directory: {path}")
     return tuple(arguments.fleet)
 
 
@@ -93,7 +93,7 @@ def must_be_a_terminal(sentence: str) -> None:
         raise UsageError(sentence)
     kind = os.environ.get("TERM", "")
     if kind in ("dumb", "unknown"):
-        raise UsageError(f"The application cannot draw on this terminal (TERM is {kind}). {INSTEAD}")
+        raise UsageError(f"The application cannot run on this terminal (TERM={kind}). {INSTEAD}")
 
 
 def source_of(arguments: argparse.Namespace) -> SessionSource:
@@ -103,7 +103,7 @@ def source_of(arguments: argparse.Namespace) -> SessionSource:
         UsageError: a file, folder or interpreter cannot be used, or options contradict each other.
     """
     if arguments.facts == "-":
-        raise UsageError("--facts - has no meaning here: the application reads its keys from standard input.")
+        raise UsageError("--facts - cannot be used here: the application reads keys from standard input.")
     facts = facts_of(arguments) if arguments.demo is None else _demo(arguments)
     samples = _samples(arguments.samples)
     from gpudoctor.pipeline import CheckOptions
@@ -143,7 +143,7 @@ def _demo(arguments: argparse.Namespace) -> Facts:
         if given
     ]
     if others:
-        raise UsageError(f"{others[0]} has no meaning with --demo, which opens a recorded machine.")
+        raise UsageError(f"{others[0]} cannot be used with --demo, which opens a recorded machine.")
     from gpudoctor import demo
 
     return demo.load(arguments.demo)

@@ -32,8 +32,8 @@ from gpudoctor.cli.serve import LOOPBACK
 PAGE = Path(__file__).with_name("page")
 PATIENCE = 3.0  # seconds for visitors' applications to end: their children may take two
 TOKEN = 32  # random bytes, as Jupyter's token has 24 and Python's documentation advises 32 (module secrets)
-FOREIGN = "gpudoctor answers only its own page."
-UNINVITED = "Open the address that `gpudoctor serve` has printed: the token in it lets you in."
+FOREIGN = "gpudoctor only accepts connections from its own page."
+UNINVITED = "Open the address that `gpudoctor serve` printed: it contains the token."
 # The style of xterm.js, which draws the terminal, is made by its script, so no rule can name it beforehand.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; "
@@ -173,7 +173,7 @@ class Server(textual_server.Server):
             run(self._make_app(), print=lambda *_: self._say(), access_log=None, handle_signals=False)
 
     def _say(self) -> None:
-        out(f"gpudoctor is on {self.public_url}/?token={self._token} (Ctrl-C ends it)\n")
+        out(f"gpudoctor is at {self.public_url}/?token={self._token} (Ctrl-C stops it)\n")
         sys.stdout.flush()
 
     async def on_startup(self, app: web.Application) -> None:

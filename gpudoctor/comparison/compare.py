@@ -21,7 +21,7 @@ Path = tuple[str, ...]
 ABSENT = object()  # one side has no entry of this name
 # Lists whose order decides; that of others is chance.
 ORDERED = ("sys_path", "providers", "copies")
-SILENT = {"unknown": "the report does not tell it"}
+SILENT = {"unknown": "not in the report"}
 
 
 def compare(here: ComparedMachine, there: ComparedMachine) -> Comparison:
@@ -65,7 +65,7 @@ def _without_rest(here: Any, there: Any) -> None:
 
 
 def _rests(gpu: dict[str, Any]) -> Any:
-    return gpu.get("performance_state"), gpu.get("utilisation") == 0
+    return gpu.get("performance_state"), gpu.get("utilization") == 0
 
 
 def _silent(node: Any) -> Any:

@@ -61,7 +61,7 @@ class Unanswered(NamedTuple):
 
 
 def _unanswered(report: Report, renamed: Mapping[str, str]) -> list[Unanswered]:
-    return [Unanswered(u.check, called(u.subject, renamed), u.why) for u in report.unknown]
+    return [Unanswered(u.check, called(u.subject, renamed), u.reason) for u in report.unknown]
 
 
 def _why_unknown(problem: SideProblem, unanswered: list[Unanswered]) -> str | None:

@@ -29,7 +29,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "other_kernels": ("kernel",),
     "dkms": ("module", "kernel"),
     "nvccs": ("path",),
-    "folders": ("purpose", "path"),
+    "directories": ("purpose", "path"),
     "groups": ("gid",),
     "known_groups": ("gid",),
     "packages": ("name",),

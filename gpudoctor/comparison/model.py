@@ -20,7 +20,7 @@ class DifferenceGroup(Enum):
 
 
 TITLES = {
-    DifferenceGroup.FINDINGS: "What is wrong",
+    DifferenceGroup.FINDINGS: "Problems",
     DifferenceGroup.DRIVER: "Driver and kernel",
     DifferenceGroup.FIRMWARE: "Firmware",
     DifferenceGroup.VERSIONS: "CUDA, cuDNN and frameworks",
@@ -37,10 +37,10 @@ class DifferenceState(Enum):
     """How the two sides stand to each other."""
 
     DIFFERS = "differs"
-    ONLY_HERE = "only here"
-    ONLY_THERE = "only there"
-    UNKNOWN_HERE = "unknown here"  # no difference: nobody could say
-    UNKNOWN_THERE = "unknown there"
+    ONLY_HERE = "only in A"
+    ONLY_THERE = "only in B"
+    UNKNOWN_HERE = "unknown in A"  # no difference: nobody could say
+    UNKNOWN_THERE = "unknown in B"
 
     @property
     def unknown(self) -> bool:

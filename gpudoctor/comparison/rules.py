@@ -38,9 +38,9 @@ FACTS: tuple[ComparisonRule, ...] = (
     # -- by nature: time, load, heat, and what names one machine or one process ----------------------------
     *_all(None, "schema", "created", "seconds", "log.first", "host.hostname", "host.user.name", "host.user.uid"),
     *_all(None, "host.user.sudo"),
-    *_all(None, "host.memory_available", "host.shm.free", "host.folders.*.free", "host.working_directory_shadows"),
+    *_all(None, "host.memory_available", "host.shm.free", "host.directories.*.free", "host.working_directory_shadows"),
     *_all(None, "gpus.*.uuid", "gpus.*.serial", "gpus.*.processes.**", "gpus.*.processes", "gpus.*.memory_used"),
-    *_all(None, "gpus.*.utilisation", "gpus.*.performance_state", "gpus.*.temperature", "gpus.*.power"),
+    *_all(None, "gpus.*.utilization", "gpus.*.performance_state", "gpus.*.temperature", "gpus.*.power"),
     *_all(None, "gpus.*.sm_clock", "gpus.*.event_reasons", "nvidia.cuda.devices.*.uuid"),
     *_all(None, "pci.*.power_state", "pci.*.runtime_status", "pci.*.link_generation", "pci.*.link_errors"),
     *_all(
@@ -52,21 +52,21 @@ FACTS: tuple[ComparisonRule, ...] = (
         "pci.*.ports",
         "pci.*.local_cpus",
     ),
-    *_all(None, "nvidia.kernel.uvm_major", "nvidia.kernel.nodes.*.m??or", "nvidia.kernel.licence"),
+    *_all(None, "nvidia.kernel.uvm_major", "nvidia.kernel.nodes.*.m??or", "nvidia.kernel.license"),
     *_all(None, "amd.kfd.*.m??or", "amd.render.*.m??or", "amd.boards.*.address", "amd.boards.*.hive"),
     *_all(None, "amd.closed_nodes", "amd.opens_for_caller"),
-    *_all(None, "pythons.*.startup", "pythons.*.why", "pythons.*.frameworks.*.live.import_seconds"),
+    *_all(None, "pythons.*.startup", "pythons.*.found_by", "pythons.*.frameworks.*.live.import_seconds"),
     *_all(None, "pythons.*.frameworks.*.live.stderr"),
     *_all(None, "host.environment.HOME", "host.environment.SLURM_JOB_ID", "host.environment.SLURM_JOB_GPUS"),
     *_all(None, "host.environment.SLURM_STEP_GPUS", "host.environment.KUBERNETES_SERVICE_HOST"),
     *_all(None, "cluster.job", "cluster.client"),
     *_all(None, "smoke.seconds", "smoke.runs.*.python", "smoke.runs.*.gpu", "smoke.runs.*.memory_free"),
-    *_all(None, "smoke.runs.*.others", "smoke.runs.*.utilisation", "smoke.runs.*.stderr", "smoke.runs.*.stage"),
+    *_all(None, "smoke.runs.*.others", "smoke.runs.*.utilization", "smoke.runs.*.stderr", "smoke.runs.*.stage"),
     *_all(None, "smoke.runs.*.import_seconds", "smoke.runs.*.start_seconds", "smoke.runs.*.tests.*.seconds"),
     *_all(None, "smoke.runs.*.tests.*.during.samples", "smoke.runs.*.tests.*.during.temperature"),
     *_all(None, "smoke.runs.*.tests.*.during.power", "smoke.runs.*.tests.*.during.sm_clock_min"),
     # -- driver and kernel ---------------------------------------------------------------------------------
-    *_all(DifferenceGroup.DRIVER, "nvidia.kernel.loaded", "nvidia.kernel.flavour", "nvidia.nvml.driver_version"),
+    *_all(DifferenceGroup.DRIVER, "nvidia.kernel.loaded", "nvidia.kernel.flavor", "nvidia.nvml.driver_version"),
     *_all(DifferenceGroup.DRIVER, "nvidia.kernel.installer", "nvidia.kernel.modules", "nvidia.kernel.blacklists"),
     *_all(DifferenceGroup.DRIVER, "nvidia.kernel.options", "nvidia.kernel.options.*"),
     *_all(DifferenceGroup.DRIVER, "nvidia.kernel.parameters", "nvidia.kernel.parameters.*"),
@@ -215,9 +215,9 @@ REPORT: tuple[ComparisonRule, ...] = (
         "symptoms.**",
         "symptoms",
     ),
-    *_all(None, "summary", "findings", "unknown", "next", "python", "python.**", "pythons.*.why"),
+    *_all(None, "summary", "findings", "unknown", "next", "python", "python.**", "pythons.*.found_by"),
     *_all(
-        DifferenceGroup.DRIVER, "machine.driver", "machine.driver_flavour", "machine.driver_libraries", "machine.kernel"
+        DifferenceGroup.DRIVER, "machine.driver", "machine.driver_flavor", "machine.driver_libraries", "machine.kernel"
     ),
     *_all(
         DifferenceGroup.DRIVER, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"

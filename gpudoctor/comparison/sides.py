@@ -43,7 +43,7 @@ def read(path: str) -> ComparedMachine:
         FactsFileError: it cannot be read, or is neither; the message is one sentence.
     """
     if os.path.exists(path) and not os.path.isfile(path):  # a named pipe would be waited for
-        raise FactsFileError(f"{path} is no file.")
+        raise FactsFileError(f"{path} is not a file.")
     name = os.path.basename(path)
     try:
         return side(name, facts_file.read(os.path.abspath(path)))

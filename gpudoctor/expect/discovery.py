@@ -63,10 +63,10 @@ def _site(root: str) -> list[str]:
     except OSError as error:
         raise ExpectFileError(f"{folder} cannot be read: {error.strerror or error}.") from None
     if len(names) > MOST:
-        raise ExpectFileError(f"{folder} holds more than {MOST} files.")
+        raise ExpectFileError(f"{folder} contains more than {MOST} files.")
     files = [os.path.join(folder, name) for name in names]
     for file in files:
         inside = os.path.realpath(file).startswith(os.path.join(os.path.realpath(root), ""))
         if not inside:
-            raise ExpectFileError(f"{file} leads out of {root}.")
+            raise ExpectFileError(f"{file} is a link to outside of {root}.")
     return files

@@ -60,7 +60,7 @@ class Expectation(NamedTuple):
             if wrong:
                 return Problem(self.message or self._sentence(wrong), self._evidence(wrong))
             if unknown:
-                raise UnknownFactError(f"{unknown[0][0].path} could not be found out: {unknown[0][1]}")
+                raise UnknownFactError(f"{unknown[0][0].path} is unknown: {unknown[0][1]}")
             return None
 
         missing = bool(unknown) or any(_missing(one) for one in wrong) or "count" in dict(self.wanted)
@@ -68,7 +68,7 @@ class Expectation(NamedTuple):
             function,
             title=f"{self.path} is not as expected",
             severity=self.severity,
-            cause=f"{self.place} expects of this machine {self.wanted_words}.",
+            cause=f"{self.place} expects {self.wanted_words}.",
             targets=each,
             fixes=(Fix(self.fix),) if self.fix else (),
             caused_by=caused_by(self.steps, missing, about.package),
@@ -100,7 +100,7 @@ class Expectation(NamedTuple):
             where = by_value.setdefault(ends or self._shown(one.value), [])
             where += [one.label or one.path] if several and not ends else []
         told = [f"{value} ({', '.join(where)})" if where else value for value, where in by_value.items()]
-        return f"{self.path}: wanted {self.wanted_words}, found {'; '.join(told)}."
+        return f"{self.path}: expected {self.wanted_words}, found {'; '.join(told)}."
 
     def _shown(self, value: Any) -> str:
         if value is None:
@@ -113,7 +113,7 @@ class Expectation(NamedTuple):
     def _evidence(self, wrong: list[FoundValue]) -> tuple[str, ...]:
         lines = [f"{one.path} = {self._shown(one.value)}" for one in wrong[:MOST]]
         more = [f"and {len(wrong) - MOST} more"] if len(wrong) > MOST else []
-        return (f"{self.place}: wanted {self.wanted_words}", *lines, *more)
+        return (f"{self.place}: expected {self.wanted_words}", *lines, *more)
 
 
 def slug(path: str) -> str:
@@ -131,7 +131,7 @@ def _ends(one: FoundValue) -> str:
     """Where a path ends before its last step, for a sentence; empty where it does not."""
     if one.value is not None or not (one.left or one.path.endswith(".*")):
         return ""
-    return f"none: {one.path[:-2]} is empty" if one.path.endswith(".*") else f"none: there is no {one.path}"
+    return f"none: {one.path[:-2]} is empty" if one.path.endswith(".*") else f"none: {one.path} does not exist"
 
 
 def _missing(one: FoundValue) -> bool:

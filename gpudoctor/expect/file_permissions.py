@@ -36,22 +36,24 @@ def read(path: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise ExpectFileError(f"{path} is no text in UTF-8.") from None
+        raise ExpectFileError(f"{path} is not valid UTF-8.") from None
 
 
 def _hold(path: str, number: int) -> None:
     """Hold that only this user or root could have written the file, or put another in its place."""
     opened = os.fstat(number)
     if not stat.S_ISREG(opened.st_mode):
-        raise ExpectFileError(f"{path} is no file.")
+        raise ExpectFileError(f"{path} is not a file.")
     if os.name != "posix":
         return
     if why := distrusted(opened, has_acl(number)):
-        closes = "" if "belongs" in why else f" `chmod go-w {path}` closes it."
+        closes = "" if "belongs" in why else f" Fix: `chmod go-w {path}`"
         raise ExpectFileError(f"{path} is not used, because {why}.{closes}")
     for folder in folders(path):
         if why := distrusted(os.stat(folder), has_acl(folder)):
-            raise ExpectFileError(f"{path} is not used, because its folder {folder} lets others replace it: {why}.")
+            raise ExpectFileError(
+                f"{path} is not used, because others can replace it in its directory {folder}: {why}."
+            )
 
 
 def folders(path: str) -> list[str]:
@@ -83,12 +85,12 @@ def distrusted(entry: os.stat_result, acl: bool = False) -> str:
         acl: whether it has an access control list (acl(5): the group's bits are the mask of its entries).
     """
     if entry.st_uid not in (0, os.geteuid()):
-        return f"it belongs to another user (number {entry.st_uid})"
+        return f"it belongs to another user (UID {entry.st_uid})"
     sticky = stat.S_ISDIR(entry.st_mode) and entry.st_mode & stat.S_ISVTX
     if sticky or not entry.st_mode & 0o022:
         return ""
     if entry.st_mode & 0o002 or acl or not _own_group(entry.st_uid, entry.st_gid):
-        return f"others may write to it (mode {stat.S_IMODE(entry.st_mode):04o})"
+        return f"others can write to it (mode {stat.S_IMODE(entry.st_mode):04o})"
     return ""
 
 

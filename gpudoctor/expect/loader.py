@@ -59,7 +59,7 @@ def loads(text: str, name: str) -> tuple[Expectation, ...]:
         for nth, table in enumerate(several):
             found.append(_one(path, table, nth, name, where))
     if not found:
-        raise ExpectFileError(f'{name} expects nothing: it needs tables such as [expect."gpus"].')
+        raise ExpectFileError(f'{name} contains no expectations: it needs tables such as [expect."gpus"].')
     return told_apart(found)
 
 
@@ -67,16 +67,18 @@ def _tables(text: str, name: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except RecursionError:
-        raise ExpectFileError(f"{name} is nested too deep.") from None
+        raise ExpectFileError(f"{name} is nested too deeply.") from None
     except ValueError as error:
         raise ExpectFileError(_no_toml(str(error), name, text)) from None
     for key in document:
         if key != TABLE:
             line = line_of(lines(text), (key,))
-            raise ExpectFileError(f'{name}:{line}: there is no "{key}"; what is expected stands in [expect."PATH"].')
+            raise ExpectFileError(f'{name}:{line}: unknown key "{key}"; expectations belong in [expect."PATH"].')
     tables = document.get(TABLE, {})
     if not isinstance(tables, dict):
-        raise ExpectFileError(f'{name}:{line_of(lines(text), (TABLE,))}: expect holds tables, [expect."PATH"].')
+        raise ExpectFileError(
+            f'{name}:{line_of(lines(text), (TABLE,))}: "expect" must contain tables, [expect."PATH"].'
+        )
     return tables
 
 
@@ -85,15 +87,15 @@ def _no_toml(said: str, name: str, text: str) -> str:
     line = int(place[1] or len(text.splitlines()) or 1) if place else 1
     why = said[: place.start()] if place else said[:100]
     if twice := re.match(r"Cannot declare \('expect', ['\"](.+)['\"]\) twice", why):
-        return f'{name}:{line}: {twice[1]} stands here a second time; several are written as [[expect."{twice[1]}"]].'
-    return f"{name}:{line}: this is no TOML: {why}."
+        return f'{name}:{line}: duplicate {twice[1]}; write several as [[expect."{twice[1]}"]].'
+    return f"{name}:{line}: invalid TOML: {why}."
 
 
 def _one(path: str, table: Any, nth: int, name: str, where: dict[tuple[str, ...], list[int]]) -> Expectation:
     keys = (TABLE, path)
     place = f"{name}:{line_of(where, keys, nth)}"
     if not isinstance(table, dict):
-        raise ExpectFileError(f'{place}: {path} holds no operator: write [expect."{path}"] and below it `is = ...`.')
+        raise ExpectFileError(f'{place}: {path} has no operator: write [expect."{path}"] and below it `is = ...`.')
     try:
         _hold_quoted(path, table)
         steps = split(path)
@@ -112,7 +114,7 @@ def _one(path: str, table: Any, nth: int, name: str, where: dict[tuple[str, ...]
             raise ExpectFileError(f"{at}: {path}: {error}") from None
     if not wanted:
         fit = ", ".join(one.name for one in OPERATORS.values() if one.suits & leaf.kinds)
-        raise ExpectFileError(f"{place}: {path}: it does not say what is expected; what suits: {fit}.")
+        raise ExpectFileError(f"{place}: {path}: no operator; possible: {fit}.")
     severity = Severity(table.get("severity", Severity.ERROR.value))
     message, fix = table.get("message", ""), table.get("fix", "")
     return Expectation(slug(path), steps, path, tuple(wanted), place, severity, message, fix)
@@ -134,13 +136,13 @@ def _operator(key: str) -> Any:
         return OPERATORS[key]
     names = (*OPERATORS, *TEXTS)
     close = get_close_matches(key, names, 1, 0.6)
-    hint = f'Did you mean "{close[0]}"?' if close else f"There are {', '.join(names)}."
-    raise PathError(f'there is no operator "{key}". {hint}')
+    hint = f'Did you mean "{close[0]}"?' if close else f"Possible: {', '.join(names)}."
+    raise PathError(f'unknown operator "{key}". {hint}')
 
 
 def _hold_text(key: str, given: Any) -> None:
     if not isinstance(given, str) or not given.strip():
-        raise PathError(f'"{key}" takes a text.')
+        raise PathError(f'"{key}" must be a string.')
     severities = [one.value for one in Severity]
     if key == "severity" and given not in severities:
         raise PathError(f'"severity" is one of {", ".join(severities)}, not "{given}".')

@@ -42,7 +42,7 @@ class Operator(NamedTuple):
         """
         if not self.suits & leaf.kinds:
             fit = ", ".join(one.name for one in OPERATORS.values() if one.suits & leaf.kinds)
-            raise PathError(f'it is {leaf.message}, which "{self.name}" does not suit; what suits: {fit}.')
+            raise PathError(f'it is {leaf.message}, so "{self.name}" cannot be used; possible: {fit}.')
         try:
             return self.held(given, leaf)
         except (ValueError, TypeError, msgspec.ValidationError):
@@ -136,7 +136,7 @@ def _fits(wanted: tuple[str, Any], value: Any) -> bool:
     try:
         return bool(wanted[1].contains(Version(str(value))))
     except InvalidVersion:
-        raise UnknownFactError(f'"{value}" is no version that can be compared') from None
+        raise UnknownFactError(f'"{value}" is not a comparable version') from None
 
 
 def _contains(wanted: str, value: Any) -> bool:
@@ -185,8 +185,8 @@ OPERATORS = {
             lambda wanted, value: not _contains(wanted, value), lambda wanted: f"nothing with {shown(wanted)}",
         ),
         Operator(
-            "matches", frozenset({"text"}), 'a text with "*" and "?" for any letters', _text,
-            lambda wanted, value: fnmatchcase(value, wanted), lambda wanted: f"what matches {shown(wanted)}",
+            "matches", frozenset({"text"}), 'a string with the wildcards "*" and "?"', _text,
+            lambda wanted, value: fnmatchcase(value, wanted), lambda wanted: f"a match of {shown(wanted)}",
         ),
         Operator(
             "count", LISTS, 'a whole number, or a comparison such as ">=8"', _count,
@@ -194,7 +194,7 @@ OPERATORS = {
         ),
         Operator(
             "present", SCALARS | LISTS | {"thing"}, "true or false", _truth, _present,
-            lambda wanted: "that there is one" if wanted else "that there is none",
+            lambda wanted: "something" if wanted else "nothing",
         ),
     )
 }  # fmt: skip

@@ -26,6 +26,7 @@ from gpudoctor.facts import (
     Smoke,
 )
 from gpudoctor.maybe import Unknown
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.targets import NAMES
 
 # The field by which an element of a list is found where a step is no number.
@@ -93,7 +94,7 @@ def split(text: str) -> tuple[str, ...]:
             part += sign
     steps.append(part)
     if quoted or not all(steps):
-        raise PathError('this is no path: one is made of names with dots between them, such as "gpus.*.name".')
+        raise PathError('not a path: paths are dotted names, such as "gpus.*.name".')
     return tuple(steps)
 
 
@@ -154,21 +155,21 @@ def _next(at: Any, step: str, before: Sequence[str], after: Sequence[str]) -> An
         return _element(get_args(at), step, before, after)
     if origin is dict:
         return get_args(at)[1]
-    raise PathError(f'{joined(before)} is {Leaf(at, kinds(at)).message}, so there is no "{step}" below it.')
+    raise PathError(f'{joined(before)} is {Leaf(at, kinds(at)).message}, so it has no "{step}".')
 
 
 def _element(of: tuple[Any, ...], step: str, before: Sequence[str], after: Sequence[str]) -> Any:
     if of[-1] is not Ellipsis:
         if step == "*" or (step.isdecimal() and int(step) < len(of)):
             return of[int(step)] if step != "*" else Union[of]
-        raise PathError(f"{joined(before)} has {len(of)} parts: write 0 to {len(of) - 1}, not {step}.")
+        raise PathError(f"{joined(before)} has {len(of)} parts: use 0 to {len(of) - 1}, not {step}.")
     element = plain(of[0])
     if step == "*" or step.isdecimal() or _may_be_key(element, step):
         return element
     if element is Framework and step not in Framework.__struct_fields__:
-        raise PathError(_no_such(step, NAMES, before, after, {"pytorch": "torch"}))
+        raise PathError(_no_such(step, NAMES, before, after, {one.area: one.module for one in FRAMEWORKS}))
     every = joined((*before, "*", step, *after))
-    raise PathError(f'{joined(before)} is a list: write "{every}" for every one of it, or a number in place of "*".')
+    raise PathError(f'{joined(before)} is a list: use "{every}" for all entries, or a number instead of "*".')
 
 
 def _may_be_key(element: Any, step: str) -> bool:
@@ -182,7 +183,7 @@ def _no_such(
     step: str, names: Any, before: Sequence[str], after: Sequence[str], also: dict[str, str] | None = None
 ) -> str:
     close = [also[step]] if also and step in also else get_close_matches(step, names, 1, 0.6)
-    where = f'there is no "{step}" in {joined(before)}.' if before else f'the facts have no "{step}".'
+    where = f'unknown "{step}" in {joined(before)}.' if before else f'unknown fact "{step}".'
     if close:
         return f'{where} Did you mean "{joined((*before, close[0], *after))}"?'
-    return f"{where} There are {', '.join(names)}."
+    return f"{where} Possible: {', '.join(names)}."

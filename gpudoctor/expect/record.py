@@ -35,13 +35,13 @@ class PerGpu(NamedTuple):
 
 
 GPU = (
-    PerGpu("name", "is", "What each GPU is."),
-    PerGpu("status", "is", "Each GPU answers."),
-    PerGpu("memory", "at_least", "Bytes of memory, less 3 %: drivers differ.", lambda n: int(n * MEMORY)),
-    PerGpu("link_generation_max", "at_least", "The PCIe generation that card and slot can do together."),
-    PerGpu("link_width_max", "at_least", "The PCIe lanes that card and slot have together."),
-    PerGpu("ecc", "is", "Error correction of the memory."),
-    PerGpu("mig", "is", "Whether GPUs are divided (MIG)."),
+    PerGpu("name", "is", "Model of each GPU."),
+    PerGpu("status", "is", "Each GPU responds."),
+    PerGpu("memory", "at_least", "Bytes of memory, minus 3%: drivers differ.", lambda n: int(n * MEMORY)),
+    PerGpu("link_generation_max", "at_least", "PCIe generation that card and slot support."),
+    PerGpu("link_width_max", "at_least", "PCIe lanes that card and slot support."),
+    PerGpu("ecc", "is", "ECC memory."),
+    PerGpu("mig", "is", "MIG mode."),
 )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def recorded(facts: Facts, report: Report, force: bool = False) -> str:
         raise RecordError(why, report)
     entries = list(_entries(facts))
     if all(one.off for one in entries):
-        raise RecordError("No GPU, driver or framework was found here that could be written down.", report)
+        raise RecordError("No GPU, driver or framework found to record.", report)
     return written(entries, facts, _doubts(report))
 
 
@@ -68,19 +68,22 @@ def _doubts(report: Report) -> str:
     """What a reader has to know of the machine; empty where there is nothing."""
     warned = ", ".join(dict.fromkeys(one.check for one in report.findings if one.status == "warn"))
     if _not_good(report):
-        return "The machine was NOT known to be well when this was written (--force)."
-    return f"The machine warned of {warned} when this was written: is all of it as it should be?" if warned else ""
+        return "The machine was NOT known to be healthy when this was recorded (--force)."
+    return f"The machine had warnings when this was recorded ({warned}): is this intended?" if warned else ""
 
 
 def _not_good(report: Report) -> str:
     if first := next((one for one in report.findings if one.status == "fail"), None):
         return (
-            f"This machine is no example of a good one, because it fails ({first.check}: {first.title}): "
-            "mend that first, or use --force."
+            f"Refusing to record: this machine has failures ({first.check}: {first.title}). Fix them first, or use "
+            "--force."
         )
     if report.status == "incomplete":
-        why = next((f" ({one.check}: {one.why})" for one in report.unknown if one.essential or one.broken), "")
-        return f"Nobody can say whether this machine is well{why}: find that out first, or use --force."
+        why = next((f" ({one.check}: {one.reason})" for one in report.unknown if one.essential or one.broken), "")
+        return (
+            f"Refusing to record: it is unknown whether this machine is healthy{why}. Find that out first, or use "
+            "--force."
+        )
     return ""
 
 
@@ -88,7 +91,7 @@ def _entries(facts: Facts) -> Iterator[TomlEntry]:
     yield from _system(facts)
     gpus = gpus_of(facts)
     if gpus:
-        yield TomlEntry("gpus", "count", len(gpus), "GPUs that a driver lists.")
+        yield TomlEntry("gpus", "count", len(gpus), "GPUs visible to the driver.")
         for one in GPU:
             yield from _of_gpus(gpus, one)
         yield from _nvlinks(gpus)
@@ -101,19 +104,21 @@ def _entries(facts: Facts) -> Iterator[TomlEntry]:
 def _system(facts: Facts) -> Iterator[TomlEntry]:
     kernel, nvidia = facts.nvidia.kernel, facts.nvidia
     if isinstance(kernel.loaded, str):
-        yield _version("nvidia.kernel.loaded", kernel.loaded, "NVIDIA's driver, this release or a newer one.")
+        yield _version("nvidia.kernel.loaded", kernel.loaded, "NVIDIA driver, this release or newer.")
     elif isinstance(nvidia.nvml.driver_version, str):
-        yield _version("nvidia.nvml.driver_version", nvidia.nvml.driver_version, "NVIDIA's driver, or a newer one.")
+        yield _version(
+            "nvidia.nvml.driver_version", nvidia.nvml.driver_version, "NVIDIA driver, this release or newer."
+        )
     if isinstance(nvidia.cuda.version, str):
-        yield _version("nvidia.cuda.version", nvidia.cuda.version, "The newest CUDA that the driver runs.")
+        yield _version("nvidia.cuda.version", nvidia.cuda.version, "Newest CUDA that the driver supports.")
     if kernel.fabric_manager == "active":
-        yield TomlEntry("nvidia.kernel.fabric_manager", "is", "active", "What joins the GPUs through NVSwitches runs.")
+        yield TomlEntry("nvidia.kernel.fabric_manager", "is", "active", "Fabric manager for NVSwitch is running.")
     if facts.amd.loaded is True and gpus_of(facts, "amd"):
-        yield TomlEntry("amd.loaded", "is", True, "AMD's driver is loaded.")
+        yield TomlEntry("amd.loaded", "is", True, "The amdgpu driver is loaded.")
     if isinstance(facts.amd.rocm, str):
-        yield _version("amd.rocm", facts.amd.rocm, "ROCm, this release or a newer one.")
+        yield _version("amd.rocm", facts.amd.rocm, "ROCm, this release or newer.")
     if isinstance(facts.host.kernel.release, str):
-        message = "The kernel. Updates change it, so it is not held; without the # it is."
+        message = "Kernel. Updates change it, so it is not checked; remove the # to check it."
         yield TomlEntry("host.kernel.release", "is", facts.host.kernel.release, message, off=True)
 
 
@@ -143,17 +148,17 @@ def _of_gpus(gpus: tuple[Gpu, ...], one: PerGpu) -> Iterator[TomlEntry]:
 def _nvlinks(gpus: tuple[Gpu, ...]) -> Iterator[TomlEntry]:
     links = [gpu.nvlinks for gpu in gpus]
     if all(isinstance(one, tuple) and one and all(one) for one in links) and len(set(map(len, links))) == 1:  # type: ignore[arg-type]
-        yield TomlEntry("gpus.*.nvlinks", "count", len(links[0]), "NVLinks of each GPU.")  # type: ignore[arg-type]
-        yield TomlEntry("gpus.*.nvlinks.*", "is", True, "All of them are up.")
+        yield TomlEntry("gpus.*.nvlinks", "count", len(links[0]), "NVLinks per GPU.")  # type: ignore[arg-type]
+        yield TomlEntry("gpus.*.nvlinks.*", "is", True, "All are up.")
 
 
 def _framework(path: str, framework: Framework) -> Iterator[TomlEntry]:
     name = framework_name(framework)
     if isinstance(framework.version, str):
-        yield _version(f"{path}.version", framework.version, f"{name}, or a newer one.")
+        yield _version(f"{path}.version", framework.version, f"{name}, this version or newer.")
     for field, of in (("cuda", "CUDA"), ("hip", "ROCm")):
         if isinstance(getattr(framework, field), str):
-            yield TomlEntry(f"{path}.{field}", "present", True, f"It is a build for {of}.")
+            yield TomlEntry(f"{path}.{field}", "present", True, f"Build for {of}.")
     live = framework.live
     if live is not None and live.available is True and isinstance(live.count, int) and live.count:
         yield TomlEntry(

@@ -42,12 +42,12 @@ def smoke_path(steps: Sequence[str]) -> FigurePath:
         ValueError: a name is not known; the message is a sentence with the nearest one.
     """
     if len(steps) not in (3, 4):
-        raise ValueError('what was measured is written "smoke.pytorch.transfer.h2d pinned", or with a device "GPU 0".')
+        raise ValueError('a measured value is written "smoke.pytorch.transfer.h2d pinned", or with a device "GPU 0".')
     backend, test, figure = steps[0], steps[-2], steps[-1]
     _known(backend, ("*", *BACKENDS), "backend")
     device = steps[1] if len(steps) == 4 else "*"
     if not _DEVICE.match(device):
-        raise ValueError(f'"{device}" is no device: write "GPU 0", "CPU" or "*".')
+        raise ValueError(f'"{device}" is not a device: use "GPU 0", "CPU" or "*".')
     name, _, variant = test.partition(" ")
     _known(name, tuple(BY_NAME), "smoke test")
     if name == "matmul" and variant:
@@ -63,5 +63,5 @@ def _one(name: str) -> str | None:
 def _known(given: str, names: Sequence[str], what: str) -> None:
     if given not in names:
         close = get_close_matches(given, names, 1, 0.6) if what != "data type" else []  # fp64 is not meant as fp16
-        hint = f'Did you mean "{close[0]}"?' if close else f"There are {', '.join(names)}."
-        raise ValueError(f'there is no {what} "{given}". {hint}')
+        hint = f'Did you mean "{close[0]}"?' if close else f"Possible: {', '.join(names)}."
+        raise ValueError(f'unknown {what} "{given}". {hint}')

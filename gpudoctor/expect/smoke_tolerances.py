@@ -16,9 +16,9 @@ MARGIN = 0.10
 SIGMAS = 3
 TOO_WIDE = 0.5  # then the figure says nothing
 RULE = (
-    "Rates are held with a margin: 10 %, because GPUs of one kind differ by some 5 %, or three standard deviations of",
-    "the samples where they vary more (control limits, NIST/SEMATECH e-Handbook 6.3.1). The lowest device counts.",
-    "They are judged by `gpudoctor check --smoke`; without it nobody knows them, and the exit code is 3.",
+    "Rates have a margin: 10%, because GPUs of the same model differ by about 5%, or three standard deviations of",
+    "the samples if they vary more (control limits, NIST/SEMATECH e-Handbook 6.3.1). The slowest device counts.",
+    "They are checked by `gpudoctor check --smoke`; without it they are unknown, and the exit code is 3.",
 )
 
 

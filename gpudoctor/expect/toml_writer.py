@@ -8,9 +8,9 @@ from gpudoctor.facts import Facts
 from gpudoctor.report.sanitize import clean
 
 HEAD = """\
-# What a machine that is well is like, written by `gpudoctor record` (gpudoctor {version}) on {date}.
-# `gpudoctor check --expect FILE` holds a machine against it; as ./gpudoctor.toml, or in /etc/gpudoctor/expect.d,
-# it is read without being named. Change it as you like: docs/expectations.md has all operators.
+# A healthy machine, recorded by `gpudoctor record` (gpudoctor {version}) on {date}.
+# `gpudoctor check --expect FILE` compares a machine with it; as ./gpudoctor.toml, or in /etc/gpudoctor/expect.d,
+# it is read automatically. Edit it as needed: docs/expectations.md lists all operators.
 """
 
 

@@ -9,9 +9,10 @@ from gpudoctor.expect.paths import KEYS, joined
 from gpudoctor.expect.smoke_paths import FigurePath, smoke_path
 from gpudoctor.facts import Facts, Framework, Gpu, Python, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
+from gpudoctor.registry import BY_AREA
 from gpudoctor.targets import gpu_key
 
-OF_ITSELF = ("path", "why", "error")  # of an interpreter that does not answer
+OF_ITSELF = ("path", "found_by", "error")  # of an interpreter that does not answer
 
 
 class FoundValue(NamedTuple):
@@ -77,7 +78,7 @@ def _field(node: Any, name: str) -> Any:
     if isinstance(node, Framework) and name == "live" and value is None:
         return Unknown("it was not imported (--quick)")
     if isinstance(node, Facts) and name == "pythons" and not value:
-        return Unknown("no Python was examined")
+        return Unknown("no Python was checked")
     if isinstance(node, Python) and node.error is not None and name not in OF_ITSELF:
         return Unknown(node.error)
     if isinstance(node, Smoke) and not node.runs:
@@ -93,7 +94,7 @@ def _elements(node: tuple[Any, ...], step: str) -> Iterator[tuple[str, Any]]:
     elif step.isdecimal():
         number = int(step)
         inside = number < len(node)
-        beyond = Unknown(f"only {len(node)} were examined") if node and isinstance(node[0], Python) else None
+        beyond = Unknown(f"only {len(node)} were checked") if node and isinstance(node[0], Python) else None
         yield step, node[number] if inside else beyond
     else:
         named = [one for one in node if _is(one, step)]
@@ -131,5 +132,5 @@ def _is_test(test: SmokeTest, wanted: FigurePath) -> bool:
 
 
 def _package(run: SmokeRun) -> str | None:
-    names = {"pytorch": "torch", "tensorflow": "tensorflow", "jax": "jax", "cupy": "cupy"}
-    return names.get(run.backend)
+    framework = BY_AREA.get(run.backend)
+    return framework.module if framework else None

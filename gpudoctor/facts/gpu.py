@@ -38,7 +38,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     status: Maybe[str] = NOT  # ok, no-power (NVML 8), lost (NVML 15), reset-required (NVML 16), error N
     memory: Maybe[Count | None] = NOT
     memory_used: Maybe[Count | None] = NOT
-    utilisation: Maybe[Small | None] = NOT  # per cent
+    utilization: Maybe[Small | None] = NOT  # per cent
     performance_state: Maybe[Small | None] = NOT  # 0 fastest .. 15
     temperature: Maybe[Celsius | None] = NOT
     temperature_slowdown: Maybe[Celsius | None] = NOT

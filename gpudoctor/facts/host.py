@@ -96,7 +96,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     cpus: Maybe[Number] = NOT  # usable cores, the cgroup's quota counted in
     memlock: Maybe[Count | None] = NOT  # bytes; None: unlimited
     shm: Shm = Shm()
-    folders: tuple[WritableDirectory, ...] = ()  # caches: PyTorch, Triton, CuPy, CUDA, Hugging Face, TMPDIR
+    directories: tuple[WritableDirectory, ...] = ()  # caches: PyTorch, Triton, CuPy, CUDA, Hugging Face, TMPDIR
     user: User = User()
     selinux: Maybe[str | None] = NOT  # enforcing, permissive, disabled; None: not in this kernel
     environment: dict[str, str] = {}  # the variables that matter for GPUs; tokens are masked

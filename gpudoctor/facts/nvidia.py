@@ -15,7 +15,7 @@ class DiskModule(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str
     path: str
     version: Maybe[str | None] = NOT
-    flavour: Maybe[str | None] = NOT  # open, proprietary
+    flavor: Maybe[str | None] = NOT  # open, proprietary
     signer: Maybe[str | None] = NOT  # None: not signed
     vermagic: Maybe[str | None] = NOT  # the kernel release that it was built for
 
@@ -33,7 +33,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     """The kernel's half of NVIDIA's driver."""
 
     loaded: Maybe[Version | None] = NOT  # version of the loaded module; None: not loaded
-    flavour: Maybe[str | None] = NOT  # of the loaded module: open, proprietary
+    flavor: Maybe[str | None] = NOT  # of the loaded module: open, proprietary
     modules: Maybe[tuple[str, ...]] = NOT  # loaded ones that matter: nvidia, nvidia_uvm, nouveau, mlx5_ib ...
     on_disk: Maybe[tuple[DiskModule, ...]] = NOT  # for the running kernel
     other_kernels: Maybe[tuple[DiskModule, ...]] = NOT
@@ -55,8 +55,8 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     subnet_manager: Maybe[str | None] = NOT
     imex: Maybe[str | None] = NOT  # nvidia-imex of multi-node NVLink, in systemd's word; None: not installed
     persistence_daemon: Maybe[str | None] = NOT
-    gridd: Maybe[str | None] = NOT  # vGPU licence daemon
-    licence: Maybe[str | None] = NOT  # vGPU licence state as nvidia-smi -q words it; None: no vGPU
+    gridd: Maybe[str | None] = NOT  # vGPU license daemon
+    license: Maybe[str | None] = NOT  # vGPU license state as nvidia-smi -q words it; None: no vGPU
     bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch
     prime: Maybe[str | None] = NOT  # prime-select's choice: nvidia, intel, on-demand; None: no prime-select
     # The laptop's tool whose files switch the NVIDIA GPU off (envycontrol, supergfxctl, system76-power,
@@ -76,7 +76,7 @@ class DriverLibrary(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     real: str  # links resolved
     version: Maybe[str | None] = NOT  # from the file's name: "550.54.14"
-    why: str = ""  # LD_LIBRARY_PATH, cache, default directory, WSL ...
+    found_by: str = ""  # LD_LIBRARY_PATH, cache, default directory, WSL ...
     kind: str = "driver"  # driver, compat, stub, wsl, wheel, toolkit, system, other
     size: Count | None = None  # bytes; 0: an empty file
 

@@ -14,7 +14,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     version: str
-    folder: str  # the sys.path entry that holds it
+    directory: str  # the sys.path entry that holds it
     installer: str | None = None  # pip, uv, conda, poetry
     requires: tuple[str, ...] = ()  # only of the packages that matter for GPUs
     files: Count | None = None  # how many of its files RECORD names; None: no RECORD
@@ -46,7 +46,7 @@ class Remnant(msgspec.Struct, frozen=True, kw_only=True):
 
     module: str
     path: str
-    why: str  # "no __init__.py", "no metadata", "~orch"; "other release": metadata of a release that is not there
+    reason: str  # "no __init__.py", "no metadata", "~orch"; "other release": metadata of a release that is not there
     package: str = ""  # the distribution that it is of, where metadata tells
     version: str | None = None  # likewise
 
@@ -99,7 +99,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     """One examined interpreter."""
 
     path: str
-    why: str = ""  # --python, VIRTUAL_ENV, CONDA_PREFIX, found in this directory ..., this interpreter
+    found_by: str = ""  # --python, VIRTUAL_ENV, CONDA_PREFIX, found in this directory ..., this interpreter
     error: str | None = None  # why it could not be asked at all
     real: Maybe[str] = NOT
     version: Maybe[Version] = NOT  # "3.11.7"

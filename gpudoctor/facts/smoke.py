@@ -89,7 +89,7 @@ class SmokeRun(msgspec.Struct, frozen=True, kw_only=True):
     memory_free: Count | None = None  # bytes, before the tests
     mig: bool = False  # a slice of a GPU
     others: Maybe[Small | None] = NOT  # other processes that computed on the GPU before the tests
-    utilisation: Maybe[Small | None] = NOT  # per cent, before the tests
+    utilization: Maybe[Small | None] = NOT  # per cent, before the tests
     stage: str = "start"  # the last stage that began
     outcome: Outcome = "not reached"  # of the process as a whole: done, failed, hung, died, stopped
     message: str = ""

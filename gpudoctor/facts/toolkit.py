@@ -22,7 +22,7 @@ class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that torch.utils.cpp_extension would take as CUDA_HOME."""
 
     path: str | None = None  # None: no toolkit found
-    why: str = ""  # CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda
+    found_by: str = ""  # CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda
     exists: Maybe[bool] = NOT
     nvcc: Maybe[Version | None] = NOT  # version of its bin/nvcc; None: it has none
     headers: Maybe[bool] = NOT  # include/cuda_runtime.h

@@ -54,7 +54,7 @@ def _child_value(value: Any, kind: Any) -> Any:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         if Unknown in get_args(kind):
-            return Unknown(f"the child told nonsense: {error}")
+            return Unknown(f"invalid output of the child process: {error}")
         raise
 
 
@@ -88,7 +88,7 @@ def _of_value(value: Any, kind: Any, place: str, lost: Lost) -> Any:
     try:
         msgspec.convert(msgspec.to_builtins(value), kind)
     except (msgspec.ValidationError, TypeError):
-        return _Wild(f"what was read cannot be: {_shown(value)}")
+        return _Wild(f"impossible value: {_shown(value)}")
     return value
 
 
@@ -96,5 +96,5 @@ def _shown(value: Any) -> str:
     try:
         text = repr(value)
     except ValueError:  # a number of more digits than Python writes
-        text = "a number of thousands of digits"
+        text = "a number with thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."

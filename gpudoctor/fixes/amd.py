@@ -1,4 +1,4 @@
-"""Fixes of AMD's compute driver: groups, device nodes, packages, and the wheel that fits a GPU."""
+"""Fixes for AMD's compute driver: groups, device nodes, packages."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import DeviceNode, Facts
@@ -32,7 +32,7 @@ def is_member(facts: Facts, node: DeviceNode) -> bool:
 
 
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
-    """Let the user open a node that answers EACCES: by its group, or by a udev rule where it has none."""
+    """Let the user open a node that returns EACCES: through its group, or a udev rule where it has none."""
     if in_container(facts):
         return (_group_into_container(facts, node),)
     name, mode = group_of(facts, node), known_or(node.mode, "660")
@@ -50,20 +50,20 @@ def _group_into_container(facts: Facts, node: DeviceNode) -> Fix:
     gid = known_or(node.gid, OVERFLOW)
     if gid == OVERFLOW:
         return Fix(
-            "Keep your own groups in the rootless container, so that the host's render group reaches it (its number is "
-            f"not mapped here: `stat -c %g {node.path}` on the host shows it).",
+            "Keep your own groups in the rootless container, so that it gets the host's render group (its GID is not "
+            f"mapped here; `stat -c %g {node.path}` on the host shows it).",
             (cmd("podman", "run", "--group-add", "keep-groups", "--device", "/dev/kfd", "--device", "/dev/dri", REST),),
             "restart-process",
             needs="a new container",
             verify=PROOF,
         )
     message = (
-        f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs: names of groups "
-        "inside the image may stand for other numbers."
+        f"Start the container with the host's numeric group {gid}, to which {node.path} belongs: group names inside "
+        "the image may have other GIDs."
     )
     start: Task = cmd("docker", "run", "--device", "/dev/kfd", "--device", "/dev/dri", "--group-add", gid, REST)
     if engine(facts) == "kubernetes":
-        message = f"Give the pod that group ({gid}) in its specification, and start it anew."
+        message = f"Add that group ({gid}) to the pod spec, and recreate the pod."
         start = lines(f"spec:\n  securityContext:\n    supplementalGroups: [{gid}]")
     return Fix(message, (start,), "restart-process", needs="a new container", verify=PROOF, place="outside")
 
@@ -71,7 +71,7 @@ def _group_into_container(facts: Facts, node: DeviceNode) -> Fix:
 def _udev_rule(node: DeviceNode) -> Fix:
     rule = UDEV if node.path == "/dev/kfd" else 'SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0660"'
     return Fix(
-        f"{node.path} is open to no group: let udev give it to the group render, and add yourself to that group.",
+        f"Let udev assign {node.path} to the group render (no group can open it now), and add yourself to that group.",
         (
             Edit("/etc/udev/rules.d/70-amdgpu.rules", text=f"{rule}\n", root=True),
             as_root("udevadm", "control", "--reload-rules"),
@@ -88,8 +88,8 @@ def _udev_rule(node: DeviceNode) -> Fix:
 
 def _module_refuses(node: DeviceNode) -> Fix:
     return Fix(
-        f"You are in the group of {node.path} already: a security module (SELinux, AppArmor) or a sandbox refuses. "
-        "Look for its message.",
+        "Look for the message of the security module (SELinux, AppArmor) or sandbox that denies access: you are "
+        f"already in the group of {node.path}.",
         (
             filtered(query("journalctl", "-k", "-b", root=True), query("grep", "-iE", "avc|apparmor"), query("tail")),
             query("getfacl", node.path),
@@ -99,16 +99,18 @@ def _module_refuses(node: DeviceNode) -> Fix:
 
 
 def pass_devices(facts: Facts) -> tuple[Fix, ...]:
-    """Start the container with AMD's device nodes, in the words of its engine."""
+    """Start the container with AMD's device nodes, with the options of its engine."""
     name = engine(facts)
     if name == "apptainer":
-        message = "Start the container with --rocm, or bind the nodes, which --containall and --contain leave out."
+        message = (
+            "Start the container with --rocm, or bind the device nodes, which --containall and --contain leave out."
+        )
         commands: Tasks = (
             cmd("apptainer", "exec", "--rocm", REST),
             cmd("apptainer", "exec", "--bind", "/dev/kfd,/dev/dri", REST),
         )
     elif name == "kubernetes":
-        message = "Ask for the GPU in the pod's specification, by a limit; the node needs AMD's device plugin for it."
+        message = "Request the GPU in the pod spec, as a limit; the node needs AMD's device plugin for it."
         limit = "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          amd.com/gpu: 1"
         commands = (
             lines(limit),
@@ -122,15 +124,15 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
         )
     elif name == "lxc":
         message = (
-            "On the host, give the container /dev/kfd and /dev/dri: mount entries, and device rules for their majors "
-            "(226 is dri's, that of kfd is in /proc/devices)."
+            "On the host, give the container /dev/kfd and /dev/dri: mount entries, and device rules for their major "
+            "numbers (226 for dri; /proc/devices lists kfd's)."
         )
         commands = (
             cmd("lxc", "config", "device", "add", CONTAINER, "gpu", "gpu"),
             cmd("pct", "set", CTID, "-dev0", "/dev/kfd", "-dev1", "/dev/dri/renderD128"),
         )
     else:
-        message = "Start the container with both device nodes, and with the host's numeric group of them."
+        message = "Start the container with both device nodes, and with their numeric group on the host."
         program = "podman" if name == "podman" else "docker"
         start = f'{program} run --device /dev/kfd --device /dev/dri --group-add "$(stat -c %g /dev/kfd)" ...'
         commands = (Shell(start, placeholders=(REST,)),)
@@ -147,10 +149,10 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
 
 
 def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
-    """Finish the installation of half-installed packages, or take them out."""
+    """Finish the installation of half-installed packages, or remove them."""
     return (
         Fix(
-            "Finish the packages' installation; what fails then says why.",
+            "Finish the packages' installation; the error that follows shows why it stopped.",
             (
                 as_root("dpkg", "--configure", "-a"),
                 as_root("apt-get", "install", "--fix-broken"),
@@ -162,8 +164,8 @@ def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
             verify=Shell("dkms status; ls -l /dev/kfd", lookup=True),
         ),
         Fix(
-            "Where the module does not build for this kernel: take AMD's DKMS packages out. The kernel's own amdgpu "
-            "serves ROCm too.",
+            "If the module does not build for this kernel: remove AMD's DKMS packages. The kernel's own amdgpu works "
+            "with ROCm too.",
             (*system.remove(facts, *names), as_root("reboot")),
             "reinstall-package",
             root=True,
@@ -176,29 +178,29 @@ def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
 
 
 def log_lines(facts: Facts, *kinds: str) -> tuple[str, ...]:
-    """What the kernel's log says, of these kinds."""
+    """The kernel log's messages of these kinds."""
     events = () if isinstance(facts.log.events, Unknown) else facts.log.events
     return tuple(e.text for e in events if e.kind in kinds)[:4]
 
 
 def shares_cards(facts: Facts) -> bool:
-    """Whether this host lends virtual functions of its cards to guests: AMD's driver for that is gim, not amdgpu."""
+    """Whether this host assigns virtual functions of its cards to guests: AMD's driver for that is gim, not amdgpu."""
     return any(card.driver == "gim" for card in cards_of(facts, "amd"))
 
 
 def passthrough(facts: Facts) -> tuple[Fix, ...]:
     """Put the IOMMU into passthrough mode."""
     verify = Shell("cat /sys/bus/pci/drivers/amdgpu/*/iommu_group/type", lookup=True)
-    return (kernel_parameter(facts, "Let the IOMMU pass the cards' addresses through.", "iommu=pt", verify),)
+    return (kernel_parameter(facts, "Set the IOMMU to passthrough mode.", "iommu=pt", verify),)
 
 
-def newer_firmware(facts: Facts, message: str = "Install the newest firmware of AMD's GPUs.") -> Fix:
-    """Install the firmware of AMD's GPUs anew: AMD's own driver brings a package of its own, else the distribution."""
+def newer_firmware(facts: Facts, message: str = "Install the newest AMD GPU firmware.") -> Fix:
+    """Install newer firmware for AMD's GPUs: AMD's own driver has its own package, otherwise the distribution's."""
     family, identity = system.family_of(facts), known_or(facts.host.distribution.id, "")
     name = packages.amd_firmware_package(family, identity) if family else ""
     name = "amdgpu-dkms-firmware" if isinstance(facts.amd.version, str) and family == "debian" else name
     return Fix(
-        f"{message} Then make the initial RAM disk anew, and restart.",
+        f"{message} Then rebuild the initramfs, and reboot.",
         (*(system.install(facts, name) if name else ()), *system.initramfs(facts), as_root("reboot")),
         "reinstall-package",
         root=True,

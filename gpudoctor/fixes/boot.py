@@ -1,4 +1,4 @@
-"""Fixes that change how the kernel starts."""
+"""Fixes that change the kernel's boot parameters."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -8,23 +8,23 @@ from gpudoctor.tasks import Edit, Task, Tasks, as_root, query, sentence
 
 
 def kernel_parameter(facts: Facts, message: str, parameter: str, verify: Task | None = None) -> Fix:
-    """Add a parameter to the kernel's command line and restart; by hand where the boot loader is not known.
+    """Add a parameter to the kernel command line and reboot; manually where the boot loader is not known.
 
     Args:
         facts: the machine.
         message: what it does, a sentence.
         parameter: the parameter.
-        verify: the command that shows that it helped.
+        verify: the command that verifies the fix.
     """
     where = "On the host: " if in_container(facts) else ""
     return Fix(
-        f"{where}{message} Add {parameter} to the kernel's command line and restart.",
+        f"{where}{message} Add {parameter} to the kernel command line and reboot.",
         (*_commands(facts, parameter), as_root("reboot")),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=sentence(f"Take {parameter} out again in the same way, and restart."),
+        undo=sentence(f"Remove {parameter} again in the same way, and reboot."),
         place="outside" if in_container(facts) else "here",
         verify=verify or query("cat", "/proc/cmdline"),
     )

@@ -1,4 +1,4 @@
-"""Fixes of rented machines: other hosts, other instance types, and each cloud's own way to a driver."""
+"""Fixes of cloud machines: other hosts, other instance types, and each cloud's own way to a driver."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -13,14 +13,14 @@ _ALL = query("lspci", "-d", "10de:")
 
 
 def another_host(facts: Facts) -> Fix:
-    """Start the machine on another host of the cloud: a reboot keeps the one whose GPU is missing."""
+    """Start the machine on another host of the cloud: a reboot stays on the one whose GPU is missing."""
     if facts.cloud.provider == "azure":
-        message = "Redeploy the virtual machine, which moves it to another host; its temporary disk is emptied."
+        message = "Redeploy the virtual machine, which moves it to another host; its temporary disk is erased."
         commands: Tasks = (cmd("az", "vm", "redeploy", "--resource-group", GROUP, "--name", MACHINE),)
     else:
         message = (
-            "Stop the instance and start it again (a reboot does not do): it then starts on another host. Save first "
-            "what lies on instance store volumes; they are emptied."
+            "Stop the instance and start it again (a reboot is not enough): it then starts on another host. First "
+            "save what is on instance store volumes; they are erased."
         )
         commands = (
             cmd("aws", "ec2", "stop-instances", "--instance-ids", ID),
@@ -37,8 +37,8 @@ def another_type(message: str) -> Fix:
 def grid_driver() -> Fix:
     """Azure's way to NVIDIA's GRID driver, by an extension that picks the right release."""
     return Fix(
-        "Install NVIDIA's current GRID driver as Azure distributes it, with the extension below (from anywhere with "
-        f"Azure's command line), or by hand after {AZURE_DRIVERS}; remove a driver of another kind first.",
+        "Install NVIDIA's current GRID driver as Azure distributes it, with the extension below (from any machine "
+        f"with Azure's command line), or by hand according to {AZURE_DRIVERS}; first remove a driver of another kind.",
         (
             cmd(
                 "az",
@@ -67,20 +67,20 @@ def driver(facts: Facts, usual: Fix) -> tuple[Fix, ...]:
     if needs_grid(facts):
         return (grid_driver(),)
     if facts.cloud.provider == "gcp":
-        message = f"Or let Google's installer do it, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
+        message = f"Or use Google's installer, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
         return (usual, Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")))
     return (usual,)
 
 
 def choose_gpu(notebook: str) -> Fix:
-    """Choose a GPU in the notebook's settings; the session starts anew."""
+    """Select a GPU in the notebook's settings; the session restarts."""
     message = {
-        "colab": "In Colab's menu choose Runtime > Change runtime type and a GPU there, for example T4, then connect "
-        "again. Where none is on offer, the account's share is used up for now.",
-        "kaggle": "In the notebook's settings choose Session options > Accelerator and a GPU; the account's telephone "
-        "number has to be verified for it, and the weekly hours must not be used up.",
+        "colab": "In Colab's menu select Runtime > Change runtime type and a GPU there, for example T4, then connect "
+        "again. If none is offered, the account's quota is used up for now.",
+        "kaggle": "In the notebook's settings select Session options > Accelerator and a GPU; this needs a verified "
+        "phone number and remaining weekly hours.",
         "databricks": "Attach the notebook to a cluster with a GPU instance type and a Databricks Runtime ML for GPUs.",
-    }.get(notebook, "Choose a GPU in the settings of the notebook's session.")
+    }.get(notebook, "Select a GPU in the settings of the notebook's session.")
     return Fix(
         message,
         (),

@@ -1,4 +1,4 @@
-"""How each batch system is asked for a GPU."""
+"""How to request a GPU from each batch system."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -7,7 +7,7 @@ from gpudoctor.queries.clusters import system
 from gpudoctor.tasks import Shell, Tasks, cmd, query
 from gpudoctor.tasks.placeholders import JOB_SCRIPT, REST
 
-# The words of each system's own documentation; sites may want a partition or a queue as well.
+# As each system's own documentation shows it; sites may require a partition or a queue as well.
 _COMMANDS: dict[str, Tasks] = {
     "slurm": (cmd("srun", "--gpus=1", "--pty", "bash", person=True), cmd("sbatch", "--gpus=1", JOB_SCRIPT)),
     "pbs": (
@@ -23,15 +23,15 @@ _COMMANDS: dict[str, Tasks] = {
 
 
 def ask_for_gpu(facts: Facts) -> tuple[Fix, ...]:
-    """Submit the job with a request for a GPU, in the words of its batch system."""
+    """Submit the job with a request for a GPU, as its batch system wants it."""
     name = facts.cluster.scheduler if isinstance(facts.cluster.scheduler, str) else facts.cluster.client_of
     message = (
-        f"Ask {system(facts)} for a GPU when the job is submitted; many sites want the partition or queue of their GPU "
-        "nodes too."
+        f"Request a GPU from {system(facts)} when you submit the job; many sites also require the partition or queue "
+        "of their GPU nodes."
     )
     commands, proof = _COMMANDS.get(text_of(name), ()), query("nvidia-smi", "-L")
     fixes = [Fix(message, commands, "restart-process", needs="a new job", impact="none", verify=proof)]
     if facts.cluster.scheduler == "slurm" and isinstance(facts.cluster.granted, str):
-        step = "The job has GPUs and this step has none: ask for them at the step too."
+        step = "The job has GPUs and this step has none: request them for the step too."
         fixes.insert(0, Fix(step, (cmd("srun", "--gpus=1", REST),), "restart-process", impact="none", verify=proof))
     return tuple(fixes)

@@ -1,4 +1,4 @@
-"""Fixes where a libcuda of the package cuda-compat comes before the driver's own."""
+"""Fixes where a libcuda of the package cuda-compat shadows the driver's own."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -8,9 +8,9 @@ from gpudoctor.tasks import as_root, export, filtered, pipe, query, sentence, un
 
 
 def step_aside(facts: Facts) -> Fix:
-    """Take the folder of the loaded libcuda away from the loader, so that it finds the driver's own."""
+    """Hide the directory of the loaded libcuda from the loader, so that it finds the driver's own."""
     found = loaded_libcuda(facts)
-    folder = found.path.rpartition("/")[0] if found else "the compat folder"
+    folder = found.path.rpartition("/")[0] if found else "the compat directory"
     variable = facts.host.environment.get("LD_LIBRARY_PATH", "").split(":")
     if folder not in [part.rstrip("/") for part in variable]:
         return _out_of_the_configuration(facts, folder)
@@ -21,12 +21,12 @@ def step_aside(facts: Facts) -> Fix:
 
 
 def _out_of_the_configuration(facts: Facts, folder: str) -> Fix:
-    """Delete the folder's own line and no other; the copies (.bak) are not read by the loader."""
+    """Delete only the directory's own line; the copies (.bak) are not read by the loader."""
     files = query("grep", "-rl", "--include=*.conf", folder, "/etc/ld.so.conf", "/etc/ld.so.conf.d")
     line = rf"\#^[[:space:]]*{folder}/*[[:space:]]*$#d"
     message = (
-        f"Take the line {folder} (of the package cuda-compat) out of the loader's configuration, here and in the "
-        "image, so that the driver's own libcuda comes first. Each changed file keeps a copy that ends in .bak."
+        f"Remove the line {folder} (of the package cuda-compat) from the loader's configuration, here and in the "
+        "image, so that the driver's own libcuda comes first. Each changed file gets a backup that ends in .bak."
     )
     return Fix(
         message,
@@ -34,6 +34,6 @@ def _out_of_the_configuration(facts: Facts, folder: str) -> Fix:
         "change-environment",
         root=True,
         needs="restart of the container" if in_container(facts) else None,
-        undo=sentence("Put the copies (.bak) back and run ldconfig again."),
+        undo=sentence("Restore the backups (.bak) and run ldconfig again."),
         verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
     )

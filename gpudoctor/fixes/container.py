@@ -1,4 +1,4 @@
-"""Fixes of containers: how each engine hands GPUs in, and how the NVIDIA Container Toolkit is installed."""
+"""Fixes of containers: how each engine passes GPUs in, and how the NVIDIA Container Toolkit is installed."""
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
@@ -30,20 +30,20 @@ def engine(facts: Facts) -> str:
 
 
 def again(message: str, *tasks: Task, verify: Task = NVIDIA_SMI) -> Fix:
-    """Something to do outside, with which the container is started anew: files in its own layer are gone then."""
+    """A step outside, which recreates the container: files in its own layer are lost."""
     return Fix(message, tasks, "restart-process", needs=CONTAINER_AGAIN, verify=verify, place="outside")
 
 
-# -- handing GPUs in -----------------------------------------------------------------------------------------
+# -- passing GPUs in -----------------------------------------------------------------------------------------
 
 
 def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
-    """Start the container so that it gets the NVIDIA GPU, in the words of its engine."""
+    """Start the container so that it gets the NVIDIA GPU, as its engine does it."""
     name = engine(facts)
     if name == "kubernetes":
         return _pod()
     if name == "podman":
-        message = "Start the container with the GPU, by its CDI specification, which the host makes once."
+        message = "Start the container with the GPU through its CDI specification, which is generated once on the host."
         make = as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
         return (again(message, make, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)),)
     if name == "apptainer":
@@ -61,11 +61,11 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _docker() -> tuple[Fix, ...]:
-    message = "Start the container anew with the GPUs; the host needs the NVIDIA Container Toolkit for it."
+    message = "Recreate the container with the GPUs; the host needs the NVIDIA Container Toolkit."
     compose = "With Compose: reserve the GPU in the service."
     toolkit = (
-        "If --gpus is refused on the host, install the NVIDIA Container Toolkit there and configure Docker for it "
-        f"(never install a driver inside the container): {GUIDE}"
+        "If the host rejects --gpus, install the NVIDIA Container Toolkit there and configure Docker for it (never "
+        f"install a driver inside the container): {GUIDE}"
     )
     return (
         again(message, cmd("docker", "run", "--gpus", "all", REST)),
@@ -76,12 +76,13 @@ def _docker() -> tuple[Fix, ...]:
 
 def _pod() -> tuple[Fix, ...]:
     ask = (
-        "Ask for the GPU in the pod's specification, by a limit; the line runtimeClassName only where the node has "
+        "Request the GPU in the pod's specification, by a limit; add the line runtimeClassName only if the node has "
         "that class (the first command lists them) and nvidia is not its default runtime."
     )
     node = (
-        "On the node: install the NVIDIA Container Toolkit, make nvidia the runtime of containerd, and run the NVIDIA "
-        "device plugin (or the GPU operator, which does all of it). The driver belongs on the node, not into the image."
+        "On the node: install the NVIDIA Container Toolkit, make nvidia the runtime of containerd, and run the "
+        "NVIDIA device plugin (or the GPU operator, which does all of it). The driver belongs on the node, not in "
+        "the image."
     )
     commands = (
         as_root("nvidia-ctk", "runtime", "configure", "--runtime=containerd", "--set-as-default"),
@@ -114,9 +115,10 @@ def _pod() -> tuple[Fix, ...]:
 
 def _lxc() -> Fix:
     message = (
-        "On the host, give the container the GPU's device nodes: with LXD or Incus by a gpu device, with Proxmox or "
-        "plain LXC by mount entries and device rules (195 is nvidia's major, that of nvidia-uvm is in /proc/devices); "
-        "inside it takes the driver's libraries in exactly the host's version, without kernel module."
+        "On the host, pass the GPU's device nodes to the container: with LXD or Incus as a gpu device, with Proxmox "
+        "or plain LXC by mount entries and device rules (195 is nvidia's major, that of nvidia-uvm is in "
+        "/proc/devices). Inside, install the driver's libraries in exactly the host's version, without the kernel "
+        "module."
     )
     commands = (
         cmd("lxc", "config", "device", "add", CONTAINER, "gpu", "gpu"),
@@ -130,9 +132,9 @@ def _lxc() -> Fix:
 
 
 def install_toolkit(facts: Facts) -> Fix:
-    """Install the NVIDIA Container Toolkit from NVIDIA's repository, and tell Docker of it."""
+    """Install the NVIDIA Container Toolkit from NVIDIA's repository, and configure Docker for it."""
     commands = (*toolkit_commands(facts), CONFIGURE, *restart_docker(facts))
-    message = "Install the NVIDIA Container Toolkit, tell Docker of its runtime, and restart Docker."
+    message = "Install the NVIDIA Container Toolkit, configure Docker for its runtime, and restart Docker."
     if len(commands) == len(restart_docker(facts)) + 1:
         message += f" NVIDIA's guide has this distribution's commands: {GUIDE}"
     return Fix(
@@ -146,7 +148,7 @@ def install_toolkit(facts: Facts) -> Fix:
 
 
 def toolkit_commands(facts: Facts) -> Tasks:
-    """The commands that install NVIDIA's Container Toolkit; none for a distribution that we do not know."""
+    """The commands that install NVIDIA's Container Toolkit; none for an unknown distribution."""
     family = family_of(facts)
     if family is None:
         return ()
@@ -180,7 +182,9 @@ def restart_docker(facts: Facts) -> Tasks:
 def compute_capability(facts: Facts) -> tuple[Fix, ...]:
     """Start the container so that libcuda is injected too, not only the tools."""
     if engine(facts) in ("lxc", "systemd-nspawn"):
-        message = "Install the package with libcuda in the container, in exactly the version of the host's module."
+        message = (
+            "Install the package that contains libcuda in the container, in exactly the version of the host's module."
+        )
         return (
             Fix(
                 message,
@@ -193,7 +197,7 @@ def compute_capability(facts: Facts) -> tuple[Fix, ...]:
     name, value = "NVIDIA_DRIVER_CAPABILITIES", "compute,utility"
     variable = f"{name}={value}"
     if engine(facts) == "enroot":
-        message = f"Set {variable} before the container starts (enroot's hook takes utility alone where it is not set)."
+        message = f"Set {variable} before the container starts (by default enroot's hook injects utility only)."
         return (
             again(
                 message,
@@ -203,47 +207,47 @@ def compute_capability(facts: Facts) -> tuple[Fix, ...]:
             ),
         )
     run = again(
-        f"Start the container anew with {variable}; in an image of your own write ENV {variable} into the Dockerfile.",
+        f"Recreate the container with {variable}; in your own image add ENV {variable} to the Dockerfile.",
         cmd("docker", "run", "--gpus", "all", "-e", variable, REST),
         verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
     )
     if engine(facts) == "kubernetes":
-        message = f"Set {variable} in env of the pod's container, or in the image, and start the pod anew."
+        message = f"Set {variable} in env of the pod's container, or in the image, and restart the pod."
         return (again(message, verify=cmd("kubectl", "exec", POD, "--", "sh", "-c", "ldconfig -p | grep libcuda")),)
     compose = again(
-        "Where Compose starts it: capabilities of the reserved device overrides that variable, so write "
-        "capabilities: [gpu] or [gpu, compute, utility] there, not [gpu, utility].",
+        "If Compose starts it: capabilities of the reserved device overrides that variable, so write capabilities: "
+        "[gpu] or [gpu, compute, utility] there, not [gpu, utility].",
         COMPOSE_UP,
     )
     return run, compose
 
 
-# -- access that was lost ------------------------------------------------------------------------------------
+# -- lost access ---------------------------------------------------------------------------------------------
 
 
 def lost_access(facts: Facts) -> tuple[Fix, ...]:
-    """Start the container anew, and keep systemd from taking the devices away again."""
+    """Recreate the container, and keep systemd from removing the devices again."""
     name = engine(facts)
     if name == "lxc":
         return (_lxc_rules(facts),)
     if name == "kubernetes":
         return (
-            again(
-                "Delete the pod, so that a new one is made with its device rules.", cmd("kubectl", "delete", "pod", POD)
-            ),
+            again("Delete the pod, so that a new one gets its device rules.", cmd("kubectl", "delete", "pod", POD)),
             _lasting(
-                "Lasting: let the device plugin pass device specs (PASS_DEVICE_SPECS=true) or use CDI, so that "
-                "Kubernetes itself knows of the devices; on the node make the links in /dev/char.",
+                "Permanently: let the device plugin pass device specs (PASS_DEVICE_SPECS=true) or use CDI, so that "
+                "Kubernetes itself manages the devices; on the node create the links in /dev/char.",
                 as_root("nvidia-ctk", "system", "create-dev-char-symlinks", "--create-all"),
             ),
         )
     if name == "podman":
-        message = "Start the container with CDI, so that the engine itself knows of the devices."
+        message = "Start the container with CDI, so that the engine itself manages the devices."
         return (again(message, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)), _no_cgroups())
     return (
-        again("Recreate or restart the container: it gets its device rules anew.", cmd("docker", "restart", CONTAINER)),
         again(
-            "Lasting: name the devices, so that Docker tells systemd of them (--device), or use CDI.",
+            "Recreate or restart the container: it gets its device rules again.", cmd("docker", "restart", CONTAINER)
+        ),
+        again(
+            "Permanently: list the devices (--device), so that Docker reports them to systemd, or use CDI.",
             cmd(
                 "docker",
                 "run",
@@ -262,9 +266,9 @@ def lost_access(facts: Facts) -> tuple[Fix, ...]:
             cmd("docker", "run", "--device", "nvidia.com/gpu=all", REST),
         ),
         _lasting(
-            'Lasting, on the host: let Docker manage cgroups itself instead of systemd: add "exec-opts": '
-            '["native.cgroupdriver=cgroupfs"] to /etc/docker/daemon.json; with systemd as the driver make the links in '
-            "/dev/char by which it finds the devices.",
+            'Permanently, on the host: let Docker manage cgroups itself instead of systemd: add "exec-opts": '
+            '["native.cgroupdriver=cgroupfs"] to /etc/docker/daemon.json; with systemd as the driver create the '
+            "links in /dev/char by which it finds the devices.",
             as_root("nvidia-ctk", "system", "create-dev-char-symlinks", "--create-all"),
             RESTART_DOCKER,
         ),
@@ -285,7 +289,7 @@ def _no_cgroups() -> Fix:
 
 
 def _outside(message: str, tasks: Tasks, action: Action | None, needs: str) -> Fix:
-    """Something to do as root on the host."""
+    """A step to do as root on the host."""
     return Fix(message, tasks, action, root=True, needs=needs, verify=NVIDIA_SMI, place="outside")
 
 
@@ -303,12 +307,12 @@ def _lxc_rules(facts: Facts) -> Fix:
 
 
 def selinux(facts: Facts) -> tuple[Fix, ...]:
-    """Let containers use devices, for all of them or for this one."""
+    """Let containers use devices, all of them or only this one."""
     podman = engine(facts) == "podman"
     run = ("podman", "run", "--device", "nvidia.com/gpu=all") if podman else ("docker", "run", "--gpus", "all")
     return (
         Fix(
-            "On the host, allow containers to use devices: a switch of SELinux that persists.",
+            "On the host, allow containers to use devices: a persistent SELinux boolean.",
             (as_root("setsebool", "-P", "container_use_devices=1"),),
             "change-environment",
             root=True,
@@ -319,7 +323,7 @@ def selinux(facts: Facts) -> tuple[Fix, ...]:
             place="outside",
         ),
         again(
-            "Start this one container without SELinux's separation.",
+            "Start only this container without SELinux's separation.",
             cmd(*run, "--security-opt=label=disable", REST),
         ),
     )
@@ -329,12 +333,12 @@ def selinux(facts: Facts) -> tuple[Fix, ...]:
 
 
 def larger_shm(facts: Facts) -> tuple[Fix, ...]:
-    """Give the container more shared memory, in the words of its engine."""
+    """Give the container more shared memory, as its engine does it."""
     name, verify = engine(facts), query("df", "-h", "/dev/shm")
     if name == "kubernetes":
         message = (
-            "Mount a volume in memory over /dev/shm: put these lines into the pod's specification, and start it anew. "
-            "It counts against the container's memory limit."
+            "Mount a volume in memory over /dev/shm: add these lines to the pod's specification, and restart it. It "
+            "counts against the container's memory limit."
         )
         return (again(message, SHM_OF_POD, verify=verify),)
     if name == "lxc":
@@ -349,5 +353,5 @@ def larger_shm(facts: Facts) -> tuple[Fix, ...]:
             "Start the container with more shared memory.", cmd(program, "run", "--shm-size=16g", REST), verify=verify
         ),
         again("Share the host's.", cmd(program, "run", "--ipc=host", REST), verify=verify),
-        again("With Compose: write the size into the service.", SHM_OF_COMPOSE, COMPOSE_UP, verify=verify),
+        again("With Compose: set the size in the service.", SHM_OF_COMPOSE, COMPOSE_UP, verify=verify),
     )

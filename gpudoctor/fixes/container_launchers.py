@@ -1,4 +1,4 @@
-"""Who starts a Docker container in its user's place, and how that one is asked for a GPU."""
+"""What starts a Docker container for its user, and how to request a GPU from it."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -13,15 +13,15 @@ _ECS = """"containerDefinitions": [{
 
 
 def starters(facts: Facts) -> tuple[Fix, ...]:
-    """What to write where the container's environment names who started it; none where nobody is named."""
+    """What to write where the container's environment names its launcher; nothing where it names none."""
     env = facts.host.environment
     if "REMOTE_CONTAINERS" in env:
         message = (
-            "In .devcontainer/devcontainer.json ask for the GPU, then rebuild the container (Dev Containers: Rebuild)."
+            "In .devcontainer/devcontainer.json request the GPU, then rebuild the container (Dev Containers: Rebuild)."
         )
         return (_again(message, _DEVCONTAINER),)
     if any(name.startswith("ECS_CONTAINER_METADATA_URI") for name in env):
-        message = "In the task definition of Amazon ECS ask for the GPU, and run the task on an instance that has one."
+        message = "In the task definition of Amazon ECS request the GPU, and run the task on an instance that has one."
         return (_again(message, _ECS),)
     return ()
 

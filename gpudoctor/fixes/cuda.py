@@ -1,10 +1,10 @@
-"""Fixes between a framework's CUDA and the driver: which side has to move, and who can move it."""
+"""Fixes for a mismatch of a framework's CUDA and the driver: which one to change, and who can."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import driver, system
 from gpudoctor.queries.driver_floor import floor
-from gpudoctor.queries.gpus import is_data_centre, nvidia_gpus
+from gpudoctor.queries.gpus import is_data_center, nvidia_gpus
 from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Tasks, export, query
 
@@ -13,7 +13,7 @@ FORWARD = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibili
 
 
 def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
-    """Bring a driver that runs programs of this CUDA release ("13.0"); empty where no driver does for these GPUs.
+    """Install a driver for this CUDA release ("13.0"); empty where none exists for these GPUs.
 
     The toolkit is never part of it: wheels bring their own CUDA libraries.
     """
@@ -24,37 +24,35 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
         return ()
     verify = query("nvidia-smi", note='"CUDA Version" in its head')
     if windows:
-        message = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {oldest} or newer. Then restart."
+        message = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {oldest} or newer. Then reboot."
         return (Fix(message, action="reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)
     if on_wsl(facts):
-        message = (
-            f"Install a driver of version {oldest} or newer in Windows, never inside WSL, then run `wsl --shutdown`."
-        )
+        message = f"Install driver {oldest} or newer on Windows, never inside WSL, then run `wsl --shutdown`."
         return (Fix(message, action="reinstall-package", needs="a restart of WSL", verify=verify),)
     if in_container(facts):
         message = (
-            f"Let the host's administrator install a driver of version {oldest} or newer (branch {branch}) on the "
-            "host; a container takes its driver from there, so nothing is to be installed inside."
+            f"Ask the host's administrator to install driver {oldest} or newer (branch {branch}) on the host; a "
+            "container takes its driver from there, so nothing is to be installed inside."
         )
         return (
             Fix(message, action="reinstall-package", needs="a restart of the container", verify=verify),
             *compat(facts, cuda),
         )
-    message = f"Install a driver of version {oldest} or newer: branch {branch} runs CUDA {cuda}. Then restart."
+    message = f"Install driver {oldest} or newer: branch {branch} supports CUDA {cuda}. Then reboot."
     return (driver.install_driver(facts, branch, message=message), *compat(facts, cuda))
 
 
 def compat(facts: Facts, cuda: str) -> tuple[Fix, ...]:
-    """CUDA's forward compatibility package, which serves data-centre GPUs alone; an option, and the last one."""
+    """CUDA's forward compatibility package, only for data center GPUs; the last resort."""
     gpus = nvidia_gpus(facts)
-    if not gpus or not all(is_data_centre(g) for g in gpus):
+    if not gpus or not all(is_data_center(g) for g in gpus):
         return ()
     major, _, minor = cuda.partition(".")
     package = f"cuda-compat-{major}-{minor.partition('.')[0] or '0'}"
-    folder = f"/usr/local/cuda-{major}.{minor.partition('.')[0] or '0'}/compat"
-    commands: Tasks = (*system.install(facts, package), export("LD_LIBRARY_PATH", folder, "before"))
+    directory = f"/usr/local/cuda-{major}.{minor.partition('.')[0] or '0'}/compat"
+    commands: Tasks = (*system.install(facts, package), export("LD_LIBRARY_PATH", directory, "before"))
     message = (
-        "As these are data-centre GPUs: use an image that carries the CUDA forward compatibility package "
-        f"(cuda-compat), where the driver cannot change, or install it from NVIDIA's repository: {FORWARD}"
+        "If the driver cannot change: use an image with the CUDA forward compatibility package (cuda-compat), which "
+        f"works on data center GPUs like these, or install it from NVIDIA's repository: {FORWARD}"
     )
     return (Fix(message, () if in_container(facts) else commands, "change-environment", root=True),)

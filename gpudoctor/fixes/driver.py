@@ -1,4 +1,4 @@
-"""Fixes of the NVIDIA driver: which branch and flavour fit, and how this distribution installs it."""
+"""Fixes of the NVIDIA driver: which branch and flavor fit, and how this distribution installs it."""
 
 import re
 
@@ -23,17 +23,17 @@ def branch_of(version: str | None) -> int | None:
 
 def generations_of(facts: Facts) -> tuple[generations.GpuGeneration, ...]:
     """The generations of the NVIDIA GPUs on this machine, as far as they are known."""
-    said = [c.generation for c in cards_of(facts, "nvidia")] + [g.generation for g in gpus_of(facts, "nvidia")]
-    names = {name for name in said if isinstance(name, str)}
+    logged = [c.generation for c in cards_of(facts, "nvidia")] + [g.generation for g in gpus_of(facts, "nvidia")]
+    names = {name for name in logged if isinstance(name, str)}
     found = (generations.generation_named(name) for name in sorted(names))
     return tuple(g for g in found if g is not None)
 
 
 def best_branch(facts: Facts, at_least: int = 0) -> int | None:
-    """The newest driver branch that drives every GPU here, from what is known; None: none does.
+    """The newest driver branch that supports every GPU here, from what is known; None: none does.
 
-    A machine with a card that newer branches dropped needs the last branch that still drives it; otherwise
-    the newest production or long-term branch is taken, or the newest one that an older release has packages of.
+    A machine with a card that newer branches dropped needs the last branch that still supports it; otherwise
+    the newest production or long-term branch is used, or the newest one that an older release has packages of.
     """
     found = generations_of(facts)
     last = min((g.last_driver for g in found if g.last_driver), default=None)
@@ -45,8 +45,8 @@ def best_branch(facts: Facts, at_least: int = 0) -> int | None:
     return branch if branch >= max(first, at_least) else None
 
 
-def flavour_for(facts: Facts) -> packages.Flavour | None:
-    """The kernel modules' flavour that drives every GPU here; None where no flavour drives them all."""
+def flavor_for(facts: Facts) -> packages.Flavour | None:
+    """The kernel modules' flavor that supports every GPU here; None where no flavor supports them all."""
     rules = {g.open_module for g in generations_of(facts)}
     if {"no", "required"} <= rules:
         return None
@@ -54,7 +54,7 @@ def flavour_for(facts: Facts) -> packages.Flavour | None:
 
 
 def library_packages(facts: Facts) -> tuple[str, ...]:
-    """The packages that bring libcuda and libnvidia-ml: those installed, else by the distribution's names for them."""
+    """The packages that contain libcuda and libnvidia-ml: those installed, else by the distribution's names."""
     parts = ("nvidia-compute", "libcuda1", "libnvidia-ml", "nvidia-driver-cuda", "drv-nvidia-cuda", "nvidia-utils")
     there = [name for name in driver_packages(facts) if any(part in name for part in parts)]
     if there:
@@ -71,27 +71,27 @@ def library_packages(facts: Facts) -> tuple[str, ...]:
 
 
 def install_driver(
-    facts: Facts, branch: int | None = None, flavour: packages.Flavour | None = None, message: str | None = None
+    facts: Facts, branch: int | None = None, flavor: packages.Flavour | None = None, message: str | None = None
 ) -> Fix:
-    """Install the driver that fits this machine's GPUs, by this distribution's packages."""
+    """Install the driver that fits this machine's GPUs, from this distribution's packages."""
     newest = newest_packaged(facts)
     branch = branch or best_branch(facts) or drivers.advised_branch()
-    flavour = flavour or flavour_for(facts) or "open"
+    flavor = flavor or flavor_for(facts) or "open"
     family, distribution = family_of(facts), facts.host.distribution.id
-    words = "open kernel modules" if flavour == "open" else "proprietary kernel modules"
-    message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then restart."
+    words = "open kernel modules" if flavor == "open" else "proprietary kernel modules"
+    message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then reboot."
     if newest is not None and branch > newest:
-        return _by_nvidia(facts, branch, flavour, newest, message) or _by_installer(facts, branch, newest, message)
+        return _by_nvidia(facts, branch, flavor, newest, message) or _by_installer(facts, branch, newest, message)
     found = None
     if family is not None and isinstance(distribution, str):
-        found = packages.driver_packages(family, distribution, branch, flavour, kernel_of(facts))
+        found = packages.driver_packages(family, distribution, branch, flavor, kernel_of(facts))
     if distribution == "nixos":
         return nixos.install_driver(
-            message, branch, flavour, any(g.last_driver == branch for g in generations_of(facts))
+            message, branch, flavor, any(g.last_driver == branch for g in generations_of(facts))
         )
     if family is None or found is None:
         return Fix(
-            f"{message} This distribution's way is in its own documentation; NVIDIA's guide: {GUIDE}",
+            f"{message} Follow this distribution's own documentation, or NVIDIA's guide: {GUIDE}",
             action="reinstall-package",
             root=True,
             needs="reboot",
@@ -102,14 +102,14 @@ def install_driver(
 
 
 def newest_packaged(facts: Facts) -> int | None:
-    """The newest branch among this release's own packages, where it is older than what we advise."""
+    """The newest branch among this release's own packages, where it is older than the recommended one."""
     found = facts.host.distribution
     if not isinstance(found.id, str) or not isinstance(found.version, str):
         return None
     return packages.newest_branch(found.id, found.version)
 
 
-def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int, message: str) -> Fix | None:
+def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int, message: str) -> Fix | None:
     """For a Debian whose packages end before the branch: NVIDIA's repository; None where that has none for it."""
     added = _repositories(facts) if facts.host.distribution.id == "debian" else ()
     if not added or is_image(facts):
@@ -119,14 +119,14 @@ def _by_nvidia(facts: Facts, branch: int, flavour: packages.Flavour, newest: int
         *added,
         as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),
-        *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavour == "open" else "cuda-drivers"),
+        *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavor == "open" else "cuda-drivers"),
     )
-    message = f"{message} {name} has packages up to branch {newest} only, so it comes from NVIDIA's repository."
+    message = f"{message} {name} has packages only up to branch {newest}, so it comes from NVIDIA's repository."
     return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _debian_kernel(release: str) -> tuple[str, ...]:
-    """Headers for DKMS, with the kernel that they are of: the newest of its kind, which the restart brings.
+    """Headers for DKMS, with the kernel that they are of: the newest of its kind, which the reboot starts.
 
     "6.12.43+deb13-cloud-amd64" is of linux-image-cloud-amd64 (https://packages.debian.org/linux-headers-amd64).
     """
@@ -142,8 +142,8 @@ def _by_installer(facts: Facts, branch: int, newest: int, message: str) -> Fix:
     release = name if isinstance(name, str) else "This release"
     machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
     message = (
-        f"{message} {release} has packages up to branch {newest} only: remove those, get the newest {branch} installer "
-        f"from {DOWNLOADS}, and run it without a desktop."
+        f"{message} {release} has packages only up to branch {newest}: remove those, download the newest {branch} "
+        f"installer from {DOWNLOADS}, and run it without a desktop."
     )
     family = family_of(facts) or "debian"
     headers = packages.headers_package(family, kernel_of(facts))
@@ -156,10 +156,10 @@ def _by_installer(facts: Facts, branch: int, newest: int, message: str) -> Fix:
 
 
 def _before(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[Command, ...]:
-    """The repositories that a release lacks, then the branch: by module streams, or by a lock where there are none.
+    """The repositories that a release lacks, then the branch: by module streams, or by a version lock without them.
 
     Where yum is all there is, NVIDIA's repository has one driver. A driver that came by packages has come from a
-    repository, and another one beside it would mix two makers' packages.
+    repository, and a second one would mix two vendors' packages.
     """
     if has_yum_only(facts):
         return ()
@@ -175,7 +175,7 @@ def _repositories(facts: Facts) -> tuple[Command, ...]:
 
 
 def _chosen(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[Command, ...]:
-    """How NVIDIA's repository gives this branch; newer distributions have no module streams any more."""
+    """How NVIDIA's repository provides this branch; newer distributions no longer have module streams."""
     own = facts.host.distribution
     release = known_or(own.version, None) or ""
     if found.before and (release.partition(".")[0] == "10" or own.id == "azurelinux"):
@@ -188,7 +188,7 @@ def _chosen(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[
 
 def _commands(facts: Facts, family: packages.Family, found: packages.DriverPackages) -> tuple[Command, ...]:
     if family == "arch":
-        # DKMS takes the headers that are there, and Arch supports no package that is newer than the rest.
+        # DKMS uses the installed headers, and Arch supports no package that is newer than the rest.
         names = (packages.headers_package(family, kernel_of(facts)), *found.names)
         return (cmd("yay", "-Syu", *names) if found.origin == "AUR" else as_root("pacman", "-Syu", *names),)
     refresh = (packages.refresh_command(family),) if family == "debian" else ()

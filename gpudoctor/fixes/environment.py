@@ -1,4 +1,4 @@
-"""Fixes of variables and folders around a Python environment."""
+"""Fixes for variables and directories around a Python environment."""
 
 from collections.abc import Iterable
 
@@ -11,23 +11,23 @@ from gpudoctor.tasks import Command, Task, cmd, export, unset
 
 
 def without_library_path(
-    facts: Facts, folders: Iterable[str], verify: Task | None = None, brought: str = "CUDA"
+    facts: Facts, directories: Iterable[str], verify: Task | None = None, libraries: str = "CUDA"
 ) -> Fix:
-    """Take folders out of LD_LIBRARY_PATH, in this shell and where it is set.
+    """Remove directories from LD_LIBRARY_PATH, in this shell and where it is set.
 
     Args:
         facts: the machine.
-        folders: those that hold the wrong copies, as the variable writes them.
-        verify: the command that shows that it helped.
-        brought: whose libraries the wheels bring.
+        directories: those with the wrong copies, as the variable lists them.
+        verify: the command that verifies the fix.
+        libraries: whose libraries the wheels include.
     """
-    wrong = {folder.rstrip("/") for folder in folders}
+    wrong = {directory.rstrip("/") for directory in directories}
     value = facts.host.environment.get("LD_LIBRARY_PATH", "")
     rest = [part for part in value.split(":") if part and part.rstrip("/") not in wrong]
     command = export("LD_LIBRARY_PATH", ":".join(rest)) if rest else unset("LD_LIBRARY_PATH")
     return Fix(
-        f"Take {' and '.join(sorted(wrong)) or 'the folder'} out of LD_LIBRARY_PATH: the wheels bring their own "
-        f"{brought} libraries and find them without it. {_where_set(facts, wrong)}",
+        f"Remove {' and '.join(sorted(wrong)) or 'the directory'} from LD_LIBRARY_PATH: the wheels include their own "
+        f"{libraries} libraries and find them without it. {_where_set(facts, wrong)}",
         (command,),
         "change-environment",
         undo=(export("LD_LIBRARY_PATH", value),) if value else (),
@@ -35,23 +35,27 @@ def without_library_path(
     )
 
 
-def _where_set(facts: Facts, folders: Iterable[str]) -> str:
+def _where_set(facts: Facts, directories: Iterable[str]) -> str:
     if in_container(facts):
-        return "To last, take it out of the ENV lines of the image."
-    if any(word in folder for folder in folders for word in ("/apps/", "/modules/", "/spack/", "/sw/", "/easybuild/")):
-        return "To last, unload the module that sets it (`module list`, `module unload NAME`)."
-    return "To last, take the line out of ~/.bashrc, ~/.profile, /etc/environment or /etc/profile.d."
+        return "To make it permanent, remove it from the image's ENV lines."
+    if any(
+        word in directory
+        for directory in directories
+        for word in ("/apps/", "/modules/", "/spack/", "/sw/", "/easybuild/")
+    ):
+        return "To make it permanent, unload the module that sets it (`module list`, `module unload NAME`)."
+    return "To make it permanent, remove the line from ~/.bashrc, ~/.profile, /etc/environment or /etc/profile.d."
 
 
 def install_system(facts: Facts, *names: str) -> tuple[Command, ...]:
-    """The commands that install packages of the distribution; images come without lists of packages."""
+    """The commands that install distribution packages; images have no package lists."""
     bare = in_container(facts) and system.family_of(facts) == "debian"
     refresh = (packages.refresh_command("debian"),) if bare else ()
     return (*refresh, *system.install(facts, *names))
 
 
 def own_environment(python: Python, *specs: str) -> tuple[Command, ...]:
-    """The commands that make a second environment beside this one and install into it."""
+    """The commands that create a second environment next to this one and install into it."""
     prefix = python.prefix if isinstance(python.prefix, str) else "env"
     base = python.version if isinstance(python.version, str) else ""
     minor = ".".join(base.split(".")[:2])

@@ -1,4 +1,4 @@
-"""Brings a compiled extension and PyTorch together."""
+"""Fixes that match a compiled extension and PyTorch."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Framework
@@ -12,21 +12,23 @@ from gpudoctor.tasks import Task
 
 
 def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> tuple[Fix, ...]:
-    """Bring an extension and PyTorch together: the extension anew, or the PyTorch that it was built for."""
+    """Match an extension and PyTorch: rebuild the extension, or install the PyTorch that it was built for."""
     wanted, fixes, verify = pin(on.python, name), [], _proof(on, name)
     if wanted:
-        message = f"Install the PyTorch that {name} {version} was built for, or let a newer {name} choose its own."
+        message = (
+            f"Install the PyTorch that {name} {version} was built for, or upgrade {name} with the PyTorch that it "
+            "requires."
+        )
         commands = (install(on.python, f"torch=={wanted}", f"{name}=={release(version)}", force=True),)
         fixes.append(Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify))
         newer = install(on.python, name, upgrade=True)
-        message = f"Install the newest {name}, with the PyTorch that it requires."
+        message = f"Upgrade {name}, with the PyTorch that it requires."
         fixes.append(Fix(message, (newer,), "reinstall-package", verify=verify))
         return tuple(fixes)
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
     message = (
-        f"Reinstall {name} so that it is compiled for PyTorch {number}: from its releases page take the wheel that "
-        "names this PyTorch, CUDA, Python and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, "
-        f"which needs {_nvcc(on, torch)}."
+        f"Reinstall {name} for PyTorch {number}: use the wheel from its releases page for this PyTorch, CUDA, Python "
+        f"and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, which needs {_nvcc(on, torch)}."
     )
     options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
     command = install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options)
@@ -44,7 +46,7 @@ def _nvcc(on: OnPython, torch: Framework | None) -> str:
     cuda = torch.cuda if torch and isinstance(torch.cuda, str) else None
     there, named = on.facts.toolkits.home.nvcc, f"nvcc of CUDA {cuda}" if cuda else "nvcc"
     if there is None:
-        return f"{named} (the CUDA toolkit, or a -devel image); there is none here"
+        return f"{named} (CUDA Toolkit, or a -devel image), which is not installed"
     if isinstance(there, str) and cuda and major(there) != major(cuda):
-        return f"{named}; the one here is of CUDA {there}"
+        return f"{named}; the installed one is from CUDA {there}"
     return named

@@ -32,7 +32,7 @@ def multi_node(facts: Facts) -> bool:
 
 
 def needs_subnet_manager(facts: Facts) -> bool:
-    """Whether the fabric manager works only beside NVLink's subnet manager: on HGX boards from Blackwell on."""
+    """Whether the fabric manager works only with NVLink's subnet manager: on HGX boards from Blackwell on."""
     return not multi_node(facts) and any(
         needs_fabric(card.device) and card.generation == "Blackwell" for card in cards_of(facts, "nvidia")
     )
@@ -44,7 +44,7 @@ def waiting(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def missing_modules(facts: Facts) -> tuple[str, ...]:
-    """What is not loaded of InfiniBand's management, through which the manager reaches Blackwell's switches."""
+    """The InfiniBand management modules that are not loaded; the manager needs them for Blackwell's switches."""
     if not any(card.generation == "Blackwell" for card in cards_of(facts, "nvidia")):
         return ()
     modules = known_or(facts.nvidia.kernel.modules, None)
@@ -67,9 +67,9 @@ def install(facts: Facts) -> tuple[Command, ...]:
 
 
 def start(facts: Facts) -> tuple[Fix, ...]:
-    """Install where needed, start for now and for every boot."""
+    """Install where needed, start now and at every boot."""
     if in_container(facts) or (not switches_of(facts) and known_or(facts.host.virtual, None) not in (None, "other")):
-        message = f"On the host that owns the NVSwitches: start {UNIT}, then start this machine or container again."
+        message = f"On the host that owns the NVSwitches: start {UNIT}, then restart this machine or container."
         tasks = (as_root("systemctl", "enable", "--now", UNIT),)
         return (Fix(message, tasks, "restart-process", root=True, place="outside"),)
     installed = facts.nvidia.kernel.fabric_manager is not None
@@ -91,7 +91,7 @@ def start(facts: Facts) -> tuple[Fix, ...]:
             verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
         ),
         Fix(
-            f"If it fails to start, its log says why: a version that differs, or a switch fault. {_DRIVERS}",
+            f"If it fails to start, its log shows why: a version that differs, or a switch fault. {_DRIVERS}",
             (
                 query("journalctl", "-u", UNIT, "-n", "30"),
                 query("tail", "-n", "30", "/var/log/fabricmanager.log", root=True),

@@ -19,6 +19,7 @@ from gpudoctor.maybe import present
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.libraries import cuda_majors
 from gpudoctor.queries.packages import release
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnLive
 from gpudoctor.tasks import Command, cmd, query
 
@@ -36,19 +37,10 @@ def verify(python: Python, code: str) -> Command:
     return query(python.path, "-c", code)
 
 
-_STARTS = {  # what makes each framework ask the driver
-    "torch": "import torch; torch.cuda.init()",
-    "tensorflow": 'import tensorflow as tf; tf.config.list_physical_devices("GPU")',
-    "cupy": "import cupy; cupy.arange(3)",
-    "jax": "import jax; jax.devices()",
-    "onnxruntime": "import onnxruntime; onnxruntime.get_available_providers()",
-}
-
-
 def where_it_hangs(on: OnLive) -> tuple[Fix, ...]:
     """Look at the stack of a framework that does not come back, and at the file system that it is read from."""
-    start = _STARTS.get(on.framework.name, f"import {on.framework.name}")
-    code = f"import faulthandler; faulthandler.dump_traceback_later(60); {start}"
+    init = BY_MODULE[on.framework.name].init
+    code = f"import faulthandler; faulthandler.dump_traceback_later(60); {init}"
     message = (
         "See where it stands: the first command writes its stack after 60 s; the second tells whether the environment "
         "lies on a network file system (nfs, cifs, fuse), which may not answer."
@@ -63,7 +55,7 @@ def where_it_hangs(on: OnLive) -> tuple[Fix, ...]:
 
 def tensorflow_verify(python: Python) -> Command:
     """The command that lists TensorFlow's GPUs."""
-    return verify(python, 'import tensorflow as tf; print(tf.config.list_physical_devices("GPU"))')
+    return verify(python, BY_MODULE["tensorflow"].proof)
 
 
 def tensorflow_with_cuda(facts: Facts, python: Python, number: str | None) -> tuple[Fix, ...]:
@@ -119,7 +111,7 @@ def tensorflow_image() -> Fix:
 
 def cupy_verify(python: Python) -> Command:
     """The command that compiles and runs a kernel of CuPy."""
-    return verify(python, "import cupy; print(cupy.arange(3) * 2)")
+    return verify(python, BY_MODULE["cupy"].proof)
 
 
 def cupy_package(facts: Facts, python: Python) -> str | None:
@@ -161,7 +153,7 @@ def reinstall_cupy(facts: Facts, python: Python, *old: str) -> tuple[Fix, ...]:
 
 def jax_verify(python: Python) -> Command:
     """The command that lists JAX's devices."""
-    return verify(python, "import jax; print(jax.devices())")
+    return verify(python, BY_MODULE["jax"].proof)
 
 
 def jax_extra(facts: Facts, number: str | None) -> str:
@@ -185,23 +177,15 @@ def jax_with_plugin(facts: Facts, python: Python, number: str | None, message: s
 # -- ONNX Runtime --------------------------------------------------------------------------------------------
 
 
-# The smallest model, of one Identity node: gpudoctor.workers.ask_onnxruntime tells how it is made.
-IDENTITY = (
-    "08073a370a100a017812017922084964656e746974791201675a0f0a0178120a0a08080112040a020801620f0a0179120a0a0808011204"
-    "0a02080142040a00100d"
-)
-
-
 def onnxruntime_verify(python: Python, preload: bool = False) -> Command:
-    """The command that makes a session: get_available_providers() lists what was built, whether it loads or not.
+    """The command that makes a session of ONNX Runtime on the GPU.
 
     Args:
         python: the environment.
         preload: load the wheels' libraries first, as the user's program then does.
     """
-    session = f'o.InferenceSession(bytes.fromhex("{IDENTITY}"), providers=["CUDAExecutionProvider"])'
-    first = "o.preload_dlls(); " if preload else ""
-    return verify(python, f"import onnxruntime as o; {first}print({session}.get_providers())")
+    proof = BY_MODULE["onnxruntime"].proof
+    return verify(python, proof.replace("; ", "; o.preload_dlls(); ", 1) if preload else proof)
 
 
 def onnxruntime_spec(facts: Facts, python: Python) -> str:

@@ -1,4 +1,4 @@
-"""Stops the programs that hold a GPU, each by its own way."""
+"""Stops the programs that use a GPU, each in its own way."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,13 @@ from gpudoctor.facts import GpuProcess
 from gpudoctor.maybe import known_or
 from gpudoctor.tasks import Shell, as_root, cmd, query
 
-# Programs that a service starts again when they are killed, and the service's unit.
+# Programs that a service restarts when they are killed, and the service's unit.
 _SERVICES = {"ollama": "ollama"}
 _MOST = 4
 
 
 def stop_holders(holders: Sequence[GpuProcess], message: str) -> Fix:
-    """Look at the processes and stop them.
+    """List the processes and stop them.
 
     Args:
         holders: the processes; without a name they belong to another container, and the pid is the host's.

@@ -12,7 +12,7 @@ from gpudoctor.tasks import Shell, Task
 
 
 def install_again(on: OnLive) -> tuple[Fix, ...]:
-    """What the error's own words ask for, where they are known, then the same version once more with what it needs."""
+    """What the error message asks for, where known, then a reinstall of the same version with its dependencies."""
     return (*hinted(on), _again(on))
 
 
@@ -26,37 +26,37 @@ def after_crash(on: OnLive) -> tuple[Fix, ...]:
 def _again(on: OnLive) -> Fix:
     name, version = on.framework.distribution or on.framework.name, on.framework.version
     spec = f"{name}=={release(version)}" if isinstance(version, str) and version else name
-    message = f"Install it again with what it needs, by {manager_of(on.python)}."
+    message = f"Reinstall it with its dependencies, with {manager_of(on.python)}."
     return Fix(message, (install(on.python, spec, force=True),), "reinstall-package", verify=_proof(on))
 
 
 def outside(live: LiveFramework) -> tuple[Fix, ...]:
-    """What to do where the signal shows that no package is at fault; nothing for other signals."""
+    """What to do where the signal shows that no package is at fault; empty for other signals."""
     if live.died == "SIGKILL":
-        return (Fix("Give the machine or the container more memory, or end what takes it: dmesg names the killer."),)
+        return (Fix("Give the machine or container more memory, or stop what uses it; dmesg shows the OOM kill."),)
     if live.died == "SIGILL":
         message = (
-            "Give the virtual machine its host's CPU type (QEMU and Proxmox: host), or use a computer or a build whose "
-            "instructions fit: this shows those that the CPU has."
+            "Set the virtual machine's CPU type to its host's (QEMU and Proxmox: host), or use a build without the "
+            "missing CPU instructions; the command shows which ones this CPU has."
         )
         return (Fix(message, (Shell("lscpu | grep -E 'Model name|Flags'", lookup=True),), impact="none"),)
     return ()
 
 
 def hinted(on: OnLive) -> tuple[Fix, ...]:
-    """What the error's own words ask for, where they are known."""
+    """What the error message asks for, where it is known."""
     hint = import_errors.hint(on.live.import_error or "")
     return (Fix(hint.fix, action="reinstall-package", verify=_proof(on)),) if hint and hint.fix else ()
 
 
 def torch_again(on: OnLive) -> tuple[Fix, ...]:
-    """Install the same PyTorch once more over what is damaged, with those packages that are compiled against it."""
+    """Reinstall the same PyTorch over the damaged one, with the packages that are compiled against it."""
     versions = {name: version_of(on.python, name) for name in torch_family(on.python)}
     own = on.framework.version if isinstance(on.framework.version, str) else None
     versions["torch"] = versions["torch"] or own
     specs = [f"{name}=={version}" if version else name for name, version in versions.items()]
     index = index_of_build(versions["torch"] or "")
-    message = f"Install the same PyTorch again with its libraries, by {manager_of(on.python)}."
+    message = f"Reinstall the same PyTorch version with its libraries, with {manager_of(on.python)}."
     tasks = another_build(on.python, *specs, index=index)
     return (Fix(message, tasks, "reinstall-package", verify=_proof(on)),)
 

@@ -26,14 +26,14 @@ def verify(python: Python) -> Command:
 
 
 def proof(facts: Facts) -> Task:
-    """The command that shows whether programs reach the GPU: PyTorch's own word where it is built for it."""
+    """The command that shows whether programs reach the GPU: PyTorch's own report where it is built for it."""
     return next((verify(python) for python, _ in xpu_builds(facts)), LISTS)
 
 
 def xpu_build(python: Python) -> Fix:
-    """Replace PyTorch by its build for Intel's GPUs, which brings the SYCL runtime along."""
+    """Replace PyTorch by its build for Intel's GPUs, which includes the SYCL runtime."""
     names = torch_family(python)
-    message = "Install PyTorch's XPU build from its own index; code then asks for the device xpu in place of cuda."
+    message = "Install PyTorch's XPU build from its own index; use the device xpu instead of cuda in your code."
     commands = another_build(python, *names, index=INDEX)
     undo = (install(python, *names),)
     return Fix(message, commands, "reinstall-package", undo=undo, verify=verify(python))
@@ -43,7 +43,7 @@ def level_zero(facts: Facts) -> tuple[Fix, ...]:
     """Install Level Zero's loader and Intel's driver for it."""
     names = intel.packages(system.family_of(facts) or "")
     commands = system.install(facts, *names) if names else ()
-    more = " In a container they belong into the image." if in_container(facts) else ""
+    more = " In a container, add them to the image." if in_container(facts) else ""
     message = (
         f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
     )
@@ -54,7 +54,7 @@ def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     """Let the user open a render node."""
     name, gid = amd.group_of(facts, node), known_or(node.gid, -1)
     if in_container(facts):
-        message = f"Start the container with the numeric group {gid} of the host, to which {node.path} belongs."
+        message = f"Start the container with the host's numeric group {gid}, to which {node.path} belongs."
         command = cmd("docker", "run", "--device", "/dev/dri", "--group-add", gid, REST)
         return (
             Fix(message, (command,), "restart-process", needs="a new container", verify=proof(facts), place="outside"),
@@ -79,9 +79,7 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
         limit = (
             "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          gpu.intel.com/i915: 1"
         )
-        message = (
-            "Ask for the GPU in the pod's specification; the node needs Intel's device plugin (or gpu.intel.com/xe)."
-        )
+        message = "Request the GPU in the pod spec; the node needs Intel's device plugin (or gpu.intel.com/xe)."
         return (
             Fix(
                 message,
@@ -97,5 +95,5 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
         "podman": (cmd("podman", "run", "--device", "/dev/dri", "--group-add", "keep-groups", REST),),
     }
     commands = ways.get(name, (Shell(_START, placeholders=(REST,)),))
-    message = "Start the container with the render nodes of the GPU, and with the group that opens them."
+    message = "Start the container with the GPU's render nodes, and with the group that can open them."
     return (Fix(message, commands, "restart-process", needs="a new container", verify=proof(facts), place="outside"),)

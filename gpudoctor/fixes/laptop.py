@@ -1,4 +1,4 @@
-"""Fixes of laptops with two GPUs: give the NVIDIA GPU back by the tool that switched it off."""
+"""Fixes of laptops with two GPUs: enable the NVIDIA GPU with the tool that switched it off."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ _COMMANDS = {
 
 
 def switch_on(tool: str, files: Sequence[str] = ()) -> tuple[Fix, ...]:
-    """Switch the GPU on by its tool, or remove the files that switch it off, and restart.
+    """Switch the GPU on with its tool, or remove the files that switch it off, and reboot.
 
     Args:
         tool: a tool's name, or "udev" where the files are nobody's.
@@ -29,19 +29,19 @@ def switch_on(tool: str, files: Sequence[str] = ()) -> tuple[Fix, ...]:
     fixes = []
     firmware = [name for name in files if name.startswith("/sys/")]
     if firmware:
-        message = "Nothing is broken: let the firmware give the NVIDIA GPU back, then restart."
+        message = "Nothing is broken: enable the NVIDIA GPU in the firmware, then reboot."
         fixes.append(
             _restart(message, (Edit(firmware[0], text="0\n", root=True),), (Edit(firmware[0], text="1\n", root=True),))
         )
     if tool in _COMMANDS:
         command, undo = _COMMANDS[tool]
-        message = f"Nothing is broken: let {tool} give the NVIDIA GPU back (hybrid mode), then restart."
+        message = f"Nothing is broken: enable the NVIDIA GPU with {tool} (hybrid mode), then reboot."
         fixes.append(_restart(message, (command,), (undo,)))
     rest = [name for name in files if not name.endswith("supergfxd.conf") and name not in firmware]
     if rest:
         moves = [as_root("mv", name, f"{name}.off") for name in rest]
-        gone = "Where that tool is not installed any more: take" if fixes else "Take"
-        message = f"{gone} the files away that switch the GPU off, then restart."
+        gone = "If that tool is no longer installed: rename" if fixes else "Rename"
+        message = f"{gone} the files that switch the GPU off, then reboot."
         fixes.append(_restart(message, tuple(moves), tuple(_back(name) for name in rest)))
     return tuple(fixes)
 

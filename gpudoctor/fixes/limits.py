@@ -1,4 +1,4 @@
-"""Lowers a GPU's clocks or power, by what the GPU can do."""
+"""Lowers a GPU's clocks or power limit, as far as the GPU supports it."""
 
 from gpudoctor.facts import Gpu
 from gpudoctor.maybe import known_or
@@ -6,12 +6,12 @@ from gpudoctor.tasks import Command, as_root
 
 # nvidia-smi --lock-gpu-clocks is for Volta and newer (nvidia-smi(1)).
 _LOCKS_CLOCKS = 7.0
-# Of the present limit: enough to feel, and above the least that cards take.
+# Of the current limit: enough to notice, and above the minimum of all cards.
 _PART = 0.8
 
 
 def lower(gpu: Gpu) -> tuple[Command, Command] | None:
-    """The command that makes a GPU run cooler and the one that takes it back; None where nothing is known to work."""
+    """The command that makes a GPU run cooler and the one that undoes it; None where nothing is known to work."""
     capability = known_or(gpu.capability, None)
     if capability is not None and float(capability) >= _LOCKS_CLOCKS:
         return (

@@ -1,9 +1,9 @@
-"""Fixes of NVIDIA's kernel module: load it, build it, finish its upgrade, and who has to do so for a container."""
+"""Fixes of NVIDIA's kernel module: load it, build it, finish its upgrade, and the same on a container's host."""
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import prebuilt, system
-from gpudoctor.fixes.driver import flavour_for
+from gpudoctor.fixes.driver import flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
@@ -12,13 +12,13 @@ from gpudoctor.targets import in_container
 from gpudoctor.tasks import Shell, Task, Tasks, as_root, filtered, query
 from gpudoctor.tasks.placeholders import VERSION
 
-# The order in which the modules let go of each other.
+# The order in which the modules can be unloaded.
 _ORDER = ("nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_fs", "gdrdrv", "nvidia_uvm", "nvidia")
 _ARCHIVE = "https://download.nvidia.com/XFree86/Linux-x86_64/"
 
 
 def reload_module(facts: Facts) -> Fix:
-    """Unload the old module and load the one on disk, without a restart of the computer."""
+    """Unload the old module and load the one on disk, without a reboot."""
     loaded = facts.nvidia.kernel.modules
     names = [m for m in _ORDER if isinstance(loaded, Unknown) or m in loaded or m == "nvidia"]
     commands: Tasks = (
@@ -27,7 +27,7 @@ def reload_module(facts: Facts) -> Fix:
         as_root("modprobe", "nvidia"),
     )
     return Fix(
-        "Without a restart: stop every program that uses the GPU (the desktop too), then reload the module.",
+        "Without a reboot: stop every program that uses the GPU (the desktop too), then reload the module.",
         commands,
         "reload-module",
         root=True,
@@ -36,27 +36,22 @@ def reload_module(facts: Facts) -> Fix:
 
 
 def kernel_gone(facts: Facts) -> bool:
-    """Whether an update removed the running kernel's modules: nothing can be loaded or built for it any more."""
+    """Whether an update removed the running kernel's modules: no module can be loaded or built for it."""
     return facts.host.kernel.modules is False and not in_container(facts)
 
 
 def into_new_kernel(facts: Facts) -> Fix:
-    """Restart into the kernel that the update installed."""
+    """Reboot into the kernel that the update installed."""
     others = facts.nvidia.kernel.other_kernels
     new = f" {others[-1].kernel}" if isinstance(others, tuple) and others else ""
-    return restart(
-        f"Restart the computer into the new kernel{new}: an update removed the modules of the running one, so that "
-        "none can be loaded or built for it any more."
+    return system.reboot(
+        f"Reboot into the new kernel{new}: an update removed the modules of the running one, so no module can be "
+        "loaded or built for it."
     )
 
 
-def restart(message: str) -> Fix:
-    """Restart the computer, with the reason."""
-    return system.reboot(message)
-
-
 def node_reload(message: str) -> Fix:
-    """For a container: its host's module has to be loaded anew, and containers started again."""
+    """For a container: its host's module has to be reloaded, and containers restarted."""
     return Fix(
         message,
         (as_root("reboot"),),
@@ -80,7 +75,7 @@ def uses_runfile(facts: Facts) -> bool:
 
 
 def run_installer(facts: Facts, version: str | None) -> Tasks:
-    """The command that runs NVIDIA's installer again so that DKMS follows later kernels by itself."""
+    """The command that runs NVIDIA's installer again so that DKMS rebuilds the module for later kernels."""
     machine = facts.host.architecture if isinstance(facts.host.architecture, str) else "x86_64"
     blanks = () if version else (VERSION,)
     return (as_root("sh", f"NVIDIA-Linux-{machine}-{version or VERSION.name}.run", "--dkms", placeholders=blanks),)
@@ -95,13 +90,13 @@ def headers(facts: Facts) -> Tasks:
 
 
 def module_packages(facts: Facts) -> tuple[str, ...]:
-    """Names of the installed packages that bring or build the kernel module."""
+    """Names of the installed packages that contain or build the kernel module."""
     words = ("dkms", "kernel", "akmod", "kmod", "-kmp", "linux-modules-nvidia", "linux-objects-nvidia")
     return tuple(name for name in driver_packages(facts) if any(word in name for word in words))
 
 
 def uses_akmods(facts: Facts) -> bool:
-    """Whether akmods builds the module, as RPM Fusion's packages for Fedora do unless DKMS is there."""
+    """Whether akmods builds the module, as RPM Fusion's packages for Fedora do unless DKMS is installed."""
     if any("akmod" in name for name in driver_packages(facts)):
         return True
     return facts.host.distribution.id in ("fedora", "nobara") and not facts.nvidia.kernel.dkms
@@ -127,7 +122,7 @@ def _arch_module(facts: Facts, kernel: str) -> Tasks:
     manjaro = packages.manjaro_kernel(kernel)
     if manjaro:
         return system.install(facts, f"{manjaro}-nvidia")
-    if flavour_for(facts) == "proprietary":
+    if flavor_for(facts) == "proprietary":
         return ()  # for GPUs before Turing the module is in the AUR
     return (as_root("pacman", "-Syu", packages.headers_package("arch", kernel), "nvidia-open-dkms"),)
 
@@ -146,7 +141,7 @@ def _dkms(facts: Facts, kernel: str) -> Tasks:
 
 
 def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
-    """Build the installed driver's module for the running kernel, by whoever installed the driver."""
+    """Build the installed driver's module for the running kernel, with the tool that installed the driver."""
     kernel = system.kernel_of(facts)
     if kernel_gone(facts):
         return (into_new_kernel(facts),)
@@ -169,8 +164,8 @@ def rebuild(facts: Facts, version: str | None) -> tuple[Fix, ...]:
 
 def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
     message = (
-        f"Run NVIDIA's .run installer of driver {version or 'your version'} again on kernel {kernel}; "
-        f"with --dkms the module is rebuilt for later kernels by itself. Old installers: {_ARCHIVE}"
+        f"Run NVIDIA's .run installer of driver {version or 'your version'} again on kernel {kernel}; with --dkms "
+        f"the module is rebuilt automatically for later kernels. Old installers: {_ARCHIVE}"
     )
     commands = (*_headers_if_missing(facts), *system.install(facts, "dkms"), *run_installer(facts, version))
     return Fix(message, commands, "reinstall-package", root=True, verify=NVIDIA_SMI)
@@ -179,14 +174,12 @@ def _installer_again(facts: Facts, version: str | None, kernel: str) -> Fix:
 def _boot_the_other(facts: Facts) -> Fix:
     others = facts.nvidia.kernel.other_kernels
     name = others[-1].kernel if isinstance(others, tuple) and others else "that it was built for"
-    return Fix(f"Until then, start the kernel {name} from the boot menu.", (), "reboot", needs="reboot")
+    return Fix(f"Until then, boot the kernel {name} from the boot menu.", (), "reboot", needs="reboot")
 
 
 def _newer_image(kernel: str) -> Fix:
-    """Nothing is built on a system that is an image (ostree, bootc): kernel and module come with it."""
-    message = (
-        f"Bring the image to one with NVIDIA's module for its kernel (this one has none for {kernel}), and restart."
-    )
+    """Nothing is built on an image-based system (ostree, bootc): kernel and module come with the image."""
+    message = f"Switch to an image with NVIDIA's module for its kernel (this one has none for {kernel}), and reboot."
     commands = (query("rpm-ostree", "status"), as_root("rpm-ostree", "upgrade"), as_root("systemctl", "reboot"))
     undo = (as_root("rpm-ostree", "rollback"),)
     return Fix(message, commands, "reinstall-package", root=True, needs="reboot", undo=undo, verify=NVIDIA_SMI)
@@ -204,7 +197,7 @@ def _image(kernel: str) -> Fix:
 
 
 def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
-    """Bring the module on disk to the libraries' version by the package manager, then restart.
+    """Upgrade the module on disk to the libraries' version with the package manager, then reboot.
 
     Args:
         facts: the facts.
@@ -214,8 +207,8 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
     if uses_runfile(facts) or family is None:
         return (_installer_for(facts, version),)
     message = (
-        f"Finish the upgrade so that the kernel module becomes {version} too; restart only once modinfo says "
-        f"{version}, because before that a restart loads the old module again."
+        f"Finish the upgrade so that the kernel module becomes {version} too. Reboot only when modinfo reports "
+        f"{version}: before that a reboot loads the old module again."
     )
     commands = (*_finish(facts, family), query("modinfo", "-F", "version", "nvidia"))
     return (
@@ -255,26 +248,26 @@ def _build(facts: Facts) -> Tasks:
 
 
 def _installer_for(facts: Facts, version: str) -> Fix:
-    message = f"Install the kernel module of {version} too: run the installer of that version again, then restart."
+    message = f"Install the kernel module of {version} too: run the installer of that version again, then reboot."
     return Fix(
         message, run_installer(facts, version), "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI
     )
 
 
 def hang_fixes(facts: Facts) -> tuple[Fix, ...]:
-    """What ends a call into the driver that never comes back."""
+    """What ends a call into the driver that never returns."""
     if in_container(facts):
-        message = "On the host: look at the last Xid and NVRM lines, then restart it."
+        message = "On the host: look at the last Xid and NVRM lines, then reboot it."
         return (
             on_the_host(message, filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid"), query("tail"))),
         )
     look = Fix(
-        "Look for the cause: programs in uninterruptible sleep (D), and the driver's last messages.",
+        "Find the cause: programs in uninterruptible sleep (D), and the driver's last messages.",
         (
             filtered(query("ps", "-eo", "pid,stat,wchan:32,cmd"), query("awk", "$2 ~ /^D/")),
             filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid"), query("tail")),
         ),
         impact="none",
     )
-    again = restart("Restart the computer: a call that hangs in the kernel cannot be ended otherwise.")
+    again = system.reboot("Reboot: a call that hangs in the kernel cannot be ended in any other way.")
     return (look, again)

@@ -1,4 +1,4 @@
-"""NixOS has no command that installs a driver: its configuration names it.
+"""NixOS has no command that installs a driver: it is set in the configuration.
 
 https://wiki.nixos.org/wiki/NVIDIA; the packages' names are nvidiaPackages of nixpkgs (NixOS/nixpkgs,
 pkgs/os-specific/linux/nvidia-x11).
@@ -10,13 +10,13 @@ from gpudoctor.tasks import as_root, lines, query
 _FILE = "/etc/nixos/configuration.nix"
 
 
-def install_driver(message: str, branch: int, flavour: str, legacy: bool) -> Fix:
-    """Name the driver in the configuration and build the system anew.
+def install_driver(message: str, branch: int, flavor: str, legacy: bool) -> Fix:
+    """Set the driver in the configuration and rebuild the system.
 
     Args:
         message: what to install.
         branch: the driver branch.
-        flavour: open or proprietary kernel modules.
+        flavor: open or proprietary kernel modules.
         legacy: whether the branch is the last one of a GPU here.
     """
     package = f"legacy_{branch}" if legacy else "production"
@@ -24,13 +24,13 @@ def install_driver(message: str, branch: int, flavour: str, legacy: bool) -> Fix
         f"# {_FILE}\n"
         'services.xserver.videoDrivers = [ "nvidia" ];\n'
         "hardware.graphics.enable = true;\n"
-        f"hardware.nvidia.open = {'true' if flavour == 'open' else 'false'};\n"
+        f"hardware.nvidia.open = {'true' if flavor == 'open' else 'false'};\n"
         f"hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.{package};"
     )
     commands = (lines(block), as_root("nixos-rebuild", "boot"), as_root("reboot"))
     undo = (as_root("nixos-rebuild", "boot", "--rollback"),)
     return Fix(
-        f"{message} On NixOS its configuration names it.",
+        f"{message} On NixOS it is set in the configuration.",
         commands,
         "reinstall-package",
         root=True,

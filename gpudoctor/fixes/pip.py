@@ -1,4 +1,4 @@
-"""Commands of pip, and of uv in its place, of which a program knows whether they can be done before it does them."""
+"""Commands of pip, or uv in its place, whose feasibility can be checked before they run."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def pip(installer: Installer, interpreter: str, verb: str, *words: str) -> Comma
 
 
 def replace(installer: Installer, interpreter: str, index: str | None, names: Sequence[str], *options: str) -> Tasks:
-    """The commands that put the builds of another index in the place of those that are there, and nothing else.
+    """The commands that replace installed builds with those of another index, and nothing else.
 
     pip and uv keep an installed version that satisfies a requirement, whatever build it is. Nothing is removed first:
     both take the old files away only once they have the new ones. pip has no option that installs only the named

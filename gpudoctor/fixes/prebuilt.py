@@ -1,4 +1,4 @@
-"""Ubuntu's kernel modules of NVIDIA's driver that are ready and signed, one package for each kernel."""
+"""Ubuntu's prebuilt, signed kernel modules of NVIDIA's driver, one package per kernel."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -11,7 +11,7 @@ _NAME = ("linux-modules-nvidia-", "linux-objects-nvidia-")
 
 
 def uses(facts: Facts) -> bool:
-    """Whether the driver's modules came ready and nothing here builds any: neither DKMS nor its package."""
+    """Whether the driver's modules are prebuilt and nothing here builds any: neither DKMS nor its package."""
     kernel, names = facts.nvidia.kernel, system.driver_packages(facts)
     if kernel.dkms and not isinstance(kernel.dkms, Unknown):
         return False
@@ -33,14 +33,14 @@ def install(facts: Facts, version: str | None) -> Fix | None:
     stem = f"linux-modules-nvidia-{_branch(facts, version)}"
     follows = _follows(facts, kernel)
     names = (f"{stem}-{kernel}", *((f"{stem}-{follows}",) if follows else ()))
-    message = "Install Ubuntu's ready, signed module for this kernel"
-    message += ", with the package that brings it for later kernels, then load it." if follows else ", then load it."
+    message = "Install Ubuntu's prebuilt, signed module for this kernel"
+    message += ", with the package that pulls it in for later kernels, then load it." if follows else ", then load it."
     commands = (as_root("apt-get", "update"), *system.install(facts, *names), as_root("modprobe", "nvidia"))
     return Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi"))
 
 
 def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:
-    """Let DKMS build the module where Ubuntu has none ready for a kernel."""
+    """Let DKMS build the module where Ubuntu has no prebuilt one for a kernel."""
     family = system.family_of(facts)
     if family is None or not version:
         return ()
@@ -49,7 +49,7 @@ def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:
         *system.install(facts, headers, f"nvidia-dkms-{_branch(facts, version)}"),
         as_root("modprobe", "nvidia"),
     )
-    message = "Where there is no such package for this kernel: let DKMS build the module, for this and later kernels."
+    message = "If there is no such package for this kernel: let DKMS build the module, for this and later kernels."
     if facts.host.kernel.secure_boot is True:
         message += " With Secure Boot its key (MOK) has to be enrolled, which the installation asks for."
     return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
@@ -62,17 +62,17 @@ def _is_ubuntus(kernel: str) -> bool:
 
 
 def _branch(facts: Facts, version: str) -> str:
-    """The words between linux-modules-nvidia- and the kernel: 550, 570-open, 535-server."""
+    """The part between linux-modules-nvidia- and the kernel: 550, 570-open, 535-server."""
     names = system.driver_packages(facts)
     server = "-server" if any("-server" in name for name in names) else ""
-    flavour = "-open" if any("-open" in name for name in names) else ""
-    return f"{version.split('.')[0]}{server}{flavour}"
+    flavor = "-open" if any("-open" in name for name in names) else ""
+    return f"{version.split('.')[0]}{server}{flavor}"
 
 
 def _follows(facts: Facts, kernel: str) -> str | None:
     """The end of the meta package's name: generic, generic-hwe-24.04; None where it is not known."""
-    flavour, release = kernel.rpartition("-")[2], facts.host.distribution.version
+    flavor, release = kernel.rpartition("-")[2], facts.host.distribution.version
     first = packages.ubuntu_kernel(release) if isinstance(release, str) else None
-    if flavour != "generic" or first is None or not isinstance(release, str):
+    if flavor != "generic" or first is None or not isinstance(release, str):
         return None
-    return flavour if kernel.startswith(f"{first}.") else f"{flavour}-hwe-{release}"
+    return flavor if kernel.startswith(f"{first}.") else f"{flavor}-hwe-{release}"

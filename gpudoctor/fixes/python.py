@@ -1,4 +1,4 @@
-"""Fixes inside a Python environment, by whoever installs packages there: uv, pip, conda, pixi or poetry."""
+"""Fixes inside a Python environment, with the installer that manages it: uv, pip, conda, pixi or poetry."""
 
 import re
 from collections.abc import Sequence
@@ -10,16 +10,17 @@ from gpudoctor.fixes.pip import Installer, pip, replace
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.gpus import torch_gfx
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import compute_gpus, in_container
 from gpudoctor.tasks import Command, Edit, FileSection, Tasks, cmd, lines, query
 
-NEW = "~/gpu-env"  # an environment that a fix makes
+NEW = "~/gpu-env"  # an environment that a fix creates
 REMOVE_NEW = cmd("rm", "-r", NEW)
 TORCH_FAMILY = ("torch", "torchvision", "torchaudio")  # released together, each compiled against one PyTorch
 
 
 def manager_of(python: Python) -> str:
-    """Who installs packages there; pip where it is unknown, because it is everywhere."""
+    """The installer of this environment; pip where it is unknown, because it is everywhere."""
     return "pip" if isinstance(python.manager, Unknown) else python.manager
 
 
@@ -32,7 +33,7 @@ def install(
     no_deps: bool = False,
     options: Sequence[str] = (),
 ) -> Command:
-    """The command that installs packages of the Python package index into this environment.
+    """The command that installs packages from PyPI into this environment.
 
     Args:
         python: the environment.
@@ -53,7 +54,7 @@ def install(
 
 
 def _into_project(python: Python) -> tuple[str, ...]:
-    """The words that put packages into a project's own file; none where there is none."""
+    """The arguments that add packages to a project's own file; none where there is none."""
     manager = manager_of(python)
     if manager == "pixi":
         return ("pixi", "add", *manifest_of(python), "--pypi")
@@ -64,15 +65,15 @@ def _into_project(python: Python) -> tuple[str, ...]:
 
 
 def manifest_of(python: Python) -> tuple[str, ...]:
-    """The words by which pixi is told which workspace is meant; none where that is not known."""
+    """The arguments that select pixi's workspace; none where that is not known."""
     prefix = python.prefix if isinstance(python.prefix, str) else ""
     place = python.project if isinstance(python.project, str) else prefix.partition("/.pixi/")[0]
     return ("--manifest-path", place) if place and (place == python.project or "/.pixi/" in prefix) else ()
 
 
-def _pixi(python: Python, *words: str) -> Command:
-    """A command of pixi's, which looks for the workspace in the working directory where it is not told."""
-    verb, *rest = words
+def _pixi(python: Python, *arguments: str) -> Command:
+    """A command of pixi's, which otherwise looks for the workspace in the working directory."""
+    verb, *rest = arguments
     place = manifest_of(python)
     return cmd("pixi", verb, *place, *rest, person=not place)
 
@@ -83,11 +84,11 @@ def _is_found(python: Python) -> bool:
 
 
 def _newer(manager: str, specs: Sequence[str]) -> list[str]:
-    """How a project's manager is told to take a newer version than the locked one."""
+    """The arguments with which a project's manager takes a newer version than the locked one."""
     names = [re.match(r"[\w.-]*", spec)[0] for spec in specs]  # type: ignore[index]
     if manager == "uv":
         return [*(word for name in names for word in ("--upgrade-package", name)), *specs]
-    if manager == "poetry":  # which skips a package that is there and has no constraint
+    if manager == "poetry":  # which skips an installed package without a constraint
         return [f"{s}@latest" if s == name else s for s, name in zip(specs, names, strict=True)]
     return list(specs)
 
@@ -104,7 +105,7 @@ def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[Command, ..
 
 
 def another_build(python: Python, *names: str, index: str | None) -> Tasks:
-    """The commands that take these packages from an index, over those that are there in this environment."""
+    """The commands that install these packages from an index, over those in this environment."""
     return replace(_installer(python), python.path, index, names, *_permission(python))
 
 
@@ -134,7 +135,7 @@ def conda_install(python: Python, *specs: str, channel: str = "conda-forge") -> 
 
 
 def prefix_of(python: Python) -> tuple[str, ...]:
-    """The words by which conda is told which environment is meant."""
+    """The arguments that select conda's environment."""
     return () if isinstance(python.prefix, Unknown) else ("-p", python.prefix)
 
 
@@ -168,7 +169,7 @@ def _choice(facts: Facts, gpu: Gpu | None, minor: str | None) -> torch.TorchChoi
 
 
 def driver_cuda(facts: Facts) -> str | None:
-    """The newest CUDA release that the driver runs, as the driver says; None where it does not answer."""
+    """The newest CUDA release that the driver runs, as the driver says; None where it does not respond."""
     for version in (facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version):
         if isinstance(version, str):
             return version
@@ -178,7 +179,7 @@ def driver_cuda(facts: Facts) -> str | None:
 def reinstall_torch(
     facts: Facts, python: Python, framework: Framework | None = None, gpu: Gpu | None = None
 ) -> tuple[Fix, ...]:
-    """Install the PyTorch build that fits this GPU, driver and Python; empty where none does.
+    """Install the PyTorch build for this GPU, driver and Python; empty where there is none.
 
     torchvision and torchaudio are compiled against one torch: those that are installed come along.
 
@@ -203,7 +204,7 @@ def reinstall_torch(
         return (_own_environment(facts, python, choice, names),)
     # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
     commands = another_build(python, *names, index=choice.index)
-    message = f"Install the {choice.variant} build of PyTorch, which fits {_fits(facts, choice)}.{lasting(facts)}"
+    message = f"Install the {choice.variant} build of PyTorch, which supports {_fits(facts, choice)}.{lasting(facts)}"
     return (Fix(message, commands, "reinstall-package", undo=_undo(python, framework), verify=torch_verify(python)),)
 
 
@@ -214,27 +215,27 @@ def torch_family(python: Python) -> tuple[str, ...]:
 
 
 def torch_verify(python: Python) -> Command:
-    """The command that runs a kernel: is_available() is True of a build without code for the GPU too."""
+    """The command that runs a kernel: is_available() is True for a build without code for the GPU too."""
     return _computes(python.path)
 
 
 def _computes(interpreter: str) -> Command:
-    return query(interpreter, "-c", 'import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)')
+    return query(interpreter, "-c", BY_MODULE["torch"].proof)
 
 
 def lasting(facts: Facts) -> str:
-    """What the user of a container, or of a project with a lock file, needs to know: what is installed there goes."""
+    """How to keep the change in a container, or in a project with a lock file."""
     if in_container(facts):
-        return " Put it into the image's build file too, or it is gone with this container."
+        return " Add it to the image's Dockerfile too, or it is lost with this container."
     locked = [p for p in facts.pythons if manager_of(p) in ("uv", "poetry") and isinstance(p.project, str)]
     if len(facts.pythons) != 1 or not locked:
         return ""
     again = "`uv sync` or `uv run`" if manager_of(locked[0]) == "uv" else "`poetry sync`"
-    return f" What {present(locked[0].project)}/pyproject.toml does not say is undone by the next {again}."
+    return f" Add it to {present(locked[0].project)}/pyproject.toml too, or the next {again} will undo it."
 
 
 def conda_of(python: Python) -> tuple[CondaPackage, ...]:
-    """The packages that conda brought; none where that is unknown."""
+    """The packages that conda installed; none where that is unknown."""
     return () if isinstance(python.conda, Unknown) or python.conda is None else python.conda
 
 
@@ -246,48 +247,48 @@ def _fits(facts: Facts, choice: torch.TorchChoice) -> str:
 
 
 def _undo(python: Python, framework: Framework | None) -> Tasks:
-    """The version before, where the usual index has it; `gpudoctor fix --undo` knows the others' indexes."""
+    """The previous version, where the usual index has it; `gpudoctor fix --undo` knows the others' indexes."""
     version = framework.version if framework else None
     return (install(python, f"torch=={version}"),) if isinstance(version, str) and "+" not in version else ()
 
 
 def _project(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
-    """A project's lock file decides: what is installed beside it is undone by the next `uv sync` or `uv run`."""
-    name, folder = f"pytorch-{choice.variant}", present(python.project)
+    """A project's lock file decides: the next `uv sync` or `uv run` undoes other installations."""
+    name, directory = f"pytorch-{choice.variant}", present(python.project)
     if manager_of(python) == "poetry":
-        poetry = ("poetry", "--directory", folder)
+        poetry = ("poetry", "--directory", directory)
         tasks: Tasks = (
             cmd(*poetry, "source", "add", "--priority=explicit", name, choice.index),
-            # of what pyproject.toml names already, `poetry add` skips all that has no constraint
+            # `poetry add` skips packages that pyproject.toml already names without a constraint
             cmd(*poetry, "add", "--source", name, *(f"{n}@latest" for n in names)),
         )
-        message = f"In {folder}, take PyTorch from the index of its {choice.variant} builds, {choice.index}."
+        message = f"In {directory}, install PyTorch from the index of its {choice.variant} builds, {choice.index}."
         return Fix(message, tasks, "reinstall-package", verify=torch_verify(python))
     message = (
-        f"In {folder}/pyproject.toml, send {' and '.join(names)} to the index of PyTorch's {choice.variant} builds, by "
-        "the lines below, in place of those that name another source; then lock and install again. (A plain `uv pip "
-        f"install` would be undone by the next `uv sync` or `uv run`.) The build fits {_fits(facts, choice)}."
+        f"In {directory}/pyproject.toml, pin {' and '.join(names)} to the index of PyTorch's {choice.variant} builds "
+        "with the lines below, replacing any that name another source; then lock and sync again. (The next `uv sync` "
+        f"or `uv run` would undo a plain `uv pip install`.) The build supports {_fits(facts, choice)}."
     )
     newer = [word for n in names for word in ("--upgrade-package", n)]
     steps = (
-        uv_index(folder, name, choice.index, names),
-        cmd("uv", "lock", "--project", folder, *newer),
-        cmd("uv", "sync", "--project", folder),
+        uv_index(directory, name, choice.index, names),
+        cmd("uv", "lock", "--project", directory, *newer),
+        cmd("uv", "sync", "--project", directory),
     )
     return Fix(message, steps, "reinstall-package", verify=torch_verify(python))
 
 
-def uv_index(folder: str, name: str, index: str, packages: Sequence[str]) -> Edit:
+def uv_index(directory: str, name: str, index: str, packages: Sequence[str]) -> Edit:
     """The lines of pyproject.toml: https://docs.astral.sh/uv/guides/integration/pytorch/#using-a-pytorch-index.
 
     Args:
-        folder: the project's.
+        directory: the project's.
         name: what the index is called.
         index: its address.
         packages: what comes from it.
     """
     return Edit(
-        f"{folder}/pyproject.toml",
+        f"{directory}/pyproject.toml",
         sections=(
             FileSection("[[tool.uv.index]]", (f'name = "{name}"', f'url = "{index}"', "explicit = true")),
             FileSection("[tool.uv.sources]", tuple(f'{package} = {{ index = "{name}" }}' for package in packages)),
@@ -296,46 +297,47 @@ def uv_index(folder: str, name: str, index: str, packages: Sequence[str]) -> Edi
 
 
 def _with_another_python(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
-    """A wheel fits GPU and driver, and none of those was built for this release of Python."""
+    """A wheel supports GPU and driver, but none of those was built for this Python version."""
     minor = torch.python_for(choice.version)
     message = (
-        f"Make an environment with Python {minor}: no wheel of PyTorch for this GPU and driver exists for Python "
-        f"{present(python_minor(python))}; the {choice.variant} build of PyTorch {choice.version} fits.{lasting(facts)}"
+        f"Create an environment with Python {minor}: PyTorch has no wheel for this GPU and driver for Python "
+        f"{present(python_minor(python))}; with Python {minor} the {choice.variant} build of PyTorch {choice.version} "
+        f"works.{lasting(facts)}"
     )
-    words = ("--index-url", choice.index, f"torch=={choice.version}.*", *names[1:])
-    commands = new_environment(python, minor, *words)
+    arguments = ("--index-url", choice.index, f"torch=={choice.version}.*", *names[1:])
+    commands = new_environment(python, minor, *arguments)
     return Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 
 
-def new_environment(python: Python, minor: str, *words: str) -> tuple[Command, ...]:
-    """The commands that make an environment with another release of Python, which uv fetches, and fill it.
+def new_environment(python: Python, minor: str, *arguments: str) -> tuple[Command, ...]:
+    """The commands that create an environment with another Python version, which uv downloads, and fill it.
 
     Args:
-        python: the environment that has another release.
-        minor: the release.
-        words: what is installed, with pip's options.
+        python: the environment with the current version.
+        minor: the new version.
+        arguments: what is installed, with pip's options.
     """
     uv = ("uv",) if manager_of(python) == "uv" else (python.path, "-m", "uv")
     first = () if manager_of(python) == "uv" else (install(python, "uv"),)
     return (
         *first,
         cmd(*uv, "venv", "--python", minor, NEW),
-        cmd(*uv, "pip", "install", "--python", NEW, *words),
+        cmd(*uv, "pip", "install", "--python", NEW, *arguments),
     )
 
 
 def from_distribution(python: Python, names: Sequence[str]) -> bool:
-    """Whether the distribution's package manager brought PyTorch: pip can then neither remove nor replace it."""
+    """Whether the distribution's package manager installed PyTorch: pip can then neither remove nor replace it."""
     packages = () if isinstance(python.packages, Unknown) else python.packages
-    return any(p.name in names and p.folder.startswith("/usr/lib") for p in packages)
+    return any(p.name in names and p.directory.startswith("/usr/lib") for p in packages)
 
 
 def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
-    """What the distribution packages is built for the CPU, and belongs to it."""
+    """The distribution's package is a CPU build, and belongs to the distribution."""
     message = (
-        f"Make a virtual environment and install the {choice.variant} build of PyTorch there, which fits "
-        f"{_fits(facts, choice)}; the distribution's own package stays as it is. (On Debian and Ubuntu the module venv "
-        f"is in the package python3-venv.){lasting(facts)}"
+        f"Create a virtual environment and install the {choice.variant} build of PyTorch there, which supports "
+        f"{_fits(facts, choice)}; the distribution's own package stays as it is. (On Debian and Ubuntu venv is in the "
+        f"package python3-venv.){lasting(facts)}"
     )
     commands = (
         cmd(python.path, "-m", "venv", NEW),
@@ -345,7 +347,7 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
 
 
 def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:
-    """conda-forge's metapackage pytorch-gpu excludes CPU builds; cpuonly and pytorch-mutex hold them in place."""
+    """conda-forge's metapackage pytorch-gpu excludes CPU builds; cpuonly and pytorch-mutex keep them installed."""
     cuda = (torch.cuda_of_variant(choice.variant) or "").partition(".")[0]
     if manager_of(python) == "pixi":
         return _by_pixi(python, cuda)
@@ -354,12 +356,12 @@ def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix
     commands = [cmd("conda", "remove", *prefix_of(python), *keepers)] if keepers else []
     commands.append(conda_install(python, *specs))
     message = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
-    message += f", after removing {' and '.join(keepers)}, which hold the CPU build in place." if keepers else "."
+    message += f", after removing {' and '.join(keepers)}, which keep the CPU build installed." if keepers else "."
     return Fix(message, tuple(commands), "reinstall-package", verify=torch_verify(python))
 
 
 def _by_pixi(python: Python, cuda: str) -> Fix:
-    """Pixi solves for machines without CUDA unless its file says otherwise, whatever this machine has.
+    """Pixi solves for machines without CUDA unless its manifest states it, whatever this machine has.
 
     https://pixi.prefix.dev/latest/python/pytorch
     """
@@ -370,9 +372,9 @@ def _by_pixi(python: Python, cuda: str) -> Fix:
         _pixi(python, "add", "pytorch-gpu"),
     )
     message = (
-        "Tell pixi that the machines of this project have CUDA, without which it takes CPU builds, by the lines below "
-        f'(from pixi 0.71 on: platforms = [{{ platform = "linux-64", cuda = "{cuda or 12}.0" }}] under [workspace]); '
-        "then install conda-forge's GPU build of PyTorch."
+        "Declare with the lines below that this project's machines have CUDA; otherwise pixi selects "
+        f'CPU builds (since pixi 0.71: platforms = [{{ platform = "linux-64", cuda = "{cuda or 12}.0" }}] under '
+        "[workspace]); then install conda-forge's GPU build of PyTorch."
     )
     return Fix(message, tasks, "reinstall-package", verify=torch_verify(python))
 

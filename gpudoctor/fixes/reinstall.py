@@ -1,4 +1,4 @@
-"""Fixes that bring back the very release of a package that was there, from where it came."""
+"""Reinstall the same release of a package, from where it came."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ def same_again(python: Python, name: str, version: str, *, over: bool = False) -
     spec, index = f"{name}=={release(version)}", _index(python, name, version)
     if not over:
         return install(python, spec, index=index)
-    by_uv = manager_of(python) == "uv"  # which goes on without a RECORD; pip refuses, unless told to look at nothing
+    by_uv = manager_of(python) == "uv"  # which works without a RECORD; pip refuses, unless it ignores what is installed
     options = () if by_uv else ("--ignore-installed",)
     return install(python, spec, index=index, force=by_uv, no_deps=True, options=options)
 

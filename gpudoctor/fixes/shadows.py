@@ -6,7 +6,7 @@ from gpudoctor.tasks import Task, cmd, export, unset
 
 
 def rename(shadow: Shadow, verify: Task) -> Fix:
-    """Give a file or a package of somebody's own another name.
+    """Rename a user's file or package.
 
     Args:
         shadow: what wins.
@@ -19,7 +19,7 @@ def rename(shadow: Shadow, verify: Task) -> Fix:
     if is_file:
         commands.append(cmd("rm", "-rf", f"{shadow.wins.rpartition('/')[0]}/__pycache__"))
     return Fix(
-        f"Rename the {kind}: no {kind} of your own may be called {name}.",
+        f"Rename the {kind}: none of your own may be called {name}.",
         tuple(commands),
         "change-environment",
         undo=(cmd("mv", new, shadow.wins),),
@@ -28,10 +28,10 @@ def rename(shadow: Shadow, verify: Task) -> Fix:
 
 
 def without_python_path(facts: Facts, shadow: Shadow, verify: Task) -> Fix:
-    """Take the folder of what wins out of PYTHONPATH."""
+    """Remove the shadowing directory from PYTHONPATH."""
     value = facts.host.environment.get("PYTHONPATH", "")
-    folder = shadow.wins.rpartition("/")[0]
-    rest = [part for part in value.split(":") if part and part.rstrip("/") != folder]
+    directory = shadow.wins.rpartition("/")[0]
+    rest = [part for part in value.split(":") if part and part.rstrip("/") != directory]
     command = export("PYTHONPATH", ":".join(rest)) if rest else unset("PYTHONPATH")
-    message = f"Take {folder} out of PYTHONPATH, here and in the start file or module that sets it."
+    message = f"Remove {directory} from PYTHONPATH, here and in the startup file or module that sets it."
     return Fix(message, (command,), "change-environment", undo=(export("PYTHONPATH", value),), verify=verify)

@@ -1,11 +1,11 @@
-"""What to do about what the smoke tests found: test again, look closer, change a variable."""
+"""Fixes for the smoke tests' findings: test again, look closer, change a variable."""
 
 import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Gpu, SmokeRun
 from gpudoctor.fixes.python import install, reinstall_torch
-from gpudoctor.queries.gpus import is_data_centre
+from gpudoctor.queries.gpus import is_data_center
 from gpudoctor.queries.smoke import MODULES, PLAIN
 from gpudoctor.targets import framework_name, in_container
 from gpudoctor.tasks import Command, Task, Tasks, Variable, export, filtered, query
@@ -14,25 +14,25 @@ LONG = ("--seconds", "300")  # of stress: DCGM's own diagnostic takes three minu
 
 
 def again(run: SmokeRun, *tests: str) -> Command:
-    """The command that runs some tests once more, with the same backend on the same device."""
-    words = ["gpudoctor", "smoke", *dict.fromkeys(tests)]
+    """The command that reruns some tests, with the same backend on the same device."""
+    arguments = ["gpudoctor", "smoke", *dict.fromkeys(tests)]
     number = re.match(r"GPU (\d+)", run.label)
     device = "cpu" if run.kind == "cpu" else number[1] if number else None
-    words += ["--device", device] if device else []
-    words += ["--backend", run.backend]
-    words += ["--python", run.python] if run.python and run.backend not in PLAIN else []
-    return query(*words)
+    arguments += ["--device", device] if device else []
+    arguments += ["--backend", run.backend]
+    arguments += ["--python", run.python] if run.python and run.backend not in PLAIN else []
+    return query(*arguments)
 
 
 def on_gpu(gpu: Gpu, *tests: str) -> Command:
-    """The command that runs some tests once more on a GPU."""
+    """The command that reruns some tests on a GPU."""
     return query("gpudoctor", "smoke", *tests, "--device", gpu.index)
 
 
 def hardware(facts: Facts, run: SmokeRun, gpu: Gpu | None) -> tuple[Fix, ...]:
-    """Find out whether the hardware computes or keeps numbers wrongly, and have it replaced if it does."""
+    """Find out whether the hardware computes or stores numbers wrongly, and have it replaced if so."""
     if run.kind == "cpu":
-        message = "Look for errors of processor and memory, and test the memory (memtest86+)."
+        message = "Look for CPU and memory errors in the kernel log, and test the memory (memtest86+)."
         return (
             Fix(
                 message,
@@ -41,15 +41,15 @@ def hardware(facts: Facts, run: SmokeRun, gpu: Gpu | None) -> tuple[Fix, ...]:
                 verify=again(run, "matmul"),
             ),
         )
-    look = Fix("Look for errors that the hardware has told of itself.", _counters(run, gpu), root=True, impact="none")
+    look = Fix("Look for errors that the hardware has reported.", _counters(run, gpu), root=True, impact="none")
     longer = query(*again(run, "stress").argv, *LONG)
     message = (
-        "Set clocks, voltages and fans back to the maker's, let the card cool, and load it for longer; if numbers are "
-        "wrong again, have the card replaced (RMA)."
+        "Reset clocks, voltages and fans to factory settings, let the card cool, and run a longer load; if results "
+        "are wrong again, have the card replaced (RMA)."
     )
     fixes = [look, Fix(message, (longer,), "replace-hardware", verify=longer)]
-    if gpu is not None and is_data_centre(gpu) and not in_container(facts):
-        message = "Where DCGM is installed, let it test the card for a quarter of an hour; nothing else may run on it."
+    if gpu is not None and is_data_center(gpu) and not in_container(facts):
+        message = "If DCGM is installed, run its diagnostic (15 minutes) with nothing else on the card."
         fixes.append(Fix(message, (query("dcgmi", "diag", "-r", "3", "-i", gpu.index, root=True),), root=True))
     return tuple(fixes)
 
@@ -68,13 +68,13 @@ def _counters(run: SmokeRun, gpu: Gpu | None) -> Tasks:
 
 
 def clocks(gpu: Gpu | None, run: SmokeRun) -> Fix:
-    """See what holds a GPU's clocks while it works."""
+    """See what throttles a GPU's clocks under load."""
     if run.kind == "rocm":
         return Fix(
-            "Watch clocks, power and heat while it works.", (query("amd-smi", "monitor", "-ptum"),), impact="none"
+            "Watch clocks, power and temperature under load.", (query("amd-smi", "monitor", "-ptum"),), impact="none"
         )
     index = ("-i", gpu.index) if gpu is not None else ()
-    message = "Watch clocks, power and heat while it works, in a second terminal."
+    message = "Watch clocks, power and temperature under load, in a second terminal."
     return Fix(
         message,
         (query("nvidia-smi", "-q", "-d", "CLOCK,PERFORMANCE,POWER,TEMPERATURE", *index, "-l", "1"),),
@@ -83,13 +83,13 @@ def clocks(gpu: Gpu | None, run: SmokeRun) -> Fix:
 
 
 def unset(facts: Facts, name: str, why: str, verify: Task) -> Fix:
-    """Take a variable out of the environment.
+    """Unset an environment variable.
 
     Args:
         facts: the machine.
         name: the variable, which is set.
         why: what it does, a clause.
-        verify: the command that shows that it helped.
+        verify: the command that verifies the fix.
     """
     value = facts.host.environment.get(name, "")
     return Fix(
@@ -103,7 +103,7 @@ def unset(facts: Facts, name: str, why: str, verify: Task) -> Fix:
 
 
 def updated(facts: Facts, run: SmokeRun, verify: Task) -> tuple[Fix, ...]:
-    """Take the framework's newest build for this machine; nothing where the environment is not known."""
+    """Update the framework for this machine; empty where the environment is not known."""
     module = MODULES.get(run.backend, run.backend)
     python = next((p for p in facts.pythons if p.path == run.python), None)
     framework = next((f for f in python.frameworks if f.name == module), None) if python else None
@@ -112,5 +112,5 @@ def updated(facts: Facts, run: SmokeRun, verify: Task) -> tuple[Fix, ...]:
     if module == "torch":
         return reinstall_torch(facts, python, framework)
     name = framework.distribution if isinstance(framework.distribution, str) else framework.name
-    message = f"Take a newer {framework_name(framework)}: kernels for new GPUs, and mended ones, come with it."
+    message = f"Update {framework_name(framework)}: newer releases add kernels for new GPUs and fix existing ones."
     return (Fix(message, (install(python, name, upgrade=True),), "reinstall-package", verify=verify),)

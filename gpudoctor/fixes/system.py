@@ -1,4 +1,4 @@
-"""Fixes by the distribution's package manager, and by restarting what holds the old state."""
+"""Fixes by the distribution's package manager, and by restarting what still has the old state."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ NVIDIA_SMI = query("nvidia-smi")
 
 
 def family_of(facts: Facts) -> packages.Family | None:
-    """The family of the distribution; None where it is unknown or has no package manager that we know."""
+    """The family of the distribution; None where it is unknown or its package manager is not supported."""
     distribution = facts.host.distribution
     if isinstance(distribution.id, Unknown):
         return None
@@ -35,7 +35,7 @@ def has_yum_only(facts: Facts) -> bool:
 
 
 def is_image(facts: Facts) -> bool:
-    """Whether this system is an image (Silverblue, bootc), to which rpm-ostree adds packages and dnf does not.
+    """Whether this system is image-based (Silverblue, bootc): rpm-ostree adds packages to it, dnf does not.
 
     https://coreos.github.io/rpm-ostree/administrator-handbook/
     """
@@ -53,7 +53,7 @@ def _own(facts: Facts, found: Command) -> Command:
     program, word, *names = found.argv
     if is_image(facts) and program == "dnf" and word in _LAYERED:
         names = [] if word == "reinstall" else names
-        return as_root("rpm-ostree", _LAYERED[word], *names, note="takes effect after a restart")
+        return as_root("rpm-ostree", _LAYERED[word], *names, note="takes effect after a reboot")
     if has_yum_only(facts) and program == "dnf":
         return msgspec.structs.replace(found, argv=("yum", word, *names))
     return found
@@ -66,7 +66,7 @@ def install(facts: Facts, *names: str) -> tuple[Command, ...]:
 
 
 def reinstall(facts: Facts, *names: str) -> tuple[Command, ...]:
-    """The commands that install system packages again over themselves."""
+    """The commands that reinstall system packages."""
     family = family_of(facts)
     return () if family is None else (_own(facts, packages.reinstall_command(family, names)),)
 
@@ -84,7 +84,7 @@ def driver_packages(facts: Facts) -> tuple[str, ...]:
 
 
 def initramfs(facts: Facts) -> tuple[Command, ...]:
-    """The command that makes the initial RAM disk anew, which keeps a copy of modules and blacklists.
+    """The command that rebuilds the initial RAM disk, which contains a copy of modules and blacklists.
 
     An image brings its own, and the kernel's command line does the same there.
     """
@@ -98,27 +98,28 @@ def initramfs(facts: Facts) -> tuple[Command, ...]:
     }.get(family_of(facts) or "", ())
 
 
-def initramfs_says(facts: Facts) -> str:
-    """Who makes the initial RAM disk anew, where this distribution's command is not known."""
+def initramfs_hint(facts: Facts) -> str:
+    """Which tool rebuilds the initial RAM disk, where this distribution's command is not known."""
     if initramfs(facts) or is_image(facts):
         return ""
     return (
-        " Make the initial RAM disk anew with this distribution's tool (dracut, mkinitcpio, genkernel initramfs ...)."
+        " Rebuild the initial RAM disk (initramfs) with this distribution's tool (dracut, mkinitcpio, genkernel "
+        "initramfs ...)."
     )
 
 
-def reboot(message: str = "Restart the computer.", verify: Task | None = NVIDIA_SMI) -> Fix:
-    """Restart the machine."""
+def reboot(message: str = "Reboot.", verify: Task | None = NVIDIA_SMI) -> Fix:
+    """Reboot the machine."""
     return Fix(message, (as_root("reboot"),), action="reboot", root=True, needs="reboot", verify=verify)
 
 
 def relogin(message: str, tasks: Tasks, undo: Tasks = (), verify: Task | None = None) -> Fix:
-    """A change of the user's groups, which holds from the next login on."""
+    """A change of the user's groups, which applies from the next login on."""
     return Fix(message, tasks, action="relogin", root=True, needs="log out and in", undo=undo, verify=verify)
 
 
 def join_groups(facts: Facts, names: str) -> Task:
-    """The command that adds this user to groups, which are apart by commas."""
+    """The command that adds this user to groups, separated by commas."""
     user = known_or(facts.host.user.name, None)
     if user is None:
         return Shell(f"usermod -aG {names} $USER", root=True)
@@ -126,6 +127,6 @@ def join_groups(facts: Facts, names: str) -> Task:
 
 
 def leave_group(facts: Facts, name: str) -> Task:
-    """The command that takes this user out of a group."""
+    """The command that removes this user from a group."""
     user = known_or(facts.host.user.name, None)
     return as_root("gpasswd", "-d", user, name) if user else Shell(f"gpasswd -d $USER {name}", root=True)

@@ -1,4 +1,4 @@
-"""Fixes that give build tools an nvcc of the right CUDA release."""
+"""Fixes that provide an nvcc of the right CUDA release."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Python
@@ -14,7 +14,7 @@ _IMAGES = "https://hub.docker.com/r/nvidia/cuda"
 
 
 def toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
-    """Build with a toolkit of this CUDA major that is there already, else install one; it brings no driver.
+    """Build with an installed toolkit of this CUDA major, else install one; it contains no driver.
 
     Args:
         facts: the machine.
@@ -22,18 +22,18 @@ def toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
         wanted: the CUDA release of the framework, "12.4".
 
     Raises:
-        UnknownFactError: nobody could look for toolkits.
+        UnknownFactError: the installed toolkits could not be read.
     """
     return installed_toolkit(facts, wanted) or _new_toolkit(facts, python, wanted)
 
 
 def installed_toolkit(facts: Facts, wanted: str) -> Fix | None:
-    """Build with a toolkit of this major that lies beside; None where there is none with an nvcc."""
+    """Build with another installed toolkit of this major; None where none has an nvcc."""
     there = {nvcc.path.removesuffix("/bin/nvcc") for nvcc in known_or(facts.toolkits.nvccs, ())}
-    for folder, version in known_or(facts.toolkits.installed, ()):
-        if version and major(version) == major(wanted) and folder in there:
-            commands = (export("CUDA_HOME", folder), export("PATH", f"{folder}/bin", "before"))
-            message = f"Build with the toolkit {version} that is installed beside it."
+    for directory, version in known_or(facts.toolkits.installed, ()):
+        if version and major(version) == major(wanted) and directory in there:
+            commands = (export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before"))
+            message = f"Build with CUDA Toolkit {version}, which is also installed."
             return Fix(message, commands, "change-environment", verify=query("nvcc", "--version"))
     return None
 
@@ -42,9 +42,11 @@ def _new_toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
     if conda_of(python):
         command = conda_install(python, f"cuda-nvcc={wanted}", f"cuda-cudart-dev={wanted}", channel="nvidia")
         return Fix(f"Install nvcc {wanted} into this conda environment.", (command,), "reinstall-package")
-    family, folder = system.family_of(facts), f"/usr/local/cuda-{wanted}"
-    message = f"Install the toolkit {wanted} from NVIDIA's repository, which brings no driver, and build with it."
-    commands: Tasks = (export("CUDA_HOME", folder), export("PATH", f"{folder}/bin", "before"))
+    family, directory = system.family_of(facts), f"/usr/local/cuda-{wanted}"
+    message = (
+        f"Install CUDA Toolkit {wanted} from NVIDIA's repository (this package contains no driver), and build with it."
+    )
+    commands: Tasks = (export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before"))
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
         commands = (*system.install(facts, name), *commands)
@@ -56,7 +58,7 @@ def devel_image(facts: Facts, wanted: str) -> tuple[Fix, ...]:
     if not in_container(facts):
         return ()
     message = (
-        f"Build on an image with the compiler: a tag that ends in -devel (nvidia/cuda:{wanted}.x-devel-..., "
-        f"pytorch/pytorch:...-devel) in place of -runtime or -base. {_IMAGES}"
+        f"Use an image with the compiler: a tag that ends in -devel (nvidia/cuda:{wanted}.x-devel-..., "
+        f"pytorch/pytorch:...-devel) instead of -runtime or -base. {_IMAGES}"
     )
     return (Fix(message, (), "change-environment", needs="a new container", verify=query("nvcc", "--version")),)

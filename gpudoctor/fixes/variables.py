@@ -1,4 +1,4 @@
-"""Fixes of environment variables: take one out, or give it another value."""
+"""Fixes of environment variables: unset one, or change its value."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -7,18 +7,18 @@ from gpudoctor.tasks import Task, Variable, export, filtered, query
 
 
 def unset(facts: Facts, *names: str, why: str = "", verify: Task | None = None) -> Fix:
-    """Take variables out of the environment, and out of where they are set.
+    """Unset variables, and remove them from where they are set.
 
     Args:
         facts: the machine, on which they are set.
         names: the variables.
         why: what to add, a sentence.
-        verify: the command that shows that it helped.
+        verify: the command that verifies the fix.
     """
     values = facts.host.environment
     undo = tuple(export(name, values.get(name, "")) for name in names)
     return Fix(
-        f"Unset {' and '.join(names)}, and take it out of where it is set: {places(facts)}.{why and ' ' + why}",
+        f"Unset {' and '.join(names)}, and remove it from where it is set: {places(facts)}.{why and ' ' + why}",
         tuple(Variable(name) for name in names),
         "change-environment",
         needs="restart of the program",
@@ -29,7 +29,7 @@ def unset(facts: Facts, *names: str, why: str = "", verify: Task | None = None) 
 
 
 def assign(name: str, value: str, message: str, verify: Task | None = None) -> Fix:
-    """Give a variable a value that is understood."""
+    """Set a variable to a valid value."""
     command = export(name, value)
     return Fix(message, (command,), "change-environment", needs="restart of the program", verify=verify)
 

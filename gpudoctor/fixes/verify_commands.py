@@ -1,30 +1,21 @@
-"""Commands of one line that show whether a fix has helped, run by the examined interpreter."""
-
-from collections.abc import Callable
+"""One-line commands that verify a fix, run by the examined interpreter."""
 
 from gpudoctor.facts import Extension, Facts, Python
-from gpudoctor.fixes.frameworks import cupy_verify, jax_verify, onnxruntime_verify, tensorflow_verify, verify
-from gpudoctor.fixes.python import torch_verify
-from gpudoctor.tasks import Command, Task, filtered, query
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.registry import BY_MODULE
+from gpudoctor.tasks import Task, filtered, query
 
-_VERIFIES: dict[str, Callable[[Python], Command]] = {
-    "torch": torch_verify,
-    "tensorflow": tensorflow_verify,
-    "cupy": cupy_verify,
-    "jax": jax_verify,
-    "onnxruntime": onnxruntime_verify,
-}
 _SHOWS = "print(torch.cuda.device_count(), torch.cuda.get_device_name(0))"
 
 
 def framework_proof(python: Python, name: str | None = None) -> Task | None:
     """The command that runs a framework on the GPU: the named one, else the environment's first; None: it has none."""
     names = [name] if name else [f.name for f in python.frameworks if f.variant != "cpu"]
-    return next((_VERIFIES[n](python) for n in names if n in _VERIFIES), None)
+    return next((verify(python, BY_MODULE[n].proof) for n in names if n in BY_MODULE), None)
 
 
 def cuda_proof(facts: Facts) -> Task:
-    """The command that asks CUDA itself, as every framework does: "error: 0 GPUs: 1" is well.
+    """The command that asks CUDA itself, as every framework does: "error: 0 GPUs: 1" is healthy.
 
     nvidia-smi asks NVML, which uses neither nvidia_uvm nor CUDA_VISIBLE_DEVICES.
     """
@@ -37,7 +28,7 @@ def cuda_proof(facts: Facts) -> Task:
 
 
 def hip_proof(facts: Facts) -> Task:
-    """The command that asks HIP: by an examined PyTorch for ROCm, else by ROCm's own tool."""
+    """The command that asks HIP: with an examined PyTorch for ROCm, else with ROCm's own tool."""
     for python in facts.pythons:
         if any(f.name == "torch" and f.variant == "rocm" for f in python.frameworks):
             return verify(python, f"import torch; {_SHOWS}")
@@ -45,7 +36,7 @@ def hip_proof(facts: Facts) -> Task:
 
 
 def extension_proof(python: Python, extension: Extension) -> Task:
-    """The command that loads a compiled extension beside PyTorch, whose libraries it needs in the process."""
+    """The command that loads a compiled extension after PyTorch, whose libraries it needs in the process."""
     site = python.site_packages if isinstance(python.site_packages, str) else ""
     name = extension.path.rpartition("/")[2]
     if site and extension.path.startswith(f"{site}/") and not name.startswith("lib"):

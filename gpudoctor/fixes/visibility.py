@@ -1,4 +1,4 @@
-"""Mends masks that hide GPUs: unset them, or name GPUs that are there."""
+"""Fixes masks that hide GPUs: unset them, or set them to existing GPUs."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -11,14 +11,14 @@ from gpudoctor.tasks.placeholders import JOB_SCRIPT
 
 
 def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
-    """Ask the scheduler for a GPU, or unset the variable, or give it a value that names GPUs that are there."""
+    """Request a GPU from the scheduler, or unset the variable, or set it to existing GPUs."""
     value = facts.host.environment.get(CUDA, "")
     if job_without_gpu(facts):
         return (_ask_slurm(),)
     verify = cuda_proof(facts)
     fixes = [
         Fix(
-            f"Unset {CUDA}, and take it out of where it is set: {_sources(facts)}.",
+            f"Unset {CUDA}, and remove it from where it is set: {_sources(facts)}.",
             (unset(CUDA),),
             action="change-environment",
             needs="restart of the program",
@@ -28,7 +28,7 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
     ]
     right = _right_value(facts, value)
     if right:
-        message = f"Set {CUDA} to GPUs that are there" + (", without quotation marks." if is_quoted(value) else ".")
+        message = f"Set {CUDA} to existing GPUs" + (", without quotation marks." if is_quoted(value) else ".")
         if isinstance(facts.cluster.scheduler, str):
             message += " In a job they count from 0, whatever their numbers on the node are."
         fixes.append(Fix(message, (export(CUDA, right),), action="change-environment", verify=verify))
@@ -36,7 +36,7 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _right_value(facts: Facts, value: str) -> str | None:
-    """The wanted GPUs as far as they are there; GPU 0 where none of them is."""
+    """The wanted GPUs as far as they exist; GPU 0 where none of them does."""
     bare = value.strip().strip("'\"")
     mask = read_cuda(facts, bare)
     if not gpus_of(facts, "nvidia"):
@@ -46,8 +46,8 @@ def _right_value(facts: Facts, value: str) -> str | None:
 
 def _ask_slurm() -> Fix:
     return Fix(
-        f"Ask Slurm for a GPU when you submit the job: Slurm then sets {CUDA} itself. Unsetting it would take a GPU "
-        "that Slurm may have given to another job.",
+        f"Request a GPU from Slurm when you submit the job: Slurm then sets {CUDA} itself. Unsetting it could use a "
+        "GPU that Slurm gave to another job.",
         (cmd("srun", "--gpus=1", "--pty", "bash", person=True), cmd("sbatch", "--gpus=1", JOB_SCRIPT)),
         action="change-environment",
         needs="a new job",
@@ -69,10 +69,10 @@ def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
         return ()
     names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
     verify = hip_proof(facts)
-    message = f"Unset {' and '.join(names)}, and take it out of where it is set: {_sources(facts)}."
+    message = f"Unset {' and '.join(names)}, and remove it from where it is set: {_sources(facts)}."
     free = Fix(message, tuple(unset(n) for n in names), action="change-environment", verify=verify)
     good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
     if not good or good == masks.hip:
         return (free,)
-    message = "Choose by HIP_VISIBLE_DEVICES alone; the discrete GPUs here have these indices."
+    message = "Select with HIP_VISIBLE_DEVICES only; the discrete GPUs here have these indices."
     return free, Fix(message, (export(HIP, good),), action="change-environment", verify=verify)

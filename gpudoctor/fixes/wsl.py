@@ -1,4 +1,4 @@
-"""Fixes of WSL and of Hyper-V guests with a GPU: nearly all of them are Windows's."""
+"""Fixes for WSL and Hyper-V guests with a GPU: nearly all of them happen on Windows."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -36,7 +36,7 @@ def update_wsl(message: str) -> Fix:
 def windows_driver(message: str) -> Fix:
     """Install NVIDIA's current driver on Windows; none is installed in WSL."""
     return Fix(
-        f"{message} It is the Windows driver that serves WSL: never install a Linux driver inside.",
+        f"{message} WSL uses the Windows driver: never install a Linux driver inside WSL.",
         (SHUTDOWN,),
         "reinstall-package",
         needs="restart of Windows",
@@ -45,9 +45,9 @@ def windows_driver(message: str) -> Fix:
 
 
 def own_kernel() -> Fix:
-    """Go back to Microsoft's kernel, or build one with the driver of /dev/dxg."""
+    """Go back to Microsoft's kernel, or build one with the /dev/dxg driver."""
     return Fix(
-        "Remove the line kernel= (and gpuSupport=false) from %UserProfile%\\.wslconfig on Windows, or build your "
+        "Remove the line kernel= (and gpuSupport=false) from %UserProfile%\\.wslconfig on Windows, or build your own "
         "kernel from Microsoft's WSL2-Linux-Kernel sources with CONFIG_DXGKRNL=y; then restart WSL.",
         (SHUTDOWN,),
         "change-environment",
@@ -61,13 +61,13 @@ def host_files(facts: Facts) -> tuple[Fix, ...]:
     if not is_guest(facts):
         return (windows_driver("Install or repair NVIDIA's driver on Windows, then restart WSL."),)
     message = (
-        "Copy the host's driver into the guest: every folder nv_dispi.inf_amd64_* of "
-        "C:\\Windows\\System32\\DriverStore\\FileRepository to /usr/lib/wsl/drivers, and the files of "
-        "C:\\Windows\\System32\\lxss\\lib to /usr/lib/wsl/lib; again after each driver update of the host."
+        "Copy the host's driver into the guest: every directory nv_dispi.inf_amd64_* in "
+        "C:\\Windows\\System32\\DriverStore\\FileRepository to /usr/lib/wsl/drivers, and the files in "
+        "C:\\Windows\\System32\\lxss\\lib to /usr/lib/wsl/lib. Repeat this after each driver update on the host."
     )
     store, lxss = "C:\\Windows\\System32\\DriverStore\\FileRepository", "C:\\Windows\\System32\\lxss\\lib"
     on_windows = (
-        "# On the Windows host, in PowerShell (USER and GUEST are this guest's):",
+        "# On the Windows host, in PowerShell (USER and GUEST: this guest's user and host name):",
         f'scp -r (Get-Item "{store}\\nv_dispi.inf_amd64_*").FullName USER@GUEST:/tmp/wsl-drivers/',
         f'scp -r (Get-Item "{lxss}\\*").FullName USER@GUEST:/tmp/wsl-lib/',
         "# Then in this guest:",

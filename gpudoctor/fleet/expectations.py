@@ -150,7 +150,7 @@ def _pythons(inventory: Inventory, needed: Sequence[tuple[str, ...]]) -> tuple[P
     return tuple(
         Python(
             path=path,
-            packages=tuple(Package(name=n, version=packages[n], folder="") for n in names if n in packages)
+            packages=tuple(Package(name=n, version=packages[n], directory="") for n in names if n in packages)
             if packages
             else SILENT,
         )

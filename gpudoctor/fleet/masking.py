@@ -14,7 +14,18 @@ from gpudoctor.privacy import Masks
 from gpudoctor.privacy.secrets import without_secrets
 
 SETS, NAMES = ("nodes",), ("node", "example")  # fields that hold folded names, and one name
-PROSE = ("message", "cause", "title", "why", "commands", "undo", "verify", "next", "value")  # that may name a node
+PROSE = (
+    "message",
+    "cause",
+    "title",
+    "why",
+    "reason",
+    "commands",
+    "undo",
+    "verify",
+    "next",
+    "value",
+)  # that may name a node
 TASKS = ("argv", "line", "text", "add", "path", "env")  # of fixes as data, which say what their commands say
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
 

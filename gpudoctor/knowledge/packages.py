@@ -36,7 +36,7 @@ class DriverRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The NVIDIA driver packages of some distributions, for a range of branches."""
 
     family: Family
-    flavour: Flavour
+    flavor: Flavour
     names: tuple[str, ...]
     distros: tuple[str, ...] = ()
     lowest: int = 0
@@ -107,7 +107,7 @@ def refresh_command(of: Family) -> Command:
 
 
 def driver_packages(
-    of: Family, distro_id: str, branch: int, flavour: Flavour, kernel: str | None = None
+    of: Family, distro_id: str, branch: int, flavor: Flavour, kernel: str | None = None
 ) -> DriverPackages | None:
     """Return the packages of an NVIDIA driver, or None where this distribution has none for the branch.
 
@@ -115,10 +115,10 @@ def driver_packages(
         of: the family of the distribution.
         distro_id: ID of os-release.
         branch: driver branch, 580. Families with one branch at a time give the nearest that they have.
-        flavour: "open" or "proprietary" kernel modules; from branch 590 most have only open ones.
+        flavor: "open" or "proprietary" kernel modules; from branch 590 most have only open ones.
         kernel: release of the running kernel, for a module that is already built for it.
     """
-    found = next((r for r in packages().driver if _fits(r, of, distro_id.lower(), branch, flavour)), None)
+    found = next((r for r in packages().driver if _fits(r, of, distro_id.lower(), branch, flavor)), None)
     if found is None:
         return None
     words = {"branch": branch, "kernel": kernel or KERNEL.name}
@@ -150,7 +150,7 @@ def headers_package(of: Family, kernel: str) -> str:
     """Return the package with the headers of the kernel of this release ("6.8.0-31-generic")."""
     if of == "arch":
         return _arch_headers(kernel)
-    return packages().family[of].headers.format(kernel=kernel, flavour=kernel.rpartition("-")[2])
+    return packages().family[of].headers.format(kernel=kernel, flavor=kernel.rpartition("-")[2])
 
 
 def compiler_packages(of: Family) -> tuple[str, ...]:
@@ -199,9 +199,9 @@ def blanks_in(*names: str) -> tuple[Placeholder, ...]:
     return tuple(blank for blank in (KERNEL, VERSION) if any(blank.name in name for name in names))
 
 
-def _fits(row: DriverRow, of: Family, distro_id: str, branch: int, flavour: Flavour) -> bool:
+def _fits(row: DriverRow, of: Family, distro_id: str, branch: int, flavor: Flavour) -> bool:
     return (
-        (row.family, row.flavour) == (of, flavour)
+        (row.family, row.flavor) == (of, flavor)
         and (not row.distros or distro_id in row.distros)
         and row.lowest <= branch <= row.highest
     )

@@ -5,6 +5,7 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.registry import BY_MODULE
 
 
 class Module(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -14,6 +15,14 @@ class Module(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distributions: tuple[str, ...]
 
 
+class OfFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The modules and programs that belong to a framework, which its import name stands for."""
+
+    framework: str
+    modules: tuple[str, ...]
+    programs: tuple[str, ...]
+
+
 class Wanted(KnowledgeTable, frozen=True):
     """The table wanted.toml."""
 
@@ -21,8 +30,8 @@ class Wanted(KnowledgeTable, frozen=True):
     names: frozenset[str]
     extensions: frozenset[str]
     computing: tuple[str, ...]
-    frameworks: frozenset[str]
     module: tuple[Module, ...]
+    framework: tuple[OfFramework, ...]
 
 
 @cache
@@ -53,7 +62,7 @@ def module_of(name: str) -> str | None:
 
 def is_framework(module: str) -> bool:
     """Whether an import name is a framework's own, not a helper's."""
-    return module in wanted().frameworks
+    return module in BY_MODULE
 
 
 def computes(name: str) -> bool:

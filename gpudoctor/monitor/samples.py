@@ -22,7 +22,7 @@ class MonitorSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     at: Seconds
-    utilisation: Maybe[Small | None] = NOT
+    utilization: Maybe[Small | None] = NOT
     memory_used: Maybe[Count | None] = NOT
     temperature: Maybe[Number | None] = NOT
     power: Maybe[Number | None] = NOT

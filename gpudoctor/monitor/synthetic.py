@@ -76,7 +76,7 @@ class _Run:
         capped = power >= 0.985 * self._limit
         return MonitorSample(
             at=at,
-            utilisation=round(100 * busy),
+            utilization=round(100 * busy),
             memory_used=int(self._memory * (0.71 + 0.035 * busy + 0.004 * math.sin(at / 9))),
             temperature=round(self._heat),
             power=round(power, 1),

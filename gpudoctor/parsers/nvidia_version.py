@@ -10,10 +10,10 @@ _DRIVER = r"\d{3,4}\.\d+(?:\.\d+)*"
 
 
 class LoadedDriver(NamedTuple):
-    """The kernel module's version, such as 550.54.14; its flavour is None where the text does not tell."""
+    """The kernel module's version, such as 550.54.14; its flavor is None where the text does not tell."""
 
     version: str
-    flavour: Flavour | None
+    flavor: Flavour | None
 
 
 def loaded_driver(text: str) -> LoadedDriver | None:
@@ -22,18 +22,18 @@ def loaded_driver(text: str) -> LoadedDriver | None:
     version = re.search(rf"(?<![\w.]){_DRIVER}(?![\w.])", line)
     if version is None:
         return None
-    flavour: Flavour | None = None
+    flavor: Flavour | None = None
     if "Open Kernel Module" in line:
-        flavour = "open"
+        flavor = "open"
     elif "Kernel Module" in line:
-        flavour = "proprietary"
-    return LoadedDriver(version[0], flavour)
+        flavor = "proprietary"
+    return LoadedDriver(version[0], flavor)
 
 
 def modinfo(text: str) -> dict[str, str]:
     """Return the fields that `modinfo nvidia` prints; of a field that stands there more than once, the first.
 
-    The flavour is in `license`: "NVIDIA", or "Dual MIT/GPL" for the open module.
+    The flavor is in `license`: "NVIDIA", or "Dual MIT/GPL" for the open module.
     """
     fields: dict[str, str] = {}
     for line in text.splitlines():

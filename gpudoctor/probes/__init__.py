@@ -122,7 +122,7 @@ def _around(machine: Machine, host: Callable[[], Host], devices: Callable[[], Se
         return probe.probe(machine, host(), wanted=bool(devices()))
 
     return [
-        ("log", "the kernel's log", log),
+        ("log", "the kernel log", log),
         ("containers", "container engines", containers),
         ("toolkits", "CUDA toolkits", toolkits),
     ]

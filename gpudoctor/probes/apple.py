@@ -19,7 +19,7 @@ class Mac(NamedTuple):
     """What sysctl and the system's version say; a name that sysctl does not know is not in `values`."""
 
     values: Mapping[str, str] = MappingProxyType({})
-    macos: Maybe[str] = Unknown("macOS did not say its version")
+    macos: Maybe[str] = Unknown("macOS did not report its version")
     error: str | None = "sysctl was not asked"
 
 
@@ -28,7 +28,7 @@ def look(machine: Machine) -> Mac:
     ended = machine.run(["/usr/sbin/sysctl", *_NAMES])
     pairs = (line.partition(": ") for line in ended.out.splitlines())
     values = {name: value.strip() for name, colon, value in pairs if colon}
-    said = ended.missing or next(iter(ended.err.splitlines()), "no answer")
+    said = ended.missing or next(iter(ended.err.splitlines()), "no response")
     error = None if values else f"sysctl: {said.removeprefix('sysctl: ')}"
     return Mac(values, _version(machine), error)
 
@@ -48,7 +48,7 @@ def facts(mac: Mac) -> AppleFacts:
         return AppleFacts(silicon=Unknown(mac.error), chip=Unknown(mac.error), macos=mac.macos)
     return AppleFacts(
         silicon=mac.values.get("hw.optional.arm64") == "1",
-        chip=mac.values.get("machdep.cpu.brand_string") or Unknown("sysctl names no processor"),
+        chip=mac.values.get("machdep.cpu.brand_string") or Unknown("sysctl names no CPU"),
         macos=mac.macos,
     )
 
@@ -71,7 +71,7 @@ def host(machine: Machine, mac: Mac) -> Host:
     """Return the machine as macOS shows it: no container, no WSL, no cgroup exists there."""
     name = f"macOS {mac.macos}" if isinstance(mac.macos, str) else "macOS"
     memory, cores = mac.values.get("hw.memsize", ""), mac.values.get("hw.ncpu", "")
-    why = Unknown(mac.error or "sysctl does not say")
+    why = Unknown(mac.error or "sysctl does not report it")
     return Host(
         system="Darwin",
         architecture="arm64" if mac.values.get("hw.optional.arm64") == "1" else machine.architecture(),

@@ -67,9 +67,9 @@ def _job(machine: Machine) -> tuple[str | None, str | None]:
 def _granted(machine: Machine, scheduler: str | None) -> Maybe[str | None]:
     """What the batch system says of GPUs: only Slurm's variables tell that none was asked for."""
     if scheduler != "slurm":
-        return None if scheduler is None else Unknown(f"{scheduler}'s variables do not tell whether GPUs were granted")
+        return None if scheduler is None else Unknown(f"{scheduler}'s variables do not show whether GPUs were granted")
     if "SLURM_JOB_ID" not in machine.env:
-        return Unknown("this shell was put into the job and has none of its variables")
+        return Unknown("this shell was attached to the job and has none of its variables")
     names = [*_GRANTED, *sorted(n for n in machine.env if _ASKED.fullmatch(n) and n not in _GRANTED)]
     for name in names:
         value = machine.env.get(name, "")
@@ -97,7 +97,7 @@ def _has_gpus(machine: Machine) -> Maybe[bool | None]:
             if found is None and re.search(r"^\s*include\s", text, re.MULTILINE | re.IGNORECASE):
                 return Unknown(f"{path} includes other files")
             return found is not None and "gpu" in found[1].lower()
-    return Unknown("there is no slurm.conf to read here")
+    return Unknown("no readable slurm.conf here")
 
 
 def _runtime(machine: Machine) -> Maybe[bool | None]:

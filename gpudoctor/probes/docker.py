@@ -119,9 +119,11 @@ def _ask(machine: Machine, client: str) -> Maybe[DockerInfo]:
     if info.server_version or info.runtimes:
         return info
     if ended.timed_out:
-        return Unknown(f"docker info did not answer within {_INFO_SECONDS:g} seconds")
+        return Unknown(f"docker info did not respond within {_INFO_SECONDS:g} seconds")
     if "permission denied" in text:
-        return Unknown("docker info: the user may not talk to the Docker daemon (root or the group docker may)")
+        return Unknown(
+            "docker info: permission denied: the user may not use the Docker daemon (root or the group docker may)"
+        )
     why = info.error or ended.missing or next(iter(text.strip().splitlines()), f"ended with {ended.code}")
     return Unknown(f"docker info: {why}")
 
@@ -188,7 +190,7 @@ def _json(machine: Machine, path: str) -> tuple[object, str | None]:
     try:
         content: object = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError) as error:
-        return Unknown(f"{path} is no JSON: {error}"), f"{path}: {error}"
+        return Unknown(f"{path} is not valid JSON: {error}"), f"{path}: {error}"
     return ({} if content is None else content), None
 
 

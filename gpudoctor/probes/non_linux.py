@@ -53,10 +53,10 @@ def _windows(machine: Machine) -> Foreign:
     from gpudoctor.probes import windows
     from gpudoctor.probes.windows import nvidia
 
-    silent = windows.Answer(error="the probe did not answer")
+    silent = windows.Answer(error="the probe did not respond")
     seen = Lazy(lambda: windows.look(machine), silent)
     driver: Lazy[tuple[Nvidia, Maybe[tuple[Gpu, ...]]]] = Lazy(
-        lambda: nvidia.probe(machine), (Nvidia(), Unknown("the probe did not answer"))
+        lambda: nvidia.probe(machine), (Nvidia(), Unknown("the probe did not respond"))
     )
     steps = (
         ("nvidia", "NVIDIA's driver and GPUs", driver.get),

@@ -75,8 +75,7 @@ def ask(
         rows=tuple(rows[index] for index in sorted(rows)),
         hung=stage if ended.timed_out and not hurried else None,
         died=None if ended.timed_out or ended.cancelled else ended.signal,
-        why=end_of(ended, stage, allowed)
-        + (", all that the examination had left" if ended.timed_out and hurried else ""),
+        why=end_of(ended, stage, allowed) + (", all the time that was left" if ended.timed_out and hurried else ""),
     )
 
 
@@ -107,13 +106,13 @@ def end_of(ended: ChildResult, stage: str, seconds: float) -> str:
         seconds: the time that it had.
     """
     if ended.missing:
-        return f"it was not asked: {ended.missing}"
+        return f"it was not run: {ended.missing}"
     if ended.timed_out:
-        deep = ", and the child cannot even be killed" if ended.abandoned else ""
-        return f"no answer in stage {stage} within {round(seconds, 1):g} s{deep}"
+        deep = ", and the child process cannot be killed" if ended.abandoned else ""
+        return f"no response in stage {stage} within {round(seconds, 1):g} s{deep}"
     if ended.cancelled:
-        return "the examination was cancelled"
+        return "the run was canceled"
     if ended.signal:
-        return f"the child died of {ended.signal} in stage {stage}"
+        return f"the child process was killed by {ended.signal} in stage {stage}"
     last = next((line for line in reversed(ended.err.splitlines()) if line.strip()), "")
-    return f"the child ended in stage {stage} with exit code {ended.code}: {last}".removesuffix(": ")
+    return f"the child process exited in stage {stage} with code {ended.code}: {last}".removesuffix(": ")

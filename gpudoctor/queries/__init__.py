@@ -1,1 +1,1 @@
-"""Questions to the facts that several checks ask, one subject a file: they read facts, and never look or mend."""
+"""Questions to the facts that several checks ask, one subject per file: they read facts, and never probe or fix."""

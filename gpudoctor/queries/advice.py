@@ -1,4 +1,4 @@
-"""Which frameworks compute on NVIDIA GPUs here, for advice: where they do not, there is nothing to make better yet."""
+"""Which frameworks work with NVIDIA GPUs here, for advice: where they do not, there is nothing to tune yet."""
 
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
@@ -9,7 +9,7 @@ from gpudoctor.targets import OnFramework
 
 
 def computing(facts: Facts) -> list[OnFramework]:
-    """The frameworks built for CUDA that are not known to fail, on a machine whose driver answers."""
+    """The frameworks built for CUDA that are not known to fail, on a machine whose driver works."""
     if not has_nvidia_driver(facts) or not visible_gpus(facts):
         return []
     everyone = (OnFramework(facts, p, f) for p in facts.pythons if p.error is None for f in p.frameworks)
@@ -17,7 +17,7 @@ def computing(facts: Facts) -> list[OnFramework]:
 
 
 def _runs(on: OnFramework) -> bool:
-    """Whether it sees a GPU, as far as is known, and has code for one: without, torch says that one is available."""
+    """Whether it sees a GPU, as far as is known, and has code for one: without, torch still reports one."""
     live, archs = on.framework.live, on.framework.archs
     if live is not None and live.available is not True:
         return False
@@ -29,5 +29,5 @@ def _runs(on: OnFramework) -> bool:
 
 
 def torches(facts: Facts) -> list[OnFramework]:
-    """Those that are PyTorch."""
+    """Only PyTorch."""
     return [on for on in computing(facts) if on.framework.name == "torch"]

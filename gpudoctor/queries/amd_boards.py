@@ -1,4 +1,4 @@
-"""AMD's cards: each once, however many partitions it has, with what its log says."""
+"""AMD's cards: each once, however many partitions it has, with its log messages."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,15 +10,15 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import amd_compute, cards_of, gpus_of
 
-# Products with HBM for data centres, whose links and partitions their node's maker has fixed (MI300, MI350 series).
+# Data center products with HBM, whose links and partitions the node's vendor has fixed (MI300, MI350 series).
 WHOLE_HIVES = ("gfx942", "gfx950")
 INSTINCT = ("gfx908", "gfx90a", *WHOLE_HIVES)
 
 
 class OnBoard(NamedTuple):
-    """One card of AMD's by its PCI address: what the bus shows, what amdgpu tells, and the GPUs that KFD makes of it.
+    """One AMD card by its PCI address: what the bus shows, what amdgpu reports, and its GPUs in KFD.
 
-    `board` is None where amdgpu does not drive the card, `gpus` is empty where KFD does not list it.
+    `board` is None where amdgpu is not bound to the card, `gpus` is empty where KFD does not list it.
     """
 
     facts: Facts
@@ -57,19 +57,19 @@ def all_boards(facts: Facts) -> tuple[OnBoard, ...]:
     """AMD's cards on the bus.
 
     Raises:
-        UnknownFactError: nobody could look what amdgpu tells of them.
+        UnknownFactError: what amdgpu reports could not be read.
     """
     cards = cards_of(facts, "amd")
-    told = {board.address: board for board in known(facts.amd.boards)} if cards else {}
+    logged = {board.address: board for board in known(facts.amd.boards)} if cards else {}
     gpus = gpus_of(facts, "amd")
     return tuple(
-        OnBoard(facts, card, told.get(card.address), tuple(g for g in gpus if g.address == card.address))
+        OnBoard(facts, card, logged.get(card.address), tuple(g for g in gpus if g.address == card.address))
         for card in cards
     )
 
 
 def boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
-    """Each of AMD's cards that amdgpu drives, where somebody wants to compute."""
+    """Each AMD card that amdgpu is bound to, where it is meant for compute."""
     for _ in amd_compute(facts):
         for on in all_boards(facts):
             if on.board is not None:
@@ -77,7 +77,7 @@ def boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
 
 
 def logged_boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
-    """The same for checks that ask the log alone.
+    """The same for checks that use only the log.
 
     Raises:
         UnknownFactError: it could not be read, which is one answer for all cards.
@@ -95,24 +95,24 @@ def about(on: OnBoard) -> About:
 
 
 def discrete(facts: Facts) -> tuple[OnBoard, ...]:
-    """The cards that amdgpu drives and that are no part of a processor."""
+    """The cards that amdgpu is bound to and that are not integrated into a CPU."""
     return tuple(on for on in all_boards(facts) if on.board is not None and on.card.integrated is False)
 
 
 def since_loaded(on: OnBoard, *kinds: str) -> tuple[LogEvent, ...]:
-    """What the running amdgpu said of this card; a line that names no card is about it where it is the only one."""
-    told = events(on.facts, "amdgpu-loaded", *kinds)
-    last = max((i for i, event in enumerate(told) if event.kind == "amdgpu-loaded"), default=-1)
+    """What the loaded amdgpu logged about this card; a line that names no card counts where it is the only one."""
+    logged = events(on.facts, "amdgpu-loaded", *kinds)
+    last = max((i for i, event in enumerate(logged) if event.kind == "amdgpu-loaded"), default=-1)
     alone = len(cards_of(on.facts, "amd")) == 1
     return tuple(
         event
-        for event in told[last + 1 :]
+        for event in logged[last + 1 :]
         if event.kind in kinds and (event.gpu == on.address or (event.gpu is None and alone))
     )
 
 
 def modes(on: OnBoard) -> tuple[str, ...]:
-    """How a card is divided: ("CPX", "NPS4"); empty where it cannot be."""
+    """How a card is partitioned: ("CPX", "NPS4"); empty where it cannot be."""
     if on.board is None:
         return ()
     found = known(on.board.compute_partition)
@@ -120,7 +120,7 @@ def modes(on: OnBoard) -> tuple[str, ...]:
 
 
 def divided(facts: Facts) -> dict[str, list[tuple[OnBoard, tuple[str, ...]]]]:
-    """The cards that can be divided, by their model."""
+    """The cards that can be partitioned, by model."""
     found: dict[str, list[tuple[OnBoard, tuple[str, ...]]]] = {}
     for on in all_boards(facts):
         mode = modes(on)

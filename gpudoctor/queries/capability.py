@@ -88,7 +88,7 @@ def words(archs: Sequence[str], capability: str) -> str:
     if where == "newer":
         return f"it covers only up to {sm(there[-1])}"
     if where == "older":
-        return f"its kernels start at {sm(there[0])}, older GPUs were dropped from this build"
+        return f"its kernels start at {sm(there[0])}; support for older GPUs was dropped from this build"
     return f"it was compiled only for {', '.join(sm(c) for c in there)}"
 
 
@@ -102,11 +102,11 @@ def gpu_words(gpu: Gpu) -> str:
     return f"GPU {gpu.index} ({', '.join(p for p in parts if p)})"
 
 
-def severity_of(facts: Facts) -> Severity | None:
+def arch_severity(facts: Facts) -> Severity | None:
     """None (the check's own) where a driver lists the GPU; a warning where only the bus does.
 
-    That a build has no code for a GPU is certain from the GPU's PCI id, whatever ails the driver, and mending the
-    driver would only bring it to light: so it stays a finding of its own, below the one that stops everything now.
+    That a build has no code for a GPU is certain from the GPU's PCI id, whatever is wrong with the driver, and fixing
+    the driver would only bring it to light: so it stays a finding of its own, below the one that stops everything now.
     """
     # An older Jetson has no NVML that could list its GPU.
     return None if gpus_of(facts, "nvidia") or facts.host.platform == "jetson" else Severity.WARNING

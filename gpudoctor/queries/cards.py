@@ -11,7 +11,7 @@ from gpudoctor.queries.kernel_log import age, events, xids
 from gpudoctor.targets import OnCard, cards_of, gpu_key, gpu_name, gpus_of, has_dxg, has_rocm
 from gpudoctor.tasks import Shell, Tasks, as_root
 
-# The drivers that hold a card for virtual machines.
+# The drivers that reserve a card for virtual machines.
 LENDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
 _DAY = 86400.0
 _WEEK = 7 * _DAY
@@ -23,7 +23,7 @@ def generation_of(card: PciDevice) -> generations.GpuGeneration | None:
 
 
 def works(facts: Facts, card: PciDevice) -> bool:
-    """Whether NVML lists this card and it answers."""
+    """Whether NVML lists this card and it responds."""
     return any(g.address == card.address and g.status == "ok" for g in gpus_of(facts, "nvidia"))
 
 
@@ -33,7 +33,7 @@ def any_works(facts: Facts) -> bool:
 
 
 def card_name(card: PciDevice) -> str:
-    """For people: "The GPU at 0000:01:00.0 (GM204 [GeForce GTX 970])"."""
+    """As text: "The GPU at 0000:01:00.0 (GM204 [GeForce GTX 970])"."""
     name = f" ({card.name})" if isinstance(card.name, str) else ""
     return f"The GPU at {card.address}{name}"
 
@@ -44,14 +44,14 @@ def alike_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
     for card in cards_of(facts, "nvidia"):
         found.setdefault(card.device, []).append(card)
     for cards in found.values():
-        ill = [card for card in cards if not works(facts, card)]
-        one = (ill or cards)[0]
+        faulty = [card for card in cards if not works(facts, card)]
+        one = (faulty or cards)[0]
         about = About(label=f"the GPU at {one.address}", gpu=one.address if len(cards) == 1 else None)
         yield about, OnCard(facts, one)
 
 
 def model_name(on: OnCard) -> str:
-    """For people: "The GPU at 0000:01:00.0 (GM204) and 1 more like it"."""
+    """As text: "The GPU at 0000:01:00.0 (GM204) and 1 more like it"."""
     more = sum(c.device == on.card.device and not works(on.facts, c) for c in cards_of(on.facts, "nvidia")) - 1
     return f"{card_name(on.card)}{f' and {more} more like it' if more > 0 else ''}"
 
@@ -67,14 +67,14 @@ def computes_elsewhere(facts: Facts) -> bool:
 
 
 def owned_by(facts: Facts, *drivers: str) -> tuple[PciDevice, ...]:
-    """The NVIDIA GPUs that these kernel drivers hold, in any case of letters, with - or _."""
+    """The NVIDIA GPUs that these kernel drivers are bound to, in any case of letters, with - or _."""
     wanted = {d.lower().replace("-", "_") for d in drivers}
-    held = [c for c in cards_of(facts, "nvidia") if isinstance(c.driver, str)]
-    return tuple(c for c in held if text_of(c.driver).lower().replace("-", "_") in wanted)
+    bound = [c for c in cards_of(facts, "nvidia") if isinstance(c.driver, str)]
+    return tuple(c for c in bound if text_of(c.driver).lower().replace("-", "_") in wanted)
 
 
 def reset_since(gpu: Gpu) -> bool:
-    """Whether the driver itself says that the GPU needs no recovery any more (NVML's recovery action, from 570)."""
+    """Whether the driver itself reports that the GPU no longer needs recovery (NVML's recovery action, from 570)."""
     return gpu.status == "ok" and gpu.recovery_action == "none"
 
 
@@ -88,7 +88,7 @@ class OnAddress(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For people: "GPU 0 (NVIDIA A10) at 0000:01:00.0"."""
+        """As text: "GPU 0 (NVIDIA A10) at 0000:01:00.0"."""
         if self.gpu is not None:
             return f"{gpu_name(self.gpu)} at {self.address}"
         return card_name(self.card) if self.card is not None else f"The GPU at {self.address}"
@@ -99,11 +99,11 @@ class OnAddress(NamedTuple):
         return str(self.gpu.index) if self.gpu is not None else self.address
 
     def xids(self, *codes: int) -> tuple[LogEvent, ...]:
-        """This GPU's Xids since the driver was loaded, unless the driver says that the GPU has recovered."""
+        """This GPU's Xids since the driver was loaded, unless the driver reports that the GPU has recovered."""
         return () if self.gpu is not None and reset_since(self.gpu) else self.logged_xids(*codes)
 
     def logged_xids(self, *codes: int) -> tuple[LogEvent, ...]:
-        """This GPU's Xids since the driver was loaded, of a GPU that is well, too."""
+        """This GPU's Xids since the driver was loaded, of a healthy GPU, too."""
         return () if self.is_lent else xids(self.facts, self.address, *codes)
 
     def events(self, *kinds: str) -> tuple[LogEvent, ...]:
@@ -111,23 +111,23 @@ class OnAddress(NamedTuple):
         found, alone = () if self.is_lent else events(self.facts, *kinds), len(cards_of(self.facts, "nvidia")) <= 1
         return tuple(e for e in found if e.gpu == self.address or (e.gpu is None and alone))
 
-    def passed(self, said: tuple[LogEvent, ...]) -> bool:
-        """Whether the last of these messages is more than a day old, and the GPU and CUDA answer since."""
-        seconds = age(self.facts, said[-1]) if said else None
+    def passed(self, logged: tuple[LogEvent, ...]) -> bool:
+        """Whether the last of these messages is more than a day old, and the GPU and CUDA have worked since."""
+        seconds = age(self.facts, logged[-1]) if logged else None
         return seconds is not None and seconds > _DAY and self.answers and self.facts.nvidia.cuda.code == 0
 
-    def is_history(self, said: tuple[LogEvent, ...]) -> bool:
-        """Whether that was more than a week ago: who looks today looks for something else."""
-        return self.passed(said) and (age(self.facts, said[-1]) or 0.0) > _WEEK
+    def is_history(self, logged: tuple[LogEvent, ...]) -> bool:
+        """Whether that was more than a week ago: a user who checks today looks for something else."""
+        return self.passed(logged) and (age(self.facts, logged[-1]) or 0.0) > _WEEK
 
     @property
     def is_lent(self) -> bool:
-        """Whether a virtual machine has it now: what the log tells of it is of the time before."""
+        """Whether a virtual machine has it now: the log's messages about it are older."""
         return self.card is not None and self.card in owned_by(self.facts, *LENDERS)
 
     @property
     def answers(self) -> bool:
-        """Whether NVML lists it and it answers."""
+        """Whether NVML lists it and it responds."""
         return self.gpu is not None and self.gpu.status == "ok"
 
 
@@ -145,7 +145,7 @@ def nvidia_addresses(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
 
 
 def reset_commands(on: OnAddress) -> Tasks:
-    """The commands that reset one GPU: nobody may hold it."""
+    """The commands that reset one GPU: no process may use it."""
     return (
         Shell("fuser -v /dev/nvidia*", root=True, lookup=True),
         as_root("nvidia-smi", "--gpu-reset", "-i", on.number),

@@ -1,6 +1,6 @@
-"""Groups of checks that explain others: what checks name in `because`."""
+"""Groups of checks that explain others: what checks name in `caused_by`."""
 
-# Why a driver that is there does not reach a GPU, from the ground up; checks name these in `because`.
+# Why an installed driver does not reach a GPU, from the ground up; checks name these in `caused_by`.
 DEAD = (
     "device.none",
     "device.driver-without-gpu",
@@ -64,7 +64,6 @@ SURROUNDINGS = (
     "container.device-access-lost",
     "container.selinux-denied",
     "container.driver-version-inside",
-    "container.no-cgroups",
     "wsl.version-1",
     "wsl.no-dxg",
     "wsl.gpu-disabled",
@@ -106,7 +105,7 @@ ROCM = (
     "rocm.wsl-runtime",
     "rocm.xnack-without-kernels",
 )
-# What lies below every program for CUDA; AMD's cards and ROCm beside it explain nothing there.
+# What is below every CUDA program; AMD's cards and ROCm next to it explain nothing there.
 CUDA_SYSTEM = (
     "device.*",
     "driver.*",
@@ -128,8 +127,8 @@ CUDA_SYSTEM = (
     "environment.jax-platforms",
     "environment.xla-flags-unknown",
 )
-# What lies below every framework: where it is ill, a framework can only repeat it in its own words.
+# What is below every framework: where it fails, a framework can only repeat it in its own words.
 SYSTEM = (*CUDA_SYSTEM, *ROCM)
-# What lies below every framework of one environment. NumPy's release keeps programs from starting, and does not change
+# What is below every framework of one environment. NumPy's release keeps programs from starting, and does not change
 # what a framework was built for, so it is named by itself.
 ENVIRONMENT = ("python.*", "python.numpy-2", "libraries.*")

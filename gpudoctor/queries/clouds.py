@@ -1,4 +1,4 @@
-"""Questions about the cloud that a machine is rented from, answered from facts alone."""
+"""Queries about the cloud that a machine is rented from, answered from facts alone."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -38,7 +38,7 @@ def gpu_instances(facts: Facts) -> Iterator[tuple[About, Rented]]:
 
 
 def cpu_instances(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine where the name of its instance type says that it has no GPU."""
+    """The machine where the name of its instance type shows that it has no GPU."""
     provider, name = facts.cloud.provider, facts.cloud.instance
     if in_container(facts) or not isinstance(provider, str) or not isinstance(name, str):
         return
@@ -47,12 +47,12 @@ def cpu_instances(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 
 def notebooks(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The hosted notebook that is no TPU's."""
+    """The hosted notebook that is not a TPU's."""
     if isinstance(facts.cloud.notebook, str) and facts.cloud.tpu is not True:
         yield MACHINE, facts
 
 
 def needs_grid(facts: Facts) -> bool:
-    """Whether this machine's GPU is a virtual one that only NVIDIA's GRID driver drives."""
+    """Whether this machine's GPU is a virtual one that only NVIDIA's GRID driver supports."""
     found = rented(facts)
     return found is not None and found.has.grid

@@ -1,4 +1,4 @@
-"""Questions about batch jobs and the nodes of clusters, answered from facts alone."""
+"""Queries about batch jobs and the nodes of clusters, answered from facts alone."""
 
 from collections.abc import Iterator
 
@@ -27,15 +27,15 @@ def kubernetes_nodes(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 
 def system(facts: Facts) -> str:
-    """The batch system by the name that people use."""
+    """The batch system's usual name."""
     found = facts.cluster.scheduler if isinstance(facts.cluster.scheduler, str) else facts.cluster.client_of
     return NAMES.get(found, found) if isinstance(found, str) else "the batch system"
 
 
 def is_for_pods(library: DriverLibrary) -> bool:
-    """Whether this copy is handed to Kubernetes' pods and meant for no program of the node itself.
+    """Whether this copy is for Kubernetes' pods and not for programs of the node itself.
 
-    The GPU operator's driver container mounts its files at the first place, GKE's nodes hold theirs at the second
+    The GPU operator's driver container mounts its files at the first path, GKE's nodes have theirs at the second
     (https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/,
     https://github.com/GoogleCloudPlatform/container-engine-accelerators).
     """

@@ -1,4 +1,4 @@
-"""Subjects of checks about containers and the hosts of containers, and questions that several of them ask."""
+"""Targets of checks about containers and their hosts, and questions that several of them ask."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ Subjects = Iterator[tuple[About, Facts]]
 
 
 def nvidia_container(facts: Facts) -> Subjects:
-    """The container on whose machine NVIDIA hardware, its driver or a wish for it is there."""
+    """The container on a machine where NVIDIA hardware or its driver exists or is wanted."""
     if in_container(facts) and facts.host.platform != "jetson" and wants_nvidia(facts):
         yield MACHINE, facts
 
@@ -46,7 +46,7 @@ def needed_nodes(facts: Facts) -> tuple[DeviceNode, ...]:
 
 
 def refused(facts: Facts, errno: str) -> tuple[DeviceNode, ...]:
-    """The needed nodes that answer with this errno, where that stops computing.
+    """The needed nodes that return this errno, where that stops computing.
 
     A control group that grants some of the GPUs and not others is how schedulers share a machine: GPU nodes count
     only where none of them opens.
@@ -63,7 +63,7 @@ def has_cuda_wheel(facts: Facts) -> bool:
 
 
 def wishes_gpu(facts: Facts) -> bool:
-    """Whether somebody wants a GPU here: a framework for CUDA, driver libraries, or the variable that asks for GPUs."""
+    """Whether a GPU is wanted here: a framework for CUDA, driver libraries, or the variable that requests GPUs."""
     return asks_for_nvidia(facts) or has_cuda_wheel(facts) or asked_for_nvidia(facts)
 
 
@@ -73,7 +73,7 @@ def has_framework(facts: Facts, *names: str) -> bool:
 
 
 def size(number: int) -> str:
-    """Bytes for people: "64 MiB", "23.6 GiB"."""
+    """Bytes as text: "64 MiB", "23.6 GiB"."""
     if number >= 1 << 30:
         return f"{number / (1 << 30):.1f}".removesuffix(".0") + " GiB"
     return f"{number >> 20} MiB" if number >= 1 << 20 else f"{number >> 10} KiB"

@@ -1,4 +1,4 @@
-"""Questions about NVIDIA's driver and its versions, answered from facts alone."""
+"""Queries about NVIDIA's driver and its versions, answered from facts alone."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from gpudoctor.targets import gpus_of, has_dxg, in_container, wants_nvidia
 
 # The modes of lockdown in which unsigned modules are refused (kernel_lockdown(7)).
 STRICT = ("integrity", "confidentiality")
-# What the probe says of a copy that the loader does not reach.
+# What the probe reports for a copy that the loader does not reach.
 OFF_PATH = "not on the loader's path"
 # cuInit's and NVML's results (cuda_errors.toml, nvml_errors.toml).
 NVML_LOST, NVML_RESET, NVML_MISMATCH = 15, 16, 18
@@ -26,7 +26,7 @@ def not_wsl(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 
 def own_kernel(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The same outside of containers: whoever runs this may change the kernel's modules."""
+    """The same outside of containers: there the user can change the kernel's modules."""
     if not in_container(facts):
         yield from not_wsl(facts)
 
@@ -61,7 +61,7 @@ def user_library(facts: Facts) -> DriverLibrary | None:
     """
     for found in (known(facts.nvidia.nvml.libraries), known(facts.nvidia.cuda.libraries)):
         for one in found:
-            if one.kind in ("driver", "other", "system") and one.why != OFF_PATH and isinstance(one.version, str):
+            if one.kind in ("driver", "other", "system") and one.found_by != OFF_PATH and isinstance(one.version, str):
                 return one
     return None
 
@@ -82,7 +82,7 @@ def loaded_libcuda(facts: Facts) -> DriverLibrary | None:
     if isinstance(found, Unknown) or not found:
         return None
     mapped = facts.nvidia.cuda.loaded
-    reached = [one for one in found if one.why != OFF_PATH]
+    reached = [one for one in found if one.found_by != OFF_PATH]
     return next((one for one in found if mapped in (one.real, one.path)), reached[0] if reached else None)
 
 
@@ -94,11 +94,11 @@ def module_version(facts: Facts) -> str | None:
     return None
 
 
-def module_flavour(facts: Facts) -> str | None:
-    """Flavour (open, proprietary) of the loaded module, else of the one on disk; None where neither is known."""
+def module_flavor(facts: Facts) -> str | None:
+    """Flavor (open, proprietary) of the loaded module, else of the one on disk; None where neither is known."""
     kernel = facts.nvidia.kernel
-    disk = kernel.on_disk[0].flavour if isinstance(kernel.on_disk, tuple) and kernel.on_disk else None
-    return next((f for f in (kernel.flavour, disk) if isinstance(f, str)), None)
+    disk = kernel.on_disk[0].flavor if isinstance(kernel.on_disk, tuple) and kernel.on_disk else None
+    return next((f for f in (kernel.flavor, disk) if isinstance(f, str)), None)
 
 
 def branch(version: str | None) -> int | None:
@@ -118,7 +118,7 @@ def cuda_fails(facts: Facts) -> bool:
 
 
 def module_at_hand(facts: Facts) -> bool:
-    """Whether nvidia.ko is loaded, or lies on disk for the running kernel (unknown counts: nothing else explains)."""
+    """Whether nvidia.ko is loaded, or installed for the running kernel (unknown counts: nothing else explains)."""
     kernel = facts.nvidia.kernel
     return isinstance(kernel.loaded, str) or isinstance(kernel.on_disk, Unknown) or bool(kernel.on_disk)
 
@@ -132,15 +132,15 @@ def driver_version(facts: Facts) -> Maybe[str | None]:
 
 
 def driver_cuda(facts: Facts) -> Maybe[str | None]:
-    """The newest CUDA release that the driver runs, as libcuda says, else NVML; None: there is no driver."""
-    said = facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version
-    return next((v for v in said if isinstance(v, str)), said[0])
+    """The newest CUDA release that the driver supports, by libcuda, else NVML; None: there is no driver."""
+    logged = facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version
+    return next((v for v in logged if isinstance(v, str)), logged[0])
 
 
 def driver_words(facts: Facts) -> str:
-    """For people: "driver 550.54.14 (CUDA 12.4)"."""
-    said = facts.nvidia.nvml.driver_version, facts.nvidia.kernel.loaded
-    number = next((f" {v}" for v in said if isinstance(v, str)), "")
+    """As text: "driver 550.54.14 (CUDA 12.4)"."""
+    logged = facts.nvidia.nvml.driver_version, facts.nvidia.kernel.loaded
+    number = next((f" {v}" for v in logged if isinstance(v, str)), "")
     cuda = driver_cuda(facts)
     return f"driver{number}" + (f" (CUDA {cuda})" if isinstance(cuda, str) else "")
 
@@ -155,6 +155,6 @@ def driver_runs(cuda: str, driver: str) -> bool:
 
 
 def has_nvidia_driver(facts: Facts) -> bool:
-    """Whether libcuda answers and shows a GPU."""
+    """Whether libcuda works and shows a GPU."""
     devices = facts.nvidia.cuda.devices
     return facts.nvidia.cuda.code == 0 and (isinstance(devices, Unknown) or bool(devices))

@@ -1,4 +1,4 @@
-"""Questions about compiled extensions of PyTorch, answered from facts alone."""
+"""Questions about compiled extensions of PyTorch, from facts alone."""
 
 import re
 
@@ -16,12 +16,12 @@ def strangers(extension: Extension) -> tuple[str, ...]:
 
 
 def runtime_of(extension: Extension) -> str | None:
-    """The CUDA run time that it needs and that is not there: "libcudart.so.12"."""
+    """The CUDA runtime that it needs and that is not there: "libcudart.so.12"."""
     return next((name for name in extension.missing if name.startswith("libcudart")), None)
 
 
 def unfit(python: Python) -> tuple[Extension, ...]:
-    """The extensions that lack symbols of PyTorch, or the CUDA run time of another major: they cannot be loaded.
+    """The extensions that lack symbols of PyTorch, or the CUDA runtime of another major: they cannot be loaded.
 
     Raises:
         UnknownFactError: the symbols were not read.
@@ -30,7 +30,7 @@ def unfit(python: Python) -> tuple[Extension, ...]:
 
 
 def abi(symbols: tuple[str, ...]) -> str | None:
-    """Which C++ ABI of strings the symbols speak of: "old" (pre-C++11), "new" (C++11); None: they name no string.
+    """Which C++ ABI the symbols' strings use: "old" (pre-C++11), "new" (C++11); None: they name no string.
 
     GCC mangles the old std::string as Ss, and the new one with the tag cxx11:
     https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html

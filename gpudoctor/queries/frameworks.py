@@ -1,9 +1,9 @@
 """What frameworks are there and what they said when they were imported, from facts alone."""
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
-from gpudoctor.check_engine import Problem
+from gpudoctor.check_engine import Problem, Severity
 from gpudoctor.facts import Facts, Framework, Gpu, LiveFramework, Python
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.wanted import computes
@@ -37,7 +37,7 @@ def compiles_kernels(facts: Facts, python: Python) -> bool:
     return triton and uses_gpu(one_of(python, "torch")) and bool(nvidia_gpus(facts))
 
 
-def not_tried(facts: Facts) -> tuple[str, ...]:
+def not_tested(facts: Facts) -> tuple[str, ...]:
     """The installed packages that compute on a GPU, where there is one, and that nothing here imports."""
     if not known_or(facts.gpus, ()):
         return ()
@@ -73,7 +73,9 @@ def first_line(text: str) -> str:
     return next(iter(telling or lines), text)[:500]
 
 
-def refusal(facts: Facts, name: str, live: LiveFramework, gpus: tuple[Gpu, ...]) -> Problem | None:
+def refusal(
+    facts: Facts, name: str, live: LiveFramework, gpus: tuple[Gpu, ...], severity: Severity | None = None
+) -> Problem | None:
     """The problem of a framework that was built for GPUs, was imported, and uses none although one is there.
 
     Raises:
@@ -81,10 +83,10 @@ def refusal(facts: Facts, name: str, live: LiveFramework, gpus: tuple[Gpu, ...])
     """
     if not gpus or live.import_error or live.died or live.hung or known(live.available):
         return None
-    driver = f"The {driver_words(facts)} answers." if has_nvidia_driver(facts) else ""
+    driver = f"The {driver_words(facts)} responds." if has_nvidia_driver(facts) else ""
     # Its own words are evidence: where this is a consequence, the root cause has shown them already.
     said = (*_once((*_evidence(live), last_words(live))), driver)
-    return Problem(f"{name} does not use {gpu_name(gpus[0])}.", evidence=tuple(e for e in said if e))
+    return Problem(f"{name} does not use {gpu_name(gpus[0])}.", evidence=tuple(e for e in said if e), severity=severity)
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:
@@ -100,87 +102,71 @@ def _evidence(live: LiveFramework) -> Iterator[str]:
     if isinstance(live.error, str):
         yield live.error[:1000]
     if isinstance(live.count, int) and live.count:
-        yield f"It counts {live.count} GPUs, which it asks of NVML, and cannot use them."
+        yield f"It counts {live.count} GPUs through NVML but cannot use them."
     yield from live.warnings[:3]
 
 
 def import_failure(name: str, live: LiveFramework) -> str | None:
     """The sentence about a framework whose import raises."""
-    return f"{name} does not import: {first_line(live.import_error)}" if live.import_error else None
+    return f"{name} fails to import: {first_line(live.import_error)}" if live.import_error else None
 
 
 # Where an import fails over Python's own matters (a package of another version), no shared library explains it.
 _NATIVE = pattern(
     r"\.so\b|\.dll\b|\.dylib|DLL|WinError|undefined symbol|shared object|\bnvidia\b|dlopen", re.IGNORECASE
 )
-OF_LIBRARIES = (
-    "libraries.*",
-    "pytorch.wrong-vendor",
-    "tensorflow.arch-missing",
-    "tensorflow.cpu-build",
-    "tensorflow.cudnn-too-old",
-    "tensorflow.libraries-missing",
-    "tensorflow.libraries-not-found",
-    "tensorflow.wrong-cuda-major",
-    "cupy.arch-missing",
-    "cupy.driver-too-old",
-    "cupy.headers-missing",
-    "cupy.nvrtc-missing",
-    "cupy.wrong-cuda-major",
-    "jax.arch-missing",
-    "jax.cudnn-too-old",
-    "jax.driver-too-old",
-    "onnxruntime.driver-too-old",
-    "onnxruntime.libraries-not-found",
-    "onnxruntime.wrong-cuda-major",
-)
 
 
-def import_problem(on: OnLive) -> Problem | None:
-    """The problem of a framework whose import raises, with the cause where the error's words are known."""
+def import_problem(on: OnLive, libraries: Sequence[str] = ()) -> Problem | None:
+    """The problem of a framework whose import raises, with the cause where the error's words are known.
+
+    Args:
+        on: the framework.
+        libraries: ids of its checks about compiled code, which explain nothing where the error names no library.
+    """
     message = import_failure(on.name, on.live)
     if message is None:
         return None
     error = on.live.import_error or ""
     hint = import_errors.hint(error)
-    others = () if _NATIVE.search(error) else OF_LIBRARIES
+    others = () if _NATIVE.search(error) else ("libraries.*", *libraries)
     return Problem(message, evidence=(error[:1500],), cause=hint.cause if hint else None, not_caused_by=others)
 
 
 _SIGNALS = {  # signal(7)
-    "SIGILL": "The CPU, or the virtual machine that stands for it, lacks an instruction that this build uses.",
-    "SIGKILL": "The process was killed from outside, mostly because memory ran out.",
-    "SIGABRT": "A library ended the process itself; its last words say why.",
+    "SIGILL": "The CPU, or the virtual machine's CPU type, lacks an instruction that this build uses.",
+    "SIGKILL": "The process was killed from outside, usually by the kernel's out-of-memory (OOM) killer.",
+    "SIGABRT": "A library aborted the process itself; its last output shows why.",
 }
 
 
 def crash(on: OnLive) -> Problem | None:
-    """The problem of a framework whose process dies, with what it wrote last."""
+    """The problem of a framework whose process is killed by a signal, with what it wrote last."""
     live = on.live
     if live.died is None:
         return None
-    message = f"{on.name} dies of {live.died} in the stage {live.stage}, before it says anything about GPUs."
+    message = f"{on.name} crashes with {live.died} in the stage {live.stage}, before it reports any GPU."
     return Problem(message, evidence=dying_words(live.stderr), cause=_SIGNALS.get(live.died))
 
 
 _WAITS = {  # stages of facts.Live
-    "start": "its start",
-    "import": "its import",
-    "version": "its import",
-    "devices": "asking for devices",
-    "init": "starting CUDA",
+    "start": "starting Python",
+    "import": "importing",
+    "version": "importing",
+    "devices": "listing devices",
+    "init": "initializing CUDA",
     "libraries": "loading its libraries",
 }
 
 
 def hang(name: str, live: LiveFramework) -> str | None:
-    """The sentence about a framework that does not come back.
+    """The sentence about a framework that hangs.
 
     Raises:
         UnknownFactError: it was cut short before its full time, or ended without a word.
     """
     if live.hung:
-        return f"{name} does not come back from {_WAITS.get(live.stage, live.stage)}."
+        return f"{name} hangs while {_WAITS.get(live.stage, live.stage)}."
     if live.died is None and not live.import_error and live.stage != "done":
         known(live.available)
     return None

@@ -29,12 +29,12 @@ def same_isa(one: str, other: str) -> bool:
 
 
 def both_old(one: str, other: str) -> bool:
-    """Whether both keep to gfx9-generic: Vega cards and the processors with Vega graphics."""
+    """Whether both are in gfx9-generic: Vega cards and CPUs with Vega graphics."""
     return {one, other} <= rocm.generic_targets("gfx9-generic")
 
 
 def override_text(facts: Facts, gpu: Gpu) -> str | None:
-    """HSA_OVERRIDE_GFX_VERSION as it holds for this GPU: ROCr also reads one variable for each node."""
+    """HSA_OVERRIDE_GFX_VERSION as it applies to this GPU: ROCr also reads one variable per node."""
     env = facts.host.environment
     return env.get(f"{OVERRIDE}_{gpu.index}") or env.get(OVERRIDE) or None
 
@@ -48,7 +48,7 @@ def effective(facts: Facts, gpu: Gpu) -> str | None:
 
 
 def amd_pairs(facts: Facts) -> Iterator[tuple[About, OnPair]]:
-    """Each framework for ROCm with each GPU that it would compute on: an iGPU counts where it is alone or chosen."""
+    """Each ROCm framework with each GPU that it would use: an iGPU counts where it is alone or chosen."""
     visible = visible_amd(facts) if gpus_of(facts, "amd") else ()
     alone = not any(g.integrated is False for g in visible)
     for about, on in pairs(facts):

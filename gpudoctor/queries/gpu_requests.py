@@ -1,4 +1,4 @@
-"""Whether a machine is without a GPU, and what on it asks for one all the same."""
+"""Whether a machine is without a GPU, and what on it asks for one anyway."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ class GpuRequest(NamedTuple):
     Attributes:
         what: for a sentence: "torch 2.9.1+cu128", "NVIDIA_VISIBLE_DEVICES=all".
         why: how it asks, and where.
-        vendor: whose GPU; None: it does not say.
+        vendor: whose GPU; None: any.
     """
 
     what: str
@@ -31,10 +31,10 @@ class GpuRequest(NamedTuple):
 def without_gpu(facts: Facts) -> bool:
     """Whether programs here have no GPU to compute on, of any vendor.
 
-    A container sees its host's PCI bus: what counts there of NVIDIA's cards is a device node.
+    A container sees its host's PCI bus: there only a device node of NVIDIA's cards counts.
 
     Raises:
-        UnknownFactError: nobody could look.
+        UnknownFactError: it could not be checked.
     """
     if facts.host.system == "Darwin" or facts.host.platform == "jetson":  # every Mac and every Jetson has one
         return False
@@ -49,8 +49,8 @@ def without_gpu(facts: Facts) -> bool:
 def requests(facts: Facts) -> tuple[GpuRequest, ...]:
     """What asks for a GPU: the scheduler, the container's variables, a driver, builds of frameworks chosen for GPUs.
 
-    What is built for GPUs without having been chosen is no request: on Linux PyPI's torch brings CUDA to everybody. Nor
-    is an environment of a cluster, which its login nodes share: there the scheduler says which job has GPUs. Nor the
+    A GPU build that was not chosen is no request: on Linux PyPI's torch installs CUDA for everybody. Nor
+    is an environment of a cluster, which its login nodes share: there the scheduler knows which job has GPUs. Nor the
     image of a hosted notebook, which is the same in sessions with a GPU and without.
     """
     found = [*_scheduler(facts), *_drivers(facts)]
@@ -99,12 +99,12 @@ def _drivers(facts: Facts) -> Iterator[GpuRequest]:
 
 
 def _builds(python: Python) -> Iterator[GpuRequest]:
-    """The builds chosen for GPUs in an environment, each once, however conda and pip both tell of it."""
+    """The builds chosen for GPUs in an environment, each once, even if conda and pip both list it."""
     packages = known_or(python.packages, ())
     found: dict[str, GpuRequest] = {}
     for package in packages:
         if extra := _extra_of(package, packages):
-            name, why = f"{package.name}[{extra}]", "all that the extra brings is installed, and nothing else needs it"
+            name, why = f"{package.name}[{extra}]", "all that the extra installs is there, and nothing else needs it"
             found[package.name] = _build(name, package.version, why, python)
         elif why := _chosen(package):
             found[package.name] = _build(package.name, package.version, why, python)
@@ -120,9 +120,9 @@ def _build(name: str, version: str, why: str, python: Python) -> GpuRequest:
 
 
 def _chosen(package: Package) -> str:
-    """How somebody chose this build for GPUs; empty: it is what everybody gets, or is for the CPU."""
+    """How this build for GPUs was chosen; empty: it is the default build, or is for the CPU."""
     if named_for_gpus(package.name):
-        return "it has no build for the CPU" if package.name.startswith("cupy") else "its name chooses a GPU"
+        return "it has no CPU build" if package.name.startswith("cupy") else "its name selects a GPU"
     if label := labelled_for_gpus(package.name, package.version):
         return f"only the index or wheel {label} has this version, PyPI does not"
     return ""

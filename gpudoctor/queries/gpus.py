@@ -1,4 +1,4 @@
-"""Which GPUs can compute here, and how busy and how real they are, from facts alone."""
+"""Which GPUs can compute here, how busy they are, and whether they are virtual, from facts alone."""
 
 from gpudoctor.facts import Facts, Gpu, PciDevice
 from gpudoctor.knowledge import rocm, torch
@@ -51,7 +51,7 @@ def _ours(facts: Facts, vendor: str) -> tuple[PciDevice, ...]:
 
 
 def _given(facts: Facts, vendor: str) -> bool:
-    """Whether the bus may speak: a container sees the host's bus in /sys although no GPU was given to it."""
+    """Whether the bus counts: a container sees the host's bus in /sys although no GPU was passed to it."""
     if not in_container(facts):
         return True
     if vendor == "nvidia":
@@ -73,7 +73,7 @@ def visible_gpus(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def amd_gpus(facts: Facts) -> tuple[Gpu, ...]:
-    """The AMD GPUs that PyTorch's ROCm wheels for Linux have code for; inside a processor only beside a ROCm."""
+    """The AMD GPUs that PyTorch's ROCm wheels for Linux have code for; integrated ones only next to ROCm."""
     if facts.host.system != "Linux":
         return ()
     listed = gpus_of(facts, "amd") or as_gpus("amd", _ours(facts, "amd"))
@@ -81,7 +81,7 @@ def amd_gpus(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def amd_alone(facts: Facts) -> tuple[Gpu, ...]:
-    """The AMD GPUs beside an installed ROCm, where nothing of NVIDIA's is there."""
+    """The AMD GPUs next to an installed ROCm, on a machine without NVIDIA's."""
     if nvidia_gpus(facts) or has_nvidia(facts) or not has_rocm(facts):
         return ()
     return amd_gpus(facts)
@@ -102,8 +102,8 @@ def torch_gfx(gfx: str) -> str | None:
     return sibling if sibling and torch.rocm_for(sibling) else None
 
 
-def is_data_centre(gpu: Gpu) -> bool:
-    """Whether CUDA's forward compatibility packages may serve this GPU: those for data centres, by their names.
+def is_data_center(gpu: Gpu) -> bool:
+    """Whether CUDA's forward compatibility packages may work on this GPU: data center GPUs, by their names.
 
     https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
     """
@@ -114,35 +114,35 @@ def is_data_centre(gpu: Gpu) -> bool:
     return bool(re.search(r"Tesla|\b(?:[ABHLPTV]|G[BH])\d{1,3}[A-Z]?\b", name)) and not consumer
 
 
-# NVML's performance states: 0 to 2 are those of work, from 5 on a GPU idles (nvmlPstates_t).
+# NVML's performance states: 0 to 2 are under load, from 5 on a GPU idles (nvmlPstates_t).
 WORKING = 2
-# Under this the clocks and the link may still be those of rest; per cent.
+# Below this the clocks and the link may still be those of an idle GPU; percent.
 BUSY = 10
-# Boards on which processor and GPU share a package or a chip-to-chip link (NVLink-C2C), and no data goes over PCIe.
+# Boards on which CPU and GPU share a package or a chip-to-chip link (NVLink-C2C), and no data goes over PCIe.
 COHERENT = ("grace", "dgx-spark", "jetson")
 
 
-def busy(gpu: Gpu, per_cent: int = BUSY) -> bool:
-    """Whether the GPU works right now, so that its link and clocks are those of work.
+def busy(gpu: Gpu, percent: int = BUSY) -> bool:
+    """Whether the GPU is under load right now, so that its link and clocks are final.
 
     Raises:
-        UnknownFactError: NVML tells neither performance state nor utilisation.
+        UnknownFactError: NVML reports neither performance state nor utilization.
     """
     state = known_or(gpu.performance_state, None)
     if state is not None and state > WORKING:
         return False
-    used = known(gpu.utilisation)
-    return used is not None and used >= per_cent
+    used = known(gpu.utilization)
+    return used is not None and used >= percent
 
 
 def mobile(facts: Facts, gpu: Gpu) -> bool:
-    """Whether a laptop's firmware moves this GPU's power, clocks and fans; mobile GPUs sit in mini-PCs, too."""
+    """Whether a laptop's firmware controls this GPU's power, clocks and fans; mobile GPUs are in mini-PCs, too."""
     name = gpu.name if isinstance(gpu.name, str) else ""
     return known_or(facts.host.platform, "") == "laptop" or "Laptop GPU" in name or "Max-Q" in name
 
 
 def hypervisor(facts: Facts) -> str | None:
-    """The hypervisor's name; None on bare metal, and where only the processor says that there is one."""
+    """The hypervisor's name; None on bare metal, and where only the CPU reports that there is one."""
     found = known_or(facts.host.virtual, None)
     return None if found in (None, "other") else found
 
@@ -153,21 +153,21 @@ def virtual(facts: Facts, gpu: Gpu) -> bool:
 
 
 def has_slot(facts: Facts, gpu: Gpu) -> bool:
-    """Whether the GPU's data goes over PCIe: it is no part of the processor and not on its chip-to-chip link."""
+    """Whether the GPU's data goes over PCIe: it is neither part of the CPU nor on its chip-to-chip link."""
     return gpu.integrated is not True and known_or(facts.host.platform, "") not in COHERENT
 
 
 def possible(facts: Facts, gpu: Gpu, name: str, most: int | None) -> int | None:
-    """The most that card and slot do together.
+    """The maximum of card and slot together.
 
-    NVML often tells what the card could do alone; the kernel shows the port that the card sits in as well: a slot
-    with four lanes behind an x16 connector, OCuLink, or Thunderbolt, whose tunnel calls itself x4 at 2.5 GT/s.
+    NVML often reports what the card alone can do; the kernel shows the port that the card is in as well: a slot
+    with four lanes behind an x16 connector, OCuLink, or Thunderbolt, whose tunnel reports x4 at 2.5 GT/s.
 
     Args:
         facts: the machine.
         gpu: one of its GPUs.
         name: the fact, as cards and GPUs call it: link_width_max, link_generation_max.
-        most: what NVML says.
+        most: what NVML reports.
     """
     card = next((c for c in cards_of(facts, "nvidia") if c.address == gpu.address), None)
     slot = getattr(card, name) if card is not None else None

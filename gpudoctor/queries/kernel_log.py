@@ -1,4 +1,4 @@
-"""Questions about the kernel's log, answered from facts alone."""
+"""Queries about the kernel log, answered from facts alone."""
 
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import Unknown
@@ -29,8 +29,8 @@ CLEARED_BY_LOADING = frozenset(
 def events(facts: Facts, *kinds: str) -> tuple[LogEvent, ...]:
     """The log's messages of these kinds; empty where no log could be read.
 
-    What the running driver tells of a GPU counts since that driver was loaded: loading it anew starts with a clean
-    GPU. What it tells while it looks for GPUs stands before the line that says that it is loaded.
+    What the running driver reports about a GPU counts since that driver was loaded: reloading it starts with a clean
+    GPU. What it reports while it looks for GPUs is before the line that reports that it is loaded.
     """
     found = facts.log.events
     if isinstance(found, Unknown):
@@ -53,7 +53,7 @@ def of_this_week(facts: Facts, found: tuple[LogEvent, ...]) -> tuple[LogEvent, .
 
 
 def ago(facts: Facts, event: LogEvent) -> str:
-    """For people, with a space in front: " (3 days ago)"; empty where the time is unknown or just now."""
+    """As text, with a space in front: " (3 days ago)"; empty where the time is unknown or just now."""
     seconds = age(facts, event)
     if seconds is None or seconds < _MINUTE:
         return ""

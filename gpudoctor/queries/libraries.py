@@ -1,4 +1,4 @@
-"""Questions about CUDA's libraries, answered from facts alone."""
+"""Questions about CUDA's libraries, from facts alone."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ def needs_of(framework: Framework) -> tuple[Need, ...]:
 
 
 def missing_beside_gpu(framework: Framework, facts: Facts) -> tuple[Need, ...]:
-    """The libraries of a framework for CUDA that the loader does not find beside an NVIDIA GPU.
+    """The libraries of a CUDA framework that the loader does not find, on a machine with an NVIDIA GPU.
 
     Empty where the framework was imported and uses a GPU.
 
@@ -40,7 +40,7 @@ def family(soname: str) -> str:
 
 
 def other_majors(facts: Facts, python: Python, missing: Iterable[Need]) -> dict[str, str]:
-    """For each missing library another major of it that is there: {"libcudart.so.11.0": "libcudart.so.12"}."""
+    """For each missing library, another major of it that is installed: {"libcudart.so.11.0": "libcudart.so.12"}."""
     there = {lib.soname for lib in system_libraries(facts)}
     there |= {name for wheel in wheels(python) for name in wheel.libraries}
     return {
@@ -52,7 +52,7 @@ def other_majors(facts: Facts, python: Python, missing: Iterable[Need]) -> dict[
 
 
 def cuda_majors(facts: Facts, python: Python) -> dict[int, str]:
-    """The CUDA majors whose run-time libraries are there, and where: {12: "/usr/local/cuda-12.1/lib64"}."""
+    """The CUDA majors whose runtime libraries are installed, and where: {12: "/usr/local/cuda-12.1/lib64"}."""
     found: dict[int, str] = {}
     for lib in system_libraries(facts):
         if lib.kind != "stub" and family(lib.soname) in ("libcudart", "libcublas", "libcublasLt"):

@@ -1,4 +1,4 @@
-"""Questions about the packages of a Python environment, answered from facts alone."""
+"""Questions about the packages of a Python environment, from facts alone."""
 
 from gpudoctor.facts import Package, Python
 from gpudoctor.knowledge.kernels import version

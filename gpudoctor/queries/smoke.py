@@ -1,4 +1,4 @@
-"""Whom the checks of the smoke tests are asked about, and what several of them want to know."""
+"""The targets of the smoke test checks, and queries that several of them share."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
@@ -6,15 +6,16 @@ from typing import NamedTuple, TypeVar
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, SmokeRun, SmokeTest
 from gpudoctor.maybe import UnknownFactError, known
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.targets import NAMES, gpu_key, gpu_name, gpus_of
 
 T = TypeVar("T")
 
-# Backends of the smoke tests: the framework's module, or for people what has none.
-MODULES = {"pytorch": "torch"}
+# Backends of the smoke tests: the framework's module, or a display name for those without one.
+MODULES = {one.area: one.module for one in FRAMEWORKS}
 PLAIN = {"driver": "the CUDA driver", "cpu": "NumPy"}
-# Of a test that raised an error what it told before still counts; of one that did not end well, nothing does.
-TOLD = ("done", "failed")
+# What a test measured before it raised an error still counts; of one that died or hung, nothing does.
+REPORTED = ("done", "failed")
 
 
 class OnRun(NamedTuple):
@@ -37,7 +38,7 @@ class OnRun(NamedTuple):
 
 
 class OnTests(NamedTuple):
-    """The tests of one name in one run: one a data type, or a way, or a pair of GPUs."""
+    """The tests of one name in one run: one per data type, direction, or pair of GPUs."""
 
     facts: Facts
     run: SmokeRun
@@ -83,7 +84,7 @@ def backend_name(run: SmokeRun) -> str:
 
 
 def sentence(text: str) -> str:
-    """The text with a capital at its beginning."""
+    """The text with its first letter capitalized."""
     return text[:1].upper() + text[1:]
 
 
@@ -93,16 +94,16 @@ def many(number: int, thing: str) -> str:
 
 
 def quoted(message: str) -> str:
-    """The last line of an error's words, with a full stop."""
-    lines = message.strip().splitlines() or ["it said no more"]
+    """The last line of an error message, with a period."""
+    lines = message.strip().splitlines() or ["no error message"]
     return lines[-1].rstrip(". ") + "."
 
 
-# -- subjects ------------------------------------------------------------------------------------------------
+# -- targets -------------------------------------------------------------------------------------------------
 
 
 def smoke_runs(facts: Facts) -> Iterator[tuple[About, OnRun]]:
-    """Each backend on each device; what ails a GPU explains nothing about the CPU."""
+    """Each backend on each device; a GPU's problem explains nothing about the CPU."""
     for run in facts.smoke.runs:
         on, module = OnRun(facts, run), MODULES.get(run.backend, run.backend)
         gpu = "cpu" if run.kind == "cpu" else run.gpu
@@ -116,7 +117,7 @@ def gpu_runs(facts: Facts) -> Iterator[tuple[About, OnRun]]:
 
 
 def smoke_gpus(facts: Facts) -> Iterator[tuple[About, OnDevice]]:
-    """Each GPU that a driver lists and that was tested: what its hardware showed meanwhile is no framework's."""
+    """Each GPU that a driver lists and that was tested: hardware counters belong to no framework."""
     for gpu in gpus_of(facts):
         key = gpu_key(gpu)
         runs = tuple(run for run in facts.smoke.runs if run.gpu == key and run.kind != "cpu")
@@ -125,7 +126,7 @@ def smoke_gpus(facts: Facts) -> Iterator[tuple[About, OnDevice]]:
 
 
 def smoke_tests(facts: Facts, name: str, figure: str = "") -> Iterator[tuple[About, OnTests]]:
-    """The tests that told their results, by run.
+    """The tests that reported results, by run.
 
     Args:
         facts: of the machine.
@@ -136,7 +137,7 @@ def smoke_tests(facts: Facts, name: str, figure: str = "") -> Iterator[tuple[Abo
         tests = tuple(
             t
             for t in run.tests
-            if t.name in name.split() and t.outcome in TOLD and (not figure or t.figure(figure) is not None)
+            if t.name in name.split() and t.outcome in REPORTED and (not figure or t.figure(figure) is not None)
         )
         if tests:
             yield about, OnTests(facts, run, tests)
@@ -148,11 +149,11 @@ def gpu_tests(facts: Facts, name: str, figure: str = "") -> Iterator[tuple[About
 
 
 def cuda_tests(facts: Facts, name: str, figure: str = "") -> Iterator[tuple[About, OnTests]]:
-    """The same on NVIDIA's GPUs alone."""
+    """The same, only on NVIDIA GPUs."""
     yield from ((about, on) for about, on in smoke_tests(facts, name, figure) if on.run.kind == "cuda")
 
 
-# -- questions -----------------------------------------------------------------------------------------------
+# -- queries -------------------------------------------------------------------------------------------------
 
 
 def noted(test: SmokeTest, name: str) -> float | None:
@@ -168,8 +169,8 @@ def count(test: SmokeTest, *names: str) -> int:
 
 def dtype_of(test: SmokeTest) -> str:
     """The data type of a test: its variant, else a note."""
-    said = test.notes.get("dtype")
-    return test.variant or (said if isinstance(said, str) else "")
+    note = test.notes.get("dtype")
+    return test.variant or (note if isinstance(note, str) else "")
 
 
 def called(test: SmokeTest) -> str:
@@ -178,12 +179,12 @@ def called(test: SmokeTest) -> str:
 
 
 def each(tests: Iterable[SmokeTest], judge: Callable[[SmokeTest], T | None]) -> tuple[T, ...]:
-    """What is wrong with each of some tests: one that cannot be judged does not hide another that is ill.
+    """The problems of some tests: one that cannot be judged does not hide another's problem.
 
     Raises:
-        UnknownFactError: none is known to be ill, and one could not be judged.
+        UnknownFactError: none has a known problem, and one could not be judged.
     """
-    ill: list[T] = []
+    problems: list[T] = []
     unknown = None
     for test in tests:
         try:
@@ -191,10 +192,10 @@ def each(tests: Iterable[SmokeTest], judge: Callable[[SmokeTest], T | None]) -> 
         except UnknownFactError as error:
             unknown = unknown or error
         else:
-            ill += [] if found is None else [found]
-    if unknown and not ill:
+            problems += [] if found is None else [found]
+    if unknown and not problems:
         raise unknown
-    return tuple(ill)
+    return tuple(problems)
 
 
 def ended(run: SmokeRun, *outcomes: str) -> tuple[SmokeTest, ...]:

@@ -1,8 +1,9 @@
-"""Groups of checks that explain what the smoke tests found: what their checks name in `because`."""
+"""Groups of checks that explain what the smoke tests found: what their checks name in `caused_by`."""
 
+from gpudoctor import registry
 from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
 
-# What the hardware itself has told of its memory before.
+# What the hardware itself has reported about its memory.
 MEMORY = (
     "device.ecc-uncorrected",
     "device.row-remap-failed",
@@ -12,7 +13,7 @@ MEMORY = (
     "device.fallen-off-the-bus",
     "device.needs-reset",
 )
-# Wrong numbers, from the ground up: what stands earlier makes everything behind it wrong too.
+# Wrong numbers, from the bottom up: each makes everything after it wrong too.
 WRONG = (
     "smoke.uncorrected-ecc",
     "smoke.corrupted-memory",
@@ -27,7 +28,7 @@ WRONG = (
     "smoke.wrong-inference",
     "smoke.fused-wrong",
 )
-FRAMEWORKS = ("pytorch.*", "tensorflow.*", "cupy.*", "jax.*")
+FRAMEWORKS = tuple(f"{one.area}.*" for one in registry.FRAMEWORKS if one in registry.SMOKED)
 # Why a backend does not run at all.
 NOT_RUNNING = (*SYSTEM, *ENVIRONMENT, *FRAMEWORKS, "health.stuck-process")
 # Why a GPU computes slowly.
@@ -43,5 +44,5 @@ LINK = ("smoke.busy", "link.narrow-pcie", "link.slow-pcie", "smoke.link-trained-
 
 
 def wrong_before(id_: str) -> tuple[str, ...]:
-    """What explains a wrong number: the hardware's own word, and wrong numbers nearer to the ground."""
+    """What explains a wrong number: the hardware's own reports, and wrong numbers further down."""
     return (*MEMORY, *WRONG[: WRONG.index(id_)])

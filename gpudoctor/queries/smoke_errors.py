@@ -1,4 +1,4 @@
-"""How far from float64 a product of matrices may be in each data type, and what a distance says."""
+"""How far from float64 a matmul may be in each data type, and what a difference means."""
 
 from typing import Literal, NamedTuple
 
@@ -9,9 +9,9 @@ Kind = Literal["right", "reduced", "tf32", "exact", "wrong"]
 
 
 class Bounds(NamedTuple):
-    """Relative Frobenius norms of the error: up to `well` it is rounding, above `wrong` it is none."""
+    """Relative Frobenius norms of the error: up to `rounding` it is rounding, above `wrong` it is not."""
 
-    well: float
+    rounding: float
     wrong: float
 
 
@@ -27,17 +27,17 @@ BOUNDS = {
     "bf16": Bounds(3e-3, 1.2e-2),
     "fp8": Bounds(1e-2, 3e-2),
 }
-# float32 with inputs of ten bits of mantissa, as TF32 takes them.
+# float32 with inputs of ten bits of mantissa, as in TF32.
 TF32_LEAST, TF32_MOST = 1.5e-4, 1.5e-3
-EXACT = 5e-5  # TF32 that is nearer to float64 than that took all 23 bits
-# Rows of a right product are all about equally far off: the worst of 2048 was 3.2 times the median.
+EXACT = 5e-5  # TF32 that is closer to float64 than that used all 23 bits
+# The rows of a right result are all about equally far off: the worst of 2048 was 3.2 times the median.
 ODD_ROW = 6.0
 
 
 def kind_of(dtype: str, error: float) -> Kind:
-    """What an error says; a number that is none is wrong."""
+    """What an error means; NaN is wrong."""
     bounds = BOUNDS.get(dtype)
-    if bounds is None or error <= bounds.well:
+    if bounds is None or error <= bounds.rounding:
         return "exact" if dtype == "tf32" and error < EXACT else "right"
     if dtype == "fp32" and TF32_LEAST <= error <= TF32_MOST:
         return "tf32"
@@ -45,26 +45,26 @@ def kind_of(dtype: str, error: float) -> Kind:
 
 
 def errors(test: SmokeTest) -> tuple[float, ...]:
-    """The errors that a test measured: of the product that was checked whole, and of a part of the large one."""
+    """The errors that a test measured: of the result that was checked whole, and of a part of the large one."""
     found = test.figure("error"), noted(test, "part_error")
     return tuple(error for error in found if error is not None)
 
 
 def kinds(test: SmokeTest) -> tuple[Kind, ...]:
-    """What each of its errors says."""
+    """What each of its errors means."""
     return tuple(kind_of(dtype_of(test), error) for error in errors(test))
 
 
 def wrong(test: SmokeTest) -> str | None:
-    """What is wrong with a test's products, in a few words; None where nothing is."""
+    """What is wrong with a test's matmuls, in brief; None where nothing is."""
     dtype = dtype_of(test)
     lost = count(test, "not_finite")
     if lost:
-        return f"{dtype}: {many(lost, 'element')} infinite or no number at all"
+        return f"{dtype}: {many(lost, 'element')} Inf or NaN"
     far = [error for error in errors(test) if kind_of(dtype, error) == "wrong"]
     if far:
-        most = BOUNDS[dtype].well
-        return f"{dtype}: the relative error is {max(far):.1e}, and rounding makes no more than {most:.0e}"
+        bound = BOUNDS[dtype].rounding
+        return f"{dtype}: the relative error is {max(far):.1e}; rounding explains at most {bound:.0e}"
     ratio = noted(test, "worst_ratio") or 0.0
     if ratio > ODD_ROW:
         return f"{dtype}: row {count(test, 'worst_row')} is {ratio:.0f} times as far off as the others"

@@ -1,4 +1,4 @@
-"""What a device can reach at most in a smoke test: the number that a measured one is held against."""
+"""What a device can reach at most in a smoke test: the limit that a measured figure is compared with."""
 
 import math
 from collections.abc import Callable
@@ -12,22 +12,22 @@ from gpudoctor.queries.gpus import has_slot
 from gpudoctor.queries.smoke import OnRun, dtype_of, noted
 from gpudoctor.targets import gpus_of, switches_of
 
-# Libraries cut a product into tiles of 128 x 256 elements, a tile for a processor at a time; the last wave of tiles
-# seldom fills the GPU. With less than two waves that decides more than the GPU does.
+# Libraries split a matmul into tiles of 128 x 256 elements, one per multiprocessor at a time; the last wave of tiles
+# seldom fills the GPU. With fewer than two waves that matters more than the GPU.
 # https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 TILE = 128 * 256
 FEWEST_WAVES = 2.0
-# GDDR keeps its ECC codes in the data's own place, a sixteenth of it; HBM has room of its own for them.
+# GDDR keeps its ECC codes inline, in a sixteenth of the memory; HBM has separate space for them.
 # https://docs.nvidia.com/datacenter/tesla/ (T4: 15 of 16 GB with ECC)
 IN_LINE_ECC = 0.94
 # Shorter copies and sums between GPUs show how they begin: on eight H200, sums of 64 MiB reach 0.72 of what 16 GiB do,
 # of 256 MiB 0.9. https://github.com/stas00/ml-engineering/tree/master/network
 FULL_LENGTH = 256 << 20  # bytes
-FEWEST_LANES = 8  # over fewer the link may be a tunnel (Thunderbolt, USB4), which carries less than it says
+FEWEST_LANES = 8  # over fewer the link may be a tunnel (Thunderbolt, USB4), which carries less than its nominal rate
 
 
 class Limit(NamedTuple):
-    """The most that a device can reach.
+    """The maximum that a device can reach.
 
     Attributes:
         value: the number.
@@ -45,7 +45,7 @@ class Limit(NamedTuple):
 
 
 def limit(facts: Facts, run: SmokeRun, test: SmokeTest, figure: str) -> Limit | None:
-    """The limit of a figure, or None where it has none or nobody knows it.
+    """The limit of a figure, or None where it has none or it is unknown.
 
     Args:
         facts: of the machine.
@@ -58,19 +58,19 @@ def limit(facts: Facts, run: SmokeRun, test: SmokeTest, figure: str) -> Limit | 
 
 
 def sheet(facts: Facts, run: SmokeRun, test: SmokeTest, figure: str) -> Limit | None:
-    """What the data sheet says instead, at the boost clock that the vendor counts with; None where unknown."""
+    """The data sheet's value instead, at the vendor's boost clock; None where unknown."""
     if test.name not in ("matmul", "stress"):
         return limit(facts, run, test, figure)
     return None if figure != "rate" or run.kind == "cpu" else _sheet(OnRun(facts, run), test)
 
 
-# -- products of matrices ------------------------------------------------------------------------------------
+# -- matmul --------------------------------------------------------------------------------------------------
 
 
 def _rate(on: OnRun, test: SmokeTest) -> Limit | None:
-    """At the clock that was seen; where nobody saw it, the data sheet's."""
+    """At the observed clock; where it is unknown, the data sheet's."""
     if on.run.backend == "driver":
-        return None  # its kernels are simple ones, which prove that the GPU computes and no more
+        return None  # its kernels are simple ones, which only prove that the GPU computes
     return _at_clock(on, test) or _sheet(on, test)
 
 
@@ -79,17 +79,17 @@ def _at_clock(on: OnRun, test: SmokeTest) -> Limit | None:
     per_clock = _per_clock(on, dtype_of(test))
     if not processors or not clock or not per_clock:
         return None
-    fill, said = _filled(processors, test)
+    fill, note = _filled(processors, test)
     value = processors * clock * per_clock * fill * 1e-6
     source = (
-        f"{processors} processors x {clock:.0f} MHz during the test x {per_clock:g} operations per clock in "
-        f"{dtype_of(test)}{said}."
+        f"{processors} multiprocessors x {clock:.0f} MHz during the test x {per_clock:g} operations per clock in "
+        f"{dtype_of(test)}{note}."
     )
     return Limit(value, "TFLOP/s", source)
 
 
 def target(gpu: Gpu) -> str | None:
-    """What the GPU's processors are: "9.0", "gfx942"."""
+    """The GPU's architecture: "9.0", "gfx942"."""
     return known_or(gpu.gfx, None) if gpu.vendor == "amd" else known_or(gpu.capability, None)
 
 
@@ -100,23 +100,23 @@ def _per_clock(on: OnRun, dtype: str) -> float | None:
 
 def _names(on: OnRun) -> tuple[str, ...]:
     """What the driver and the framework call the device; the driver's name comes first."""
-    said = known_or(on.gpu.name, None) if on.gpu else None
-    return tuple(name for name in (said, on.run.name) if name) or ("",)
+    driver_name = known_or(on.gpu.name, None) if on.gpu else None
+    return tuple(name for name in (driver_name, on.run.name) if name) or ("",)
 
 
 def waves(processors: int, test: SmokeTest) -> float | None:
-    """How often the tiles of a product fill all processors; None where its size is not told."""
+    """How often the tiles of a matmul fill all multiprocessors; None where its size is not reported."""
     size = noted(test, "size")
     return size * size / TILE / processors if size and 0 < size < 1e6 else None
 
 
 def _filled(processors: int, test: SmokeTest) -> tuple[float, str]:
-    """The part of the processors that has work, over the whole product; and the words for it."""
+    """The part of the multiprocessors that has work, over the whole matmul; and the text for it."""
     found = waves(processors, test)
     if found is None or found <= 0:
         return 1.0, ""
     part = found / math.ceil(found)
-    return part, f", of which {part:.0%} have work at this size".replace("%", " %") if part < 0.995 else ""
+    return part, f", of which {part:.0%} have work at this size" if part < 0.995 else ""
 
 
 def _sheet(on: OnRun, test: SmokeTest) -> Limit | None:
@@ -128,19 +128,19 @@ def _sheet(on: OnRun, test: SmokeTest) -> Limit | None:
     if part is None:
         return None
     share = phrase(", {} of {} processors", on.run.processors, found.processors) if part < 1 else ""
-    source = f"{found.names[0]} by its data sheet: {value:g} TFLOP/s in {dtype_of(test)}{share}."
+    source = f"{found.names[0]} data sheet: {value:g} TFLOP/s in {dtype_of(test)}{share}."
     return Limit(value * part, "TFLOP/s", source, found.sure, loose=True)
 
 
 def product(on: OnRun) -> Product | None:
-    """The product by its data sheet."""
+    """The GPU's entry in the data sheets."""
     memory = known_or(on.gpu.memory, None) if on.gpu else None
     vendor = on.gpu.vendor if on.gpu else "amd" if on.run.kind == "rocm" else "nvidia"
     return next(filter(None, (gpu_peaks.product(vendor, name, memory) for name in _names(on))), None)
 
 
 def _part_of(found: Product, run: SmokeRun) -> float | None:
-    """Which part of the product's processors the backend has: of a slice less; None where that is not known."""
+    """The part of the GPU's multiprocessors that the backend has: less for a MIG slice; None where unknown."""
     if run.processors and found.processors:
         return min(1.0, run.processors / found.processors)
     return None if run.mig else 1.0
@@ -150,7 +150,7 @@ def _part_of(found: Product, run: SmokeRun) -> float | None:
 
 
 def _memory(on: OnRun, _: SmokeTest) -> Limit | None:
-    """The data sheet's bandwidth; of a slice nobody knows its share."""
+    """The data sheet's bandwidth; the share of a slice is unknown."""
     found = product(on)
     if found is None or on.run.mig or on.gpu is None:
         return None
@@ -158,7 +158,7 @@ def _memory(on: OnRun, _: SmokeTest) -> Limit | None:
     if value is None:
         return None
     ecc = found.kind == "GDDR" and on.gpu.ecc is True
-    source = f"{found.names[0]} by its data sheet: {value:g} GB/s{', less a sixteenth for ECC' if ecc else ''}."
+    source = f"{found.names[0]} data sheet: {value:g} GB/s{', less a sixteenth for ECC' if ecc else ''}."
     return Limit(value * (IN_LINE_ECC if ecc else 1), "GB/s", source, found.sure)
 
 

@@ -1,4 +1,4 @@
-"""GPUs of one kind that the same backend was run on: each is the measure of the others."""
+"""Identical GPUs that the same backend ran on: each is compared with the others."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -14,7 +14,7 @@ FIGURES = {"matmul": ("rate",), "stress": ("rate",), "bandwidth": ("copy", "tria
 
 
 def sisters(facts: Facts) -> Iterator[tuple[About, OnRun]]:
-    """Each backend on each GPU of which there are equals that it was run on too."""
+    """Each backend on each GPU that has peers on which it also ran."""
     for about, on in gpu_runs(facts):
         if equals(on):
             yield about, on
@@ -35,7 +35,7 @@ def equals(on: OnRun) -> tuple[SmokeRun, ...]:
 
 
 def behind(on: OnRun) -> dict[str, float]:
-    """By test the part of its idle equals' median speed that a GPU reaches.
+    """Per test, the part of its idle peers' median speed that a GPU reaches.
 
     Raises:
         UnknownFactError: it was in use, or all of its equals were.
@@ -43,7 +43,7 @@ def behind(on: OnRun) -> dict[str, float]:
     idle(on.facts, on.run)
     others = [speeds(run) for run in equals(on) if busy(run) is False]
     if not others:
-        raise UnknownFactError("the equal GPUs were in use before the tests, or nobody can say")
+        raise UnknownFactError("the peer GPUs were in use before the tests, or that is unknown")
     usual = {name: median(o[name] for o in others if name in o) for name in {name for o in others for name in o}}
     return {name: value / usual[name] for name, value in speeds(on.run).items() if usual.get(name)}
 

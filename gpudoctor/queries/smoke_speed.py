@@ -11,26 +11,26 @@ from gpudoctor.queries.smoke import OnRun
 from gpudoctor.queries.smoke_limits import Limit, limit, product, target
 from gpudoctor.targets import gpus_of
 
-# Where the clock during the test is not known, the limit is the data sheet's, and a fifth less will do.
+# Where the clock during the test is not known, the limit is the data sheet's, and a fifth less is accepted.
 LOOSE = 0.8
 
 
 class SpeedThresholds(NamedTuple):
-    """The parts of a limit under which a speed is low, and too low; None: no such line."""
+    """The parts of a limit under which a speed is low, and too low; None: no such threshold."""
 
     low: float
     bad: float | None = None
 
     def severity(self, part: float) -> Severity | None:
-        """How bad it is to reach only this part; None where it is enough."""
+        """The severity of reaching only this part; None where it is enough."""
         if self.bad is not None and part < self.bad:
             return Severity.ERROR
         return Severity.WARNING if part < self.low else None
 
 
-# Products. Healthy GPUs of the kinds that were measured reach 0.71 (fp8) to 0.9 of what their clock allows
+# Matmul. Healthy GPUs of the measured models reach 0.71 (fp8) to 0.9 of what their clock allows
 # (stas00/ml-engineering, MAMF); DCGM ends a part at three quarters of what NVIDIA measured, about 0.6. Where nobody
-# published anything, only what is far off is told, and as a warning.
+# published anything, only what is far off is reported, and as a warning.
 TENSOR, FP8, AMD = SpeedThresholds(0.65, 0.45), SpeedThresholds(0.55, 0.45), SpeedThresholds(0.40)
 UNMEASURED, UNMEASURED_FP32 = SpeedThresholds(0.45), SpeedThresholds(0.40)
 # Memory. Measured parts reach 0.72 to 0.91 of the data sheet by the kind of copy, GDDR with ECC 0.76 and more;
@@ -41,7 +41,7 @@ PEER, ALLREDUCE = SpeedThresholds(0.70, 0.55), SpeedThresholds(0.65, 0.45)
 
 
 def product_lines(on: OnRun, dtype: str) -> SpeedThresholds | None:
-    """The lines for products of a data type on this GPU; None where nothing is known of its kind."""
+    """The thresholds for matmul in a data type on this GPU; None where nothing is known about its model."""
     kind = target(on.gpu) if on.gpu else None
     if on.gpu is None or kind is None:
         return None
@@ -54,7 +54,7 @@ def product_lines(on: OnRun, dtype: str) -> SpeedThresholds | None:
 
 
 def memory_lines(on: OnRun) -> SpeedThresholds:
-    """The lines for copies within this GPU's memory."""
+    """The thresholds for copies within this GPU's memory."""
     found = product(on)
     if found is None or found.measured is None:
         return UNKNOWN_MEMORY
@@ -62,7 +62,7 @@ def memory_lines(on: OnRun) -> SpeedThresholds:
 
 
 class Share(NamedTuple):
-    """A measured speed beside its limit.
+    """A measured speed with its limit.
 
     Attributes:
         value: in the limit's unit.
@@ -76,45 +76,45 @@ class Share(NamedTuple):
 
     @property
     def words(self) -> str:
-        """For people: "412 of 920 TFLOP/s (45 %)"."""
+        """For people: "412 of 920 TFLOP/s (45%)"."""
         low, high = (f"{x:.0f}" if x >= 10 else f"{x:.1f}" for x in (self.value, self.limit.value))
-        return f"{low} of {high} {self.limit.unit} ({self.value / self.limit.value:.0%})".replace("%)", " %)")
+        return f"{low} of {high} {self.limit.unit} ({self.value / self.limit.value:.0%})"
 
 
 def busy(run: SmokeRun) -> bool | None:
     """Whether others used the GPU before the tests; None: unknown, or the CPU."""
-    signs = _signs(run.others, run.utilisation)
+    signs = _signs(run.others, run.utilization)
     return None if run.kind == "cpu" else signs
 
 
-def _signs(others: Maybe[int | None], utilisation: Maybe[int | None]) -> bool | None:
-    """True where one sign says that somebody works there, False where both speak and deny it."""
-    told = [(o, most) for o, most in ((others, 0), (utilisation, BUSY)) if isinstance(o, int)]
-    if any(number > most for number, most in told):
+def _signs(others: Maybe[int | None], utilization: Maybe[int | None]) -> bool | None:
+    """True where one sign shows that it is in use, False where both are known and show that it is not."""
+    values = [(o, idle_at) for o, idle_at in ((others, 0), (utilization, BUSY)) if isinstance(o, int)]
+    if any(number > idle_at for number, idle_at in values):
         return True
-    unknown = isinstance(others, Unknown) or isinstance(utilisation, Unknown)
-    return False if told and not unknown else None
+    unknown = isinstance(others, Unknown) or isinstance(utilization, Unknown)
+    return False if values and not unknown else None
 
 
 def idle(facts: Facts, run: SmokeRun) -> None:
-    """Leave the check where the GPU was not idle, or nobody knows: its speed then says nothing.
+    """Leave the check where the GPU was not idle, or that is unknown: its speed then means nothing.
 
-    Of tests between all GPUs it is what the driver said of each of them before.
+    For tests across all GPUs, what the driver reported about each of them before counts.
 
     Raises:
         UnknownFactError: others used the GPU, or it is not known.
     """
-    signs: list[tuple[Maybe[int | None], Maybe[int | None]]] = [(run.others, run.utilisation)]
+    signs: list[tuple[Maybe[int | None], Maybe[int | None]]] = [(run.others, run.utilization)]
     if run.gpu is None:
-        signs = [(_number(g.processes), g.utilisation) for g in gpus_of(facts)]
+        signs = [(_number(g.processes), g.utilization) for g in gpus_of(facts)]
     found = [_signs(*one) for one in signs]
     if any(found):
-        raise UnknownFactError("others used the GPU before the tests, so speeds are not judged")
-    for others, utilisation in signs:
+        raise UnknownFactError("other processes used the GPU before the tests, so speeds are not judged")
+    for others, utilization in signs:
         known(others)
-        known(utilisation)
+        known(utilization)
     if not found or None in found:
-        raise UnknownFactError("nobody can say whether others used the GPU before the tests")
+        raise UnknownFactError("it is unknown whether other processes used the GPU before the tests")
 
 
 def _number(processes: Maybe[tuple[GpuProcess, ...]]) -> Maybe[int | None]:
@@ -125,7 +125,7 @@ def share(on: OnRun, test: SmokeTest, figure: str) -> Share | None:
     """How much of the limit a figure reached; None where it was not measured.
 
     Raises:
-        UnknownFactError: the GPU was not idle, or no limit is known on which a verdict may rest.
+        UnknownFactError: the GPU was not idle, or no reliable limit is known.
     """
     value = test.figure(figure)
     if value is None:
@@ -135,5 +135,5 @@ def share(on: OnRun, test: SmokeTest, figure: str) -> Share | None:
     if most is None or most.value <= 0:
         raise UnknownFactError(f"no limit is known for {test.name} {test.variant}".strip() + " on this device")
     if not most.sure:
-        raise UnknownFactError(f"a limit on which no verdict may rest: {most.source}")
+        raise UnknownFactError(f"the limit is too uncertain for a verdict: {most.source}")
     return Share(value, most, value / most.value / (LOOSE if most.loose else 1))

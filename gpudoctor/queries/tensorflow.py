@@ -5,7 +5,7 @@ from gpudoctor.facts import Need
 from gpudoctor.queries.frameworks import other_works
 from gpudoctor.queries.libraries import missing_beside_gpu
 from gpudoctor.queries.packages import major
-from gpudoctor.targets import OnFramework
+from gpudoctor.targets import OnFramework, OnLive
 
 
 def missing(on: OnFramework) -> tuple[Need, ...]:
@@ -22,7 +22,7 @@ def in_wheels(needs: tuple[Need, ...]) -> bool:
     return bool(needs) and all(need.wheel is not None for need in needs)
 
 
-def severity_of(on: OnFramework) -> Severity | None:
+def severity_of(on: OnFramework | OnLive) -> Severity | None:
     """Every TensorFlow for Linux is built for CUDA: beside a framework that works on the GPU it may be a by-product."""
     return Severity.WARNING if other_works(on.python, on.framework) else None
 

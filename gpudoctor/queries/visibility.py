@@ -11,12 +11,12 @@ from gpudoctor.targets import gpus_of
 CUDA, HIP, ROCR = "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
 NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 WRONG = {
-    "index": "there is no GPU {bad}",
-    "uuid": "no GPU has a UUID that begins with {bad}",
-    "ambiguous": "several GPUs have a UUID that begins with {bad}",
+    "index": "GPU {bad} does not exist",
+    "uuid": "no GPU has a UUID that starts with {bad}",
+    "ambiguous": "several GPUs have a UUID that starts with {bad}",
     "malformed": "{bad} is neither an index nor a UUID",
     "negative": "{bad} ends the list",
-    "twice": "{bad} appears twice, which leaves no GPU at all",
+    "twice": "{bad} is listed twice, which hides all GPUs",
 }
 
 
@@ -31,7 +31,7 @@ def cuda_problem(facts: Facts, *whys: str) -> Problem | None:
         whys: the mistakes that the asking check is about, as in `Mask.why`.
 
     Raises:
-        UnknownFactError: libcuda's answer with or without the mask is not known.
+        UnknownFactError: libcuda's result with or without the mask is not known.
     """
     value = facts.host.environment.get(CUDA)
     if value is None:
@@ -52,17 +52,17 @@ def read_cuda(facts: Facts, value: str) -> Mask:
 
 
 def _loses(facts: Facts, mask: Mask) -> bool:
-    """Whether entries lead nowhere; with MIG the numbers of CUDA are not those of NVML, so nothing is said."""
+    """Whether entries match no GPU; with MIG the numbers of CUDA are not those of NVML, so nothing is reported."""
     return mask.bad is not None and bool(mask.visible) and not any(g.mig is True for g in gpus_of(facts, "nvidia"))
 
 
 def _hidden(facts: Facts, value: str, mask: Mask) -> Problem:
     count = _count(len(gpus_of(facts, "nvidia")))
     empty = value.strip() == ""
-    what = "is set to nothing (an empty string)" if empty else f"is {value!r}"
+    what = "is an empty string" if empty else f"is {value!r}"
     reason = "" if empty or mask.why is None else f": {WRONG[mask.why].format(bad=mask.bad or 'an entry')}"
     job = facts.host.environment.get("SLURM_JOB_ID")
-    slurm = phrases(phrase("SLURM_JOB_ID={}, and no GPU was given to the job", job)) if job_without_gpu(facts) else ()
+    slurm = phrases(phrase("SLURM_JOB_ID={}, and the job has no GPU", job)) if job_without_gpu(facts) else ()
     lines = (f"{CUDA}={value}", "cuInit: CUDA_ERROR_NO_DEVICE (100) with it, success without it")
     return Problem(
         f"{CUDA} {what}{reason}. It hides every GPU from CUDA programs; without it the driver shows {count}.",
@@ -72,7 +72,7 @@ def _hidden(facts: Facts, value: str, mask: Mask) -> Problem:
 
 def _partly(facts: Facts, value: str, mask: Mask) -> Problem:
     wrong = WRONG[mask.why or "malformed"].format(bad=mask.bad or "an entry")
-    behind = f" What follows it ({','.join(mask.lost)}) is not read any more." if mask.lost else ""
+    behind = f" CUDA ignores the entries after it ({','.join(mask.lost)})." if mask.lost else ""
     count = len(gpus_of(facts, "nvidia"))
     left = f"CUDA programs see GPU {listed(mask.visible)} of the {count} here"
     return Problem(
@@ -123,8 +123,8 @@ class AmdMasks(NamedTuple):
     @property
     def evidence(self) -> tuple[str, ...]:
         """The variables as they are set."""
-        said = ((ROCR, self.rocr), (self.variable, self.hip))
-        return tuple(f"{name}={value}" for name, value in said if value is not None)
+        logged = ((ROCR, self.rocr), (self.variable, self.hip))
+        return tuple(f"{name}={value}" for name, value in logged if value is not None)
 
 
 def amd_masks(facts: Facts) -> AmdMasks | None:
@@ -166,5 +166,5 @@ def is_multiplied(masks: AmdMasks) -> bool:
 
 
 def amd_wrong(mask: Mask) -> str:
-    """What is wrong with a mask's entry, for people."""
-    return WRONG[mask.why].format(bad=mask.bad or "an entry") if mask.why else "it names no GPU"
+    """What is wrong with a mask's entry, as text."""
+    return WRONG[mask.why].format(bad=mask.bad or "an entry") if mask.why else "it matches no GPU"

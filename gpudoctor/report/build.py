@@ -9,7 +9,7 @@ from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
 from gpudoctor.facts.text_types import ANOTHER_ROOT
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
-from gpudoctor.queries.frameworks import not_tried
+from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.queries.gpu_requests import without_gpu
 from gpudoctor.report.fixes import entries as fixes_of
 from gpudoctor.report.fixes import run_line
@@ -70,7 +70,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         unknown=unknown,
         smoke=_smoke(facts),
         inventory=inventory(facts),
-        not_tried=not_tried(facts),
+        not_tested=not_tested(facts),
         next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others, unknown)),
     )
 
@@ -103,7 +103,7 @@ def _elsewhere(number: int, unknown: tuple[UnknownEntry, ...]) -> tuple[str, ...
     if not number:
         return ()
     if any(entry.check == "smoke.no-device" for entry in unknown):
-        return (f"`gpudoctor check` shows {number} finding{'s' * (number != 1)} that may say why.",)
+        return (f"`gpudoctor check` shows {number} finding{'s' * (number != 1)} that may explain this.",)
     what = "1 finding that does" if number == 1 else f"{number} findings that do"
     return (f"`gpudoctor check` shows {what} not concern these tests.",)
 
@@ -195,7 +195,7 @@ def _unknown(verdict: Verdict) -> UnknownEntry:
     return UnknownEntry(
         check=verdict.check.id,
         subject=verdict.about.label,
-        why=verdict.message,
+        reason=verdict.message,
         essential=verdict.check.essential and not never_asked(verdict),
         broken=verdict.outcome is Outcome.BROKEN,
     )
@@ -203,7 +203,7 @@ def _unknown(verdict: Verdict) -> UnknownEntry:
 
 def _failed(part: str, why: str) -> UnknownEntry:
     """A probe that failed is a fault of ours like a check that is broken: nobody may read the rest as well."""
-    return UnknownEntry(check="probe", subject=part, why=why, broken=True)
+    return UnknownEntry(check="probe", subject=part, reason=why, broken=True)
 
 
 def _machine(facts: Facts) -> MachineEntry:
@@ -218,7 +218,7 @@ def _machine(facts: Facts) -> MachineEntry:
         container="kubernetes" if host.kubernetes is True else or_none(host.container),
         product=or_none(host.product),
         driver=or_none(kernel.loaded) or (or_none(nvidia.nvml.driver_version) if of_windows else None),
-        driver_flavour=or_none(kernel.flavour),
+        driver_flavor=or_none(kernel.flavor),
         driver_libraries=user_version(facts),
         driver_cuda=or_none(nvidia.cuda.version) or or_none(nvidia.nvml.cuda_version),
         rocm=or_none(facts.amd.rocm),
@@ -229,7 +229,7 @@ def _machine(facts: Facts) -> MachineEntry:
 def _python(python: Python) -> PythonEntry:
     return PythonEntry(
         path=python.path,
-        why=python.why,
+        found_by=python.found_by,
         version=or_none(python.version),
         kind=or_none(python.kind),
         manager=or_none(python.manager),

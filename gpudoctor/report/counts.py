@@ -1,6 +1,7 @@
 """How many findings there are of each status and how the other checks ended, in the words of every renderer."""
 
 from gpudoctor.report.model import Report
+from gpudoctor.report.numbers import number
 
 
 def counts(report: Report, unknown: str = "unknown") -> list[str]:
@@ -20,6 +21,6 @@ def counts(report: Report, unknown: str = "unknown") -> list[str]:
         (s.broken, "broken"),
         (s.unknown, unknown),
         (s.passed, passed),
-        (s.skipped, "not for this machine"),
+        (s.skipped, "not applicable"),
     )
-    return [f"{number} {name}" for number, name in parts if number or name in ("failed", passed)]
+    return [f"{number(count)} {name}" for count, name in parts if count or name in ("failed", passed)]

@@ -19,7 +19,7 @@ class FailuresError(Exception):
 
 
 def told(entry: FindingEntry) -> list[str]:
-    """A finding as a few lines: what was found, and each way to mend it."""
+    """A finding as a few lines: its message, and each fix."""
     return [f"{entry.check}: {entry.message}", *ways(entry.fixes)]
 
 

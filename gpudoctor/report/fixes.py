@@ -1,4 +1,4 @@
-"""Fixes in the report: worded for this machine and this user, and what is noted beside them."""
+"""Fixes in the report: worded for this machine and this user, and what is noted next to them."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -56,7 +56,7 @@ def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
 
 
 def notes(fix: FixEntry) -> list[str]:
-    """What has to be known beside the commands."""
+    """What has to be known next to the commands."""
     found = ["needs root"] if fix.root and not fix.as_root else []
     if fix.needs and not any(fix.needs in command for command in fix.commands):
         found.append(f"then: {fix.needs}")

@@ -30,16 +30,16 @@ class ReportFormat(NamedTuple):
 FORMATS = {
     one.name: one
     for one in (
-        ReportFormat("text", "a person at a terminal"),
+        ReportFormat("text", "a terminal"),
         ReportFormat("json", "programs: gpudoctor.report/1"),
         ReportFormat("markdown", "an issue tracker", leaves=True),
-        ReportFormat("html", "a person in a browser", leaves=True),
-        ReportFormat("junit", "continuous integration", leaves=True),
+        ReportFormat("html", "a browser", leaves=True),
+        ReportFormat("junit", "continuous integration (CI)", leaves=True),
         ReportFormat("sarif", "code scanning", leaves=True),
-        ReportFormat("github", "a workflow of GitHub Actions", leaves=True),
+        ReportFormat("github", "GitHub Actions workflows", leaves=True),
         ReportFormat("tap", "test harnesses", leaves=True),
         ReportFormat("nagios", "Nagios, Icinga, Naemon, Sensu"),
-        ReportFormat("npd", "Kubernetes' node-problem-detector"),
-        ReportFormat("prometheus", "node_exporter's textfile collector"),
+        ReportFormat("npd", "Kubernetes node-problem-detector"),
+        ReportFormat("prometheus", "node_exporter textfile collector"),
     )
 }

@@ -27,7 +27,7 @@ MACHINE = (
     "host.numa_balancing",
     "host.selinux",
     "nvidia.kernel.loaded",
-    "nvidia.kernel.flavour",
+    "nvidia.kernel.flavor",
     "nvidia.kernel.fabric_manager",
     "nvidia.kernel.fabric_manager_version",
     "nvidia.kernel.imex",

@@ -93,7 +93,7 @@ class UnknownEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     check: str  # "probe" where gathering a part of the facts failed; then the subject names the part
     subject: str
-    why: str
+    reason: str
     essential: bool = False
     broken: bool = False
 
@@ -130,7 +130,7 @@ class PythonEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An examined interpreter."""
 
     path: str
-    why: str = ""
+    found_by: str = ""  # --python, VIRTUAL_ENV, found in this directory ..., this interpreter
     version: str | None = None
     kind: str | None = None
     manager: str | None = None
@@ -148,7 +148,7 @@ class MachineEntry(msgspec.Struct, frozen=True, kw_only=True):
     container: str | None = None
     product: str | None = None
     driver: str | None = None  # the driver's version: of the loaded module; on WSL, of Windows' driver
-    driver_flavour: str | None = None
+    driver_flavor: str | None = None
     driver_libraries: str | None = None  # version of the NVIDIA libraries that programs load
     driver_cuda: str | None = None  # newest CUDA release that the driver runs
     rocm: str | None = None
@@ -214,8 +214,8 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     details: tuple[str, ...] = ()  # what its own words tell besides
     explained_by: tuple[str, ...] = ()  # checks whose findings on this machine explain it
     ruled_out: tuple[str, ...] = ()  # checks that look for its causes and found none
-    unanswered: tuple[str, ...] = ()  # checks that look for its causes and could not tell
-    tries: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()  # checks that look for its causes and could not tell
+    suggestions: tuple[str, ...] = ()
     advice: str = ""  # what the message itself advises, and why that does not help
 
 
@@ -239,7 +239,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     symptoms: tuple[SymptomEntry, ...] = ()  # of a log or a message that was given, the root first
     next: tuple[str, ...] = ()
     inventory: Inventory = Inventory()  # what like machines have in common, for `gpudoctor fleet`
-    not_tried: tuple[str, ...] = ()  # installed packages that compute on a GPU, and that nothing imported
+    not_tested: tuple[str, ...] = ()  # installed packages that compute on a GPU, and that nothing imported
 
     def __repr__(self) -> str:
         """One line: the status and the findings by their ids."""

@@ -11,7 +11,7 @@ from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry, Unkn
 NO_GPU = UnknownEntry(
     check="smoke.no-device",
     subject="GPU",
-    why="No GPU was found on which the tests can run: nothing was proven about a GPU.",
+    reason="No GPU that can run the tests was found, so nothing is proven about a GPU.",
     essential=True,
 )
 
@@ -31,11 +31,11 @@ def _worked(runs: list[SmokeRun]) -> bool:
 
 def _idle(run: SmokeRun) -> UnknownEntry:
     whys = [run.message, *(test.message for test in run.tests)]
-    why = next((why for why in whys if why), "it said no more")
+    why = next((why for why in whys if why), "no reason was given")
     return UnknownEntry(
         check="smoke.no-device",
         subject=f"{run.backend} on {run.label}",
-        why=f"None of the tests could be run: {why}",
+        reason=f"None of the tests could run: {why}",
         essential=True,
     )
 
@@ -44,7 +44,7 @@ def _stopped(run: SmokeRun) -> UnknownEntry:
     return UnknownEntry(
         check="smoke.hangs",
         subject=f"{run.backend} on {run.label}",
-        why=f"Not all tests were run: {run.message}",
+        reason=f"Not all tests ran: {run.message}",
         essential=True,
     )
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.maybe import phrase
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
 from gpudoctor.report.numbers import amount, number
-from gpudoctor.targets import NAMES
 
-TITLES = {"driver": "CUDA driver", "cpu": "NumPy", "pytorch": NAMES["torch"]}
+TITLES = {one.area: one.title for one in FRAMEWORKS} | {"driver": "CUDA driver", "cpu": "NumPy"}
 OWN_DIGITS = "rendered digits"  # those that are shipped, which need no word
-WORDS = {"unsupported": "not possible", "failed": "failed", "hung": "hangs", "died": "died", "stopped": "stopped"}
+WORDS = {"unsupported": "not possible", "failed": "failed", "hung": "hung", "died": "crashed", "stopped": "stopped"}
 # Of each test the figures that a person reads, what each is called in the line, and which others stand beside it with
 # what words; --json has them all.
 Beside = tuple[tuple[str, str], ...]
@@ -34,7 +34,7 @@ SHOWN: dict[str, tuple[tuple[str, str, Beside], ...]] = {
     ),
     "peer": (("rate", "", ()),),
     "allreduce": (("bus rate", "", ()),),
-    "stress": (("rate", "", (("last third", "at the end {:.0%} of the beginning"),)),),
+    "stress": (("rate", "", (("last third", "last third at {:.0%} of the first"),)),),
 }
 
 
@@ -49,7 +49,7 @@ class SmokeRow(NamedTuple):
 
 def title(entry: SmokeEntry) -> str:
     """What ran where: "PyTorch 2.9.1 on GPU 0 (NVIDIA H100 80GB HBM3)"."""
-    name = f"{TITLES.get(entry.backend) or NAMES.get(entry.backend, entry.backend)} {entry.version or ''}".strip()
+    name = f"{TITLES.get(entry.backend, entry.backend)} {entry.version or ''}".strip()
     return f"{name} on {entry.device}" + (f" ({entry.name})" if entry.name else "")
 
 
@@ -60,7 +60,7 @@ def remarks(entry: SmokeEntry) -> list[str]:
     parts += [f"tested in {spent:.1f} s"] if spent else []
     foreign = entry.digits and not entry.digits.endswith(OWN_DIGITS)
     parts += [f"trained on {entry.digits}"] if foreign and any(test.test == "mnist" for test in entry.tests) else []
-    return parts + (["others use this GPU, so speeds are not judged"] if entry.busy else [])
+    return parts + (["other processes use this GPU, so speeds are not judged"] if entry.busy else [])
 
 
 def table_rows(entry: SmokeEntry) -> Iterator[SmokeRow]:
@@ -91,7 +91,7 @@ def rows(test: SmokeTestEntry) -> Iterator[SmokeRow]:
 def _value(figure: FigureEntry) -> str:
     value, unit = figure.value, figure.unit
     if figure.name == "overlap":
-        return f"{100 * max(0.0, value):.0f} %"  # noise puts it below nothing, too
+        return f"{max(0.0, value):.0%}"  # noise puts it below nothing, too
     if unit == "ratio":
         return f"error {value:.1e}" if "error" in figure.name else f"{_times(value)} times"
     return f"{amount(value)} {unit}"
@@ -99,7 +99,7 @@ def _value(figure: FigureEntry) -> str:
 
 def _times(value: float) -> str:
     """A speed-up; a slow-down keeps two digits, so that it is not 0 times."""
-    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
 
 
 def _share(figure: FigureEntry) -> float | None:
@@ -109,10 +109,10 @@ def _share(figure: FigureEntry) -> float | None:
 def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float, str]]) -> str:
     """What else the person wants to see in the same line."""
     parts = [f"of {number(round(figure.limit))}"] if figure.limit else []
-    parts += ["of the shorter hidden"] if figure.name == "overlap" else []
-    parts += ["worst gradient, from float64"] if test.test == "mixed-precision" else []
+    parts += ["of the shorter one hidden"] if figure.name == "overlap" else []
+    parts += ["worst gradient, compared with float64"] if test.test == "mixed-precision" else []
     parts += [words.format(value, times=_times(value)) for value, words in beside]
     products, ranks = test.notes.get("products"), test.notes.get("ranks")
-    parts += [phrase("{} products compared", products)] if products else []
+    parts += [phrase("{} matmuls compared", products)] if products else []
     parts += [phrase("{} ranks", ranks) + phrase(" over {}", test.notes.get("transport"))] if ranks else []
     return ", ".join(parts)

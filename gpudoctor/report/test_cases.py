@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry, word
+from gpudoctor.report.numbers import number
 
 
 class Case(NamedTuple):
@@ -31,24 +32,24 @@ def cases(report: Report) -> list[Case]:
     """Findings fail (advice does not), unknowns are skipped, and what passed is one case; without a GPU nothing did."""
     found = [_finding(entry) for entry in report.findings]
     found += [
-        Case(one.check.split(".")[0], f"{one.check} ({one.subject})", skipped=one.why or "unknown")
+        Case(one.check.split(".")[0], f"{one.check} ({one.subject})", skipped=one.reason or "unknown")
         for one in report.unknown
     ]
     found += [_smoke(run, test) for run in report.smoke for test in run.tests]
     if report.status == "no-gpu":
         return [*found, Case("gpudoctor", word(report.status), skipped=" ".join(report.next) or "nothing to diagnose")]
-    passed = f"{report.summary.passed} checks passed"
+    passed = f"{number(report.summary.passed)} checks passed"
     return [*found, Case("gpudoctor", passed, notes="\n".join(report.next))]
 
 
 def told(entry: FindingEntry) -> str:
-    """A finding as lines: what, why, what was seen, what to type, what follows."""
-    lines = [entry.message, f"why: {entry.cause}", *(f"seen: {seen}" for seen in entry.evidence)]
+    """A finding as lines: message, cause, evidence, fixes, effects."""
+    lines = [entry.message, f"cause: {entry.cause}", *(f"evidence: {seen}" for seen in entry.evidence)]
     for fix in entry.fixes:
         lines += [f"fix: {fix.message}", *(f"  {line}" for command in fix.commands for line in command.splitlines())]
         lines += ["  (needs root)"] if fix.root else []
-        lines += [f"  to see whether it helped: {fix.verify}"] if fix.verify else []
-    lines += [f"so: {follows.check}: {follows.message}" for follows in entry.consequences]
+        lines += [f"  verify: {fix.verify}"] if fix.verify else []
+    lines += [f"effect: {follows.check}: {follows.message}" for follows in entry.consequences]
     return "\n".join(lines)
 
 

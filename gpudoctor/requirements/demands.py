@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts, Framework, Gpu
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.queries.driver import driver_version
-from gpudoctor.targets import NAMES
+from gpudoctor.registry import BY_MODULE, FRAMEWORKS
 
 Number = int | float
 
@@ -106,7 +106,7 @@ def sees(name: str) -> Callable[[Facts], Maybe[object]]:
         if found is None:
             return None
         if found.live is None:
-            return Unknown(f"{NAMES[name]} was not imported (quick)")
+            return Unknown(f"{BY_MODULE[name].title} was not imported (quick)")
         return 0 if found.live.import_error or found.live.hung or found.live.died else found.live.count
 
     return read
@@ -136,7 +136,6 @@ def figure(test: str, name: str, variant: str = "") -> Callable[[Facts], Maybe[o
     return read
 
 
-_SHORT = {"torch": "pytorch"} | {name: name for name in ("tensorflow", "jax", "cupy", "onnxruntime")}
 # Whose findings say why there is no GPU of NVIDIA's, or one less; the same of any vendor; and why none is usable.
 OF_NVIDIA = ("device", "driver", "wsl", "container", "cloud", "cluster", "windows")
 OF_GPUS = (*OF_NVIDIA, "rocm")
@@ -146,22 +145,24 @@ _OF_PYTHON = ("python.interpreter-broken", "python.half-removed")
 
 def _all() -> Iterator[Demand]:
     yield Demand("driver", "version", driver_version, "NVIDIA's driver", OF_NVIDIA, next=user_version)
-    yield Demand("cuda", "version", lambda facts: facts.nvidia.cuda.version, "the driver's CUDA", OF_NVIDIA)
+    yield Demand(
+        "cuda", "version", lambda facts: facts.nvidia.cuda.version, "CUDA version supported by the driver", OF_NVIDIA
+    )
     yield Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm", "device"))
-    yield Demand("gpus", "least", count, "GPUs that answer", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
-    yield Demand("gpu", "text", names, "every GPU's name", OF_GPUS)
-    yield Demand("memory_gib", "least", least(_memory), "the smallest GPU memory in GiB", OF_GPUS, ("mig",))
-    yield Demand("compute_capability", "version", _capability, "the lowest compute capability", OF_GPUS)
-    for name, shown in NAMES.items():
-        lacks = (_SHORT[name], *_OF_PYTHON)
-        if name != "onnxruntime":
-            differs = (_SHORT[name], *_OF_USABLE)
-            yield Demand(f"{name}_sees", "least", sees(name), f"GPUs that {shown} can use", lacks, differs)
-        yield Demand(name, "version", version(name), shown, lacks)
+    yield Demand("gpus", "least", count, "responding GPUs", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
+    yield Demand("gpu", "text", names, "name of every GPU", OF_GPUS)
+    yield Demand("memory_gib", "least", least(_memory), "smallest GPU memory in GiB", OF_GPUS, ("mig",))
+    yield Demand("compute_capability", "version", _capability, "lowest compute capability", OF_GPUS)
+    for one in FRAMEWORKS:
+        lacks = (one.area, *_OF_PYTHON)
+        if one.counts_gpus:
+            differs, message = (one.area, *_OF_USABLE), f"GPUs that {one.title} can use"
+            yield Demand(f"{one.module}_sees", "least", sees(one.module), message, lacks, differs)
+        yield Demand(one.module, "version", version(one.module), one.title, lacks)
     for name, way in (("h2d", "from pinned memory to the GPU"), ("d2h", "from the GPU to pinned memory")):
         yield _rate(f"pinned_{name}_gbps", f"copies {way} in GB/s", "transfer", f"{name} pinned", slowed_by="link")
     for name in ("fp32", "tf32", "fp16", "bf16", "fp8"):
-        message = f"products of matrices in {name} in TFLOP/s"
+        message = f"matmul rate in {name} in TFLOP/s"
         yield _rate(f"matmul_{name}_tflops", message, "matmul", "rate", name, slowed_by="health")
 
 

@@ -65,7 +65,7 @@ def validated(given: Mapping[str, object]) -> dict[str, tuple[Demand, Any]]:
         if demand.kind == "least" and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise TypeError(f"{name} takes a number, not {value!r}.")
         if demand.kind != "least" and not isinstance(value, str):
-            raise TypeError(f"{name} takes a text, not {value!r}.")
+            raise TypeError(f"{name} takes a string, not {value!r}.")
         if demand.kind == "version":
             try:
                 wanted[name] = demand, SpecifierSet(str(value), prereleases=True)
@@ -80,8 +80,8 @@ def _no_such(name: str) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, DEMANDS, 1, 0.6)
-    hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(DEMANDS)}."
-    return f"Nothing called {name} can be required. {hint}"
+    hint = f"Did you mean {close[0]}?" if close else f"Possible: {', '.join(DEMANDS)}."
+    return f"Unknown requirement {name}. {hint}"
 
 
 def unmet(wanted: Mapping[str, tuple[Demand, Any]], facts: Facts, report: Report) -> tuple[UnmetDemand, ...]:
@@ -90,11 +90,11 @@ def unmet(wanted: Mapping[str, tuple[Demand, Any]], facts: Facts, report: Report
     for name, (demand, value) in wanted.items():
         have = demand.read(facts)
         if isinstance(have, Unknown):
-            message = f"{name}: wanted {_shown(value)}, and {demand.message} could not be found out: {have.unknown}."
+            message = f"{name}: expected {_shown(value)}, but unknown ({demand.message}): {have.unknown}."
             found.append(UnmetDemand(name, message, True, _explains(demand, value, have, facts, report)))
         elif not _holds(demand, value, have):
-            said = "there is none" if have in (None, ()) else f"{demand.message}: {_have(have)}"
-            message = f"{name}: wanted {_shown(value)}, found {said}."
+            said = "none" if have in (None, ()) else f"{demand.message}: {_have(have)}"
+            message = f"{name}: expected {_shown(value)}, found {said}."
             found.append(UnmetDemand(name, message, False, _explains(demand, value, have, facts, report)))
     return tuple(found)
 

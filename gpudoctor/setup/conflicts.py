@@ -6,6 +6,7 @@ from gpudoctor.fixes.amd import INSTALL
 from gpudoctor.knowledge import generations, jax, rocm, wheels
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import phrase
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.setup.choice import LINUX_ONLY, WheelChoice, choose, libc_fits
 from gpudoctor.setup.plan import Refusal, TargetPlatform
 from gpudoctor.setup.rocm_cpu import rocm_fits
@@ -170,9 +171,9 @@ def _only(ground: TargetPlatform, capability: str) -> TargetPlatform:
 
 def on_cpu(ground: TargetPlatform, name: str, python: str | None) -> Refusal:
     """Why a framework is not installed for the CPU."""
-    if name == "cupy":
-        why = "CuPy supports only NVIDIA and AMD GPUs, and this machine has none that it can use."
-        return Refusal("CuPy", why, "Use NumPy, which has the same API.")
+    if BY_MODULE[name].cpu_proof is None:
+        why = f"{NAMES[name]} supports only GPUs, and this machine has none that it can use."
+        return Refusal(NAMES[name], why, "Use NumPy, which has the same API." if name == "cupy" else "Add a GPU.")
     found = _system(ground, name, cpu=True)
     if found:
         return found
@@ -190,19 +191,23 @@ def on_amd(ground: TargetPlatform, name: str) -> Refusal:
         own = f"ROCm {ground.rocm} is installed" if ground.rocm else "no ROCm is installed"
         why = f"JAX's plugin uses ROCm {jax.jax().rocm.rocm} from the machine, but {own}."
         return Refusal(wish, why, f"Install a release {jax.jax().rocm.rocm} of ROCm first: {INSTALL}")
-    instead = {
-        "tensorflow": "Run AMD's container rocm/tensorflow, or use PyTorch or JAX.",
-        "cupy": "Build CuPy against the installed ROCm (CUPY_INSTALL_USE_HIP=1 pip install --no-binary cupy cupy), "
-        "or use PyTorch.",
-        "onnxruntime": f"Use AMD's package onnxruntime-migraphx of ROCm {rocm.newest()}, from AMD's own repository.",
-        "jax": "Use PyTorch, or AMD's container rocm/jax.",
-        "torch": "Use AMD's nightly builds (TheRock), or use the CPU (--cpu).",
+    no_build = f"The package index has no current build of {wish} for ROCm."
+    known = {
+        "torch": (
+            f"No build of PyTorch for ROCm has code for {gfx}, or no such build exists for this Python.",
+            "Use AMD's own nightly builds (TheRock), or use the CPU (--cpu).",
+        ),
+        "tensorflow": (no_build, "Run AMD's container rocm/tensorflow, or use PyTorch or JAX."),
+        "cupy": (
+            no_build,
+            "Build CuPy against the installed ROCm (CUPY_INSTALL_USE_HIP=1 pip install --no-binary cupy cupy), or use "
+            "PyTorch.",
+        ),
+        "jax": (f"JAX's plugin for ROCm has no code for {gfx}.", "Use PyTorch, or AMD's container rocm/jax."),
+        "onnxruntime": (
+            no_build,
+            f"Use AMD's package onnxruntime-migraphx of ROCm {rocm.newest()}, from AMD's own repository.",
+        ),
     }
-    whys = {
-        "tensorflow": "The package index has no current build of TensorFlow for ROCm.",
-        "cupy": "The package index has no current build of CuPy for ROCm.",
-        "onnxruntime": "The package index has no current build of ONNX Runtime for ROCm.",
-        "jax": f"JAX's plugin for ROCm has no code for {gfx}.",
-        "torch": f"No build of PyTorch for ROCm has code for {gfx}, or none of those exists for this Python.",
-    }
-    return Refusal(wish, whys[name], instead[name])
+    why, instead = known.get(name, (no_build, "Use PyTorch, or use the CPU (--cpu)."))
+    return Refusal(wish, why, instead)

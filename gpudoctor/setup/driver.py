@@ -59,7 +59,7 @@ def decide(facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons:
     if any(gpu.virtualization == "vgpu" for gpu in gpus_of(facts, "nvidia")):
         return DriverPlan(cuda=own, notes=(_VGPU, *_state(facts)))
     branch = driver.best_branch(facts)
-    if branch is None or driver.flavour_for(facts) is None:
+    if branch is None or driver.flavor_for(facts) is None:
         return _none_fits(own)
     new = _cuda(branch)
     if own and not _needed(ground, request, tuple(pythons), own, new):
@@ -140,8 +140,8 @@ def _with(facts: Facts) -> str:
     """The flavor, where it is ours to choose."""
     if on_wsl(facts) or needs_grid(facts) or facts.host.system == "Windows":
         return ""
-    flavour = driver.flavour_for(facts)
-    return phrase(", with the {} kernel modules{}", flavour, _because(facts, flavour))
+    flavor = driver.flavor_for(facts)
+    return phrase(", with the {} kernel modules{}", flavor, _because(facts, flavor))
 
 
 def _has_fabric(facts: Facts) -> bool:
@@ -174,10 +174,10 @@ def _fabric(facts: Facts, branch: int) -> Tasks:
     return (*install(facts, *names), as_root("systemctl", "enable", fabric.UNIT))
 
 
-def _because(facts: Facts, flavour: str | None) -> str:
+def _because(facts: Facts, flavor: str | None) -> str:
     """Why this flavor."""
     rules = {g.open_module for g in driver.generations_of(facts)}
-    if flavour == "proprietary":
+    if flavor == "proprietary":
         return " (the open ones support Turing and newer)"
     return " (the only ones that support Blackwell and newer)" if "required" in rules else ""
 

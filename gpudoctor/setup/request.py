@@ -7,15 +7,11 @@ from difflib import get_close_matches
 
 import msgspec
 
-# The name that a user types, and the framework's import name.
-FRAMEWORKS = {
-    "pytorch": "torch",
-    "tensorflow": "tensorflow",
-    "cupy": "cupy",
-    "jax": "jax",
-    "onnxruntime": "onnxruntime",
-}
-_ALSO = {"torch": "torch", "tf": "tensorflow", "onnx": "onnxruntime", "onnxruntime-gpu": "onnxruntime"}
+from gpudoctor.registry import FRAMEWORKS
+
+# The name that a user types, and the framework's import name; then the other names that are taken as well.
+NAMES = {one.area: one.module for one in FRAMEWORKS}
+_ALSO = {alias: one.module for one in FRAMEWORKS for alias in one.aliases}
 DRIVER = ("auto", "yes", "no")
 
 
@@ -61,11 +57,11 @@ def frameworks(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _framework(name: str) -> str:
-    known = FRAMEWORKS | _ALSO
+    known = NAMES | _ALSO
     found = known.get(name.lower())
     if found is None:
         near = get_close_matches(name.lower(), known, 1)
-        hint = f'Did you mean "{near[0]}"?' if near else f"There are {', '.join(FRAMEWORKS)}."
+        hint = f'Did you mean "{near[0]}"?' if near else f"There are {', '.join(NAMES)}."
         raise RequestError(f'There is no plan for "{name}". {hint}')
     return found
 

@@ -8,12 +8,13 @@ from packaging.specifiers import SpecifierSet
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.fixes.driver import best_branch, flavour_for, generations_of
+from gpudoctor.fixes.driver import best_branch, flavor_for, generations_of
 from gpudoctor.knowledge import drivers
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.setup import driver, environment, planner
 from gpudoctor.setup.plan import SetupStep, Wheel
 from gpudoctor.setup.platform import ground as read
-from gpudoctor.setup.request import FRAMEWORKS, SetupRequest
+from gpudoctor.setup.request import SetupRequest
 from gpudoctor.targets import gpus_of, in_container, on_wsl
 
 # Stands for the last release of a branch, whose number no table has.
@@ -31,7 +32,7 @@ def fixes(facts: Facts, name: str, wanted: object) -> tuple[Fix, ...]:
     framework = name.removesuffix("_sees")
     if name in ("driver", "cuda") and isinstance(wanted, SpecifierSet):
         found = _driver(facts, name, wanted)
-    elif framework in FRAMEWORKS.values():
+    elif framework in BY_MODULE:
         found = _framework(facts, framework, wanted)
     else:
         found = None
@@ -57,7 +58,7 @@ def _fix(step: SetupStep, action: Action) -> Fix:
 def _driver(facts: Facts, name: str, wanted: SpecifierSet) -> Fix | None:
     """The driver of a branch that meets a demand for its version or its CUDA."""
     ground = read(facts)
-    ours = ground.vendor == "nvidia" and facts.host.platform != "jetson" and flavour_for(facts) is not None
+    ours = ground.vendor == "nvidia" and facts.host.platform != "jetson" and flavor_for(facts) is not None
     if not ours or any(_is_virtual(gpu) for gpu in gpus_of(facts, "nvidia")):
         return None
     for branch in _branches(facts):

@@ -5,16 +5,11 @@ import msgspec
 from gpudoctor.facts import Python
 from gpudoctor.fixes.frameworks import onnxruntime_verify, verify
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.maybe import present
 from gpudoctor.queries.intel import VERIFY
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.setup.plan import SetupStep, Wheel
 from gpudoctor.tasks import Command, Task, cmd
-
-_ON_CPU = {
-    "torch": "import torch; print(torch.__version__, torch.ones(2, 2) @ torch.ones(2, 2))",
-    "tensorflow": "import tensorflow as tf; print(tf.__version__, tf.reduce_sum(tf.ones((2, 2))))",
-    "jax": "import jax.numpy as jnp; print(jnp.ones((2, 2)).sum())",
-    "onnxruntime": "import onnxruntime as o; print(o.__version__, o.get_available_providers())",
-}
 
 _ON_MPS = 'import torch; print(torch.__version__, torch.ones(2, 2, device="mps") * 2)'
 
@@ -50,7 +45,7 @@ def _command(interpreter: str, wheel: Wheel, kernel: str | None) -> Task:
     if wheel.framework == "torch" and kernel == "Darwin":
         return verify(python, _ON_MPS)
     if wheel.variant == "cpu":
-        return verify(python, _ON_CPU[wheel.framework])
+        return verify(python, present(BY_MODULE[wheel.framework].cpu_proof))
     if wheel.framework == "onnxruntime":
         return onnxruntime_verify(python, preload=True)
     return framework_proof(python, wheel.framework) or cmd(interpreter, "--version")

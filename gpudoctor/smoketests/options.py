@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gpudoctor.registry import SMOKED
 from gpudoctor.smoketests.suite import BY_NAME, DTYPES, MOST_STRESS, STRESS_SECONDS
 
-BACKENDS = ("pytorch", "jax", "cupy", "tensorflow", "driver", "cpu")
+BACKENDS = (*(one.area for one in SMOKED), "driver", "cpu")
 
 
 class ChoiceError(Exception):

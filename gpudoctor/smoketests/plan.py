@@ -5,22 +5,16 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gpudoctor.facts import Facts, Framework, Python
+from gpudoctor.registry import BY_MODULE, SMOKED
 from gpudoctor.smoketests.devices import SmokeDevice, cpu, targets
 from gpudoctor.smoketests.options import ChoiceError, SmokeOptions, validated
 from gpudoctor.smoketests.suite import BY_NAME, STRESS_SECONDS, TESTS
 
 # Backends by the name of the framework's module, in the order in which they run.
-FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "cupy": "cupy", "tensorflow": "tensorflow"}
-ORDER = {module: place for place, module in enumerate(FRAMEWORKS)}
-MODULES = {backend: module for module, backend in FRAMEWORKS.items()}
-TITLES = {
-    "pytorch": "PyTorch",
-    "jax": "JAX",
-    "cupy": "CuPy",
-    "tensorflow": "TensorFlow",
-    "driver": "the CUDA driver",
-    "cpu": "NumPy",
-}
+FRAMEWORKS = {one.module: one.area for one in SMOKED}
+ORDER = {one.module: place for place, one in enumerate(SMOKED)}
+MODULES = {one.area: one.module for one in SMOKED}
+TITLES = {one.area: one.title for one in SMOKED} | {"driver": "the CUDA driver", "cpu": "NumPy"}
 OWN_KINDS = {"driver": "cuda", "cpu": "cpu"}  # of the backends that run in our own interpreter
 
 
@@ -109,8 +103,8 @@ def _kind(framework: Framework) -> str:
 
 
 def _usable(framework: Framework, devices: Sequence[SmokeDevice]) -> bool:
-    """Whether it makes sense to try: CuPy does nothing without a GPU, and says so when it is asked for by name."""
-    return framework.name != "cupy" or any(device.kind != "cpu" for device in devices)
+    """Whether it makes sense to try: what runs on GPUs alone reports so when it is asked for by name."""
+    return BY_MODULE[framework.name].cpu_proof is not None or any(device.kind != "cpu" for device in devices)
 
 
 def _listed(pythons: Sequence[Python]) -> str:

@@ -120,5 +120,5 @@ def _watched(watch: Watch, job: SmokeJob, ran: Ran) -> SmokeRun:
     rest = ran.run.tests[len(tests) :]
     if ran.started is None:
         return msgspec.structs.replace(ran.run, tests=(*tests, *rest))
-    others, utilisation = watch.busy(gpu, ran.started)
-    return msgspec.structs.replace(ran.run, tests=(*tests, *rest), others=others, utilisation=utilisation)
+    others, utilization = watch.busy(gpu, ran.started)
+    return msgspec.structs.replace(ran.run, tests=(*tests, *rest), others=others, utilization=utilization)

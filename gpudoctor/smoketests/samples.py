@@ -25,7 +25,7 @@ class SmokeSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     event_reasons: Maybe[int | None] = NOT  # NVML's bits
     temperature: Maybe[float | None] = NOT
     power: Maybe[float | None] = NOT
-    utilisation: Maybe[int | None] = NOT
+    utilization: Maybe[int | None] = NOT
     link_generation: Maybe[int | None] = NOT
     link_width: Maybe[int | None] = NOT
 

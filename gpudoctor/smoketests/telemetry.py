@@ -20,7 +20,7 @@ Window = tuple[float, float]  # from when to when, by time.monotonic()
 
 # A measurement that lies between two samples is told by the next one: clocks stay up for a while after the work.
 AFTER = 0.06  # seconds: a period of the sampler and a little
-# NVML's utilisation is an average over a sixth of a second to a second, by product (nvmlDeviceGetUtilizationRates).
+# NVML's utilization is an average over a sixth of a second to a second, by product (nvmlDeviceGetUtilizationRates).
 RECENT = 1.0  # seconds
 IDLE = "gpu-idle"
 BACK = Unknown("the counter went backwards, as after a GPU reset")
@@ -76,7 +76,7 @@ def busy(
     why: str | None,
     ours: Sequence[Window] = (),
 ) -> tuple[Maybe[int | None], Maybe[int | None]]:
-    """What was on a GPU at a moment: how many others computed, and its utilisation in per cent (median of a second).
+    """What was on a GPU at a moment: how many others computed, and its utilization in per cent (median of a second).
 
     Args:
         samples: of the GPU, oldest first.
@@ -91,7 +91,7 @@ def busy(
         if moment - ended >= 2 * RECENT:  # a second for the average to forget us, and one to look at
             break
         moment = min(moment, begun)
-    shares = [s.utilisation for s in samples if moment - RECENT <= s.at <= moment]
+    shares = [s.utilization for s in samples if moment - RECENT <= s.at <= moment]
     found = [c.others for c in counters if c.at <= before]
     used = _one(shares, lambda numbers: round(median(numbers)), missing)
     return found[-1] if found else missing, used

@@ -78,12 +78,12 @@ class Watch:
         return sampler.during(gpu, window, timed) if sampler else nothing("this GPU is not visible to any driver")
 
     def busy(self, gpu: str, before: float) -> tuple[Maybe[int | None], Maybe[int | None]]:
-        """How many other processes computed on a GPU, and its utilisation in per cent, when our work began.
+        """How many other processes computed on a GPU, and its utilization in per cent, when our work began.
 
         Args:
             gpu: its key.
             before: when our worker began to use the GPU (time.monotonic). Our own processes are never counted;
-                utilisation is that of the second before. From then until now it counts as ours.
+                utilization is that of the second before. From then until now it counts as ours.
         """
         sampler = self._of(gpu)
         why = Unknown("this GPU is not visible to any driver")

@@ -74,7 +74,7 @@ def _sentences(report: Report) -> Iterable[str]:
         yield "It is harmless."
     else:
         yield "No finding on this machine explains it: the cause may be in the program, or may be gone."
-        yield from root.tries
+        yield from root.suggestions
     if root.advice:
         yield f"{root.advice}."
 
@@ -172,8 +172,8 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
         details=case.told.details,
         explained_by=tuple(f.check for f in case.findings),
         ruled_out=tuple(sorted(i for i in looked if ruled[i] is Outcome.PASS)),
-        unanswered=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
-        tries=tuple(dict.fromkeys((*case.told.tries, *row.tries))),
+        unknown=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
+        suggestions=tuple(dict.fromkeys((*case.told.tries, *row.tries))),
         advice=case.told.advice or row.advice,
     )
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from gpudoctor.knowledge.wanted import wanted
+from gpudoctor.registry import BY_AREA, BY_MODULE
 from gpudoctor.report.model import FindingEntry
-from gpudoctor.root_causes import FRAMEWORKS
 from gpudoctor.symptoms.log import Hit
 
-AREAS = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "jax": "jax", "jaxlib": "jax"}
-AREAS |= {"jax_plugins": "jax", "cupy": "cupy", "cupy_backends": "cupy", "onnxruntime": "onnxruntime"}
-PROGRAMS = {"PyTorch": "pytorch", "TensorFlow": "tensorflow", "JAX": "jax", "CuPy": "cupy"}
-PROGRAMS |= {"ONNX Runtime": "onnxruntime", "torchrun": "pytorch", "torch.distributed": "pytorch", "NCCL": "pytorch"}
+AREAS = {module: BY_MODULE[one.framework].area for one in wanted().framework for module in one.modules}
+PROGRAMS = {name: BY_MODULE[one.framework].area for one in wanted().framework for name in one.programs}
 # What can be the reason of an exception that has to do with GPUs and that no row knows: a script's own assertion.
 GPU_CHECKS = (
     "visibility.*", "pytorch.no-gpu", "pytorch.cpu-build", "pytorch.wrong-vendor", "tensorflow.no-gpu",
@@ -29,7 +28,7 @@ def explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[Find
 def _nearest(finding: FindingEntry, wanted: Sequence[str], allowed: set[str]) -> int:
     """The place of the first of a row's checks that a finding answers to, or that follows from it."""
     own = [finding.check, *(one.check for one in finding.consequences)]
-    own = [id_ for id_ in own if not allowed or id_.split(".")[0] not in FRAMEWORKS or id_.split(".")[0] in allowed]
+    own = [id_ for id_ in own if not allowed or id_.split(".")[0] not in BY_AREA or id_.split(".")[0] in allowed]
     exact = finding.status != "fail"  # a whole area is meant for what keeps a GPU from working
     return min((place(id_, wanted, exact) for id_ in own), default=len(wanted))
 

@@ -153,7 +153,7 @@ def loads(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
     return {
         **spread(("memory", "memory_used"), memory(nv, handle)),
         **{name: scaled(value, 0.001) for name, value in watts.items()},
-        "utilisation": ask(lambda: py.nvmlDeviceGetUtilizationRates(handle).gpu),
+        "utilization": ask(lambda: py.nvmlDeviceGetUtilizationRates(handle).gpu),
         "performance_state": performance(nv, handle),
         "temperature": temperature(nv, handle),
         "temperature_slowdown": ask(

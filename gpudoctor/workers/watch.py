@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         name: str
 
         def sample(self) -> dict[str, Any]:
-            """Clocks, temperature, power, what holds the clocks, the link, utilisation."""
+            """Clocks, temperature, power, what holds the clocks, the link, utilization."""
 
         def counters(self, others: Others) -> dict[str, Any]:
             """Corrected and uncorrected errors, replays on the bus, and how many others compute there."""

@@ -51,7 +51,7 @@ class WatchedAmdGpu:
             "event_reasons": {"unknown": "amdgpu does not report throttle reasons in sysfs"},
             "temperature": self.first(1e-3, self.hwmon + "/temp1_input", self.hwmon + "/temp2_input"),
             "power": self.first(1e-6, self.hwmon + "/power1_average", self.hwmon + "/power1_input"),
-            "utilisation": self.first(1, "gpu_busy_percent"),
+            "utilization": self.first(1, "gpu_busy_percent"),
             "link_generation": generation,
             "link_width": width,
         }
@@ -122,7 +122,7 @@ class WatchedAmdGpu:
 
 
 SAMPLE = (
-    "sm_clock", "memory_clock", "event_reasons", "temperature", "power", "utilisation", "link_generation", "link_width",
+    "sm_clock", "memory_clock", "event_reasons", "temperature", "power", "utilization", "link_generation", "link_width",
 )  # fmt: skip
 COUNTERS = ("ecc_corrected", "ecc_uncorrected", "pcie_replays")
 ASLEEP = {"unknown": "not read: the GPU is suspended, and reading would wake it"}

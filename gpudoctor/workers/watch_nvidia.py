@@ -39,7 +39,7 @@ class WatchedNvidiaGpu:
             "event_reasons": self._ours.event_reasons(nv, handle),
             "temperature": self._ours.temperature(nv, handle),
             "power": self._ours.scaled(nv.ask(lambda: py.nvmlDeviceGetPowerUsage(handle)), 0.001),
-            "utilisation": nv.ask(lambda: py.nvmlDeviceGetUtilizationRates(handle).gpu),
+            "utilization": nv.ask(lambda: py.nvmlDeviceGetUtilizationRates(handle).gpu),
             "link_generation": nv.ask(lambda: py.nvmlDeviceGetCurrPcieLinkGeneration(handle)),
             "link_width": nv.ask(lambda: py.nvmlDeviceGetCurrPcieLinkWidth(handle)),
         }

@@ -22,7 +22,7 @@ A100 = {"name": "NVIDIA A100 80GB PCIe", "generation": "Ampere", "capability": "
 
 def package(name: str, version: str, **changes: Any) -> Package:
     """An installed distribution."""
-    return Package(**({"name": name, "version": version, "folder": SITE, "installer": "pip"} | changes))
+    return Package(**({"name": name, "version": version, "directory": SITE, "installer": "pip"} | changes))
 
 
 def machine(driver: str = "12.8", toolkits: Toolkits = NO_TOOLKIT, card: dict[str, Any] | None = None) -> Facts:

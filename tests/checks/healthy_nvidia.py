@@ -126,7 +126,7 @@ def mig(**changes: Any) -> Facts:
         "mig": True,
         "mig_pending": True,
         "mig_devices": ("MIG-1", "MIG-2"),
-        "utilisation": None,
+        "utilization": None,
         "remapped_uncorrected": None,
         "remap_pending": None,
         "remap_failed": None,
@@ -160,7 +160,7 @@ def vgpu() -> Facts:
         host__platform="vm",
         host__virtual="vmware",
         nvidia__kernel__gridd="active",
-        nvidia__kernel__licence="Licensed (Expiry: 2026-12-1 10:0:0 GMT)",
+        nvidia__kernel__license="Licensed (Expiry: 2026-12-1 10:0:0 GMT)",
     )
 
 
@@ -183,7 +183,7 @@ def wsl() -> Facts:
         host__kernel__secure_boot=None,
         host__kernel__headers=False,
         nvidia__kernel__loaded=None,
-        nvidia__kernel__flavour=None,
+        nvidia__kernel__flavor=None,
         nvidia__kernel__modules=(),
         nvidia__kernel__gpus=(),
         nvidia__kernel__uvm_major=None,
@@ -296,7 +296,7 @@ def old_jetson() -> Facts:
         host__l4t="35.4.1",
         nvidia__nvml=nothing,
         nvidia__kernel__loaded=None,
-        nvidia__kernel__flavour=None,
+        nvidia__kernel__flavor=None,
         nvidia__kernel__modules=("nvgpu",),
         nvidia__kernel__nodes=(),
         nvidia__kernel__installer=None,
@@ -323,7 +323,7 @@ def two_generations() -> Facts:
         "persistence": False,
     }
     facts = several(2)
-    facts = having(facts, gpus__1=gpu(1, **quadro), nvidia__kernel__flavour="proprietary")
+    facts = having(facts, gpus__1=gpu(1, **quadro), nvidia__kernel__flavor="proprietary")
     pascal = card(1, device="1c30", chip="GP106", generation="Pascal", capability="6.1", link_generation_max=3)
     facts = change(facts, "pci.1", pascal)
     return change(facts, "nvidia.cuda.devices.1", CudaDevice(index=1, name="Quadro P2000", capability="6.1"))

@@ -37,7 +37,7 @@ def arc_host(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: 
         host=host(user=user), pci=(UHD, ARC), intel=STACK, pythons=(python(*frameworks),) if frameworks else ()
     )
     if packages:
-        found = tuple(Package(name=n, version=v, folder="/x") for n, v in (p.split("==") for p in packages))
+        found = tuple(Package(name=n, version=v, directory="/x") for n, v in (p.split("==") for p in packages))
         facts = change(facts, "pythons.0.packages", found)
     for path, value in changes.items():
         facts = change(facts, path.replace("__", "."), value)

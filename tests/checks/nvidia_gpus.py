@@ -3,7 +3,7 @@
 from typing import Any
 
 LOAD: dict[str, Any] = {
-    "utilisation": 100,
+    "utilization": 100,
     "performance_state": 0,
     "link_generation": 4,
     "event_reasons": (),

@@ -25,7 +25,7 @@ def disk(version: str = "570.169", kernel: str = KERNEL, **changes: Any) -> Disk
         "kernel": kernel,
         "path": f"/lib/modules/{kernel}/updates/dkms/nvidia.ko",
         "version": version,
-        "flavour": "proprietary",
+        "flavor": "proprietary",
         "signer": "machine key",
         "vermagic": kernel,
     }
@@ -56,7 +56,7 @@ def unloaded(facts: Facts | None = None, **changes: Any) -> Facts:
     """The module lies on disk and is not loaded; NVML and libcuda say what they say then."""
     plain: dict[str, Any] = {
         "nvidia__kernel__loaded": None,
-        "nvidia__kernel__flavour": None,
+        "nvidia__kernel__flavor": None,
         "nvidia__kernel__modules": (),
         "nvidia__kernel__on_disk": (disk(),),
         "nvidia__kernel__gpus": (),

@@ -206,7 +206,7 @@ def run(facts: Facts, model: Model, backend: str = "pytorch", index: int = 0) ->
         copy_engines=3,
         memory_free=model.gib << 30,
         others=0,
-        utilisation=0,
+        utilization=0,
         stage="done",
         outcome="done",
         import_seconds=3.0,

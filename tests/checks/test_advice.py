@@ -54,13 +54,13 @@ def test_an_ordinary_machine_gets_none(facts: Facts) -> None:
 
 
 def test_no_bfloat16() -> None:
-    message = "GPU 0 (Tesla T4, Turing, compute capability 7.5, sm_75) computes bfloat16 by emulation only."
+    message = "GPU 0 (Tesla T4, Turing, compute capability 7.5, sm_75) supports bfloat16 only by emulation."
     assert one(no_bfloat16, on(T4)) == ("problem", message)
     assert "GradScaler" in commands(no_bfloat16, on(T4))
     assert "--no-half" in commands(no_bfloat16, on(GTX))
     assert "torch.compile does not support it" in commands(no_bfloat16, on(PASCAL))
     two = change(on(T4), "gpus", (on(T4).gpus[0], on(T4).gpus[0]))  # type: ignore[index]
-    assert "and 1 more compute bfloat16" in one(no_bfloat16, two)[1]
+    assert "and 1 more support bfloat16" in one(no_bfloat16, two)[1]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def ptx(**changes: Any) -> Facts:
 def test_compiled_at_first_use() -> None:
     message = (
         "PyTorch 2.6.0 has no machine code for GPU 0 (NVIDIA GeForce RTX 5090, Blackwell, compute capability 12.0, "
-        "sm_120), only PTX; a newer build has."
+        "sm_120), only PTX; a newer build has both."
     )
     assert one(compiled_at_first_use, ptx()) == ("problem", message)
     assert "https://download.pytorch.org/whl/cu128" in commands(compiled_at_first_use, ptx())
@@ -101,12 +101,12 @@ def test_compiled_at_first_use() -> None:
 
 def test_memory_taken_at_once() -> None:
     message = (
-        "TensorFlow and PyTorch share this environment, and TensorFlow takes nearly all of the GPU's memory at once."
+        "TensorFlow and PyTorch share this environment, and TensorFlow preallocates nearly all of the GPU's memory."
     )
     assert one(memory_taken_at_once, on({}, TF, torch())) == ("problem", message)
     assert "export TF_FORCE_GPU_ALLOW_GROWTH=true" in commands(memory_taken_at_once, on({}, TF, torch()))
     jax = framework("jax", "0.9.2", cuda="12")
-    assert "JAX takes three quarters" in one(memory_taken_at_once, on({}, torch(), jax))[1]
+    assert "JAX preallocates three quarters" in one(memory_taken_at_once, on({}, torch(), jax))[1]
     assert one(memory_taken_at_once, on({}, TF)) == ("pass", "")
     assert one(memory_taken_at_once, on({}, TF, torch(live=blind()))) == ("pass", "")
     for variable in ("TF_FORCE_GPU_ALLOW_GROWTH", "TF_GPU_ALLOCATOR"):
@@ -121,7 +121,7 @@ def test_memory_taken_at_once() -> None:
             {"gpus__0__memory": 8 << 30},
             (
                 "problem",
-                "GPU 0 (NVIDIA GeForce RTX 4090) has 8 GB: room to train about 0.4 billion parameters in full, and to "
+                "GPU 0 (NVIDIA GeForce RTX 4090) has 8 GB: enough to fully train about 0.4 billion parameters, and to "
                 "run about 4 billion in 16 bits or 10 billion in 4.",
             ),
         ),
@@ -138,8 +138,8 @@ def test_small_memory(changes: dict[str, Any], expected: tuple[str, str]) -> Non
 @pytest.mark.parametrize(
     ("cpus", "container", "expected"),
     [
-        (1.0, "docker", ("problem", "This program may use 1 core, for 1 GPU.")),
-        (1.5, "docker", ("problem", "This program may use 1.5 cores, for 1 GPU.")),
+        (1.0, "docker", ("problem", "This program may use 1 core for 1 GPU.")),
+        (1.5, "docker", ("problem", "This program may use 1.5 cores for 1 GPU.")),
         (2.0, "docker", ("pass", "")),
         (1.0, None, ("pass", "")),
         (Unknown("no cgroup"), "docker", ("unknown", "no cgroup")),
@@ -157,4 +157,4 @@ def test_few_cpus_by_whoever_gave_them() -> None:
     docker = on(host__cpus=1.0, host__container="docker")
     assert "--cpus=4" in commands(few_cpus, docker)
     pod = on(host__cpus=1.0, host__container="docker", host__kubernetes=True)
-    assert "CPU limit in resources" in commands(few_cpus, pod)
+    assert "CPU limit in the resources" in commands(few_cpus, pod)

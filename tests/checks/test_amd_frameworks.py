@@ -21,12 +21,14 @@ CASES = [(tensorflow_wrong_vendor, TF), (cupy_wrong_vendor, CUPY)]
 
 def test_what_is_said() -> None:
     facts = with_framework(TF, amd_host())
-    message = "TensorFlow 2.19.0 is built for CUDA; GPU 0 (Radeon RX 7900 XTX) is an AMD GPU and lies idle."
+    message = (
+        "TensorFlow 2.19.0 is built for CUDA 12.5, which is for NVIDIA GPUs; GPU 0 (Radeon RX 7900 XTX) is an AMD GPU."
+    )
     assert one(tensorflow_wrong_vendor, facts) == ("problem", message)
     assert "-f https://repo.radeon.com/rocm/manylinux/rocm-rel-6.3/ tensorflow-rocm" in commands(
         tensorflow_wrong_vendor, facts
     )
-    message = "CuPy 13.4.0 is built for CUDA; GPU 0 (Radeon RX 7900 XTX) is an AMD GPU."
+    message = "CuPy 13.4.0 is built for CUDA 12, which is for NVIDIA GPUs; GPU 0 (Radeon RX 7900 XTX) is an AMD GPU."
     assert one(cupy_wrong_vendor, with_framework(CUPY, amd_host())) == ("problem", message)
     assert "uninstall -y cupy-cuda12x" in commands(cupy_wrong_vendor, with_framework(CUPY, amd_host()))
     assert severity(cupy_wrong_vendor, with_framework(CUPY, amd_host())) == "warn"

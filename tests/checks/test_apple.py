@@ -28,7 +28,7 @@ def torch(gpus: int = 1, built: Any = True, **changes: Any) -> Framework:
 
 def mac(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: Any) -> Facts:
     """A healthy Mac with an M2 Pro and an environment."""
-    found = tuple(Package(name=n, version=v, folder="/x") for n, v in (p.split("==") for p in packages))
+    found = tuple(Package(name=n, version=v, directory="/x") for n, v in (p.split("==") for p in packages))
     own = python(*frameworks, architecture="arm64", packages=found)
     facts = plain_host(
         host=host(system="Darwin", architecture="arm64", distribution=MACOS, kernel=Kernel(release="23.5.0")), gpus=(M2,), pythons=(own,),
@@ -74,7 +74,7 @@ def test_elsewhere_nobody_is_asked() -> None:
     assert [id_ for id_ in asked if id_.startswith("apple.")] == []
 
 
-ROSETTA = f"{PATH} is a program for x86_64, and this Mac has an Apple M2 Pro: what it installs cannot use the GPU."
+ROSETTA = f"{PATH} is an x86_64 program, but this Mac has Apple M2 Pro: packages that it installs cannot use the GPU."
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_rosetta_is_the_one_cause_that_is_told() -> None:
     assert CHECKS["apple.mps-not-built"].explains_through("apple.rosetta-python")
 
 
-NOT = "PyTorch 2.9.1 is built for Apple's GPU and says that it is not available"
+NOT = "PyTorch 2.9.1 is built for the Apple GPU but reports that MPS is not available"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_old_macos_keeps_an_older_pytorch(macos: str, commands: list[tuple[st
     ("built", "silicon", "verdict"),
     [
         (True, True, ("pass", "")),
-        (False, True, ("problem", "PyTorch 2.9.1 is built without MPS, so it computes on the processor.")),
+        (False, True, ("problem", "PyTorch 2.9.1 is built without MPS, so it runs on the CPU.")),
         (False, False, ("pass", "")),
         (None, True, ("pass", "")),
         (False, UNREADABLE, ("unknown", "not to be read")),
@@ -164,12 +164,9 @@ FAILED = LiveFramework(
 @pytest.mark.parametrize(
     ("found", "metal", "verdict", "severity"),
     [
-        (tensorflow(live=FAILED), "1.2.0", "tensorflow-metal 1.2.0 is installed beside TensorFlow 2.20.0, for which it "
-         "is not made.", "fail"),
-        (tensorflow(live=None), "1.2.0", "tensorflow-metal 1.2.0 is installed beside TensorFlow 2.20.0, for which it is "
-         "not made.", "warn"),
-        (tensorflow("2.18.0", live=FAILED), "1.1.0", "tensorflow-metal 1.1.0 is installed beside TensorFlow 2.18.0, for "
-         "which it is not made.", "fail"),
+        (tensorflow(live=FAILED), "1.2.0", "tensorflow-metal 1.2.0 is installed with TensorFlow 2.20.0, which it does not support.", "fail"),
+        (tensorflow(live=None), "1.2.0", "tensorflow-metal 1.2.0 is installed with TensorFlow 2.20.0, which it does not support.", "warn"),
+        (tensorflow("2.18.0", live=FAILED), "1.1.0", "tensorflow-metal 1.1.0 is installed with TensorFlow 2.18.0, which it does not support.", "fail"),
         (tensorflow("2.18.1"), "1.2.0", "", ""),
         (tensorflow(live=live(1)), "1.2.0", "", ""),
         (tensorflow(), "3.0.0", "", ""),
@@ -195,7 +192,7 @@ def test_an_unknown_tensorflow_is_unknown_and_one_without_the_plug_in_is_advised
     ("jax", "verdict"),
     [
         ("0.4.38", ("pass", "")),
-        ("0.5.0", ("problem", "jax-metal 0.1.1 is installed beside JAX 0.5.0, which is newer than it.")),
+        ("0.5.0", ("problem", "jax-metal 0.1.1 is installed with JAX 0.5.0, which is newer than it supports.")),
         (UNREADABLE, ("unknown", "not to be read")),
     ],
 )

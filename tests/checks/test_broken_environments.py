@@ -32,7 +32,7 @@ def roots(facts: Facts, *ids: str) -> list[tuple[str, str]]:
 
 
 def left(name: str, package: str = "torch", version: str | None = "2.7.1", module: str = "torch") -> Remnant:
-    return Remnant(module=module, path=f"{SITE}/{name}", why=name, package=package, version=version)
+    return Remnant(module=module, path=f"{SITE}/{name}", reason=name, package=package, version=version)
 
 
 LEFT = (left("~orch"), left("~orch-2.7.1.dist-info"), left("~unctorch"))
@@ -45,13 +45,13 @@ def without_torch(*remnants: Remnant, **changes: Any) -> Facts:
 def test_torch_that_is_gone() -> None:
     facts = without_torch(*LEFT)
     message = (
-        "PyTorch 2.7.1 is gone: pip was interrupted as it removed or replaced it, and left ~orch, "
+        "PyTorch 2.7.1 is gone: pip was interrupted while removing or replacing it, and left ~orch, "
         "~orch-2.7.1.dist-info, ~unctorch."
     )
     assert one(half_removed, facts) == ("problem", message)
     assert severity(half_removed, facts) == "fail"
     assert commands(half_removed, facts).splitlines() == [
-        "Install torch 2.7.1 again, and remove the remains.",
+        "Reinstall torch 2.7.1, and remove the leftovers.",
         f"{PYTHON} -m pip install torch==2.7.1",
         *(f"rm -r '{SITE}/{name}'" for name in ("~orch", "~orch-2.7.1.dist-info", "~unctorch")),
     ]
@@ -75,7 +75,7 @@ def test_torch_that_is_half_installed() -> None:
     """Its files came back without metadata: whether it imports or not, nobody may take it for whole."""
     facts = change(environment(torch(distribution=None)), "pythons.0.packages", ())
     facts = change(facts, "pythons.0.remnants", LEFT)
-    assert one(half_removed, facts)[1].startswith("PyTorch 2.7.1 is half installed: pip was interrupted")
+    assert one(half_removed, facts)[1].startswith("PyTorch 2.7.1 is only partly installed: pip was interrupted")
     assert severity(half_removed, facts) == "fail"
     pin = UnmetRequirement(package="torchvision", version="0.22.1", requires="torch==2.7.1")
     facts = change(facts, "pythons.0.unmet", (pin,))
@@ -97,20 +97,20 @@ def test_leftovers_of_what_is_there_or_was_removed_for_good() -> None:
 # -- metadata ------------------------------------------------------------------------------------------------
 
 STALE = Remnant(
-    module="torch", path=f"{SITE}/torch-2.6.0.dist-info", why="other release", package="torch", version="2.6.0"
+    module="torch", path=f"{SITE}/torch-2.6.0.dist-info", reason="other release", package="torch", version="2.6.0"
 )
 
 
 def test_metadata_of_two_releases() -> None:
     facts = environment(torch(), remnants=(STALE,))
-    message = f"{SITE}/torch-2.6.0.dist-info is metadata of torch 2.6.0; the files are those of 2.7.1."
+    message = f"{SITE}/torch-2.6.0.dist-info is metadata of torch 2.6.0, but the installed files are from 2.7.1."
     assert one(metadata_twice, facts) == ("problem", message)
     assert f"rm -r {SITE}/torch-2.6.0.dist-info" in commands(metadata_twice, facts)
     assert one(half_removed, facts) == ("pass", "")
     undecided = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1")))
     assert one(metadata_twice, undecided)[0] == "problem"
     assert "--ignore-installed torch==2.6.0" in commands(metadata_twice, undecided)
-    user = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1", folder="/home/me/site")))
+    user = environment(packages=(package("torch", "2.6.0"), package("torch", "2.7.1", directory="/home/me/site")))
     assert one(metadata_twice, user) == ("pass", "")
     assert one(metadata_twice, change(facts, "pythons.0.remnants", ())) == ("pass", "")
 
@@ -162,7 +162,7 @@ NO_TYPING = live(import_error="ModuleNotFoundError: No module named 'typing_exte
             (SYMPY, TYPING),
             torch(live=NO_TYPING),
             "fail",
-            "torch 2.7.1 requires typing-extensions>=4.10.0, found: nothing (1 more): so PyTorch does not import.",
+            "torch 2.7.1 requires typing-extensions>=4.10.0, found: nothing (1 more), so PyTorch fails to import.",
         ),
         # It names something else, so this is not why it fails.
         ((SYMPY,), torch(live=NO_TYPING), "warn", "torch 2.7.1 requires sympy>=1.13.3, found: nothing."),
@@ -171,13 +171,13 @@ NO_TYPING = live(import_error="ModuleNotFoundError: No module named 'typing_exte
             (MPMATH,),
             torch(live=live(import_error="ImportError: SymPy now depends on mpmath as an external library")),
             "fail",
-            "sympy 1.14.0 requires mpmath<1.4,>=1.1.0, found: nothing: so PyTorch does not import.",
+            "sympy 1.14.0 requires mpmath<1.4,>=1.1.0, found: nothing, so PyTorch fails to import.",
         ),
         (
             (PJRT,),
             framework("jax", "0.6.2", live=blind()),
             "fail",
-            "jax-cuda12-plugin 0.6.2 requires jax-cuda12-pjrt==0.6.2, found: nothing: so JAX finds no GPU.",
+            "jax-cuda12-plugin 0.6.2 requires jax-cuda12-pjrt==0.6.2, found: nothing, so JAX finds no GPU.",
         ),
         (
             (TRITON,),
@@ -233,8 +233,8 @@ def with_hidden(shadow: Shadow, **live_changes: Any) -> Facts:
 def test_a_file_that_hides_the_standard_library() -> None:
     facts = with_hidden(hidden(), standard=("random",))
     message = (
-        "`import random` takes /home/s/lab/random.py (by the working directory) instead of Python's own; "
-        "PyTorch imports it."
+        "`import random` loads /home/s/lab/random.py (via the working directory) instead of Python's own; PyTorch "
+        "imports it."
     )
     assert one(standard_library_hidden, facts) == ("problem", message)
     assert severity(standard_library_hidden, facts) == "warn"

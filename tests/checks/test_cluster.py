@@ -154,8 +154,8 @@ def test_a_job_with_two_of_eight_is_well() -> None:
             [
                 (
                     "problem",
-                    "This node, from which jobs are submitted to Slurm, has no GPU, so frameworks run on the "
-                    "processor. The cluster's GPUs are reached in a job.",
+                    "This node, from which jobs are submitted to Slurm, has no GPU, so frameworks run on the CPU. "
+                    "The cluster's GPUs are reached in a job.",
                 )
             ],
         ),
@@ -164,8 +164,8 @@ def test_a_job_with_two_of_eight_is_well() -> None:
             [
                 (
                     "problem",
-                    "This node, on which Slurm's job 4711 runs, has no GPU, so frameworks run on the processor. GPUs "
-                    "of the cluster, if it has any, are reached in a job.",
+                    "This node, on which Slurm's job 4711 runs, has no GPU, so frameworks run on the CPU. GPUs of "
+                    "the cluster, if it has any, are reached in a job.",
                 )
             ],
         ),
@@ -206,8 +206,8 @@ def node(facts: Facts, configured: object = False, **containers: object) -> Fact
             [
                 (
                     "problem",
-                    "Kubernetes runs pods on this node, and neither a file of containerd or CRI-O nor a CDI "
-                    "specification names NVIDIA's runtime: no pod gets the GPU.",
+                    "Kubernetes runs pods on this node, but neither the configuration of containerd or CRI-O nor a "
+                    "CDI specification names NVIDIA's runtime: no pod gets the GPU.",
                 )
             ],
         ),
@@ -221,7 +221,7 @@ def test_runtime_not_configured(facts: Facts, verdict: list[tuple[str, str]]) ->
 def test_a_node_whose_driver_is_there_for_pods_alone_is_well(folder: str) -> None:
     facts = nvidia_host(8)
     for part, soname in (("cuda", "libcuda.so.1"), ("nvml", "libnvidia-ml.so.1")):
-        copy = library(soname, path=f"{folder}/{soname}", why="not on the loader's path")
+        copy = library(soname, path=f"{folder}/{soname}", found_by="not on the loader's path")
         facts = change(change(facts, f"nvidia.{part}.libraries", (copy,)), f"nvidia.{part}.code", None)
     assert roots(change(facts, "gpus", Unknown("there is no libnvidia-ml.so.1 to ask"))) == {}
 

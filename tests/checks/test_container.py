@@ -150,20 +150,20 @@ def test_healthy(facts: Facts) -> None:
             inside(closed(nvidia_host(), "EPERM", "nvidiactl", "nvidia0", "nvidia-uvm")),
             {
                 "device-access-lost": "The container's cgroup denies access to /dev/nvidiactl, /dev/nvidia-uvm, "
-                "/dev/nvidia0: they exist, but open() gives EPERM. NVML answers 999."
+                "/dev/nvidia0: they exist, but open() gives EPERM. NVML returns 999."
             },
         ),
         (
             change(inside(closed(nvidia_host(), "EACCES"), "podman"), "host.selinux", "enforcing"),
             {
-                "selinux-denied": "/dev/nvidiactl has mode 666, and open() gives EACCES: SELinux is enforcing and "
+                "selinux-denied": "/dev/nvidiactl has mode 666, but open() returns EACCES: SELinux is enforcing and "
                 "denies the container."
             },
         ),
         (
             change(inside(closed(nvidia_host(), "EACCES"), "podman"), "log.events", (AVC,)),
             {
-                "selinux-denied": "/dev/nvidiactl has mode 666, and open() gives EACCES: this process carries an "
+                "selinux-denied": "/dev/nvidiactl has mode 666, but open() returns EACCES: this process carries an "
                 "SELinux label and denies the container."
             },
         ),
@@ -171,28 +171,28 @@ def test_healthy(facts: Facts) -> None:
             LXC,
             {
                 "driver-version-inside": "The versions do not match: the host's kernel module is 570.148.06, the "
-                "container has libraries of 570.169 of its own."
+                "container's own libraries are 570.169."
             },
         ),
         (
             change(inside(change(nvidia_host(), "nvidia.nvml.libraries", OLDER)), "nvidia.nvml.code", 18),
             {
                 "driver-version-inside": "The versions do not match: the host's kernel module is 570.169, the "
-                "container has libraries of 550.54.14 of its own."
+                "container's own libraries are 550.54.14."
             },
         ),
         (
             change(inside(TORCH), "host.shm.size", 64 << 20),
             {
-                "shm-small": "/dev/shm (shared memory) has 64 MiB, the engine's default: too little for PyTorch's data "
-                "loaders with num_workers."
+                "shm-small": "The container's /dev/shm (shared memory) has 64 MiB, the engine's default: too small "
+                "for PyTorch DataLoaders with num_workers."
             },
         ),
         (
             change(inside(nvidia_host(8)), "host.shm.size", 64 << 20),
             {
-                "shm-small": "/dev/shm (shared memory) has 64 MiB, the engine's default: too little for 8 GPUs that "
-                "talk through it."
+                "shm-small": "The container's /dev/shm (shared memory) has 64 MiB, the engine's default: too small "
+                "for 8 GPUs that communicate through it."
             },
         ),
     ],
@@ -300,21 +300,21 @@ PLAIN = ("io.containerd.runc.v2", "runc")
         (
             engines(toolkit=None, docker_runtimes=PLAIN),
             {
-                "toolkit-missing": "Docker 28.1.1 is installed, the NVIDIA Container Toolkit is not: containers cannot "
-                "get the GPU. /etc/docker/daemon.json names the runtime nvidia, whose program is not there."
+                "toolkit-missing": "Docker 28.1.1 is installed, the NVIDIA Container Toolkit is not: containers "
+                "cannot get the GPU. /etc/docker/daemon.json names the runtime nvidia, but its program is missing."
             },
         ),
         (
             engines(docker_runtimes=PLAIN, docker_config_runtimes=None, cdi=()),
             {
-                "runtime-not-configured": "The Docker daemon lists the runtimes io.containerd.runc.v2, runc and not "
+                "runtime-not-configured": "The Docker daemon lists the runtimes io.containerd.runc.v2, runc but not "
                 "nvidia; the runtime is in no daemon.json."
             },
         ),
         (
             engines(docker_runtimes=PLAIN, cdi=()),
             {
-                "runtime-not-configured": "The Docker daemon lists the runtimes io.containerd.runc.v2, runc and not "
+                "runtime-not-configured": "The Docker daemon lists the runtimes io.containerd.runc.v2, runc but not "
                 "nvidia; the runtime is in daemon.json, but the daemon was not restarted since."
             },
         ),
@@ -330,8 +330,8 @@ PLAIN = ("io.containerd.runc.v2", "runc")
                 docker_config_error="/etc/docker/daemon.json: Expecting ',' delimiter: line 3", docker_runtimes=WHY
             ),
             {
-                "docker-config-broken": "Docker's configuration is no JSON: /etc/docker/daemon.json: Expecting ',' "
-                "delimiter: line 3. The Docker daemon does not answer."
+                "docker-config-broken": "Docker's configuration is not valid JSON: /etc/docker/daemon.json: Expecting "
+                "',' delimiter: line 3. The Docker daemon does not respond."
             },
         ),
         (
@@ -341,8 +341,8 @@ PLAIN = ("io.containerd.runc.v2", "runc")
         (
             engines(docker_rootless=True, cdi=()),
             {
-                "rootless-needs-no-cgroups": "Docker is rootless, and the toolkit's no-cgroups is false, so its hook "
-                "may not set the cgroup's device rules."
+                "rootless-needs-no-cgroups": "Docker is rootless, but the toolkit's no-cgroups is false, and its hook "
+                "cannot set the cgroup's device rules."
             },
         ),
         (

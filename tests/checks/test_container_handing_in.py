@@ -21,8 +21,8 @@ WHY = Unknown("not to be seen")
 SKIPPED, PASS, UNKNOWN = [("skipped", "")], [("pass", "")], [("unknown", "not to be seen")]
 STUB = library("libcuda.so.1", None, kind="stub", path="/usr/local/cuda/lib64/stubs/libcuda.so.1")
 
-COMPAT = library("libcuda.so.1", kind="compat", why="not on the loader's path")
-OFF = library("libcuda.so.1", path="/.singularity.d/libs/libcuda.so.1", why="not on the loader's path")
+COMPAT = library("libcuda.so.1", kind="compat", found_by="not on the loader's path")
+OFF = library("libcuda.so.1", path="/.singularity.d/libs/libcuda.so.1", found_by="not on the loader's path")
 
 
 def inside(facts: Facts, engine: str | None = "apptainer", **env: str) -> Facts:
@@ -53,7 +53,7 @@ def sentence(engine: str) -> list[tuple[str, str]]:
         (
             "problem",
             f"/dev/nvidia0 is in this container ({engine}), but neither libcuda.so.1 nor libnvidia-ml.so.1 is: the "
-            "host's driver libraries were not handed in.",
+            "host's driver libraries were not passed in.",
         )
     ]
 
@@ -222,11 +222,21 @@ def image(required: str | None = REQUIRED, has: object = "12.8", available: bool
         (change(image(), "host.container", None), SKIPPED),
         (
             image(available=None),
-            [("problem", "The image is made for CUDA 13.0, and the driver of this container's host runs CUDA 12.8.")],
+            [
+                (
+                    "problem",
+                    "The image is made for CUDA 13.0, but the driver of this container's host supports CUDA 12.8.",
+                )
+            ],
         ),
         (
             image("cuda>=13.0"),
-            [("problem", "The image is made for CUDA 13.0, and the driver of this container's host runs CUDA 12.8.")],
+            [
+                (
+                    "problem",
+                    "The image is made for CUDA 13.0, but the driver of this container's host supports CUDA 12.8.",
+                )
+            ],
         ),
     ],
 )
@@ -237,7 +247,7 @@ def test_requirement_unmet(facts: Facts, verdict: list[tuple[str, str]]) -> None
 def test_the_requirements_fixes_name_both_majors() -> None:
     message = " ".join(fix.message for fix in run(requirement_unmet, image())[0].fixes)
     assert "an image of CUDA 12" in message
-    assert "a branch that runs CUDA 13" in message
+    assert "a branch that supports CUDA 13" in message
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,7 @@ def lxc(**changes: object) -> Facts:
             [
                 (
                     "problem",
-                    "The docker command speaks to Docker Desktop, whose virtual machine does not have this computer's "
-                    "GPU.",
+                    "The docker command uses Docker Desktop, whose virtual machine does not have this machine's GPU.",
                 )
             ],
         ),
@@ -82,7 +81,7 @@ def test_docker_desktop_for_other_work_is_an_advice() -> None:
 OLD = [
     (
         "problem",
-        "NVIDIA Container Toolkit 1.7.0 is installed, and this host has control groups of version 2 alone.",
+        "NVIDIA Container Toolkit 1.7.0 is installed, but this host has only cgroup version 2 (cgroup v2).",
     )
 ]
 
@@ -156,8 +155,8 @@ def test_cdi_missing(facts: Facts, verdict: list[tuple[str, str]]) -> None:
             [
                 (
                     "problem",
-                    "Docker with the NVIDIA Container Toolkit runs in this unprivileged container, and the toolkit's "
-                    "no-cgroups is false, so its hook may not set the cgroup's device rules.",
+                    "Docker with the NVIDIA Container Toolkit runs in this unprivileged container, but the "
+                    "toolkit's no-cgroups is false, and its hook cannot set the cgroup's device rules.",
                 )
             ],
         ),

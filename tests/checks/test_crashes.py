@@ -32,9 +32,9 @@ def dead(name: str, **changes: Any) -> Any:
 def test_its_last_words_are_the_evidence_and_not_our_frames(name: str) -> None:
     (found,) = run(EVERY[name], dead(name, died="SIGABRT", stderr=DUMP))
     assert found.problem is not None
-    assert "dies of SIGABRT in the stage devices" in found.message
+    assert "crashes with SIGABRT in the stage devices" in found.message
     assert found.problem.evidence == (CHECK, ABORTED, JAX.strip())
-    assert found.problem.cause == "A library ended the process itself; its last words say why."
+    assert found.problem.cause == "A library aborted the process itself; its last output shows why."
 
 
 @each

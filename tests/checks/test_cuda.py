@@ -26,7 +26,7 @@ def toolkit(version: Any = "12.4", why: str = "CUDA_HOME", gcc: str = "gcc 11.4.
     nvcc = f"{path}/bin/nvcc"
     return Toolkits(
         nvccs=(Nvcc(path=nvcc, real=nvcc, version=version),),
-        home=CudaHome(path=path, why=why, exists=True, nvcc=version, headers=True),
+        home=CudaHome(path=path, found_by=why, exists=True, nvcc=version, headers=True),
         installed=((path, text_of(version)),),
         libraries=(),
         cxx="/usr/bin/gcc",
@@ -41,8 +41,8 @@ def with_toolkit(found: Toolkits) -> Facts:
 def test_nvcc_mismatch() -> None:
     facts = with_toolkit(toolkit("11.8"))
     expected = (
-        "nvcc is 11.8 (/usr/local/cuda-11.8, by CUDA_HOME), PyTorch 2.7.1 is built for CUDA 12.1: extensions refuse to "
-        "build."
+        "nvcc is 11.8 (/usr/local/cuda-11.8, from CUDA_HOME), but PyTorch 2.7.1 is built for CUDA 12.1: extensions do "
+        "not build."
     )
     assert one(nvcc_mismatch, facts) == ("problem", expected)
     said = commands(nvcc_mismatch, facts)
@@ -56,7 +56,7 @@ def test_nvcc_mismatch() -> None:
 
 def stale(**home: Any) -> Facts:
     """CUDA_HOME beside a toolkit 12.4 elsewhere."""
-    named = CudaHome(path="/usr/local/cuda-11.7", why="CUDA_HOME", **home)
+    named = CudaHome(path="/usr/local/cuda-11.7", found_by="CUDA_HOME", **home)
     return machine(toolkits=msgspec.structs.replace(toolkit("12.4"), home=named))
 
 
@@ -110,7 +110,7 @@ def test_ptx_too_new() -> None:
     facts = environment(torch(), packages=wheels, facts=machine("12.2"))
     expected = (
         "numba 0.60.0 compiles with NVVM of CUDA 12.4.131 (nvidia-cuda-nvcc-cu12); the driver 570.169 (CUDA 12.2) "
-        "takes PTX of CUDA 12.2 at most."
+        "supports PTX up to CUDA 12.2."
     )
     assert one(ptx_too_new, facts) == ("problem", expected)
     said = commands(ptx_too_new, facts)
@@ -127,8 +127,8 @@ def test_ptx_of_a_newer_major() -> None:
     wheels = (package("numba-cuda", "0.20.0"), package("nvidia-cuda-nvcc", "13.0.88"))
     facts = environment(packages=wheels, facts=machine("12.8"))
     expected = (
-        "numba-cuda 0.20.0 compiles with NVVM of CUDA 13.0.88 (nvidia-cuda-nvcc); the driver 570.169 (CUDA 12.8) takes "
-        "PTX of CUDA 12.8 at most."
+        "numba-cuda 0.20.0 compiles with NVVM of CUDA 13.0.88 (nvidia-cuda-nvcc); the driver 570.169 (CUDA 12.8) "
+        "supports PTX up to CUDA 12.8."
     )
     assert one(ptx_too_new, facts) == ("problem", expected)
     assert "'numba-cuda[cu12]'" in commands(ptx_too_new, facts)
@@ -187,7 +187,7 @@ def linked(triton: str = "2.1.0", *copies: Any, **environment_: str) -> Facts:
 def test_libcuda_link_missing() -> None:
     folder = "/usr/lib/x86_64-linux-gnu"
     expected = (
-        f"Triton 2.1.0 links with -lcuda, but there is no libcuda.so beside {folder}/libcuda.so.1: torch.compile and "
+        f"Triton 2.1.0 links with -lcuda, but there is no libcuda.so next to {folder}/libcuda.so.1: torch.compile and "
         "Triton kernels fail (cannot find -lcuda, or libcuda.so cannot found)."
     )
     assert one(libcuda_link_missing, linked()) == ("problem", expected)
@@ -196,7 +196,7 @@ def test_libcuda_link_missing() -> None:
     assert "TRITON_LIBCUDA_PATH" in commands(libcuda_link_missing, linked("3.1.0"))
     assert one(libcuda_link_missing, linked("3.6.0")) == ("pass", "")
     assert one(libcuda_link_missing, linked("2.1.0", library("libcuda.so"))) == ("pass", "")
-    stub = library("libcuda.so", why="not on the loader's path", path="/usr/local/cuda/lib64/stubs/libcuda.so")
+    stub = library("libcuda.so", found_by="not on the loader's path", path="/usr/local/cuda/lib64/stubs/libcuda.so")
     assert one(libcuda_link_missing, linked("2.1.0", stub))[0] == "problem"
     named = linked("2.1.0", stub, LIBRARY_PATH="/usr/local/cuda/lib64/stubs")
     assert one(libcuda_link_missing, named) == ("pass", "")

@@ -13,7 +13,7 @@ from tests.checks.nvidia_machines import having
 
 WHY = Unknown("nobody looked")
 OLD, NEW = "GPU-00000000-4a1b-2c3d-4e5f-abcdef000000", "GPU-00000001-4a1b-2c3d-4e5f-abcdef000000"
-SAYS = "CUDA_VISIBLE_DEVICES=0 takes GPU 1 (NVIDIA GeForce RTX 4090), not GPU 0 (NVIDIA GeForce GTX 1060)."
+SAYS = "CUDA_VISIBLE_DEVICES=0 selects GPU 1 (NVIDIA GeForce RTX 4090), not GPU 0 (NVIDIA GeForce GTX 1060)."
 
 
 def mixed(mask: str | None, *shown: Any, order: str | None = None, **changes: Any) -> Facts:

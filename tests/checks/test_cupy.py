@@ -35,12 +35,12 @@ RUNTIME = DriverLibrary(
 WHOLE = change_toolkits(
     installed=(("/usr/local/cuda-12.6", "12.6"),),
     libraries=(RUNTIME,),
-    home=CudaHome(path="/usr/local/cuda", why="CUDA_PATH", exists=True, nvcc=None, headers=True),
+    home=CudaHome(path="/usr/local/cuda", found_by="CUDA_PATH", exists=True, nvcc=None, headers=True),
 )
 BARE = change_toolkits(
     installed=(("/usr/local/cuda-12.6", "12.6"),),
     libraries=(RUNTIME,),
-    home=CudaHome(path="/usr/local/cuda", why="CUDA_PATH", exists=True, nvcc=None, headers=False),
+    home=CudaHome(path="/usr/local/cuda", found_by="CUDA_PATH", exists=True, nvcc=None, headers=False),
 )
 
 
@@ -52,7 +52,7 @@ def cupy(name: str = "cupy-cuda12x", version: str = "13.4.1", **changes: Any) ->
 
 def test_several_packages() -> None:
     facts = environment(cupy("cupy-cuda11x", others=(("cupy", "11.5.0"),)), facts=machine(toolkits=WHOLE))
-    expected = "cupy-cuda11x 13.4.1 and cupy 11.5.0 are both installed and overwrite each other's files."
+    expected = "cupy-cuda11x 13.4.1 and cupy 11.5.0 are installed together and overwrite each other's files."
     assert one(several_packages, facts) == ("problem", expected)
     said = commands(several_packages, facts)
     assert "uninstall -y cupy-cuda11x cupy" in said
@@ -65,7 +65,7 @@ def test_wrong_cuda_major() -> None:
     nvrtc = DriverLibrary(soname="libnvrtc.so.12", path=NVRTC, real=NVRTC, kind="toolkit")
     facts = environment(ill, facts=machine(toolkits=change_toolkits(libraries=(RUNTIME, nvrtc))))
     expected = (
-        "cupy-cuda11x 13.4.1 is for CUDA 11 and needs libnvrtc.so.11.2, which is not found; installed is CUDA 12 in "
+        "cupy-cuda11x 13.4.1 is built for CUDA 11 and needs libnvrtc.so.11.2; installed is only CUDA 12 in "
         "/usr/local/cuda-12.6/lib64."
     )
     assert one(wrong_cuda_major, facts) == ("problem", expected)
@@ -77,7 +77,7 @@ def test_wrong_cuda_major() -> None:
 def test_nvrtc_missing() -> None:
     ill = cupy(needs=(need("libnvrtc.so.12", wheel="/opt/env/libnvrtc.so.12"),))
     expected = (
-        "CuPy 13.4.1 needs libnvrtc.so.12, which is not found; the copy in /opt/env/libnvrtc.so.12 is not looked for."
+        "CuPy 13.4.1 needs libnvrtc.so.12, which is not found; the copy in /opt/env/libnvrtc.so.12 is not searched for."
     )
     assert one(nvrtc_missing, environment(ill)) == ("problem", expected)
     assert "'cupy-cuda12x[ctk]>=14.0.0'" in commands(nvrtc_missing, environment(ill))
@@ -88,8 +88,8 @@ def test_nvrtc_missing() -> None:
 def test_headers_missing() -> None:
     facts = environment(cupy(), facts=machine(toolkits=BARE))
     expected = (
-        f"CuPy 13.4.1 finds NVRTC 12.6 ({NVRTC}), but not its headers: /usr/local/cuda/include has no vector_types.h "
-        "and cuda_fp16.h."
+        f"CuPy 13.4.1 finds NVRTC 12.6 ({NVRTC}), but not the CUDA headers: /usr/local/cuda/include has no "
+        "vector_types.h and cuda_fp16.h."
     )
     assert one(headers_missing, facts) == ("problem", expected)
     said = commands(headers_missing, facts)
@@ -118,7 +118,7 @@ def test_arch_missing() -> None:
     facts = environment(cupy("cupy-cuda13x", cuda="13"), facts=machine("13.0", card=PASCAL))
     outcome, message = one(arch_missing, facts)
     assert outcome == "problem"
-    assert message.startswith("cupy-cuda13x 13.4.1 has no code for GPU 0 (NVIDIA GeForce GTX 1080 Ti, Pascal")
+    assert message.startswith("cupy-cuda13x 13.4.1 has no kernels for GPU 0 (NVIDIA GeForce GTX 1080 Ti, Pascal")
     assert "cupy-cuda12x" in commands(arch_missing, facts)
     assert one(arch_missing, environment(cupy(), facts=machine(card=PASCAL))) == ("pass", "")
     hidden = environment(cupy(), facts=machine(card={"capability": Unknown("lost")}))
@@ -126,12 +126,12 @@ def test_arch_missing() -> None:
 
 
 LIVE = [
-    (import_fails, {"import_error": "ImportError: x"}, "CuPy 13.4.1 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "devices"}, "CuPy 13.4.1 does not come back from asking for devices."),
+    (import_fails, {"import_error": "ImportError: x"}, "CuPy 13.4.1 fails to import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "devices"}, "CuPy 13.4.1 hangs while listing devices."),
     (
         crashes,
         {"died": "SIGSEGV", "stage": "import"},
-        "CuPy 13.4.1 dies of SIGSEGV in the stage import, before it says anything about GPUs.",
+        "CuPy 13.4.1 crashes with SIGSEGV in the stage import, before it reports any GPU.",
     ),
     (
         no_gpu,

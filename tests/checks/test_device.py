@@ -50,13 +50,13 @@ ILL = [
     (
         "device.switched-off",
         having(NO_DRIVER_LOADED, nvidia__kernel__prime="intel"),
-        "prime-select has chosen the Intel GPU and powered the NVIDIA one off: it is not on the bus.",
+        "prime-select is set to the Intel GPU and has powered the NVIDIA one off: it is not on the bus.",
     ),
     (
         "device.switched-off",
         ENVY,
         "envycontrol (integrated mode) has switched the NVIDIA GPU off: /etc/udev/rules.d/50-remove-nvidia.rules "
-        "removed it from the PCI bus or forbids its driver.",
+        "removed it from the PCI bus or blacklists its driver.",
     ),
     (
         "device.switched-off",
@@ -77,18 +77,18 @@ ILL = [
     (
         "device.fallen-off-the-bus",
         logged(xid(79), facts=failing(999, facts=GONE)),
-        "The GPU at 0000:01:00.0 has fallen off the bus, says the kernel's log (Xid 79).",
+        "The GPU at 0000:01:00.0 has fallen off the bus according to the kernel log (Xid 79).",
     ),
     (
         "device.fallen-off-the-bus",
         logged(xid(79), facts=having(gpus__0__recovery_action=WHY)),
-        f"{FIRST} has fallen off the bus, says the kernel's log (Xid 79); it answers again now.",
+        f"{FIRST} has fallen off the bus according to the kernel log (Xid 79); it responds again now.",
     ),
-    ("device.needs-reset", having(gpus__0__status="reset-required"), f"{FIRST} requires a reset, says NVML."),
+    ("device.needs-reset", having(gpus__0__status="reset-required"), f"NVML reports that {FIRST} requires a reset."),
     (
         "device.needs-reset",
         having(gpus__0__recovery_action="drain-and-reset"),
-        f"{FIRST} needs to be drained and reset, says the driver (recovery action).",
+        f"The driver reports that {FIRST} needs to be drained and reset (recovery action).",
     ),
     (
         "device.needs-reset",
@@ -96,7 +96,7 @@ ILL = [
             xid(154, text="GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"),
             facts=having(gpus__0__recovery_action=WHY),
         ),
-        f"{FIRST}: the driver asks for 'Node Reboot Required' (Xid 154).",
+        f"{FIRST}: the driver requires 'Node Reboot Required' (Xid 154).",
     ),
     (
         "device.gsp-failed",
@@ -106,12 +106,12 @@ ILL = [
     (
         "device.gsp-failed",
         logged(xid(119), facts=having(gpus__0__recovery_action=WHY)),
-        f"{FIRST}: its GSP firmware stopped answering (Xid 119).",
+        f"{FIRST}: its GSP firmware stopped responding (Xid 119).",
     ),
     (
         "device.init-failed",
         logged(event("rm-init-failed", what="", code=None), facts=failing(100, gpus=())),
-        f"{CARD} could not be initialised: RmInitAdapter failed.",
+        f"{CARD} could not be initialized: RmInitAdapter failed.",
     ),
     (
         "device.xid-hardware",
@@ -146,14 +146,13 @@ ILL = [
     (
         "device.ecc-uncorrected",
         logged(xid(95), facts=having(REMAP, gpus__0__recovery_action=WHY)),
-        f"{FIRST} met 14 uncorrectable ECC errors since the driver was loaded (Xid 95).",
+        f"{FIRST} had 14 uncorrectable ECC errors since the driver was loaded (Xid 95).",
     ),
     (
         "device.exclusive-mode",
         having(EXCLUSIVE, gpus=EXCLUSIVE.gpus[:1]),  # type: ignore[index]
-        "GPU 0 (NVIDIA GeForce RTX 4090) is in exclusive-process mode and server (pid 1811) holds it: other "
-        "processes get "
-        "error 46 there.",
+        "GPU 0 (NVIDIA GeForce RTX 4090) is in exclusive-process mode and server (pid 1811) uses it: other "
+        "processes get error 46 there.",
     ),
     (
         "device.prohibited-mode",
@@ -163,12 +162,13 @@ ILL = [
     (
         "device.vgpu-unlicensed",
         failing(46, nvidia__kernel__licence="Unlicensed (Restricted)", nvidia__kernel__gridd="failed"),
-        "This vGPU's licence status is 'Unlicensed (Restricted)'. The licence daemon nvidia-gridd is failed.",
+        "This vGPU's license status is 'Unlicensed (Restricted)'. The license daemon nvidia-gridd is failed.",
     ),
     (
         "device.hidden-but-sick",
         having(LOST, host__environment={"CUDA_VISIBLE_DEVICES": "1,2"}),
-        "CUDA_VISIBLE_DEVICES=1,2 hides GPU 0 (NVIDIA GeForce RTX 4090), which is sick (lost) and still on the bus.",
+        "CUDA_VISIBLE_DEVICES=1,2 hides GPU 0 (NVIDIA GeForce RTX 4090), which is unhealthy (lost) and still on the "
+        "bus.",
     ),
     (
         "device.nvlink-fault",
@@ -209,7 +209,7 @@ WELL = [
             gpus__0__processes=(GpuProcess(pid=1, name="nvidia-cuda-mps-server"),),
         ),
     ),
-    ("device.vgpu-unlicensed", having(nvidia__kernel__licence="Licensed (Expiry: 2027-1-1)")),
+    ("device.vgpu-unlicensed", having(nvidia__kernel__license="Licensed (Expiry: 2027-1-1)")),
     ("device.hidden-but-sick", having(LOST, host__environment={"CUDA_VISIBLE_DEVICES": "0"})),
     ("device.nvlink-fault", logged(xid(145, text="RLW_REMAP Nonfatal"), facts=having(gpus__0__recovery_action=WHY))),
 ]
@@ -220,7 +220,7 @@ UNKNOWN = [
     ("device.switched-off", unloaded(nvidia__kernel__loaded=WHY, pci__0__power_state="D3cold")),
     ("device.exclusive-mode", having(gpus__0__compute_mode=WHY)),
     ("device.prohibited-mode", having(gpus__0__compute_mode=WHY)),
-    ("device.vgpu-unlicensed", having(nvidia__kernel__licence=WHY)),
+    ("device.vgpu-unlicensed", having(nvidia__kernel__license=WHY)),
 ]
 
 
@@ -253,8 +253,8 @@ def test_faults_on_one_card_need_many_processes_and_well_sisters() -> None:
     outcomes = [outcome for outcome, _ in ask(one, logged(*FAULTS, facts=eight))]
     assert outcomes == ["pass", "problem", *["pass"] * 6]
     assert ask(one, logged(*FAULTS, facts=eight))[1][1] == (
-        f"{SECOND} alone of 8 GPUs met 6 faults (Xid 31 and 43) from 6 different processes: probably this one card "
-        "is faulty."
+        f"{SECOND} alone of 8 GPUs had 6 faults (Xid 31 and 43) from 6 different processes: this card is probably "
+        "faulty."
     )
     one_program = tuple(xid(31, pid=7, gpu=B) for _ in range(20))
     for events in (one_program, (*FAULTS, xid(13)), FAULTS[:2]):
@@ -279,7 +279,7 @@ def test_faults_on_one_card_need_many_processes_and_well_sisters() -> None:
         (REMAP, "device.row-remap-failed"),
         (unloaded(nvidia__kernel__bbswitch="OFF", nvidia__kernel__blacklists=("nvidia",)), "device.switched-off"),
         (failing(999, facts=GONE), "device.driver-without-gpu"),
-        (failing(46, nvidia__kernel__licence="Unlicensed (Restricted)"), "device.vgpu-unlicensed"),
+        (failing(46, nvidia__kernel__license="Unlicensed (Restricted)"), "device.vgpu-unlicensed"),
         (failing(46, gpus__0__compute_mode="prohibited"), "device.prohibited-mode"),
         (having(gpus=(gpu(status="reset-required", recovery_action="reset"),)), "device.needs-reset"),
     ],

@@ -64,7 +64,7 @@ ILL = [
     (
         "device.gsp-firmware-missing",
         logged(event("gsp-firmware", "version mismatch", driver="570.86.16"), facts=SILENT),
-        f"{CARD}: its GSP firmware is of version 570.86.16, which the module refuses.",
+        f"{CARD}: its GSP firmware is version 570.86.16, which the module rejects.",
     ),
     (
         "device.no-interrupts",
@@ -79,23 +79,23 @@ ILL = [
     (
         "device.gsp-failed",
         logged(event("gfw-boot"), facts=SILENT),
-        f"{CARD}: its own boot firmware (GFW) did not come to its end, so its GSP cannot start.",
+        f"{CARD}: its boot firmware (GFW) did not finish, so its GSP cannot start.",
     ),
     (
         "device.init-failed",
         logged(started("0x25:0x65:1589"), facts=SILENT),
-        f"{CARD} could not be initialised: RmInitAdapter failed (0x25:0x65:1589). It stopped while loading the GPU's "
+        f"{CARD} could not be initialized: RmInitAdapter failed (0x25:0x65:1589). It stopped while loading the GPU's "
         "state: timeout.",
     ),
     (
         "device.program-faults",
         fault(31, 5, pid="4711", process="python3"),
-        f"python3 (pid 4711) was ended on {FIRST}: Xid 31, GPU MMU page fault (5 minutes ago).",
+        f"python3 (pid 4711) was stopped on {FIRST}: Xid 31, GPU MMU page fault (5 minutes ago).",
     ),
     (
         "device.program-faults",
         fault(13, 0.5, pid="4711"),
-        f"The program with pid 4711 was ended on {FIRST}: Xid 13, Graphics/compute engine exception.",
+        f"The program with pid 4711 was stopped on {FIRST}: Xid 13, Graphics/compute engine exception.",
     ),
     (
         "device.xid-hardware",
@@ -105,7 +105,7 @@ ILL = [
     (
         "device.needs-reset",
         having(gpus__0__recovery_action="drain"),
-        f"{FIRST} needs to be drained of its programs, says the driver (recovery action).",
+        f"The driver reports that {FIRST} needs to be drained of its programs (recovery action).",
     ),
 ]
 

@@ -27,16 +27,17 @@ def locked(**changes: Any) -> Facts:
 
 
 ILL = [
-    ("device.ecc-off", h100(ecc=False, ecc_pending=False), f"ECC is off on {NAME}: errors of its memory go unnoticed."),
+    ("device.ecc-off", h100(ecc=False, ecc_pending=False), f"ECC is off on {NAME}: memory errors go unnoticed."),
     (
         "device.sram-errors",
         h100(sram_threshold=True, ecc_uncorrected_total=12),
-        f"{NAME} has met more uncorrectable SRAM errors than NVIDIA tolerates (12 uncorrectable errors in its life).",
+        f"{NAME} has had more uncorrectable SRAM errors than NVIDIA tolerates (12 uncorrectable errors in its "
+        "lifetime).",
     ),
     (
         "device.sram-errors",
         h100(sram_threshold=True),
-        f"{NAME} has met more uncorrectable SRAM errors than NVIDIA tolerates.",
+        f"{NAME} has had more uncorrectable SRAM errors than NVIDIA tolerates.",
     ),
     (
         "device.spare-rows-used-up",
@@ -48,7 +49,7 @@ ILL = [
         h100(banks_without_spares=3),
         f"{NAME} has no spare rows left in 3 banks of its memory.",
     ),
-    ("device.inforom-corrupted", h100(inforom=False), f"The InfoROM of {NAME} is damaged, says NVML."),
+    ("device.inforom-corrupted", h100(inforom=False), f"NVML reports that the InfoROM of {NAME} is corrupted."),
     (
         "device.ecc-corrected-often",
         logged(xid(92), facts=h100(ecc_corrected=48211)),
@@ -62,7 +63,7 @@ ILL = [
     (
         "device.confidential-not-ready",
         locked(),
-        "Confidential computing is on and the GPUs are not set ready, so CUDA takes no program (cuInit 802).",
+        "Confidential computing is on and the GPUs are not set ready, so CUDA cannot start (cuInit 802).",
     ),
 ]
 

@@ -15,7 +15,7 @@ LIBRARY = "/usr/lib/x86_64-linux-gnu"
 
 def _compat(version: str, code: int) -> Facts:
     place = {"path": f"{COMPAT}/libcuda.so.1", "real": f"{COMPAT}/libcuda.so.{version}"}
-    first = library("libcuda.so.1", version, kind="compat", why="LD_LIBRARY_PATH", **place)
+    first = library("libcuda.so.1", version, kind="compat", found_by="LD_LIBRARY_PATH", **place)
     return failing(
         code,
         nvidia__cuda__libraries=(first, library("libcuda.so.1")),
@@ -24,7 +24,7 @@ def _compat(version: str, code: int) -> Facts:
     )
 
 
-STUB = library("libcuda.so", None, path="/opt/cuda/lib64/stubs/libcuda.so", kind="stub", why="LD_LIBRARY_PATH")
+STUB = library("libcuda.so", None, path="/opt/cuda/lib64/stubs/libcuda.so", kind="stub", found_by="LD_LIBRARY_PATH")
 PENDING = versions("550.90.07", "550.107.02", "550.107.02")
 HALF = versions("520.56.06", "520.56.06", "525.85.12")
 POD = having(PENDING, host__container="kubernetes", nvidia__kernel__on_disk=WHY)
@@ -46,8 +46,7 @@ ILL = [
         "driver.library-mismatch",
         PENDING,
         "The loaded kernel module is 550.90.07, the driver's libraries are 550.107.02: the versions do not match. "
-        "Module "
-        "550.107.02 lies on disk and waits to be loaded.",
+        "Module 550.107.02 is installed on disk but not loaded yet.",
     ),
     (
         "driver.library-mismatch",
@@ -58,7 +57,7 @@ ILL = [
     (
         "driver.library-mismatch",
         having(nvidia__nvml__code=18, nvidia__kernel__loaded=WHY),
-        "NVML or libcuda says that the driver's libraries and the loaded kernel module differ in version.",
+        "NVML or libcuda reports that the driver's libraries and the loaded kernel module differ in version.",
     ),
     (
         "driver.library-mismatch",
@@ -72,15 +71,14 @@ ILL = [
     (
         "driver.half-upgraded",
         HALF,
-        "The driver's libraries are 525.85.12, but the module on disk is 520.56.06, which is also loaded. A restart "
-        "cannot "
-        "mend this.",
+        "The driver's libraries are 525.85.12, but the module on disk is 520.56.06, which is also loaded. A reboot "
+        "cannot fix this.",
     ),
     (
         "driver.half-upgraded",
         versions("570.124.04", "570.124.06", "570.133.20"),
-        "The driver's libraries are 570.133.20, but the module on disk is 570.124.06, and 570.124.04 is loaded: three "
-        "versions that all differ. A restart cannot mend this.",
+        "The driver's libraries are 570.133.20, but the module on disk is 570.124.06, and 570.124.04 is loaded: "
+        "three versions that all differ. A reboot cannot fix this.",
     ),
     (
         "driver.mixed-installation",
@@ -106,7 +104,7 @@ ILL = [
     (
         "driver.device-nodes-missing",
         failing(100, facts=nvidia_host(2), nvidia__kernel__nodes=BARE_NODES),
-        "The module has 2 GPUs, but only 1 of their nodes /dev/nvidiaN are there.",
+        "The module has 2 GPUs, but only 1 of their nodes /dev/nvidiaN exist.",
     ),
     (
         "driver.device-nodes-closed",
@@ -128,58 +126,55 @@ ILL = [
     (
         "driver.uvm-missing",
         failing(999, nvidia__kernel__nodes=nodes("nvidia0", "nvidiactl", "nvidia-uvm", major=509)),
-        "/dev/nvidia-uvm has the major number 509, but the module nvidia-uvm has 511: the node is of another boot.",
+        "/dev/nvidia-uvm has the major number 509, but the module nvidia-uvm has 511: the node is from an earlier "
+        "boot.",
     ),
     (
         "driver.uvm-stale",
         logged(event("suspend"), event("resume"), facts=failing(999)),
-        "cuInit answers 999 (unknown error) since the computer resumed from suspend while NVML works: the loaded "
-        "module "
-        "nvidia_uvm is in a stale state.",
+        "cuInit returns 999 (unknown error) since the computer resumed from suspend while NVML works: the loaded "
+        "module nvidia_uvm is in a stale state.",
     ),
     (
         "driver.stub-library",
         failing(34, nvidia__cuda__libraries=(STUB,), nvidia__cuda__loaded=STUB.path),
-        "Programs load the toolkit's stub /opt/cuda/lib64/stubs/libcuda.so, found through LD_LIBRARY_PATH, in place "
-        "of the "
-        "driver's libcuda.",
+        "Programs load the toolkit's stub /opt/cuda/lib64/stubs/libcuda.so, found through LD_LIBRARY_PATH, instead "
+        "of the driver's libcuda.",
     ),
     (
         "driver.stub-library",
         having(nvidia__cuda__libraries=(library("libcuda.so.1"), STUB)),
         "Programs that open libcuda.so load the toolkit's stub /opt/cuda/lib64/stubs/libcuda.so, found through "
-        "LD_LIBRARY_PATH, in place of the driver's libcuda.",
+        "LD_LIBRARY_PATH, instead of the driver's libcuda.",
     ),
     (
         "driver.compat-mismatch",
         _compat("565.57.01", 803),
         f"Programs load {COMPAT}/libcuda.so.565.57.01 (565.57.01, found through LD_LIBRARY_PATH) instead of the "
-        "driver's own "
-        "libcuda; it does not match the loaded kernel module 570.169 (cuInit 803).",
+        "driver's own libcuda. It does not match the loaded kernel module 570.169 (cuInit 803).",
     ),
     (
         "driver.compat-unsupported",
         _compat("575.57.08", 804),
         f"Programs load the compatibility library {COMPAT}/libcuda.so.575.57.08 (575.57.08, found through "
-        "LD_LIBRARY_PATH) "
-        "over the older kernel module 570.169, which this GPU does not support (cuInit 804).",
+        "LD_LIBRARY_PATH) with the older kernel module 570.169, which this GPU does not support (cuInit 804).",
     ),
     (
         "driver.nvml-no-answer",
         having(nvidia__nvml__hung="init", nvidia__nvml__code=WHY),
-        "NVML did not answer in time (in init); nvidia-smi hangs as well.",
+        "NVML did not respond in time (in init); nvidia-smi hangs too.",
     ),
     (
         "driver.cuda-no-answer",
         having(nvidia__cuda__hung="init", nvidia__cuda__code=WHY),
-        "libcuda did not answer in time (in init): every CUDA program hangs there.",
+        "libcuda did not respond in time (in init): every CUDA program hangs there.",
     ),
     (
         "driver.crashes",
         having(nvidia__cuda__died="SIGSEGV", nvidia__cuda__code=WHY),
         "libcuda crashed when it was called (SIGSEGV).",
     ),
-    ("driver.no-devices", NOT_LISTED, "NVML answers and lists no GPU, though PCI shows 1 (0000:01:00.0)."),
+    ("driver.no-devices", NOT_LISTED, "NVML works but lists no GPU, though PCI shows 1 (0000:01:00.0)."),
     (
         "driver.gpus-missing",
         SOME,
@@ -188,17 +183,17 @@ ILL = [
     (
         "driver.nvml-error",
         having(nvidia__nvml__code=10, nvidia__nvml__text="Timeout", nvidia__cuda__code=999),
-        "NVML says: Timeout (10).",
+        "NVML reports: Timeout (10).",
     ),
     (
         "driver.cuda-error",
         failing(3, nvidia__cuda__name="CUDA_ERROR_NOT_INITIALIZED", nvidia__cuda__text="initialization error"),
-        "cuInit answers 3 (CUDA_ERROR_NOT_INITIALIZED: initialization error).",
+        "cuInit returns 3 (CUDA_ERROR_NOT_INITIALIZED: initialization error).",
     ),
     (
         "driver.hmm-without-room",
         failing(802),
-        "cuInit answers 802 on a machine without NVSwitch: nvidia_uvm could not set up HMM.",
+        "cuInit returns 802 on a machine without NVSwitch: nvidia_uvm could not set up HMM.",
     ),
 ]
 

@@ -57,11 +57,11 @@ def test_a_driver_that_hangs_cannot_reset_the_gpu() -> None:
 @pytest.mark.parametrize(
     ("distribution", "branch", "words", "last"),
     [
-        (BULLSEYE, 580, "has packages up to branch 470 only", "sudo sh NVIDIA-Linux-x86_64-580.*.run --dkms"),
+        (BULLSEYE, 580, "has packages only up to branch 470", "sudo sh NVIDIA-Linux-x86_64-580.*.run --dkms"),
         (BOOKWORM, None, "driver of branch 535", "nvidia-driver"),
         (Distribution(id="ubuntu", like=("debian",), version="18.04"), None, "branch 525", "nvidia-driver-525-open"),
         (NIXOS, 580, "On NixOS", "sudo reboot"),
-        (Distribution(id="ubuntu", version="18.04"), 580, "up to branch 525 only", "580.*.run --dkms"),
+        (Distribution(id="ubuntu", version="18.04"), 580, "only up to branch 525", "580.*.run --dkms"),
         (UBUNTU, 580, "driver of branch 580", "sudo apt-get install nvidia-driver-580-open"),
     ],
 )
@@ -218,7 +218,7 @@ def test_on_arch_headers_come_with_the_driver_and_nothing_is_left_behind(kernel:
 def test_a_branch_newer_than_debians_own_comes_from_nvidias_repository() -> None:
     new = having(host__distribution=BOOKWORM, nvidia__kernel__packages=(), host__kernel__release="6.1.0-28-cloud-amd64")
     fix = install_driver(new, 580, "open")
-    assert "packages up to branch 535 only, so it comes from NVIDIA's repository" in fix.message
+    assert "packages only up to branch 535, so it comes from NVIDIA's repository" in fix.message
     assert any("/debian12/x86_64/cuda-keyring_1.1-1_all.deb" in c for c in fix.commands)
     assert fix.commands[-2:] == (
         "sudo apt-get install nvidia-driver-pinning-580",

@@ -34,13 +34,16 @@ def refused(words: str, which: str = "nvml", facts: Facts | None = None, **chang
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (f"{NVML}: undefined symbol: nvmlGone", "It asks for a function (nvmlGone) that no library here has"),
-        (f"{NVML}: undefined symbol: gone, version GLIBC_2.38", "It asks for a function (gone)"),
-        ("libnvidia-ml.so.1: wrong ELF class: ELFCLASS32", "The file is for another kind of processor."),
-        (f"{NVML}: file too short", "The file is no whole library"),
-        (f"{NVML}: invalid ELF header", "The file is no whole library"),
+        (f"{NVML}: undefined symbol: nvmlGone", "It needs a function (nvmlGone) that no library here has"),
+        (f"{NVML}: undefined symbol: gone, version GLIBC_2.38", "It needs a function (gone)"),
+        ("libnvidia-ml.so.1: wrong ELF class: ELFCLASS32", "The file is for another CPU architecture."),
+        (f"{NVML}: file too short", "The file is not a complete library"),
+        (f"{NVML}: invalid ELF header", "The file is not a complete library"),
         ("libnvidia-part.so.1: cannot open shared object file: No such file or directory", "It needs libnvidia-part"),
-        ("libnvidia-ml.so.1: cannot open shared object file: Permission denied", "This user may not read the file."),
+        (
+            "libnvidia-ml.so.1: cannot open shared object file: Permission denied",
+            "This user has no permission to read the file.",
+        ),
     ],
 )
 def test_a_library_that_does_not_load(words: str, why: str) -> None:
@@ -65,18 +68,20 @@ def test_libcuda_is_the_root_of_what_the_frameworks_say() -> None:
     assert found[0].consequences[0].check == "pytorch.no-gpu"
     both = refused(f"{NVML}: file too short", facts=facts)
     assert one(library_broken, both)[1] == (
-        f"{CUDA} cannot be loaded: no program can use CUDA. Nor can libnvidia-ml.so.1."
+        f"{CUDA} cannot be loaded: no program can use CUDA. libnvidia-ml.so.1 cannot be loaded either."
     )
 
 
 @pytest.mark.parametrize(
     ("changes", "fix"),
     [
-        ({"host__container": "docker"}, "start the container again from its image"),
+        ({"host__container": "docker"}, "recreate the container from its image"),
         ({"nvidia__kernel__installer": "runfile"}, "sudo sh NVIDIA-Linux-x86_64-570.169.run --dkms"),
         (
             {
-                "nvidia__nvml__libraries": (library("libnvidia-ml.so.1", path="/old/x.so.1", why="LD_LIBRARY_PATH"),),
+                "nvidia__nvml__libraries": (
+                    library("libnvidia-ml.so.1", path="/old/x.so.1", found_by="LD_LIBRARY_PATH"),
+                ),
                 "host__environment": {"LD_LIBRARY_PATH": "/old:/opt/lib"},
             },
             "export LD_LIBRARY_PATH=/opt/lib",
@@ -116,7 +121,7 @@ def test_a_file_cut_short_ends_the_program_with_sigbus() -> None:
     facts = change(having(nvidia__nvml__code=WITHOUT), "nvidia.nvml.died", "SIGBUS")
     (verdict,) = run(crashes, facts)
     assert verdict.problem is not None
-    assert "cut short" in str(verdict.problem.cause)
+    assert "truncated" in str(verdict.problem.cause)
     assert "libnvidia-compute-570" in commands(crashes, facts)
 
 

@@ -47,7 +47,7 @@ ILL = [
     (
         "driver.not-installed",
         NOTHING,
-        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is there, but no part of NVIDIA's driver is installed.",
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is present, but no part of NVIDIA's driver is installed.",
     ),
     (
         "driver.no-module-for-kernel",
@@ -64,7 +64,7 @@ ILL = [
         "driver.built-for-another-kernel",
         REPLACED,
         f"An update replaced the kernel: the modules of the running kernel {KERNEL} are gone, and NVIDIA's module is "
-        f"there only for {OTHER}.",
+        f"installed only for {OTHER}.",
     ),
     (
         "driver.blacklisted",
@@ -73,14 +73,13 @@ ILL = [
             nvidia__kernel__switch="system76-power",
             nvidia__kernel__switch_files=("/etc/modprobe.d/system76-power.conf",),
         ),
-        "system76-power is in integrated mode: /etc/modprobe.d/system76-power.conf forbids the module nvidia "
-        "(blacklist).",
+        "system76-power is in integrated mode: /etc/modprobe.d/system76-power.conf blacklists the module nvidia.",
     ),
     (
         "driver.nouveau-in-the-way",
         NOUVEAU,
-        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to nouveau, the kernel's free driver, so NVIDIA's "
-        "module cannot claim it. It is blacklisted, but was loaded all the same.",
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to nouveau, the kernel's open-source driver, "
+        "so NVIDIA's module cannot claim it. It is blacklisted, but was loaded anyway.",
     ),
     (
         "driver.headers-missing",
@@ -90,9 +89,8 @@ ILL = [
     (
         "driver.dkms-build-failed",
         COMPILER,
-        f"DKMS could not build NVIDIA's module 570.169 for kernel {KERNEL}. The kernel was built by gcc 12.3.0; the "
-        "compiler "
-        "that DKMS used is older or differs.",
+        f"DKMS could not build NVIDIA's module 570.169 for kernel {KERNEL}. The kernel was built with gcc 12.3.0; "
+        "DKMS used an older or different compiler.",
     ),
     ("driver.dkms-build-failed", OLD_BRANCH, f"DKMS could not build NVIDIA's module 470.256.02 for kernel {KERNEL}."),
     (
@@ -100,7 +98,7 @@ ILL = [
         STALE,
         f"DKMS lists nvidia/470.57.02, whose source is gone, and there is no module for kernel {KERNEL}.",
     ),
-    ("driver.not-loaded", unloaded(), "The kernel module nvidia is not loaded (module 570.169 lies on disk)."),
+    ("driver.not-loaded", unloaded(), "The kernel module nvidia is not loaded (module 570.169 is installed on disk)."),
     (
         "driver.not-loaded",
         unloaded(host__container="docker", nvidia__kernel__on_disk=WHY),
@@ -125,7 +123,7 @@ ILL = [
     (
         "driver.refused-by-lockdown",
         unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__command_line="quiet module.sig_enforce=1"),
-        "NVIDIA's module is not signed, and module.sig_enforce=1 makes the kernel load signed ones only.",
+        "NVIDIA's module is not signed, and with module.sig_enforce=1 the kernel loads only signed modules.",
     ),
     (
         "driver.blacklisted",
@@ -135,21 +133,19 @@ ILL = [
     (
         "driver.blacklisted",
         unloaded(nvidia__kernel__prime="intel"),
-        "prime-select has chosen the Intel GPU, which forbids the module nvidia (blacklist).",
+        "prime-select is set to the Intel GPU, which blacklists the module nvidia.",
     ),
     (
         "driver.nouveau-in-the-way",
         unloaded(pci__0__driver="nouveau"),
-        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to nouveau, the kernel's free driver, so "
-        "NVIDIA's module "
-        "cannot claim it.",
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to nouveau, the kernel's open-source driver, "
+        "so NVIDIA's module cannot claim it.",
     ),
     (
         "driver.nova-core-in-the-way",
         unloaded(pci__0__driver="NovaCore"),
-        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to NovaCore, the kernel's free driver, so "
-        "NVIDIA's "
-        "module cannot claim it.",
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is bound to NovaCore, the kernel's open-source driver, "
+        "so NVIDIA's module cannot claim it.",
     ),
     (
         "driver.vfio-in-the-way",
@@ -179,7 +175,7 @@ ILL = [
     ),
     (
         "driver.open-module-unsupported",
-        unloaded(nvidia__kernel__on_disk=(disk(flavour="open"),), **GTX970),
+        unloaded(nvidia__kernel__on_disk=(disk(flavor="open"),), **GTX970),
         "The GPU at 0000:01:00.0 is a Maxwell GPU without GSP, which the installed open kernel modules (570.169) do "
         "not "
         "support.",
@@ -187,9 +183,8 @@ ILL = [
     (
         "driver.proprietary-module-unsupported",
         unloaded(**BLACKWELL),
-        "The GPU at 0000:01:00.0 is a Blackwell GPU, which only the open kernel modules drive; the installed module "
-        "570.169 is "
-        "the proprietary one.",
+        "The GPU at 0000:01:00.0 is a Blackwell GPU, which only the open kernel modules support; the installed "
+        "module 570.169 is the proprietary one.",
     ),
 ]
 
@@ -210,8 +205,8 @@ WELL = [
     ("driver.no-module-for-kernel", unloaded()),
     ("driver.built-for-another-kernel", NO_MODULE),
     ("driver.gpu-dropped", unloaded(nvidia__kernel__on_disk=(disk("470.256.02"),), **KEPLER)),
-    ("driver.open-module-unsupported", having(nvidia__kernel__flavour="open")),
-    ("driver.proprietary-module-unsupported", unloaded(nvidia__kernel__on_disk=(disk(flavour="open"),), **BLACKWELL)),
+    ("driver.open-module-unsupported", having(nvidia__kernel__flavor="open")),
+    ("driver.proprietary-module-unsupported", unloaded(nvidia__kernel__on_disk=(disk(flavor="open"),), **BLACKWELL)),
     ("driver.gpu-too-new", unloaded(**BLACKWELL)),
 ]
 
@@ -280,7 +275,7 @@ def test_one_cause_is_one_finding(facts: Facts, root: str) -> None:
 
 
 def test_the_fix_fits_the_distribution_and_the_gpu() -> None:
-    pascal = unloaded(nvidia__kernel__on_disk=(disk("580.126.09", flavour="open"),), **GTX970)
+    pascal = unloaded(nvidia__kernel__on_disk=(disk("580.126.09", flavor="open"),), **GTX970)
     one = catalogue.load(["driver.open-module-unsupported"])[0]
     fixes = [fix for about, subject in one.targets(pascal) for fix in one.fixes_for(subject)]
     assert fixes[0].commands == ("sudo apt-get update", "sudo apt-get install nvidia-driver-580")

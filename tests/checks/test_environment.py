@@ -57,7 +57,7 @@ def test_debugging_left_on(facts: Facts, said: list[str]) -> None:
 
 
 def test_what_takes_the_gpu_away_is_a_warning() -> None:
-    facts = change(TORCH, "pythons.0.packages", (Package(name="numba", version="0.60", folder="/x"),))
+    facts = change(TORCH, "pythons.0.packages", (Package(name="numba", version="0.60", directory="/x"),))
     (verdict,) = run(debugging_left_on, env(facts, NUMBA_ENABLE_CUDASIM="1"))
     assert verdict.severity is Severity.WARNING
     assert verdict.fixes[0].commands == ("unset NUMBA_ENABLE_CUDASIM",)
@@ -97,15 +97,14 @@ def allocator(version: Any, value: str, name: str = "PYTORCH_CUDA_ALLOC_CONF") -
             allocator("2.0.1", "expandable_segments:True"),
             (
                 "problem",
-                "PyTorch 2.0.1 refuses PYTORCH_CUDA_ALLOC_CONF: the option expandable_segments came with a "
-                "later release.",
+                "PyTorch 2.0.1 rejects PYTORCH_CUDA_ALLOC_CONF: the option expandable_segments needs a later release.",
             ),
         ),
         (
             allocator("2.15.0", "max_split_size:128"),
             (
                 "problem",
-                "PyTorch 2.15.0 refuses PYTORCH_CUDA_ALLOC_CONF: there is no option max_split_size "
+                "PyTorch 2.15.0 rejects PYTORCH_CUDA_ALLOC_CONF: there is no option max_split_size "
                 "(max_split_size_mb?).",
             ),
         ),
@@ -113,14 +112,14 @@ def allocator(version: Any, value: str, name: str = "PYTORCH_CUDA_ALLOC_CONF") -
             allocator("2.6.0", "max_split_size_mb=128"),
             (
                 "problem",
-                "PyTorch 2.6.0 refuses PYTORCH_CUDA_ALLOC_CONF: name and value are parted by a colon, not by =.",
+                "PyTorch 2.6.0 rejects PYTORCH_CUDA_ALLOC_CONF: name and value are parted by a colon, not by =.",
             ),
         ),
         (
             allocator("2.6.0", "expandable_segments:true"),
             (
                 "problem",
-                "PyTorch 2.6.0 refuses PYTORCH_CUDA_ALLOC_CONF: the value has to be True or False, with a capital "
+                "PyTorch 2.6.0 rejects PYTORCH_CUDA_ALLOC_CONF: the value has to be True or False, with a capital "
                 "letter.",
             ),
         ),
@@ -130,7 +129,7 @@ def allocator(version: Any, value: str, name: str = "PYTORCH_CUDA_ALLOC_CONF") -
             allocator("2.12.0", "expandable_segments:1", "PYTORCH_ALLOC_CONF"),
             (
                 "problem",
-                "PyTorch 2.12.0 refuses PYTORCH_ALLOC_CONF: the value has to be True or False, with a capital letter.",
+                "PyTorch 2.12.0 rejects PYTORCH_ALLOC_CONF: the value has to be True or False, with a capital letter.",
             ),
         ),
         (change(allocator("2.0.1", "expandable_segments:True"), "pythons.0.frameworks.0.cuda", None), ("pass", "")),
@@ -167,8 +166,8 @@ def test_what_is_understood_is_kept() -> None:
 )
 def test_arch_list_without_gpu(text: str, verdict: object) -> None:
     message = (
-        f"TORCH_CUDA_ARCH_LIST is {text!r}: extensions that are built here get no code for GPU 0 (NVIDIA GeForce RTX "
-        "4090, Ada, compute capability 8.9, sm_89)."
+        f"TORCH_CUDA_ARCH_LIST is {text!r}: extensions built here have no code for GPU 0 (NVIDIA GeForce RTX 4090, "
+        "Ada, compute capability 8.9, sm_89)."
     )
     wanted = ("problem", message) if verdict == "ill" else verdict
     assert ask(arch_list_without_gpu, env(TORCH, TORCH_CUDA_ARCH_LIST=text)) == [wanted]
@@ -195,7 +194,7 @@ ENDED = framework("jax", "0.6.0", live=live(0, stage="devices", exit_code=1, std
     ],
 )
 def test_xla_flags_unknown(facts: Facts, outcome: str) -> None:
-    message = "JAX 0.6.0 ends at once: its XLA does not know --xla_gpu_foo=1, which XLA_FLAGS names."
+    message = "JAX 0.6.0 aborts at start: its XLA does not know --xla_gpu_foo=1 in XLA_FLAGS."
     assert ask(xla_flags_unknown, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
@@ -213,7 +212,7 @@ LINKED = change(change(nvidia_host(2), "gpus.0.nvlinks", (True,) * 4), "gpus.1.n
         (env(LINKED), ("pass", "")),
         (
             env(LINKED, NCCL_P2P_DISABLE="1"),
-            ("problem", "NCCL_P2P_DISABLE is set: NCCL does not use the NVLinks between the 2 GPUs."),
+            ("problem", "NCCL_P2P_DISABLE is set: NCCL does not use NVLink between the 2 GPUs."),
         ),
         (env(LINKED, NCCL_P2P_DISABLE="0"), ("pass", "")),
         (env(nvidia_host(2), NCCL_P2P_DISABLE="1"), ("pass", "")),
@@ -250,7 +249,7 @@ def test_nccl_path_off(facts: Facts, verdict: tuple[str, str]) -> None:
     ],
 )
 def test_cuda_misspelt(name: str, ill: bool) -> None:
-    message = f"{name} is set, which nobody reads: the variable is called CUDA_VISIBLE_DEVICES."
+    message = f"{name} is set, but nothing reads it: the variable is called CUDA_VISIBLE_DEVICES."
     assert ask(cuda_misspelt, env(nvidia_host(), **{name: "0"})) == [("problem", message) if ill else ("pass", "")]
 
 
@@ -266,10 +265,13 @@ JAX = framework("jax", "0.6.0", live=None)
     ("facts", "verdict"),
     [
         (with_framework(JAX), ("pass", "")),
-        (env(with_framework(JAX), JAX_PLATFORMS="cpu"), ("problem", "JAX_PLATFORMS=cpu keeps JAX 0.6.0 from the GPU.")),
+        (
+            env(with_framework(JAX), JAX_PLATFORMS="cpu"),
+            ("problem", "JAX_PLATFORMS=cpu keeps JAX 0.6.0 from using the GPU."),
+        ),
         (
             env(with_framework(JAX), JAX_PLATFORM_NAME="CPU"),
-            ("problem", "JAX_PLATFORM_NAME=CPU keeps JAX 0.6.0 from the GPU."),
+            ("problem", "JAX_PLATFORM_NAME=CPU keeps JAX 0.6.0 from using the GPU."),
         ),
         (env(with_framework(JAX), JAX_PLATFORMS="cuda,cpu"), ("pass", "")),
         (env(with_framework(JAX), JAX_PLATFORMS="gpu"), ("pass", "")),

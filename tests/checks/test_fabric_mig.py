@@ -58,19 +58,18 @@ ILL = [
     (
         "fabric.not-ready",
         board(nvidia__kernel__fabric_manager="active"),
-        "cuInit answers 802: GPUs 0 have not joined the NVLink fabric.",
+        "cuInit returns 802: GPUs 0 have not joined the NVLink fabric.",
     ),
     (
         "fabric.peermem-mismatch",
         REFUSED,
-        "The kernel refuses nvidia_peermem: it was built against another ib_core than the loaded one (the versions of "
-        "ib_register_peer_memory_client disagree).",
+        "The kernel rejects nvidia_peermem: it was built against another ib_core than the loaded one (the versions "
+        "of ib_register_peer_memory_client disagree).",
     ),
     (
         "mig.no-instances",
         mig((False, None), (True, ()), (True, ())),
-        "MIG is enabled on GPU 1, 2 without any instance, so CUDA finds nothing to run on there (1 of 3 GPUs are not "
-        "concerned).",
+        "MIG is enabled on GPU 1, 2 without any instance, so CUDA has no device there (1 of 3 GPUs are not affected).",
     ),
     (
         "mig.mixed-modes",

@@ -53,19 +53,19 @@ ILL = [
     (
         "fabric.subnet-manager-missing",
         board(),
-        "nvlsm, without which nvidia-fabricmanager cannot reach this board's NVSwitches, is not installed.",
+        "nvlsm is not installed; without it nvidia-fabricmanager cannot reach this board's NVSwitches.",
     ),
     (
         "fabric.not-ready",
         rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802),
-        "cuInit answers 802: GPUs 0, 1, 2, 3 have not joined the NVLink fabric. The controller on the rack's switch "
+        "cuInit returns 802: GPUs 0, 1, 2, 3 have not joined the NVLink fabric. The controller on the rack's switch "
         "trays has to do that.",
     ),
     (
         "fabric.unhealthy",
         several(1, changes=H100 | {"fabric_health": ("degraded-bandwidth", "route-recovery", "insufficient-nvlinks")}),
-        f"The NVLink fabric of {NAME} is not well: its bandwidth is degraded: links are down or slow; too few of the "
-        "GPU's links are up.",
+        f"The NVLink fabric of {NAME} is unhealthy: its bandwidth is degraded: links are down or slow; too few of "
+        "the GPU's links are up.",
     ),
     (
         "fabric.registration-failed",
@@ -80,18 +80,19 @@ ILL = [
     (
         "fabric.imex-channel-missing",
         rack(nvidia__kernel__nodes=()),
-        "nvidia-imex runs, and /dev/nvidia-caps-imex-channels holds no channel: CUDA cannot share memory with other "
-        "nodes.",
+        "nvidia-imex runs, but there is no channel in /dev/nvidia-caps-imex-channels: CUDA cannot share memory with "
+        "other nodes.",
     ),
     (
         "fabric.switch-hot",
         heat((10004, SWITCHES[0]), (10005, SWITCHES[0]), (10004, SWITCHES[1])),
-        f"The NVSwitch at {SWITCHES[1]} reported that it is too hot (SXid 10004), and no end of it.",
+        f"The NVSwitch at {SWITCHES[1]} reported that it is too hot (SXid 10004), and has not recovered.",
     ),
     (
         "link.nvlink-errors",
         recovered(240, 3),
-        f"The NVLinks of {NAME} were recovered 240 times since the driver was loaded; on an equal GPU here 3 times.",
+        f"The NVLinks of {NAME} were recovered 240 times since the driver was loaded; on an identical GPU here 3 "
+        "times.",
     ),
 ]
 

@@ -70,7 +70,7 @@ SILENT = {
     ),
     "a GPU at work, and its program reads a disk": (
         "health.stuck-process",
-        having(gpus__0__processes=(READS,), gpus__0__utilisation=40),
+        having(gpus__0__processes=(READS,), gpus__0__utilization=40),
     ),
     "a machine that runs the fabric manager for others": ("device.driver-without-gpu", having(GONE, pci=(SWITCH,))),
     "libraries that nobody loads": (
@@ -125,7 +125,7 @@ LIGHTER = {
     "a batch system's GPUs, all in use": ("device.exclusive-mode", exclusive((HELD,), (HELD,)), Severity.ERROR),
     "a program that reads a disk": (
         "health.stuck-process",
-        having(gpus__0__processes=(READS,), gpus__0__utilisation=0),
+        having(gpus__0__processes=(READS,), gpus__0__utilization=0),
         Severity.ADVICE,
     ),
     "a program that waits while CUDA hangs": (
@@ -207,7 +207,7 @@ def test_a_gpu_that_answers_again_needs_no_restart() -> None:
 
 def test_nixos_has_no_configuration_of_the_loader() -> None:
     folder = "/run/opengl-driver/lib"
-    copy = library("libcuda.so.1", path=f"{folder}/libcuda.so.1", why="not on the loader's path")
+    copy = library("libcuda.so.1", path=f"{folder}/libcuda.so.1", found_by="not on the loader's path")
     facts = having(failing(100), nvidia__cuda__code=None, nvidia__cuda__libraries=(copy,))
     (check,) = catalogue.load(["driver.library-missing"])
     (elsewhere,) = run(check, facts)
@@ -223,7 +223,7 @@ def test_nixos_has_no_configuration_of_the_loader() -> None:
 )
 def test_a_virtual_gpu_that_is_not_restricted_yet(state: str, severity: Severity) -> None:
     (check,) = catalogue.load(["device.vgpu-unlicensed"])
-    assert [v.severity for v in run(check, having(nvidia__kernel__licence=state))] == [severity]
+    assert [v.severity for v in run(check, having(nvidia__kernel__license=state))] == [severity]
 
 
 @pytest.mark.parametrize("driver", ["vfio-pci", "pciback", "nvidia"])
@@ -265,7 +265,7 @@ def test_a_later_suspend_that_was_not_refused() -> None:
 def test_since_when_programs_were_ended(days: int, since: str) -> None:
     (check,) = catalogue.load(["host.out-of-memory-kills"])
     (verdict,) = run(check, having(logged(event("oom-kill", process="python3")), host__uptime=days * 86400.0))
-    assert verdict.message.startswith(f"{since} the kernel ended python3 once")
+    assert verdict.message.startswith(f"{since} the kernel's OOM killer ended python3 once")
 
 
 def test_whose_gpus_a_framework_is_built_for() -> None:
@@ -291,7 +291,7 @@ def test_an_image_is_not_changed_by_dnf_dracut_or_grubby(id_: str) -> None:
 def test_packages_and_parameters_of_an_image() -> None:
     plain = having(nvidia_host(), host__distribution=FEDORA)
     image = having(plain, nvidia__kernel__image_keys=())
-    after = "  # takes effect after a restart"
+    after = "  # takes effect after a reboot"
     assert typed(system.install(plain, "akmod-nvidia")) == ("sudo dnf install akmod-nvidia",)
     assert typed(system.install(image, "akmod-nvidia")) == (f"sudo rpm-ostree install akmod-nvidia{after}",)
     assert typed(system.remove(image, "akmod-nvidia")) == (f"sudo rpm-ostree uninstall akmod-nvidia{after}",)

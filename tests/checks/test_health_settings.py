@@ -35,32 +35,33 @@ HOT: dict[str, Any] = {"temperature": 86, "fans": (0, 0)}
 LAPTOP = {"host__platform": "laptop"}
 
 ILL = [
-    ("health.fans-stopped", card(**HOT), f"{NAME} is at 86 degrees C, and its fans are set to 0 per cent."),
+    ("health.fans-stopped", card(**HOT), f"{NAME} is at 86 degrees C, and its fans are set to 0%."),
     (
         "health.clocks-held",
         server(application_clock=765),
-        f"The clock of {BIG} for programs is set to 765 MHz; its default is 1275.",
+        f"The application clock of {BIG} is set to 765 MHz; its default is 1275.",
     ),
     (
         "health.clocks-held",
         at_work(sm_clock=1200),
-        f"{NAME} runs at 1200 of 3105 MHz under load, and neither heat nor power holds it: somebody has probably "
-        "locked its clocks.",
+        f"{NAME} runs at 1200 of 3105 MHz under load without thermal or power throttling: its clocks are probably "
+        "locked (nvidia-smi -lgc).",
     ),
     (
         "health.hardware-slowdown",
         at_work(event_reasons=("hw-slowdown",), sm_clock=400),
-        f"The hardware slows {NAME} down to 400 of 3105 MHz under load, without heat.",
+        f"HW slowdown throttles {NAME} to 400 of 3105 MHz under load; it is not heat.",
     ),
     (
         "health.power-limit-lowered",
         card(power_limit=200.0),
-        f"{NAME} may draw 200 W; its default limit is 450 W.",
+        f"The power limit of {NAME} is 200 W; its default is 450 W.",
     ),
     (
         "health.persistence-off",
         server(2, persistence=False),
-        "Persistence mode is off on GPU 0, 1: each first program waits until the driver has started the GPU.",
+        "Persistence mode is off on GPU 0, 1: the first program after idle waits until the driver has initialized "
+        "the GPU.",
     ),
     (
         "health.overheated",
@@ -71,8 +72,8 @@ ILL = [
     (
         "health.overheated",
         at_work(temperature=98, event_reasons=("hw-thermal-slowdown",)),
-        f"{NAME} is hot at 98 degrees C (slowdown from 90) and has lowered its clocks: hw-thermal-slowdown. At 100 it "
-        "switches off.",
+        f"{NAME} is hot at 98 degrees C (slowdown from 90) and has lowered its clocks: hw-thermal-slowdown. At 100 "
+        "it shuts down.",
     ),
     (
         "health.overheated",
@@ -90,7 +91,7 @@ WELL = [
     ("health.fans-stopped", card(temperature=55, fans=WHY)),
     ("health.clocks-held", at_work(sm_clock=1200, event_reasons=("sw-power-cap",))),
     ("health.clocks-held", at_work(sm_clock=1200, event_reasons=("hw-slowdown", "hw-power-brake"))),
-    ("health.clocks-held", at_work(sm_clock=1200, utilisation=40)),
+    ("health.clocks-held", at_work(sm_clock=1200, utilization=40)),
     ("health.clocks-held", card(sm_clock=210)),  # at rest
     ("health.clocks-held", at_work(sm_clock=1200, integrated=True)),
     ("health.clocks-held", at_work(sm_clock=1200, virtualization="vgpu")),
@@ -122,9 +123,9 @@ UNKNOWN = [
     ("health.fans-stopped", card(temperature=86, fans=WHY)),
     ("health.clocks-held", card(event_reasons=WHY)),
     ("health.clocks-held", at_work(sm_clock=WHY)),
-    ("health.clocks-held", at_work(utilisation=WHY)),
+    ("health.clocks-held", at_work(utilization=WHY)),
     ("health.hardware-slowdown", card(event_reasons=WHY)),
-    ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown",), utilisation=WHY)),
+    ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown",), utilization=WHY)),
     ("health.hardware-slowdown", at_work(event_reasons=("hw-slowdown",), sm_clock=WHY)),
     ("health.power-limit-lowered", card(power_limit=WHY)),
     ("health.power-limit-lowered", card(power_default=WHY, power_limit=100.0)),

@@ -101,7 +101,7 @@ NVIDIA = {
     ),
     "a laptop on battery": having(
         nv.laptop(asleep=False),
-        gpus__0__utilisation=95,
+        gpus__0__utilization=95,
         gpus__0__performance_state=3,
         gpus__0__event_reasons=("sw-power-cap",),
         gpus__0__sm_clock=900,
@@ -110,7 +110,7 @@ NVIDIA = {
     ),
     "hot and below its slowdown": nv.working(temperature=86, event_reasons=("sw-power-cap",)),
     "its memory full with a job that computes": nv.several(1, changes=FULL),
-    "its memory full with one's own program that waits": nv.several(1, changes=FULL | {"utilisation": 0}),
+    "its memory full with one's own program that waits": nv.several(1, changes=FULL | {"utilization": 0}),
     "ECC that corrected": nv.several(1, changes=nv.A100 | {"ecc_uncorrected_total": 3, "remapped_uncorrected": 2}),
     "programs with bugs": nv.faults(),
     "a small /dev/shm without PyTorch": having(nvidia_host(), host=host(container="docker", shm=nv.TINY)),

@@ -22,8 +22,8 @@ ROOM = (
     WritableDirectory(path="/home/ada/.cupy/kernel_cache", purpose="CuPy", free=1 << 20, writable=False),
     WritableDirectory(path="/tmp", purpose="temporary files", free=50 << 30, writable=True),
 )
-TORCH = change(change(with_framework(framework()), "host.shm", USUAL), "host.folders", ROOM)
-PLAIN = change(change(plain_host(), "host.shm", Shm(size=1, mode="755", writable=False)), "host.folders", ROOM)
+TORCH = change(change(with_framework(framework()), "host.shm", USUAL), "host.directories", ROOM)
+PLAIN = change(change(plain_host(), "host.shm", Shm(size=1, mode="755", writable=False)), "host.directories", ROOM)
 
 
 def killed(*names: str) -> tuple[LogEvent, ...]:
@@ -40,7 +40,7 @@ def killed(*names: str) -> tuple[LogEvent, ...]:
         (
             shm_small,
             change(TORCH, "host.shm", Shm(size=None, mode=None, writable=None)),
-            "/dev/shm is not there: NCCL and PyTorch's data loaders need it.",
+            "/dev/shm does not exist: NCCL and PyTorch's DataLoader need it.",
         ),
         (shm_small, change(change(TORCH, "host.shm.size", 64 << 20), "host.container", "docker"), None),
         (shm_not_writable, TORCH, None),
@@ -48,38 +48,39 @@ def killed(*names: str) -> tuple[LogEvent, ...]:
         (
             shm_not_writable,
             change(TORCH, "host.shm", Shm(size=1 << 30, mode="755", writable=False)),
-            "You may not write to /dev/shm (mode 755): shared memory cannot be made there, permission denied.",
+            "You cannot write to /dev/shm (mode 755): creating shared memory fails with permission denied.",
         ),
         (
             shm_not_writable,
             change(TORCH, "host.shm.mode", "755"),
-            "/dev/shm has mode 755 instead of 1777: you may write there, other users may not.",
+            "/dev/shm has mode 755 instead of 1777: you can write there, other users cannot.",
         ),
         (disk_full, TORCH, None),
         (disk_full, PLAIN, None),
         (
             disk_full,
             change(TORCH, "host.folders.0.free", 200 << 20),
-            "/home/ada/.triton/cache (Triton): 200 MiB left.",
+            "/home/ada/.triton/cache (Triton): 200 MiB free.",
         ),
         (
             disk_full,
             change(TORCH, "host.folders.2.writable", False),
-            "/tmp (temporary files): you may not write there.",
+            "/tmp (temporary files): not writable.",
         ),
         (out_of_memory_kills, TORCH, None),
         (out_of_memory_kills, change(TORCH, "log.events", killed("firefox")), None),
         (
             out_of_memory_kills,
             change(TORCH, "log.events", killed("python3", "python3", "ray::IDLE")),
-            "Since boot the kernel ended python3, ray::IDLE 3 times for want of memory. The machine has 64 GiB.",
+            "Since boot the kernel's OOM killer ended python3, ray::IDLE 3 times (out of memory). The machine has 64 "
+            "GiB.",
         ),
         (memory_limit, TORCH, None),
         (memory_limit, change(TORCH, "host.memory_limit", 16 << 30), None),
         (
             memory_limit,
             change(TORCH, "host.memory_limit", 4 << 30),
-            "The cgroup limits main memory to 4 GiB, the GPU has 24 GiB.",
+            "The cgroup limits memory to 4 GiB; the GPU has 24 GiB.",
         ),
     ],
 )
@@ -92,7 +93,7 @@ def test_checks(check: Check[Any], facts: Facts, message: str | None) -> None:
     [
         (shm_small, "host.shm.size"),
         (shm_not_writable, "host.shm.writable"),
-        (disk_full, "host.folders.0.free"),
+        (disk_full, "host.directories.0.free"),
         (out_of_memory_kills, "log.events"),
         (memory_limit, "host.memory_limit"),
     ],
@@ -109,6 +110,6 @@ def test_a_closed_shm_is_an_error_only_where_it_is_needed() -> None:
 
 
 def test_caches_move_to_where_there_is_room() -> None:
-    facts = change(TORCH, "host.folders.0.writable", False)
+    facts = change(TORCH, "host.directories.0.writable", False)
     found = [c for v in run(disk_full, facts) for fix in v.fixes for c in fix.commands]
     assert found == ["export TRITON_CACHE_DIR=/PATH/WITH/ROOM/triton_cache_dir"]

@@ -32,7 +32,7 @@ def test_one_that_was_cut_short_is_unknown(name: str) -> None:
 @each
 def test_one_that_had_its_time_hangs(name: str) -> None:
     outcome, message = told(name, available=Unknown("no answer"), stage="import", hung=True)
-    assert (outcome, message.partition(" does ")[2]) == ("problem", "not come back from its import.")
+    assert (outcome, message.partition(" hangs ")[2]) == ("problem", "while importing.")
 
 
 @each

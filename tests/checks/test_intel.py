@@ -13,6 +13,7 @@ from tests.checks.intel_machines import ARC, CLOSED, OPEN, STACK, UHD, arc_host,
 
 CHECKS = {one.id: one for one in catalogue.load()}
 ARC_NAME = "ntel GPU at 0000:03:00.0 (DG2 [Arc A770])"
+NO_DRIVER = f"The I{ARC_NAME} has no kernel driver bound"
 UNREADABLE = Unknown("not to be read")
 CPU = framework(version="2.9.1", variant="cpu", cuda=None, archs=(), live=live(0))
 
@@ -54,12 +55,12 @@ def test_where_nothing_is_wrong_nothing_is_said(name: str) -> None:
     ("release", "driver", "device", "verdict"),
     [
         ("6.8.0-60-generic", "i915", "56a0", ("pass", "")),
-        ("6.8.0-60-generic", None, "56a0", ("problem", f"The I{ARC_NAME} has no kernel driver.")),
-        ("5.15.0-100-generic", None, "56a0", ("problem", f"The I{ARC_NAME} has no kernel driver: the kernel "
-         "5.15.0-100-generic is too old for it, 6.2 is the first.")),
-        ("6.8.0-60-generic", None, "e20b", ("problem", f"The I{ARC_NAME} has no kernel driver: the kernel "
-         "6.8.0-60-generic is too old for it, 6.12 is the first.")),
-        ("6.14.0", None, "0bda", ("problem", f"The I{ARC_NAME} has no kernel driver.")),
+        ("6.8.0-60-generic", None, "56a0", ("problem", f"{NO_DRIVER}.")),
+        ("5.15.0-100-generic", None, "56a0",
+         ("problem", f"{NO_DRIVER}: kernel 5.15.0-100-generic is too old, it needs 6.2 or newer.")),
+        ("6.8.0-60-generic", None, "e20b",
+         ("problem", f"{NO_DRIVER}: kernel 6.8.0-60-generic is too old, it needs 6.12 or newer.")),
+        ("6.14.0", None, "0bda", ("problem", f"{NO_DRIVER}.")),
         ("6.8.0-60-generic", UNREADABLE, "56a0", ("unknown", "not to be read")),
         (UNREADABLE, None, "56a0", ("unknown", "not to be read")),
     ],
@@ -93,7 +94,7 @@ def test_a_container_and_windows_have_no_kernel_to_mend() -> None:
 
 
 def test_firmware_missing() -> None:
-    message = ("problem", f"The I{ARC_NAME} did not get its firmware, so it runs nothing.")
+    message = ("problem", f"The I{ARC_NAME} did not load its firmware, so it cannot run anything.")
     assert verdicts("intel.firmware-missing", arc_host(log=logged("intel-firmware"))) == [message]
     assert verdicts("intel.firmware-missing", arc_host(log=logged("intel-firmware", "0000:00:02.0"))) == [("pass", "")]
     assert verdicts("intel.firmware-missing", arc_host(xpu(), log=logged("intel-firmware"))) == [("pass", "")]
@@ -104,7 +105,7 @@ def test_firmware_missing() -> None:
     ("window", "verdict"),
     [
         (16 << 30, ("pass", "")),
-        (256 << 20, ("problem", f"The I{ARC_NAME} shows the processor 256 MiB of its memory at a time.")),
+        (256 << 20, ("problem", f"The I{ARC_NAME} exposes only 256 MiB of its memory to the CPU at a time.")),
         (0, ("pass", "")),
         (None, ("pass", "")),
         (UNREADABLE, ("unknown", "not to be read")),
@@ -152,8 +153,8 @@ def test_a_closed_node_is_the_cause_and_the_frameworks_words_follow() -> None:
     ("facts", "verdict"),
     [
         (arc_host(xpu(0), host__container="docker", intel__render=()),
-         ("problem", "PyTorch 2.9.1+xpu is built for Intel's GPUs, and no /dev/dri/renderD* was passed into this "
-          "container.")),
+         ("problem",
+          "PyTorch 2.9.1+xpu is built for Intel GPUs, but no /dev/dri/renderD* was passed into this container.")),
         (arc_host(xpu(0), host__container="docker"), ("pass", "")),
         (arc_host(xpu(0), intel__render=()), ("pass", "")),
         (arc_host(xpu(), host__container="docker", intel__render=()), ("pass", "")),
@@ -170,8 +171,8 @@ def test_no_devices_passed(facts: Facts, verdict: tuple[str, str]) -> None:
     [
         ("/x", "/y", 0, ("pass", "")),
         (None, None, 1, ("pass", "")),
-        (None, "/y", 0, ("problem", "PyTorch 2.9.1+xpu finds no Intel GPU: libze_loader.so.1 cannot be found.")),
-        ("/x", None, 0, ("problem", "PyTorch 2.9.1+xpu finds no Intel GPU: libze_intel_gpu.so.1 cannot be found.")),
+        (None, "/y", 0, ("problem", "PyTorch 2.9.1+xpu finds no Intel GPU: libze_loader.so.1 not found.")),
+        ("/x", None, 0, ("problem", "PyTorch 2.9.1+xpu finds no Intel GPU: libze_intel_gpu.so.1 not found.")),
         (UNREADABLE, None, 0, ("unknown", "not to be read")),
     ],
 )
@@ -190,9 +191,9 @@ def test_level_zero_is_installed_by_the_distributions_own_packages() -> None:
 @pytest.mark.parametrize(
     ("facts", "message", "severity"),
     [
-        (arc_host(CPU), f"PyTorch 2.9.1 is built for the CPU alone, so it cannot use the I{ARC_NAME}.", "warn"),
+        (arc_host(CPU), f"PyTorch 2.9.1 is built for the CPU only, so it cannot use the I{ARC_NAME}.", "warn"),
         (arc_host(CPU, intel__level_zero=None),
-         f"PyTorch 2.9.1 is built for the CPU alone, so it cannot use the I{ARC_NAME}.", "advice"),
+         f"PyTorch 2.9.1 is built for the CPU only, so it cannot use the I{ARC_NAME}.", "advice"),
         (arc_host(framework(live=live(0)), intel__level_zero=None),
          f"PyTorch 2.7.1 is built for CUDA, so it cannot use the I{ARC_NAME}.", "advice"),
     ],
@@ -221,8 +222,8 @@ def test_other_builds_are_right_elsewhere(facts: Facts, verdict: tuple[str, str]
     ("torch", "extension", "verdict"),
     [
         ("2.8.0+xpu", "2.8.10+xpu", ("pass", "")),
-        ("2.7.1", "2.8.0", ("problem", "intel-extension-for-pytorch 2.8.0 is installed beside PyTorch 2.7.1; it needs "
-                            "PyTorch 2.8.")),
+        ("2.7.1", "2.8.0",
+         ("problem", "intel-extension-for-pytorch 2.8.0 is installed with PyTorch 2.7.1; it needs PyTorch 2.8.")),
         (UNREADABLE, "2.8.0", ("unknown", "not to be read")),
     ],
 )  # fmt: skip
@@ -254,7 +255,7 @@ def test_without_the_extension_nobody_is_asked() -> None:
 )
 def test_selector_hides_all(value: str, hidden: bool) -> None:
     facts = arc_host(xpu(0), host__environment={"ONEAPI_DEVICE_SELECTOR": value})
-    message = f"ONEAPI_DEVICE_SELECTOR={value} lets no GPU of Level Zero through."
+    message = f"ONEAPI_DEVICE_SELECTOR={value} selects no Level Zero GPU."
     assert verdicts("intel.selector-hides-all", facts) == [("problem", message) if hidden else ("pass", "")]
 
 
@@ -266,7 +267,7 @@ def test_a_mask_that_names_no_device(mask: str, hidden: bool) -> None:
     """Two cards of up to two tiles each have at most the numbers 0 to 3."""
     facts = arc_host(xpu(0), host__environment={"ZE_AFFINITY_MASK": mask})
     (verdict,) = run(CHECKS["intel.selector-hides-all"], facts)
-    assert verdict.message == (f"ZE_AFFINITY_MASK={mask} names no GPU that is there." if hidden else "")
+    assert verdict.message == (f"ZE_AFFINITY_MASK={mask} names no existing GPU." if hidden else "")
     assert [fix.commands for fix in verdict.fixes] == [("unset ZE_AFFINITY_MASK",)] * hidden
 
 

@@ -59,7 +59,7 @@ def test_cpu_only() -> None:
     bare = jax(plugin=None)
     facts = environment(bare, packages=(package("numpyro", "0.18.0"),))
     expected = (
-        "JAX 0.6.2 is CPU-only: no CUDA plugin is installed, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle. numpyro "
+        "JAX 0.6.2 is CPU-only: no CUDA plugin is installed, and GPU 0 (NVIDIA GeForce RTX 4090) is not used. numpyro "
         "compute with it."
     )
     assert one(cpu_only, facts) == ("problem", expected)
@@ -74,7 +74,7 @@ def test_cpu_only() -> None:
 
 def test_cpu_only_beside_an_amd_gpu() -> None:
     facts = with_framework(jax(plugin=None), amd_host())
-    message = "JAX 0.6.2 is CPU-only: no ROCm plugin is installed, and GPU 0 (Radeon RX 7900 XTX) lies idle."
+    message = "JAX 0.6.2 is CPU-only: no ROCm plugin is installed, and GPU 0 (Radeon RX 7900 XTX) is not used."
     assert one(cpu_only, facts) == ("problem", message)
     assert severity(cpu_only, facts) == "warn"
     assert "'jax[rocm7-local]==0.6.2'" in commands(cpu_only, facts)
@@ -93,7 +93,7 @@ def test_the_plugin_for_cuda_13_only_where_driver_and_jax_have_it() -> None:
 def test_plugin_skew() -> None:
     ill = jax("0.4.31", plugin_version="0.4.35", live=live(died="SIGSEGV", stage="devices"))
     facts = environment(ill, packages=parts("0.4.31", "0.4.35"))
-    expected = "jax-cuda12-plugin 0.4.35 does not belong to jaxlib 0.4.31 (jax 0.4.31)."
+    expected = "jax-cuda12-plugin 0.4.35 does not match jaxlib 0.4.31 (jax 0.4.31)."
     assert one(plugin_skew, facts) == ("problem", expected)
     assert severity(plugin_skew, facts) == "fail"
     assert "'jax[cuda12]==0.4.31'" in commands(plugin_skew, facts)
@@ -121,8 +121,8 @@ def test_driver_too_old() -> None:
 def test_arch_missing() -> None:
     facts = environment(jax("0.9.2", "jax-cuda13-plugin"), facts=machine("13.0", card=PASCAL))
     expected = (
-        "jax-cuda13-plugin starts at compute capability 7.5; it has no code for GPU 0 (NVIDIA GeForce GTX 1080 Ti, "
-        "Pascal, compute capability 6.1, sm_61)."
+        "jax-cuda13-plugin 0.9.2 has no kernels for GPU 0 (NVIDIA GeForce GTX 1080 Ti, Pascal, compute capability 6.1, "
+        "sm_61): it requires compute capability 7.5 or newer."
     )
     assert one(arch_missing, facts) == ("problem", expected)
     assert "jax[cuda12]" in commands(arch_missing, facts)
@@ -133,7 +133,7 @@ def test_arch_missing() -> None:
 
 def test_cudnn_too_old() -> None:
     ill = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.1.0.70"),))
-    expected = "JAX 0.6.2 needs cuDNN 9.8 or newer, and finds 9.1.0.70 in /opt/x/libcudnn.so.9."
+    expected = "JAX 0.6.2 requires cuDNN 9.8 or newer but loads 9.1.0.70 (/opt/x/libcudnn.so.9)."
     assert one(cudnn_too_old, environment(ill)) == ("problem", expected)
     assert "'nvidia-cudnn-cu12>=9.8,<10'" in commands(cudnn_too_old, environment(ill))
     newer = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.10.2"),))
@@ -146,7 +146,7 @@ def test_ptxas_too_old() -> None:
     facts = environment(jax(), packages=wheel, facts=machine(card=BLACKWELL))
     outcome, message = one(ptxas_too_old, facts)
     assert outcome == "problem"
-    assert message.startswith("nvidia-cuda-nvcc-cu12 12.6.85 has no sm_120 for GPU 0")
+    assert message.startswith("nvidia-cuda-nvcc-cu12 12.6.85 does not support sm_120 of GPU 0")
     assert "--upgrade nvidia-cuda-nvcc-cu12" in commands(ptxas_too_old, facts)
     assert one(ptxas_too_old, environment(jax(), packages=wheel)) == ("pass", "")
     hidden = environment(jax(), packages=wheel, facts=machine(card={"capability": Unknown("lost")}))
@@ -154,12 +154,12 @@ def test_ptxas_too_old() -> None:
 
 
 LIVE = [
-    (import_fails, {"import_error": "ImportError: x"}, "JAX 0.6.2 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "devices"}, "JAX 0.6.2 does not come back from asking for devices."),
+    (import_fails, {"import_error": "ImportError: x"}, "JAX 0.6.2 fails to import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "devices"}, "JAX 0.6.2 hangs while listing devices."),
     (
         crashes,
         {"died": "SIGSEGV", "stage": "devices"},
-        "JAX 0.6.2 dies of SIGSEGV in the stage devices, before it says anything about GPUs.",
+        "JAX 0.6.2 crashes with SIGSEGV in the stage devices, before it reports any GPU.",
     ),
     (
         no_gpu,

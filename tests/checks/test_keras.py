@@ -30,14 +30,16 @@ def keras(*frameworks: Framework, backend: object = "tensorflow", by: str = "def
 
 def test_a_backend_that_is_not_installed() -> None:
     facts = keras(torch(), by=FILE)
-    message = f"Keras 3.9.2 takes TensorFlow as its backend (by {FILE}), which is not installed. Installed is PyTorch."
+    message = (
+        f"Keras 3.9.2 uses TensorFlow as its backend (set by {FILE}), which is not installed. PyTorch is installed."
+    )
     assert one(keras_backend_missing, facts) == ("problem", message)
     assert "export KERAS_BACKEND=torch" in commands(keras_backend_missing, facts)
     assert f'write "backend": "torch" into {FILE}' in commands(keras_backend_missing, facts)
     assert severity(keras_backend_missing, facts) == "warn"  # what TensorFlow left behind, perhaps
     alone = keras(backend="jax", by="KERAS_BACKEND")
     assert severity(keras_backend_missing, alone) == "fail"
-    message = "Keras 3.9.2 takes JAX as its backend (by KERAS_BACKEND), which is not installed."
+    message = "Keras 3.9.2 uses JAX as its backend (by KERAS_BACKEND), which is not installed."
     assert one(keras_backend_missing, alone) == ("problem", message)
     assert "export" not in commands(keras_backend_missing, alone)
     assert "install 'jax[cuda12]'" in commands(keras_backend_missing, alone)
@@ -45,7 +47,7 @@ def test_a_backend_that_is_not_installed() -> None:
     assert "--index-url https://download.pytorch.org/whl/cu126 torch" in wish
     on_cpu = change(plain_host(), "pythons", keras(backend="torch").pythons)
     assert "-m pip install torch\n" in commands(keras_backend_missing, on_cpu) + "\n"
-    assert "(where nothing is chosen)" in one(keras_backend_missing, keras())[1]
+    assert "(the default)" in one(keras_backend_missing, keras())[1]
 
 
 @pytest.mark.parametrize(
@@ -73,8 +75,8 @@ def test_without_keras_nobody_needs_to_know_its_backend(check: Check[OnPython]) 
 def test_a_backend_on_the_cpu() -> None:
     facts = keras(TF_CONDA, torch())
     message = (
-        "Keras takes TensorFlow 2.19.0, which is a CPU build, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle; "
-        "PyTorch 2.7.1 is installed too and is built for the GPU."
+        "Keras uses TensorFlow 2.19.0, which is a CPU build, so GPU 0 (NVIDIA GeForce RTX 4090) is not used; PyTorch "
+        "2.7.1 is also installed and built for the GPU."
     )
     assert one(keras_backend_cpu, facts) == ("problem", message)
     assert "export KERAS_BACKEND=torch" in commands(keras_backend_cpu, facts)
@@ -105,7 +107,7 @@ def bert(version: str = "4.46.3", **env: str) -> Facts:
 
 
 def test_transformers_and_keras_3() -> None:
-    message = "transformers 4.46.3 needs Keras 2 beside TensorFlow; installed is Keras 3.9.2 alone."
+    message = "transformers 4.46.3 needs Keras 2 for TensorFlow, but only Keras 3.9.2 is installed."
     assert one(keras_3_for_transformers, bert()) == ("problem", message)
     assert "install 'tf-keras~=2.19.0'" in commands(keras_3_for_transformers, bert())
     for_cpu = environment(TF_CPU, packages=(KERAS, package("transformers", "4.46.3")))
@@ -132,8 +134,8 @@ def test_transformers_and_keras_3() -> None:
             "1",
             (
                 "problem",
-                "TF_USE_LEGACY_KERAS lets TensorFlow 2.19.0 take tf-keras, which is not installed: tf.keras does not "
-                "import.",
+                "TF_USE_LEGACY_KERAS makes TensorFlow 2.19.0 use tf-keras, which is not installed: import tf_keras "
+                "fails.",
             ),
         ),
         ("2.19.0", "0", ("pass", "")),

@@ -35,7 +35,9 @@ ASLEEP: dict[str, Any] = {"log__events": (STUCK,), "gpus": (), "nvidia__nvml__co
     ],
 )
 def test_wake_failed(facts: Facts, outcome: str) -> None:
-    message = "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) was asleep, and the kernel could not wake it."
+    message = (
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) was suspended (D3cold), and the kernel could not wake it."
+    )
     assert ask(wake_failed, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
@@ -61,7 +63,7 @@ def unplugged(*devices: Thunderbolt, **changes: Any) -> Facts:
     ],
 )
 def test_thunderbolt_unauthorized(facts: Facts, named: str | None) -> None:
-    message = f"{named} on Thunderbolt is not authorised, so that a GPU in it is not on the PCI bus."
+    message = f"{named} on Thunderbolt is not authorized, so a GPU in it is not on the PCI bus."
     assert ask(thunderbolt_unauthorized, facts) == [("problem", message) if named else ("pass", "")]
 
 
@@ -72,7 +74,7 @@ def test_thunderbolt_unauthorized(facts: Facts, named: str | None) -> None:
 def test_a_thunderbolt_device_that_may_be_no_box_for_a_card(device: Thunderbolt, named: str) -> None:
     (verdict,) = run(thunderbolt_unauthorized, unplugged(device))
     assert verdict.message == (
-        f"{named} on Thunderbolt is not authorised; if it holds a GPU, that one is not on the PCI bus."
+        f"{named} on Thunderbolt is not authorized; if it contains a GPU, that one is not on the PCI bus."
     )
     assert verdict.severity is Severity.ADVICE
 
@@ -120,15 +122,15 @@ def typo(**changes: Any) -> Facts:
     ],
 )
 def test_unknown_option(facts: Facts, outcome: str) -> None:
-    message = "The driver ignores NVreg_EnableGpuFirmwares: it knows no such option."
+    message = "The driver ignores NVreg_EnableGpuFirmwares: there is no such option."
     assert ask(unknown_option, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
 def test_the_option_that_may_be_meant() -> None:
     (verdict,) = run(unknown_option, typo())
-    assert verdict.fixes[0].message.endswith("NVreg_EnableGpuFirmware may be meant.")
+    assert verdict.fixes[0].message.endswith("Did you mean NVreg_EnableGpuFirmware?")
     (verdict,) = run(unknown_option, typo(nvidia__kernel__parameters={}))
-    assert verdict.fixes[0].message.endswith("This driver may have dropped it.")
+    assert verdict.fixes[0].message.endswith("This driver may no longer have it.")
 
 
 def test_what_the_kernel_says_of_windows_is_evidence_alone() -> None:
@@ -160,7 +162,7 @@ def trapped(symbol: str, module: str | None = None, **changes: Any) -> Facts:
     ],
 )
 def test_stopped_by_ibt(facts: Facts, outcome: str) -> None:
-    message = "The kernel stopped NVIDIA's module: it was built without marks for indirect branches."
+    message = "The kernel stopped NVIDIA's module: it was built without ENDBR instructions (IBT)."
     assert ask(stopped_by_ibt, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
@@ -171,7 +173,7 @@ def test_the_firmware_gives_back_what_it_switched_off() -> None:
     facts = unplugged(nvidia__kernel__switch="asus-firmware", nvidia__kernel__switch_files=(DISABLED,))
     (verdict,) = run(switched_off, facts)
     assert verdict.message == (
-        "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so that it is not on the bus."
+        "The laptop's firmware has switched the NVIDIA GPU off (dgpu_disable is 1), so it is not on the bus."
     )
     assert [f.commands for f in verdict.fixes] == [(f"echo 0 | sudo tee {DISABLED}", "sudo reboot")]
     assert ask(switched_off, having(facts, pci=nvidia_host().pci)) == [("pass", "")]

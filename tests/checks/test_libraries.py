@@ -36,8 +36,8 @@ def test_shadowed_by_path() -> None:
     error = "OSError: libcublas.so.11: symbol cublasLtHSHMatmulAlgoInit not defined in file libcublasLt.so.11"
     facts = shadowed("11.2.0.252", import_error=error)
     expected = (
-        "PyTorch 2.7.1 gets libcublasLt.so.11 11.2.0.252 from LD_LIBRARY_PATH (/usr/local/cuda/lib64) instead of its "
-        f"own 11.10.3.66 from {SITE}/nvidia/x/lib/libcublasLt.so.11."
+        "PyTorch 2.7.1 loads libcublasLt.so.11 11.2.0.252 from LD_LIBRARY_PATH (/usr/local/cuda/lib64) instead of "
+        f"its own 11.10.3.66 from {SITE}/nvidia/x/lib/libcublasLt.so.11."
     )
     assert one(shadowed_by_path, facts) == ("problem", expected)
     assert severity(shadowed_by_path, facts) == "fail"
@@ -60,7 +60,7 @@ def test_a_folder_is_named_once() -> None:
     assert not isinstance(other, Unknown)
     found = run(shadowed_by_path, environment(torch(needs=(*needs, *other)), facts=facts))[0].problem
     assert found is not None
-    folders = f"/usr/local/cuda/lib64 (8.0.3) wins over {SITE}/nvidia/x/lib (8.7.0.84)"
+    folders = f"/usr/local/cuda/lib64 (8.0.3) shadows {SITE}/nvidia/x/lib (8.7.0.84)"
     assert found.evidence == (f"{', '.join(parts)}: {folders}",)
 
 
@@ -84,8 +84,8 @@ def test_system_cudnn_mixed() -> None:
     part = "libcudnn_engines_tensor_ir.so.9"
     facts = cudnn(part, f"/lib/x86_64-linux-gnu/{part}", "9.22.0")
     expected = (
-        f"PyTorch 2.7.1 takes {part} from the system (/lib/x86_64-linux-gnu/{part}, cuDNN 9.22.0) beside cuDNN "
-        "9.20.0.48 of its own wheel, which is incomplete: the versions differ."
+        f"PyTorch 2.7.1 loads {part} from the system (/lib/x86_64-linux-gnu/{part}, cuDNN 9.22.0) together with cuDNN "
+        "9.20.0.48 from its own wheel, which is incomplete: the versions differ."
     )
     assert one(system_cudnn_mixed, facts) == ("problem", expected)
     said = commands(system_cudnn_mixed, facts)
@@ -103,8 +103,8 @@ def test_overlapping_wheels() -> None:
     packages = (asks, *wheels)
     facts = change(facts, "pythons.0.packages", packages)
     expected = (
-        "nvidia-nccl-cu12 2.29.3 and nvidia-nccl-cu13 2.29.7 both own nvidia/nccl/lib/libnccl.so.2: one overwrote the "
-        "other's copy."
+        "nvidia-nccl-cu12 2.29.3 and nvidia-nccl-cu13 2.29.7 both contain nvidia/nccl/lib/libnccl.so.2: one overwrote "
+        "the other's copy."
     )
     assert one(overlapping_wheels, facts) == ("problem", expected)
     said = commands(overlapping_wheels, facts)
@@ -130,7 +130,7 @@ def test_wheel_incomplete() -> None:
     gone = package("nvidia-nccl-cu12", "2.26.2", missing=("nvidia/nccl/lib/libnccl.so.2",))
     broken = torch(live=live(import_error="ImportError: libnccl.so.2"))
     facts = environment(broken, packages=(gone,))
-    expected = "nvidia-nccl-cu12 2.26.2 lacks 1 of its files: nvidia/nccl/lib/libnccl.so.2 is gone."
+    expected = "nvidia-nccl-cu12 2.26.2 lacks 1 of its files: nvidia/nccl/lib/libnccl.so.2 is missing."
     assert one(wheel_incomplete, facts) == ("problem", expected)
     assert "--force-reinstall --no-deps nvidia-nccl-cu12==2.26.2" in commands(wheel_incomplete, facts)
     assert severity(wheel_incomplete, environment(torch(), packages=(gone,))) == "advice"
@@ -146,8 +146,8 @@ def pinned(found: str) -> Facts:
 
 def test_cudnn_pin_broken() -> None:
     expected = (
-        "PyTorch 2.1.2 is built with cuDNN 8.9.2.26, installed is nvidia-cudnn-cu12 9.5.1.17; jax-cuda12-plugin 0.4.33 "
-        "brought it."
+        "PyTorch 2.1.2 is built with cuDNN 8.9.2.26, but nvidia-cudnn-cu12 9.5.1.17 is installed (installed by "
+        "jax-cuda12-plugin 0.4.33)."
     )
     assert one(cudnn_pin_broken, pinned("9.5.1.17")) == ("problem", expected)
     said = commands(cudnn_pin_broken, pinned("9.5.1.17"))
@@ -172,13 +172,13 @@ def test_where_the_other_package_accepts_pytorchs_cudnn_it_gets_it_back() -> Non
     assert [fix.commands for fix in found.fixes] == [
         ("/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",)
     ]
-    assert found.fixes[0].message == "Give torch its cuDNN back, which tensorflow accepts."
+    assert found.fixes[0].message == "Reinstall the cuDNN that torch pins; tensorflow accepts it too."
 
 
 def test_mixed_cuda_majors() -> None:
     left = tuple(package(f"nvidia-{part}-cu11", "11.8.0") for part in ("cublas", "cufft", "curand"))
     expected = (
-        "3 NVIDIA wheels belong to a CUDA major that no framework here is built for: nvidia-cublas-cu11 11.8.0, "
+        "3 NVIDIA wheels are for a CUDA major version that no framework here is built for: nvidia-cublas-cu11 11.8.0, "
         "nvidia-cufft-cu11 11.8.0, nvidia-curand-cu11 11.8.0."
     )
     assert one(mixed_cuda_majors, environment(torch(), packages=left)) == ("problem", expected)

@@ -12,7 +12,7 @@ from tests.checks.nvidia_machines import WHY, having
 
 NAME = "GPU 0 (NVIDIA GeForce RTX 4090)"
 AT_WORK: dict[str, Any] = {
-    "gpus__0__utilisation": 97,
+    "gpus__0__utilization": 97,
     "gpus__0__performance_state": 0,
     "gpus__0__link_generation": 4,
     "gpus__0__sm_clock": 2700,
@@ -54,7 +54,7 @@ ILL = [
     (
         "link.nvlink-down",
         links((True, True), (True, False)),
-        "GPU 1 (NVIDIA GeForce RTX 4090) has 1 of 2 NVLinks up, an equal GPU here has 2.",
+        "GPU 1 (NVIDIA GeForce RTX 4090) has 1 of 2 NVLinks up, an identical GPU here has 2.",
     ),
     (
         "health.power-capped",
@@ -69,7 +69,7 @@ ILL = [
     (
         "health.power-brake",
         working(gpus__0__event_reasons=("hw-slowdown", "hw-power-brake"), gpus__0__sm_clock=345),
-        f"{NAME} brakes at 345 of 3105 MHz because the power supply asks for it (hw-power-brake).",
+        f"{NAME} is throttled to 345 of 3105 MHz because the power supply asserts the power brake (hw-power-brake).",
     ),
     (
         "health.memory-held",
@@ -86,7 +86,7 @@ ILL = [
     (
         "health.stuck-process",
         having(gpus__0__processes=(GpuProcess(pid=42, name="python3", state="D"),)),
-        f"Process 42 (python3) on {NAME} sleeps uninterruptibly in the kernel (state D) and keeps its memory.",
+        f"Process 42 (python3) on {NAME} is in uninterruptible sleep in the kernel (state D) and keeps its memory.",
     ),
 ]
 
@@ -113,7 +113,7 @@ WELL = [
 
 UNKNOWN = [
     ("link.narrow-pcie", having(gpus__0__link_width=WHY)),
-    ("link.narrow-pcie", working(gpus__0__link_width=4, gpus__0__utilisation=WHY)),
+    ("link.narrow-pcie", working(gpus__0__link_width=4, gpus__0__utilization=WHY)),
     ("link.slow-pcie", having(gpus__0__link_generation_max=WHY)),
     ("link.nvlink-down", having(gpus__0__nvlinks=WHY)),
     ("health.power-capped", having(gpus__0__event_reasons=WHY)),
@@ -165,7 +165,7 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         ("health.power-capped", working(**CAPPED), Severity.WARNING),
         (
             "health.memory-held",
-            having(gpus__0__memory_used=23 << 30, gpus__0__utilisation=90, gpus__0__processes=SMALL),
+            having(gpus__0__memory_used=23 << 30, gpus__0__utilization=90, gpus__0__processes=SMALL),
             Severity.ADVICE,
         ),
         (

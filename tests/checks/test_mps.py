@@ -31,15 +31,15 @@ def answering(code: object, env: dict[str, str] | None = None, container: str | 
             answering(805),
             (
                 "problem",
-                "cuInit answers 805: MPS client cannot reach the control daemon. CUDA_MPS_PIPE_DIRECTORY is not set, "
-                "so /tmp/nvidia-mps counts.",
+                "cuInit returns 805: MPS client cannot reach the control daemon. CUDA_MPS_PIPE_DIRECTORY is not "
+                "set, so /tmp/nvidia-mps is used.",
             ),
         ),
         (
             answering(807, FOLDER),
             (
                 "problem",
-                "cuInit answers 807: MPS server starting or recovering. CUDA_MPS_PIPE_DIRECTORY is /tmp/mps_0.",
+                "cuInit returns 807: MPS server starting or recovering. CUDA_MPS_PIPE_DIRECTORY is /tmp/mps_0.",
             ),
         ),
     ],

@@ -106,7 +106,7 @@ def test_the_sentence_names_three_of_what_asks_and_the_evidence_all() -> None:
     torch = facts.pythons[0].packages
     assert isinstance(torch, tuple)
     named = (("cupy-cuda12x", "13.6.0"), ("onnxruntime-gpu", "1.23.0"))
-    more = [Package(name=name, version=version, folder="/s") for name, version in named]
+    more = [Package(name=name, version=version, directory="/s") for name, version in named]
     (verdict,) = run(no_gpu, change(facts, "pythons.0.packages", (*torch, *more)))
     assert (
         "NVIDIA_VISIBLE_DEVICES=all, torch 2.9.1+cu128, cupy-cuda12x 13.6.0 and 1 more ask for one" in verdict.message

@@ -40,8 +40,8 @@ def ort(version: str = "1.22.0", name: str = "onnxruntime-gpu", **changes: Any) 
 def test_both_packages() -> None:
     ill = ort("1.22.1", "onnxruntime", variant="cpu", cuda=None, others=(("onnxruntime-gpu", "1.22.0"),), live=blind())
     expected = (
-        "onnxruntime 1.22.1 and onnxruntime-gpu 1.22.0 are both installed and overwrite each other's files; the CUDA "
-        "provider is gone."
+        "onnxruntime 1.22.1 and onnxruntime-gpu 1.22.0 are installed together and overwrite each other's files; the "
+        "CUDA provider is gone."
     )
     assert one(both_packages, environment(ill)) == ("problem", expected)
     assert severity(both_packages, environment(ill)) == "fail"
@@ -58,7 +58,7 @@ def test_wrong_cuda_major() -> None:
     there = DriverLibrary(soname="libcublasLt.so.12", path="/usr/local/cuda-12.1/lib64/libcublasLt.so.12", real="/x")
     facts = environment(ill, facts=machine("12.1", change_toolkits(libraries=(there,))))
     expected = (
-        "ONNX Runtime 1.18.0 is built for CUDA 11 and needs libcublasLt.so.11; installed is only libcublasLt.so.12: "
+        "ONNX Runtime 1.18.0 is built for CUDA 11.8 and needs libcublasLt.so.11; installed is only libcublasLt.so.12: "
         "it runs on the CPU."
     )
     assert one(wrong_cuda_major, facts) == ("problem", expected)
@@ -72,7 +72,7 @@ def test_libraries_not_found() -> None:
     ill = ort(needs=(need("libcublasLt.so.12", wheel=WHEEL),), live=blind())
     expected = (
         "ONNX Runtime 1.22.0 does not find libcublasLt.so.12, although their wheels are installed: "
-        "it does not look there."
+        "it does not search them."
     )
     assert one(libraries_not_found, environment(ill)) == ("problem", expected)
     assert "onnxruntime.preload_dlls()" in commands(libraries_not_found, environment(ill))
@@ -84,13 +84,13 @@ def test_libraries_not_found() -> None:
 
 def test_libraries_that_are_nowhere_are_installed() -> None:
     ill = ort(needs=(need("libcublasLt.so.12"),), live=blind())
-    assert "no wheel holds them" in one(libraries_not_found, environment(ill))[1]
+    assert "no wheel contains them" in one(libraries_not_found, environment(ill))[1]
     assert "'onnxruntime-gpu[cuda,cudnn]==1.22.0'" in commands(libraries_not_found, environment(ill))
 
 
 def test_cpu_package() -> None:
     cpu = ort("1.22.0", "onnxruntime", variant="cpu", cuda=None, live=blind())
-    expected = "ONNX Runtime 1.22.0 is the CPU package, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+    expected = "ONNX Runtime 1.22.0 is the CPU-only package and does not use GPU 0 (NVIDIA GeForce RTX 4090)."
     assert one(cpu_package, environment(cpu)) == ("problem", expected)
     assert severity(cpu_package, environment(cpu)) == "advice"
     assert one(cpu_package, environment(ort())) == ("pass", "")
@@ -101,7 +101,7 @@ def test_driver_too_old() -> None:
     facts = environment(ort("1.27.0", cuda="13.0", live=blind()), facts=machine("12.4"))
     expected = (
         "ONNX Runtime 1.27.0 is built for CUDA 13.0 and requires driver 580 or newer; the driver 570.169 (CUDA 12.4) "
-        "is too old and supports at most CUDA 12.4."
+        "is too old and supports at most CUDA 12.4, so ONNX Runtime falls back to the CPU."
     )
     assert one(driver_too_old, facts) == ("problem", expected)
     assert "'onnxruntime-gpu<1.27'" in commands(driver_too_old, facts)
@@ -110,12 +110,12 @@ def test_driver_too_old() -> None:
 
 
 LIVE = [
-    (import_fails, {"import_error": "ImportError: x"}, "ONNX Runtime 1.22.0 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "init"}, "ONNX Runtime 1.22.0 does not come back from starting CUDA."),
+    (import_fails, {"import_error": "ImportError: x"}, "ONNX Runtime 1.22.0 fails to import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "init"}, "ONNX Runtime 1.22.0 hangs while initializing CUDA."),
     (
         crashes,
         {"died": "SIGSEGV", "stage": "init"},
-        "ONNX Runtime 1.22.0 dies of SIGSEGV in the stage init, before it says anything about GPUs.",
+        "ONNX Runtime 1.22.0 crashes with SIGSEGV in the stage init, before it reports any GPU.",
     ),
     (
         no_gpu,

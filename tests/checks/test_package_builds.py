@@ -67,7 +67,7 @@ def test_gpu_too_old(name: str, version: str, card: dict[str, str], ill: bool) -
 def test_what_is_said_of_an_old_gpu() -> None:
     t4 = environment(torch(), packages=(package("flash-attn", "2.7.4"),), facts=machine(card=TURING))
     message = (
-        "flash-attn 2.7.4 needs compute capability 8.0 or newer, GPU 0 (Tesla T4, Turing, compute capability 7.5, "
+        "flash-attn 2.7.4 needs compute capability 8.0 or newer; GPU 0 (Tesla T4, Turing, compute capability 7.5, "
         "sm_75) has less."
     )
     assert one(gpu_too_old, t4) == ("problem", message)
@@ -143,11 +143,11 @@ def scatter(version: str, **changes: object) -> Facts:
 
 
 def test_built_for_another_torch_by_its_version() -> None:
-    message = "torch-scatter 2.1.2+pt24cu121 is built for PyTorch 2.4; installed is torch 2.7.1 for CUDA 12.6."
+    message = "torch-scatter 2.1.2+pt24cu121 is built for PyTorch 2.4; torch 2.7.1 for CUDA 12.6 is installed."
     assert one(built_for_another_torch, scatter("2.1.2+pt24cu121")) == ("problem", message)
     assert one(built_for_another_torch, scatter("2.1.2+pt27cu126")) == ("pass", "")
     assert one(built_for_another_torch, scatter("2.1.2+pt27cu128")) == ("pass", "")
-    message = "torch-scatter 2.1.2+pt27cu118 is built for CUDA 11.8; installed is torch 2.7.1 for CUDA 12.6."
+    message = "torch-scatter 2.1.2+pt27cu118 is built for CUDA 11.8; torch 2.7.1 for CUDA 12.6 is installed."
     assert one(built_for_another_torch, scatter("2.1.2+pt27cu118")) == ("problem", message)
     assert one(built_for_another_torch, scatter("2.1.2")) == ("pass", "")
     fits = Extension(package="torch-scatter", version="2.1.2", path="/x/_scatter_cuda.so")
@@ -160,7 +160,7 @@ def codec(version: str, of: object = "2.7.1") -> Facts:
 
 
 def test_torchcodec() -> None:
-    message = "torchcodec 0.8.1 is compiled for PyTorch 2.9; installed is PyTorch 2.7.1."
+    message = "torchcodec 0.8.1 is compiled for PyTorch 2.9, but PyTorch 2.7.1 is installed."
     assert one(torchcodec_mismatch, codec("0.8.1")) == ("problem", message)
     assert "'torchcodec==0.5.*'" in commands(torchcodec_mismatch, codec("0.8.1"))
     assert one(torchcodec_mismatch, codec("0.5")) == ("pass", "")
@@ -181,7 +181,7 @@ def triton(found: str, facts: Facts | None = None) -> Facts:
 
 
 def test_triton() -> None:
-    message = "torch 2.7.1 requires triton==3.3.1; installed is 3.5.0."
+    message = "torch 2.7.1 requires triton==3.3.1, but 3.5.0 is installed."
     assert one(triton_mismatch, triton("3.5.0")) == ("problem", message)
     assert "install triton==3.3.1" in commands(triton_mismatch, triton("3.5.0"))
     assert one(triton_mismatch, triton("3.3.0")) == ("pass", "")
@@ -191,7 +191,7 @@ def test_triton() -> None:
 
 def test_apex() -> None:
     facts = environment(torch(), packages=(package("apex", "0.9.10.dev0"),))
-    message = "apex 0.9.10.dev0 is PyPI's web toolkit of that name, not NVIDIA's extension of PyTorch."
+    message = "apex 0.9.10.dev0 is PyPI's web toolkit of that name, not NVIDIA's PyTorch extension."
     assert one(other_apex, facts) == ("problem", message)
     assert one(other_apex, environment(torch(), packages=(package("apex", "0.1"),))) == ("pass", "")
     assert one(other_apex, environment(packages=(package("apex", "0.9.10.dev0"),))) == ("pass", "")
@@ -207,7 +207,7 @@ def pinned(found: str | None, wheel: str = "nvidia-nvjitlink-cu12", error: str |
 
 
 def test_pin_broken() -> None:
-    message = "PyTorch 2.7.1 is built with nvidia-nvjitlink-cu12 12.6.85, installed is 12.1.105."
+    message = "PyTorch 2.7.1 is built with nvidia-nvjitlink-cu12 12.6.85, but 12.1.105 is installed."
     assert one(pin_broken, pinned("12.1.105")) == ("problem", message)
     assert severity(pin_broken, pinned("12.1.105")) == "warn"
     assert "install nvidia-nvjitlink-cu12==12.6.85" in commands(pin_broken, pinned("12.1.105"))
@@ -219,7 +219,7 @@ def test_pin_broken() -> None:
     assert one(pin_broken, pinned("12.1.105", "nvidia-cudnn-cu12")) == ("pass", "")  # as cudnn-pin-broken does
     asks = package("paddlepaddle-gpu", "3.0.0", requires=("nvidia-nvjitlink-cu12==12.1.105",))
     said = change(pinned("12.1.105"), "pythons.0.packages", (asks,))
-    assert "(paddlepaddle-gpu asks for it too)" in one(pin_broken, said)[1]
+    assert "(paddlepaddle-gpu requires it too)" in one(pin_broken, said)[1]
 
 
 # -- other packages ------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def both(*names: str, facts: Facts | None = None) -> Facts:
 
 def test_builds_that_overwrite_one_another() -> None:
     facts = both("faiss-cpu", "faiss-gpu-cu12")
-    message = "faiss-cpu 1.9.0 and faiss-gpu-cu12 1.9.0 are both installed and own the same files: one overwrote the "
+    message = "faiss-cpu 1.9.0 and faiss-gpu-cu12 1.9.0 are both installed and share files: one overwrote the "
     assert one(builds_overwrite, facts) == ("problem", f"{message}other's.")
     said = commands(builds_overwrite, facts)
     assert "uninstall -y faiss-cpu faiss-gpu-cu12" in said
@@ -280,7 +280,7 @@ def jax(*majors: str, available: bool = True) -> Facts:
 
 def test_two_plugins_of_jax() -> None:
     message = (
-        "jax-cuda12-plugin 0.9.2 and jax-cuda13-plugin 0.9.2 are both installed; JAX takes one of them, and refuses "
+        "jax-cuda12-plugin 0.9.2 and jax-cuda13-plugin 0.9.2 are both installed; JAX registers one of them and refuses "
         "the other."
     )
     assert one(several_plugins, jax("cuda12", "cuda13")) == ("problem", message)
@@ -309,7 +309,7 @@ def paddle(*names: str, facts: Facts | None = None) -> Facts:
 
 
 def test_paddle() -> None:
-    message = "paddlepaddle 3.2.0 has no CUDA support, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+    message = "paddlepaddle 3.2.0 has no CUDA support, so GPU 0 (NVIDIA GeForce RTX 4090) is not used."
     assert one(paddle_cpu, paddle("paddlepaddle")) == ("problem", message)
     assert severity(paddle_cpu, paddle("paddlepaddle")) == "advice"
     assert "stable/cu126/ paddlepaddle-gpu" in commands(paddle_cpu, paddle("paddlepaddle"))

@@ -21,7 +21,7 @@ def test_torchvision_mismatch() -> None:
     vision = package("torchvision", "0.19.1", requires=("numpy", "torch==2.4.1"))
     broken = UnmetRequirement(package="torchvision", version="0.19.1", requires="torch==2.4.1", found="2.5.1")
     facts = environment(torch("2.5.1", cuda="12.4"), packages=(vision,), unmet=(broken,))
-    expected = "torchvision 0.19.1 requires torch==2.4.1; installed is PyTorch 2.5.1: a mismatch."
+    expected = "torchvision 0.19.1 requires torch==2.4.1; PyTorch 2.5.1 is installed: a mismatch."
     assert one(torchvision_mismatch, facts) == ("problem", expected)
     said = commands(torchvision_mismatch, facts)
     assert "--index-url https://download.pytorch.org/whl/cu124 torch==2.5.1 torchvision==0.20.1" in said
@@ -40,8 +40,8 @@ def test_a_cpu_build_of_torchvision_beside_a_gpu_build_of_torch() -> None:
     vision = package("torchvision", "0.22.1+cpu", requires=("torch==2.7.1",))
     facts = environment(torch("2.7.1+cu126"), packages=(vision,))
     expected = (
-        "torchvision 0.22.1+cpu is the build cpu, PyTorch is the build cu126; installed is PyTorch 2.7.1+cu126: "
-        "a mismatch."
+        "torchvision 0.22.1+cpu is the build cpu, PyTorch is the build cu126; PyTorch 2.7.1+cu126 is installed: a "
+        "mismatch."
     )
     assert one(torchvision_mismatch, facts) == ("problem", expected)
 
@@ -55,8 +55,8 @@ def audio(version: str, of_torch: str = "2.0.1+cu118", cuda: str = "11.8", **cha
 def test_torchaudio_for_another_cuda() -> None:
     facts = audio("2.0.2")  # from PyPI, whose builds of 2.0 are for CUDA 11.7
     expected = (
-        "torchaudio 2.0.2 is compiled for CUDA 11.7, PyTorch for CUDA 11.8; installed is PyTorch 2.0.1+cu118: "
-        "a mismatch."
+        "torchaudio 2.0.2 is compiled for CUDA 11.7, PyTorch for CUDA 11.8; PyTorch 2.0.1+cu118 is installed: a "
+        "mismatch."
     )
     assert one(torchvision_mismatch, facts) == ("problem", expected)
     said = commands(torchvision_mismatch, facts)
@@ -92,7 +92,7 @@ def extended(name: str, symbol: str, requires: tuple[str, ...] = ()) -> Facts:
 
 def test_extension_abi() -> None:
     facts = extended("flash-attn", OLD)
-    expected = f"flash-attn 2.7.4 does not fit PyTorch 2.7.0: undefined symbol {OLD} in _C.so."
+    expected = f"flash-attn 2.7.4 does not match PyTorch 2.7.0: undefined symbol {OLD} in _C.so."
     assert one(extension_abi, facts) == ("problem", expected)
     assert "--no-build-isolation --no-cache-dir --no-binary flash-attn flash-attn==2.7.4" in commands(
         extension_abi, facts
@@ -107,8 +107,8 @@ def test_extension_for_another_cuda_major() -> None:
     lacks = Extension(package="flash-attn", version="2.5", path="/x/_C.so", missing=("libc10.so", "libcudart.so.11.0"))
     facts = environment(torch(), extensions=(lacks,))
     expected = (
-        "flash-attn 2.5 does not fit PyTorch 2.7.1: _C.so is built for CUDA 11 (it needs libcudart.so.11.0, which is "
-        "not found), and this PyTorch is built for CUDA 12.6."
+        "flash-attn 2.5 does not match PyTorch 2.7.1: _C.so is built for CUDA 11 (it needs libcudart.so.11.0, which "
+        "is not found); this PyTorch is built for CUDA 12.6."
     )
     assert one(extension_abi, facts) == ("problem", expected)
     problem = run(extension_abi, facts)[0].problem
@@ -122,8 +122,8 @@ def test_extension_for_another_cuda_major() -> None:
 @pytest.mark.parametrize(
     ("nvcc", "message"),
     [
-        (None, "which needs nvcc of CUDA 12.6 (the CUDA toolkit, or a -devel image); there is none here."),
-        ("11.8", "which needs nvcc of CUDA 12.6; the one here is of CUDA 11.8."),
+        (None, "which needs nvcc of CUDA 12.6 (CUDA Toolkit, or a -devel image), which is not installed."),
+        ("11.8", "which needs nvcc of CUDA 12.6; the installed one is from CUDA 11.8."),
         ("12.4", "which needs nvcc of CUDA 12.6."),
         (Unknown("closed"), "which needs nvcc of CUDA 12.6."),
     ],
@@ -150,7 +150,7 @@ def test_an_extension_is_loaded_to_verify(file: str, code: str) -> None:
 def test_built_for_another_torch() -> None:
     broken = UnmetRequirement(package="xformers", version="0.0.29", requires="torch==2.6.0", found="2.7.1")
     facts = environment(torch(), packages=(package("xformers", "0.0.29", requires=("torch==2.6.0",)),), unmet=(broken,))
-    expected = "xformers 0.0.29 requires torch==2.6.0; installed is torch 2.7.1."
+    expected = "xformers 0.0.29 requires torch==2.6.0; torch 2.7.1 is installed."
     assert one(built_for_another_torch, facts) == ("problem", expected)
     assert "torch==2.6.0 xformers==0.0.29" in commands(built_for_another_torch, facts)
     assert one(built_for_another_torch, environment(torch())) == ("pass", "")
@@ -182,7 +182,7 @@ def whisper(version: str, cudnn: str) -> Facts:
 
 
 def test_ctranslate2_cudnn() -> None:
-    expected = "ctranslate2 4.4.0 needs cuDNN 8 (libcudnn_ops*.so.8); installed is nvidia-cudnn-cu12 9.1.0.70."
+    expected = "ctranslate2 4.4.0 needs cuDNN 8 (libcudnn_ops*.so.8); installed: nvidia-cudnn-cu12 9.1.0.70."
     assert one(ctranslate2_cudnn, whisper("4.4.0", "9.1.0.70")) == ("problem", expected)
     assert "--upgrade 'ctranslate2>=4.5' whisperx" in commands(ctranslate2_cudnn, whisper("4.4.0", "9.1.0.70"))
     assert "ctranslate2==4.4.0" in commands(ctranslate2_cudnn, whisper("4.5.0", "8.9.2.26"))

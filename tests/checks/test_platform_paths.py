@@ -19,10 +19,10 @@ from tests.checks.nvidia_machines import having
 WHY = Unknown("nobody looked")
 ROOT = Unknown("the configuration space of PCI bridges can be read by root alone")
 ADA: dict[str, Any] = {"name": "NVIDIA RTX 6000 Ada Generation", "nvlinks": None}
-TRANSLATES = "The IOMMU translates the addresses of 2 GPUs that have only PCIe between them."
+TRANSLATES = "The IOMMU translates the addresses of 2 GPUs that are connected only through PCIe."
 SWITCHED = (
     "GPU 0 (NVIDIA RTX 6000 Ada Generation) and GPU 1 (NVIDIA RTX 6000 Ada Generation) share a PCIe switch, whose "
-    "ports send what they write to each other up to the processor (ACS)."
+    "ports redirect their P2P traffic through the CPU (ACS)."
 )
 
 
@@ -81,12 +81,8 @@ def erring(replays: object, errors: object, uptime: object = 6000.0, **changes: 
     return having(nvidia_host(), **(counted | changes))
 
 
-AGAIN = (
-    "5000 packets were sent again over the PCIe link of GPU 0 (NVIDIA GeForce RTX 4090), 50 a minute since the start."
-)
-CORRECTED = (
-    "5000 errors were corrected on the PCIe link of GPU 0 (NVIDIA GeForce RTX 4090), 50 a minute since the start."
-)
+AGAIN = "5000 packets were sent again over the PCIe link of GPU 0 (NVIDIA GeForce RTX 4090), 50 per minute since boot."
+CORRECTED = "5000 errors were corrected on the PCIe link of GPU 0 (NVIDIA GeForce RTX 4090), 50 per minute since boot."
 
 
 @pytest.mark.parametrize(
@@ -122,7 +118,7 @@ def test_only_what_has_to_be_sent_again_is_a_warning() -> None:
     )
 
 
-FAR = "This process may run on processors 32-63, and none of them is near its GPU (those are 0-31)."
+FAR = "This process may run on CPUs 32-63, but none of them is local to its GPU (local CPUs: 0-31)."
 
 
 @pytest.mark.parametrize(
@@ -152,7 +148,7 @@ def test_only_the_gpus_that_programs_see_count() -> None:
     assert ask(far_cpus, hidden) == [("problem", FAR)]
 
 
-LOCKS = "This process may lock 8 MiB of memory, too little for the network adapter with RDMA."
+LOCKS = "This process may lock only 8 MiB of memory (ulimit -l), too little for the RDMA network adapter."
 JOB = {"SLURM_JOB_ID": "7"}
 
 
@@ -214,7 +210,7 @@ def test_numa_balancing(changes: dict[str, Any], outcome: str) -> None:
     assert [found for found, _ in ask(numa_balancing, having(nvidia_host(), **changes))] == [outcome]
 
 
-MAPS = "A process may map 16 GiB (ulimit -v); CUDA maps more than the GPU's 24 GiB."
+MAPS = "A process may map only 16 GiB (ulimit -v); CUDA maps more than the GPU's 24 GiB."
 
 
 @pytest.mark.parametrize(
@@ -224,7 +220,7 @@ MAPS = "A process may map 16 GiB (ulimit -v); CUDA maps more than the GPU's 24 G
         ({"host__address_space": 16 << 30}, ("problem", MAPS), Severity.WARNING),
         (
             {"host__address_space": 16 << 30, "nvidia__cuda__code": 2},
-            ("problem", f"{MAPS} cuInit fails for want of memory."),
+            ("problem", f"{MAPS} cuInit fails with out of memory."),
             Severity.ERROR,
         ),
         ({"host__address_space": 1 << 40}, ("pass", ""), None),

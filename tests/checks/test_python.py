@@ -19,7 +19,7 @@ TORCH = f"{SITE}/torch"
 
 def test_interpreter_broken() -> None:
     facts = environment(error="exit code 1: No module named 'encodings'")
-    expected = "/opt/env/bin/python could not be asked: exit code 1: No module named 'encodings'"
+    expected = "/opt/env/bin/python could not be run: exit code 1: No module named 'encodings'"
     assert one(interpreter_broken, facts) == ("problem", expected)
     assert one(interpreter_broken, environment()) == ("pass", "")
     assert "/opt/env/bin/python -I -S -c" in commands(interpreter_broken, facts)
@@ -35,7 +35,7 @@ def test_an_interpreter_that_nobody_had_time_to_ask_is_unknown() -> None:
 def test_shadowed_module() -> None:
     file = Shadow(module="torch", wins="/home/s/lab/torch.py", loses=(TORCH,), origin="PYTHONPATH")
     facts = change(environment(torch(), shadows=(file,)), "host.environment", {"PYTHONPATH": "/home/s/lab:/home/s/x"})
-    expected = f"`import torch` takes /home/s/lab/torch.py (by PYTHONPATH) instead of the installed {TORCH}."
+    expected = f"`import torch` loads /home/s/lab/torch.py (via PYTHONPATH) instead of the installed {TORCH}."
     assert one(shadowed_module, facts) == ("problem", expected)
     assert severity(shadowed_module, facts) == "fail"
     said = commands(shadowed_module, facts)
@@ -51,7 +51,7 @@ def test_user_site_leaks() -> None:
     home = "/root/.local/lib/python3.11/site-packages/torch"
     leak = Shadow(module="torch", wins=home, loses=(TORCH,), version="2.0.1", origin="user site")
     facts = environment(torch(), shadows=(leak,), kind="conda")
-    expected = f"`import torch` takes the copy 2.0.1 in the user site, {home}, instead of {TORCH}."
+    expected = f"`import torch` loads the copy 2.0.1 in the user site, {home}, instead of {TORCH}."
     assert one(user_site_leaks, facts) == ("problem", expected)
     assert "export PYTHONNOUSERSITE=1" in commands(user_site_leaks, facts)
     # Over the distribution's own packages the user site is meant to win.
@@ -60,32 +60,30 @@ def test_user_site_leaks() -> None:
 
 
 def test_half_removed() -> None:
-    hollow = Remnant(module="torch", path=TORCH, why="no __init__.py and no metadata")
+    hollow = Remnant(module="torch", path=TORCH, reason="no __init__.py and no metadata")
     facts = environment(remnants=(hollow,))
-    expected = (
-        f"{TORCH} is only the remains of torch (no __init__.py and no metadata): it is incomplete and cannot be used."
-    )
+    expected = f"{TORCH} is an incomplete leftover of torch (no __init__.py and no metadata) and cannot be used."
     assert one(half_removed, facts) == ("problem", expected)
     said = commands(half_removed, facts)
     assert f"rm -r {TORCH}" in said
     assert "install --index-url https://download.pytorch.org/whl/" in said
     assert severity(half_removed, facts) == "warn"  # nothing claims that it is installed
-    claimed = Remnant(module="torch", path=TORCH, why="no __init__.py")
+    claimed = Remnant(module="torch", path=TORCH, reason="no __init__.py")
     assert severity(half_removed, environment(remnants=(claimed,))) == "fail"
-    tilde = Remnant(module="torch", path=f"{SITE}/~orch", why="~orch")
+    tilde = Remnant(module="torch", path=f"{SITE}/~orch", reason="~orch")
     assert severity(half_removed, environment(torch(), remnants=(tilde,))) == "advice"
-    empty = Remnant(module="tensorflow", path=f"{SITE}/tensorflow_gpu-2.12.0.dist-info", why="no module")
+    empty = Remnant(module="tensorflow", path=f"{SITE}/tensorflow_gpu-2.12.0.dist-info", reason="no module")
     assert one(half_removed, environment(remnants=(empty,))) == ("pass", "")
 
 
 def test_half_removed_names_the_package_that_lost_its_folder() -> None:
-    lost = Remnant(module="onnxruntime", path=f"{SITE}/onnxruntime_gpu-1.22.0.dist-info", why="no module")
+    lost = Remnant(module="onnxruntime", path=f"{SITE}/onnxruntime_gpu-1.22.0.dist-info", reason="no module")
     assert "--force-reinstall onnxruntime-gpu" in commands(half_removed, environment(remnants=(lost,)))
 
 
 def test_numpy_2() -> None:
     facts = environment(torch("2.2.2"), packages=(package("numpy", "2.0.0"),))
-    expected = "torch 2.2.2 was compiled against NumPy 1, before NumPy 2 came out; installed is NumPy 2.0.0."
+    expected = "torch 2.2.2 was compiled against NumPy 1, before NumPy 2 was released; NumPy 2.0.0 is installed."
     assert one(numpy_2, facts) == ("problem", expected)
     assert "'numpy<2'" in commands(numpy_2, facts)
     assert one(numpy_2, environment(torch("2.2.2"), packages=(package("numpy", "1.26.4"),))) == ("pass", "")
@@ -97,7 +95,7 @@ def test_numpy_2() -> None:
 
 def test_bits_32() -> None:
     facts = environment(bits=32)
-    expected = "/opt/env/bin/python is a 32-bit Python; no framework for GPUs exists for it."
+    expected = "/opt/env/bin/python is a 32-bit Python; no GPU framework supports it."
     assert one(bits_32, facts) == ("problem", expected)
     assert one(bits_32, environment()) == ("pass", "")
     assert one(bits_32, with_framework(torch(), plain_host(), bits=32)) == ("pass", "")

@@ -69,7 +69,7 @@ def test_no_framework_elsewhere(facts: Facts, expected: tuple[str, str]) -> None
             "/old/env/bin/python",
             (
                 "problem",
-                "`pip` of /opt/env runs /old/env/bin/python, so what it installs does not come into this environment.",
+                "`pip` of /opt/env runs /old/env/bin/python, so what it installs does not end up in this environment.",
             ),
         ),
         (None, ("pass", "")),
@@ -94,7 +94,7 @@ def conda(version: str, installer: str = "pip", record: str = "2.5.1", **changes
 
 
 def test_pip_over_conda() -> None:
-    message = "conda's record says pytorch 2.5.1, and pip put torch 2.7.1+cu126 in its place."
+    message = "conda's record lists pytorch 2.5.1, but pip installed torch 2.7.1+cu126 over it."
     assert one(conda_and_pip, conda("2.7.1+cu126")) == ("problem", message)
     assert severity(conda_and_pip, conda("2.7.1")) == "advice"
     assert severity(conda_and_pip, conda("2.7.1", live=blind(import_error="ImportError: x"))) == "warn"
@@ -116,7 +116,7 @@ def numba(*packages: str, facts: Facts | None = None, **changes: object) -> Fact
 
 
 def test_numba_without_nvvm() -> None:
-    message = "numba-cuda 12.8.93 is installed, and CUDA's compiler library libNVVM is nowhere here."
+    message = "numba-cuda 12.8.93 is installed, but CUDA's compiler library libNVVM was not found."
     assert one(nvvm_missing, numba()) == ("problem", message)
     assert "'numba-cuda[cu12]'" in commands(nvvm_missing, numba())
     own = (CondaPackage(name="python", version="3.11", build="h1"),)

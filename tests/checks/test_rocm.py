@@ -102,30 +102,33 @@ def test_healthy(facts: Facts) -> None:
         (
             change(amd_host(loaded=False, kfd=(), render=(), topology=False), "gpus", ()),
             {
-                "not-loaded": "The GPU at 0000:01:00.0 (Radeon RX 7900 XTX) is there, amdgpu is not loaded.",
+                "not-loaded": "amdgpu is not loaded for the GPU at 0000:01:00.0 (Radeon RX 7900 XTX).",
             },
         ),
         (
             amd_host(loaded=False, blacklisted=True, kfd=(), render=()),
             {
-                "not-loaded": "The GPU at 0000:01:00.0 (Radeon RX 7900 XTX) is there, amdgpu is not loaded. It is on a "
-                "blacklist.",
+                "not-loaded": "amdgpu is not loaded for the GPU at 0000:01:00.0 (Radeon RX 7900 XTX). It is "
+                "blacklisted.",
             },
         ),
         (
             change(amd_host(), "log.events", (ATOMICS,)),
             {
-                "pcie-atomics": "KFD leaves out the GPU 1002:67df, because the path to it rejects PCIe atomics.",
+                "pcie-atomics": "KFD skips the GPU 1002:67df, because the path to it rejects PCIe atomics.",
             },
         ),
         (
             inside(amd_host(kfd=(), render=())),
-            {"kfd-missing": "/dev/kfd was not passed into this container, nor was /dev/dri; amdgpu runs on its host."},
+            {
+                "kfd-missing": "/dev/kfd was not passed into this container, nor was /dev/dri; amdgpu is loaded on "
+                "the host."
+            },
         ),
         (
             amd_host(kfd=()),
             {
-                "kfd-missing": "/dev/kfd does not exist (ENOENT), although amdgpu is loaded: its compute half, KFD, "
+                "kfd-missing": "/dev/kfd does not exist (ENOENT), although amdgpu is loaded: its compute part, KFD, "
                 "did not start."
             },
         ),
@@ -139,15 +142,15 @@ def test_healthy(facts: Facts) -> None:
         (
             amd_host(kfd=(kfd(error="EPERM"),)),
             {
-                "kfd-refused": "/dev/kfd cannot be opened: Operation not permitted (EPERM); the kernel refuses, not "
-                "the groups."
+                "kfd-refused": "/dev/kfd cannot be opened: Operation not permitted (EPERM); the kernel denies it; "
+                "group membership is not the cause."
             },
         ),
         (
             amd_host(kfd=(kfd(error="ENOMEM"),)),
             {
-                "kfd-failed": "Opening /dev/kfd gives ENOMEM: the driver could not set up a process on the GPU: the "
-                "GPU or the machine is not supported, or it failed. GPU: Radeon RX 7900 XTX (gfx1100)."
+                "kfd-failed": "Opening /dev/kfd fails with ENOMEM: the driver could not set up a process on the GPU: "
+                "GPU or machine is not supported, or the GPU failed. GPU: Radeon RX 7900 XTX (gfx1100)."
             },
         ),
         (
@@ -159,22 +162,22 @@ def test_healthy(facts: Facts) -> None:
         ),
         (
             inside(amd_host(render=())),
-            {"render-node-closed": "/dev/kfd was passed into this container, /dev/dri/renderD* was not."},
+            {"render-node-closed": "/dev/kfd was passed into this container, but /dev/dri/renderD* was not."},
         ),
         (
             amd_host(packages=(("rock-dkms", "3.7", "iF"),)),
-            {"half-installed": "rock-dkms 3.7 is half-configured (its set-up script failed)."},
+            {"half-installed": "rock-dkms 3.7 is half-configured (its postinst script failed)."},
         ),
         (
             amd_host(dkms=(Dkms(module="amdgpu", version="6.10", state="added"),)),
             {
-                "dkms-build-failed": "DKMS has amdgpu not installed for kernel 6.8.0-60-generic (amdgpu/6.10: added). "
-                "The kernel's own amdgpu runs instead, and /dev/kfd opens."
+                "dkms-build-failed": "DKMS has not installed amdgpu for kernel 6.8.0-60-generic (amdgpu/6.10: added). "
+                "The kernel's own (in-tree) amdgpu is loaded instead, and /dev/kfd opens."
             },
         ),
         (
             change(amd_host(topology=False), "gpus", ()),
-            {"no-topology": "/dev/kfd opens, but KFD lists no GPU, though PCI shows Radeon RX 7900 XTX."},
+            {"no-topology": "/dev/kfd opens, but KFD lists no GPU, although PCI shows Radeon RX 7900 XTX."},
         ),
         (
             amd_host((card("gfx1031"),)),
@@ -187,28 +190,28 @@ def test_healthy(facts: Facts) -> None:
             overridden("gfx1031", "10.3.0", ("gfx1100",)),
             {
                 "gfx-not-in-wheel": "PyTorch 2.7.1+rocm6.3 was not compiled for gfx1031 (Radeon): it has no kernels "
-                "for this GPU, only for gfx1100. With HSA_OVERRIDE_GFX_VERSION=10.3.0 it asks for gfx1030, which is "
+                "for this GPU, only for gfx1100. With HSA_OVERRIDE_GFX_VERSION=10.3.0 it looks for gfx1030, which is "
                 "not included either."
             },
         ),
         (
             overridden("gfx1150", "11.0.0"),
             {
-                "override-of-another-isa": "HSA_OVERRIDE_GFX_VERSION is 11.0.0, and GPU 0 (Radeon) is gfx1150: gfx1100 "
-                "has another instruction set than gfx1150."
+                "override-of-another-isa": "HSA_OVERRIDE_GFX_VERSION is 11.0.0, but GPU 0 (Radeon) is gfx1150: "
+                "gfx1100 has another instruction set than gfx1150."
             },
         ),
         (
             overridden("gfx1030", "gfx1030"),
             {
-                "override-of-another-isa": "HSA_OVERRIDE_GFX_VERSION is gfx1030, and GPU 0 (Radeon) is gfx1030: that "
-                "is not written like 10.3.0, and ROCm refuses to start with it."
+                "override-of-another-isa": "HSA_OVERRIDE_GFX_VERSION is gfx1030, but GPU 0 (Radeon) is gfx1030: it is "
+                "not in the form 10.3.0, and ROCm refuses to start with it."
             },
         ),
         (
             overridden("gfx1103", "11.0.0"),
             {
-                "override-of-another-isa": "HSA_OVERRIDE_GFX_VERSION is 11.0.0, and GPU 0 (Radeon) is gfx1103: the "
+                "override-of-another-isa": "HSA_OVERRIDE_GFX_VERSION is 11.0.0, but GPU 0 (Radeon) is gfx1103: the "
                 "family is the same, but gfx1103 is known to hang with kernels of gfx1100."
             },
         ),
@@ -221,7 +224,7 @@ def test_healthy(facts: Facts) -> None:
         ),
         (
             change(amd_host((card("gfx1030"), card("gfx1100", 1))), "host.environment", {OVERRIDE: "10.3.0"}),
-            {"override-left-on": "HSA_OVERRIDE_GFX_VERSION=10.3.0 holds for all GPUs, but GPU 1 (Radeon) is gfx1100."},
+            {"override-left-on": "HSA_OVERRIDE_GFX_VERSION=10.3.0 applies to all GPUs, but GPU 1 (Radeon) is gfx1100."},
         ),
     ],
 )

@@ -170,12 +170,12 @@ def worn(**changes: Any) -> Facts:
         (
             reset_failed,
             logged(GOOD, told("amdgpu-lost", "device lost from bus")),
-            "GPU 0 (Radeon RX 7900 XTX) hung and left the PCI bus.",
+            "GPU 0 (Radeon RX 7900 XTX) hung and dropped off the PCI bus.",
         ),
         (
             hangs,
             logged(TIMEOUT, BEGIN, GOOD),
-            "GPU 0 (Radeon RX 7900 XTX) stopped answering once since amdgpu was loaded.",
+            "GPU 0 (Radeon RX 7900 XTX) stopped responding once since amdgpu was loaded.",
         ),
         (
             hangs,
@@ -184,47 +184,48 @@ def worn(**changes: Any) -> Facts:
                 TIMEOUT,
                 told("amdgpu-culprit", "", process="python3", pid=7),
             ),
-            "GPU 0 (Radeon RX 7900 XTX) stopped answering 2 times since amdgpu was loaded, last while python3 ran.",
+            "GPU 0 (Radeon RX 7900 XTX) stopped responding 2 times since amdgpu was loaded, most recently while "
+            "python3 was running.",
         ),
         (
             page_faults,
             logged(told("amdgpu-fault", "no-retry page fault", process="python3")),
-            "python3 met a page fault on GPU 0 (Radeon RX 7900 XTX).",
+            "python3 hit a page fault on GPU 0 (Radeon RX 7900 XTX).",
         ),
         (
             page_faults,
             change(logged(told("amdgpu-fault", "page fault")), "gpus", ()),
-            "A program met a page fault on the GPU at 0000:01:00.0 (Radeon RX 7900 XTX).",
+            "A program hit a page fault on the GPU at 0000:01:00.0 (Radeon RX 7900 XTX).",
         ),
         (
             uncorrectable_errors,
             change(worn(), "gpus.0.ecc_uncorrected", 1),
-            "GPU 0 (AMD Instinct MI300X) met 1 uncorrectable hardware error since amdgpu was loaded.",
+            "GPU 0 (AMD Instinct MI300X) had 1 uncorrectable hardware error since amdgpu was loaded.",
         ),
         (
             uncorrectable_errors,
             logged(told("amdgpu-ras", "new uncorrectable hardware errors detected in umc block", code=2), facts=worn()),
-            "GPU 0 (AMD Instinct MI300X) met 2 uncorrectable hardware errors since amdgpu was loaded.",
+            "GPU 0 (AMD Instinct MI300X) had 2 uncorrectable hardware errors since amdgpu was loaded.",
         ),
         (
             bad_pages,
             worn(pages_pending=1, pages_retired=4),
-            "GPU 0 (AMD Instinct MI300X) has 1 bad page of memory that is still in use; 4 are out of use.",
+            "GPU 0 (AMD Instinct MI300X) has 1 bad memory page that is still in use; 4 are retired.",
         ),
         (
             bad_pages,
             logged(WORN, facts=worn(pages_retired=300)),
-            "GPU 0 (AMD Instinct MI300X) has more bad pages of memory than AMD permits; 300 are out of use.",
+            "GPU 0 (AMD Instinct MI300X) has more bad memory pages than AMD's threshold allows; 300 are retired.",
         ),
         (
             held_slow,
             worn(performance_level="low"),
-            "GPU 0 (AMD Instinct MI300X) is held at its lowest clocks: its performance level is 'low'.",
+            "GPU 0 (AMD Instinct MI300X) is locked at its lowest clocks: its performance level is 'low'.",
         ),
         (
             partitions_differ,
             change(instinct_node(3), "amd.boards.1.compute_partition", "CPX"),
-            "The 3 Instinct cards here are divided differently: 2 in SPX/NPS1, 1 in CPX/NPS1.",
+            "The 3 Instinct cards have different partition modes: 2 in SPX/NPS1, 1 in CPX/NPS1.",
         ),
         (
             partitions_missing,
@@ -234,7 +235,7 @@ def worn(**changes: Any) -> Facts:
         (
             hive_split,
             change(instinct_node(4), "amd.boards.3.hive", None),
-            "1 of 4 cards is outside of the XGMI hive of the others: 0000:04:00.0.",
+            "1 of 4 cards is outside the XGMI hive of the others: 0000:04:00.0.",
         ),
         (
             iommu_translates,
@@ -244,27 +245,27 @@ def worn(**changes: Any) -> Facts:
         (
             narrow_link,
             link(4, 4, 16),
-            "The PCIe link of GPU 0 (Radeon RX 7900 XTX) has a width of x4, and card and slot have x16.",
+            "The PCIe link of GPU 0 (Radeon RX 7900 XTX) runs at width x4; card and slot support x16.",
         ),
         (
             narrow_link,
-            change(link(1, 1, 16), "gpus.0.utilisation", 99),
-            "The PCIe link of GPU 0 (Radeon RX 7900 XTX) has a width of x1, and card and slot have x16.",
+            change(link(1, 1, 16), "gpus.0.utilization", 99),
+            "The PCIe link of GPU 0 (Radeon RX 7900 XTX) runs at width x1; card and slot support x16.",
         ),
         (
             overheated,
             change(change(amd_host(), "gpus.0.temperature", 110), "gpus.0.temperature_slowdown", 110),
-            "GPU 0 (Radeon RX 7900 XTX) has 110 degrees C, and is critical from 110 on.",
+            "GPU 0 (Radeon RX 7900 XTX) is at 110 degrees C; its critical temperature is 110 degrees C.",
         ),
         (
             fewer_gpus,
             change(TWO, "pythons.0.frameworks.0.live", live(1)),
-            "PyTorch 2.7.1+rocm6.3 counts 1 of the 2 cards that the kernel shows.",
+            "PyTorch 2.7.1+rocm6.3 counts 1 of the 2 GPUs that the kernel lists.",
         ),
         (
             small_bar,
             change(amd_host((RADEON, card("gfx1100", 1))), "pci.1.bar1", 256 << 20),
-            "The PCI window of 1 of 2 cards is 256 MiB or less: GPU 1 (Radeon).",
+            "The PCI window (BAR 0) of 1 of 2 cards is 256 MiB or less: GPU 1 (Radeon).",
         ),
     ],
 )
@@ -320,9 +321,7 @@ def test_hives_of_cards_that_bridges_join() -> None:
     single = change(instinct_node(2), "amd.boards.1.hive", None)
     assert ask(hive_split, single) == [("pass", "")]  # which of the two is outside?
     two = change(instinct_node(3), "amd.boards.0.hive", "2")
-    assert ask(hive_split, two) == [
-        ("problem", "1 of 3 cards is outside of the XGMI hive of the others: 0000:01:00.0.")
-    ]
+    assert ask(hive_split, two) == [("problem", "1 of 3 cards is outside the XGMI hive of the others: 0000:01:00.0.")]
 
 
 def test_a_guest_and_a_container_can_set_neither_window_nor_iommu() -> None:
@@ -348,7 +347,7 @@ def test_the_log_of_another_card_says_nothing_of_this_one() -> None:
 def test_partitions_of_one_card_are_one_finding() -> None:
     divided = change(instinct_node(1, 8), "amd.boards.0.pages_pending", 2)
     assert ask(bad_pages, divided) == [
-        ("problem", "GPU 0 to 7 (AMD Instinct MI300X) has 2 bad pages of memory that are still in use.")
+        ("problem", "GPU 0 to 7 (AMD Instinct MI300X) has 2 bad memory pages that are still in use.")
     ]
 
 

@@ -24,7 +24,7 @@ def undriven(gfx: str = "gfx1201", *events: LogEvent, **changes: Any) -> Facts:
 
 FIRMWARE = told("amdgpu-firmware", "Direct firmware load for amdgpu/psp_14_0_3_sos.bin failed with error -2")
 INIT = told("amdgpu-init-failed", "Fatal error during GPU init")
-NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver, although amdgpu is loaded."
+NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver bound, although amdgpu is loaded."
 
 
 @pytest.mark.parametrize(
@@ -34,18 +34,18 @@ NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver, although amdgpu is 
         (undriven("gfx1030", FIRMWARE, INIT), f"{NO_DRIVER} Its firmware is missing."),
         (
             undriven("gfx1201", INIT),
-            f"{NO_DRIVER} The running kernel is 6.8.0-60-generic; the first that drives it is 6.11.",
+            f"{NO_DRIVER} The running kernel is 6.8.0-60-generic; the first that supports it is 6.11.",
         ),
         (undriven("gfx1201", INIT, version="6.10.5"), NO_DRIVER),  # AMD's own driver
         (change(undriven("gfx1201"), "host.kernel.release", "5.14.0-570.el9.x86_64"), NO_DRIVER),
         (change(undriven("gfx1201"), "host.kernel.release", "6.14.2-arch1-1"), NO_DRIVER),
         (
             undriven("gfx1030", told("amdgpu-unknown-block", "Failed to add gfx ip block(GC_HWIP:0xd0001)", None)),
-            f"{NO_DRIVER} The running kernel does not know this generation.",
+            f"{NO_DRIVER} The running kernel does not support this generation.",
         ),
         (
             change(undriven("gfx90a", INIT), "pci.0.bar1", 0),
-            f"{NO_DRIVER} The computer's firmware has given its memory no room in the address space.",
+            f"{NO_DRIVER} The BIOS/UEFI assigned no address space to its memory (BAR).",
         ),
         (undriven("gfx90a", WORN, INIT), f"{NO_DRIVER} Its memory has too many bad pages."),
     ],
@@ -79,7 +79,7 @@ def test_a_card_that_computes_is_no_spare_one() -> None:
 def test_what_the_log_says_of_another_card_is_no_reason() -> None:
     two = change(change(TWO, "pci.1.driver", None), "gpus", (RADEON,))
     other = logged(FIRMWARE, told("amdgpu-firmware", "failed to load gpu firmware", None), facts=two)
-    message = "The GPU at 0000:02:00.0 (Radeon) has no driver, although amdgpu is loaded."
+    message = "The GPU at 0000:02:00.0 (Radeon) has no driver bound, although amdgpu is loaded."
     assert ask(not_driven, other)[1] == ("problem", message)
 
 

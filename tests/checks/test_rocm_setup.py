@@ -44,8 +44,11 @@ def rpm(address: str, version: str, identity: str = "rhel") -> Facts:
     [
         (apt(), ("pass", "")),
         (apt("noble"), ("pass", "")),
-        (apt("jammy"), ("problem", f"{LIST} has AMD's packages for jammy, and this is Ubuntu 24.04.3 LTS.")),
-        (apt("noble", "focal"), ("problem", f"{LIST} has AMD's packages for focal, and this is Ubuntu 24.04.3 LTS.")),
+        (apt("jammy"), ("problem", f"{LIST} points to AMD's packages for jammy, but this is Ubuntu 24.04.3 LTS.")),
+        (
+            apt("noble", "focal"),
+            ("problem", f"{LIST} points to AMD's packages for focal, but this is Ubuntu 24.04.3 LTS."),
+        ),
         (apt("ubuntu2404", "stable"), ("pass", "")),  # names no codename
         (change(apt("jammy"), "host.distribution.id", "debian"), ("pass", "")),  # AMD's Debian packages are Ubuntu's
         (change(apt("jammy"), "host.distribution.id", "linuxmint"), ("pass", "")),
@@ -55,8 +58,8 @@ def rpm(address: str, version: str, identity: str = "rhel") -> Facts:
             rpm("https://repo.radeon.com/rocm/rhel8/6.3.4/main", "9.5", "rocky"),
             (
                 "problem",
-                "/etc/yum.repos.d/rocm.repo has AMD's packages for https://repo.radeon.com/rocm/rhel8/6.3.4/main, and "
-                "this is Linux 9.5.",
+                "/etc/yum.repos.d/rocm.repo points to AMD's packages for "
+                "https://repo.radeon.com/rocm/rhel8/6.3.4/main, but this is Linux 9.5.",
             ),
         ),
         (rpm("https://repo.radeon.com/rocm/zyp/6.3.4/main", "9.5"), ("pass", "")),
@@ -84,8 +87,8 @@ def test_for_ubuntus_releases_between_amd_has_no_packages(version: str, outcome:
             amd_host(opens_for_caller=False),
             (
                 "problem",
-                "/dev/kfd opens for root, but not for the user who called sudo: it belongs to the group render, and "
-                "that user is not in it.",
+                "/dev/kfd opens for root, but not for the user who ran sudo: it belongs to the group render, and that "
+                "user is not in it.",
             ),
         ),
         (amd_host(opens_for_caller=False, kfd=()), ("pass", "")),
@@ -110,7 +113,7 @@ def paired(package: str, hip: str = "6.3.42134", **changes: Any) -> Facts:
     return change(facts, "pythons.0.frameworks.0.hip", hip)
 
 
-BRINGS = "PyTorch 2.7.1+rocm6.3 brings ROCm"
+BRINGS = "PyTorch 2.7.1+rocm6.3 ships with ROCm"
 OF_61, OF_63, OF_70 = "1:6.7.0.60103-1", "1:6.10.5.60304-2125197.22.04", "1:6.14.14.30100000-2193512.24.04"
 
 
@@ -124,14 +127,14 @@ OF_61, OF_63, OF_70 = "1:6.7.0.60103-1", "1:6.10.5.60304-2125197.22.04", "1:6.14
             paired(OF_61, "7.0.51831"),
             (
                 "problem",
-                f"{BRINGS} 7.0, 4 releases newer than AMD's driver, which is of ROCm 6.1.",
+                f"{BRINGS} 7.0, 4 releases newer than AMD's driver (ROCm 6.1).",
             ),
         ),
         (
             paired(OF_70, "6.0.32830"),
             (
                 "problem",
-                f"{BRINGS} 6.0, 5 releases older than AMD's driver, which is of ROCm 7.0.",
+                f"{BRINGS} 6.0, 5 releases older than AMD's driver (ROCm 7.0).",
             ),
         ),
         (paired("1:7.99.1-1", "7.0.1"), ("pass", "")),  # a release that the table does not know
@@ -174,14 +177,14 @@ def xnack(value: str | None, *archs: str) -> Facts:
         (xnack("1", "gfx90a:xnack-", "gfx90a:xnack+"), ("pass", "")),
         (
             xnack("1", "gfx908:xnack+", "gfx90a:xnack-"),
-            ("problem", "HSA_XNACK=1 is set, and PyTorch 2.7.1+rocm6.3 has kernels for gfx90a with xnack- only."),
+            ("problem", "HSA_XNACK=1 is set, but PyTorch 2.7.1+rocm6.3 has kernels for gfx90a with xnack- only."),
         ),
         (xnack("1", "gfx908:xnack-", "gfx1100"), ("pass", "")),  # not this GPU's: another check's
         (xnack("0", "gfx90a:xnack-"), ("pass", "")),
         (xnack(None, "gfx90a:xnack-"), ("pass", "")),
         (
             xnack("1", "gfx908:xnack-", "gfx90a:sramecc+:xnack-"),
-            ("problem", "HSA_XNACK=1 is set, and PyTorch 2.7.1+rocm6.3 has kernels for gfx90a with xnack- only."),
+            ("problem", "HSA_XNACK=1 is set, but PyTorch 2.7.1+rocm6.3 has kernels for gfx90a with xnack- only."),
         ),
         (change(xnack("1", "gfx90a:xnack-"), "gpus.0.gfx", WHY), ("unknown", "not to be seen")),
         (change(xnack("1"), "pythons.0.frameworks.0.archs", WHY), ("unknown", "not to be seen")),
@@ -208,7 +211,7 @@ def windows(env: dict[str, str] | None = None, **changes: Any) -> Facts:
     return facts
 
 
-SEES = "PyTorch 2.9.0+rocm7.2 sees no GPU behind /dev/dxg: "
+SEES = "PyTorch 2.9.0+rocm7.2 sees no GPU through /dev/dxg: "
 ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
 
 
@@ -264,11 +267,11 @@ def refused(**changes: Any) -> Facts:
     return change(change(facts, "log.events", (REJECTED,)), "gpus", ())
 
 
-NOT_LOADED = "The GPU at 0000:01:00.0 (Radeon RX 7900 XTX) is there, amdgpu is not loaded."
+NOT_LOADED = "amdgpu is not loaded for the GPU at 0000:01:00.0 (Radeon RX 7900 XTX)."
 
 
 def test_secure_boot_refuses_amds_own_module() -> None:
-    message = f"{NOT_LOADED} Secure Boot refuses AMD's own module, whose key the firmware does not know."
+    message = f"{NOT_LOADED} Secure Boot rejects AMD's own module, whose signing key is not enrolled."
     assert ask(not_loaded, refused()) == [("problem", message)]
     assert commands(not_loaded, refused())[0] == "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der"
     fedora = change(refused(), "host.distribution.id", "fedora")
@@ -291,7 +294,7 @@ def test_a_card_without_kernels_beside_one_with_them() -> None:
     (first, _) = run(gfx_not_in_wheel, both)
     assert first.message == (
         "PyTorch 2.7.1+rocm6.3 was not compiled for gfx906 (Radeon): it has no kernels for this GPU, only for gfx1030 "
-        "gfx1100. GPU 1 (Radeon) beside it works."
+        "gfx1100. GPU 1 (Radeon) in this machine works."
     )
     assert first.severity is Severity.WARNING
     assert commands(gfx_not_in_wheel, both)[0] == "export HIP_VISIBLE_DEVICES=1"

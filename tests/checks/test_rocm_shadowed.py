@@ -31,7 +31,7 @@ def host(*needs: Need, hip: str = "6.4.43482", **changes: Any) -> Facts:
     return facts
 
 
-LOADS = "PyTorch 2.7.1+rocm6.3 brings ROCm 6.4, and LD_LIBRARY_PATH makes it load"
+LOADS = "PyTorch 2.7.1+rocm6.3 includes ROCm 6.4, but LD_LIBRARY_PATH makes it load"
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ LOADS = "PyTorch 2.7.1+rocm6.3 brings ROCm 6.4, and LD_LIBRARY_PATH makes it loa
         (host(need(how="RPATH", folder=OWN)), ("pass", "")),
         (host(need(how="RUNPATH")), ("pass", "")),
         (host(need(own=False)), ("pass", "")),  # a build that wants the system's
-        (host(need()), ("problem", f"{LOADS} libamdhip64.so of ROCm 6.3.")),
-        (host(need(folder="/opt/rocm-5.7.1/lib")), ("problem", f"{LOADS} libamdhip64.so of ROCm 5.7.")),
-        (host(need(folder="/opt/rocm/core-7.14/lib")), ("problem", f"{LOADS} libamdhip64.so of ROCm 7.14.")),
+        (host(need()), ("problem", f"{LOADS} libamdhip64.so from ROCm 6.3.")),
+        (host(need(folder="/opt/rocm-5.7.1/lib")), ("problem", f"{LOADS} libamdhip64.so from ROCm 5.7.")),
+        (host(need(folder="/opt/rocm/core-7.14/lib")), ("problem", f"{LOADS} libamdhip64.so from ROCm 7.14.")),
         (host(need(folder="/home/ada/lib")), ("pass", "")),  # of which release?
         (host(need(), amd__rocm=Unknown("no file")), ("pass", "")),
         (
             host(*(need(f"lib{name}.so") for name in ("amdhip64", "rocblas", "MIOpen", "rccl"))),
-            ("problem", f"{LOADS} libamdhip64.so, librocblas.so, libMIOpen.so and others of ROCm 6.3."),
+            ("problem", f"{LOADS} libamdhip64.so, librocblas.so, libMIOpen.so and others from ROCm 6.3."),
         ),
         (host(need(), host__wsl=2), ("pass", "")),
         (with_framework(framework()), ("pass", "")),
@@ -81,4 +81,4 @@ def test_how_bad_it_is(found: object, folder: str, severity: Severity) -> None:
 def test_the_folder_is_taken_out() -> None:
     assert commands(rocm_shadowed, host(need())) == ["unset LD_LIBRARY_PATH"]
     (verdict,) = run(rocm_shadowed, host(need()))
-    assert "bring their own ROCm libraries" in verdict.fixes[0].message
+    assert "include their own ROCm libraries" in verdict.fixes[0].message

@@ -56,7 +56,7 @@ def test_numpy_explains_no_build_of_a_framework() -> None:
 def test_the_remains_of_one_framework_explain_nothing_about_another(
     modules: tuple[str, ...], expected: dict[str, str]
 ) -> None:
-    left = tuple(Remnant(module=m, path=f"{SITE}/{m}", why="no __init__.py") for m in modules)
+    left = tuple(Remnant(module=m, path=f"{SITE}/{m}", reason="no __init__.py") for m in modules)
     cpu = torch("2.7.1+cpu", cuda=None, variant="cpu", archs=(), live=blind())
     assert roots(environment(cpu, remnants=left)) == expected
 

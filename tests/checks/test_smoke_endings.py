@@ -48,7 +48,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.hangs",
         ended("matmul", "hung", "", facts=CPU),
-        problem("NumPy on the CPU hung in matmul fp32: it did not answer."),
+        problem("NumPy on the CPU hung in matmul fp32: it did not respond."),
     ),
     ("smoke.crashes", H100, WELL),
     (
@@ -68,17 +68,17 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.out-of-memory",
         ended("matmul bf16", "failed", OOM, "out-of-memory"),
-        problem(f"{ON} got too little memory in matmul bf16: {OOM}"),
+        problem(f"{ON} ran out of memory in matmul bf16: {OOM}"),
     ),
     (
         "smoke.out-of-memory",
         whole("failed", "start", OOM, "out-of-memory"),
-        problem(f"{ON} got too little memory in the stage start: {OOM}"),
+        problem(f"{ON} ran out of memory in stage start: {OOM}"),
     ),
     (
         "smoke.out-of-memory",
         ended("mnist", "died", KILLED, "out-of-memory"),
-        problem(f"{ON} got too little memory in mnist: {KILLED}"),
+        problem(f"{ON} ran out of memory in mnist: {KILLED}"),
     ),
     ("smoke.out-of-memory", ended("mnist", "failed", "no", "other"), WELL),
     ("smoke.device-error", H100, WELL),
@@ -99,7 +99,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         ended("matmul fp8", "failed", TRACE, "other"),
         problem(f"{ON} failed in matmul fp8: RuntimeError: CUBLAS_STATUS_NOT_SUPPORTED."),
     ),
-    ("smoke.fails", ended("matmul fp8", "failed"), problem(f"{ON} failed in matmul fp8: it said no more.")),
+    ("smoke.fails", ended("matmul fp8", "failed"), problem(f"{ON} failed in matmul fp8: no error message.")),
     ("smoke.fails", ended("matmul fp8", "unsupported", "fp8 needs compute capability 8.9."), WELL),
     ("smoke.fails", ended("fused", "failed", "no compiler", "other"), WELL),
     ("smoke.fails", ended("mnist", "failed", OOM, "out-of-memory"), WELL),
@@ -113,7 +113,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.fused-fails",
         ended("fused", "failed", "Traceback ...\nRuntimeError: Failed to find C compiler.", "other"),
-        problem(f"{ON} cannot compile a kernel by torch.compile: RuntimeError: Failed to find C compiler."),
+        problem(f"{ON} cannot compile a kernel with torch.compile: RuntimeError: Failed to find C compiler."),
     ),
     ("smoke.fused-fails", ended("fused", "unsupported", "Triton is not installed."), WELL),
     ("smoke.fused-fails", ended("fused", "failed", OOM, "out-of-memory"), WELL),
@@ -122,8 +122,8 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.import-fails",
         whole("failed", "import", "Traceback ...\nImportError: libcudnn.so.9: cannot open shared object file", "other"),
         problem(
-            "PyTorch could not be imported by /opt/env/bin/python: "
-            "ImportError: libcudnn.so.9: cannot open shared object file."
+            "PyTorch could not be imported with /opt/env/bin/python: ImportError: libcudnn.so.9: cannot open shared "
+            "object file."
         ),
     ),
     ("smoke.import-fails", whole("hung", "import", "no answer"), WELL),
@@ -132,13 +132,13 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.no-device",
         whole("unsupported", "start", "Found no NVIDIA driver on your system."),
-        problem(f"{ON} reached no GPU: Found no NVIDIA driver on your system."),
+        problem(f"{ON} found no GPU: Found no NVIDIA driver on your system."),
     ),
-    ("smoke.no-device", whole("unsupported", "start", "no", facts=MI300X), problem(f"{ON} reached no GPU: no.")),
+    ("smoke.no-device", whole("unsupported", "start", "no", facts=MI300X), problem(f"{ON} found no GPU: no.")),
     (
         "smoke.no-device",
         whole("unsupported", "start", "PyTorch reaches no GPU: Error 803: system: unsupported."),
-        problem(f"{ON} reached no GPU: Error 803: system: unsupported."),
+        problem(f"{ON} found no GPU: Error 803: system: unsupported."),
     ),
     ("smoke.no-device", having(whole("unsupported", "start", "no"), gpus=(), pci=()), WELL),
     ("smoke.no-device", CPU, SKIPPED),

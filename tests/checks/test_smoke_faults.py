@@ -107,7 +107,7 @@ FAULTS: dict[str, tuple[Facts, str]] = {
     "kernels that are not joined": (fault("fused", figures={"speed-up": 1.0}), "fused-not-faster"),
     "ACS between GPUs": (m.between(name="peer 0-3", notes={"differing": 4096}), "corrupted-peer"),
     "an NVLink that is slow": (
-        having(m.between(name="peer", figures={"rate": 60.0}), **{f"gpus__{i}__utilisation": 0 for i in range(8)}),
+        having(m.between(name="peer", figures={"rate": 60.0}), **{f"gpus__{i}__utilization": 0 for i in range(8)}),
         "slow-peer",
     ),
     "a sum that is wrong": (m.between(name="allreduce", notes={"wrong": 8}), "wrong-sum"),
@@ -161,9 +161,9 @@ FAULTS: dict[str, tuple[Facts, str]] = {
         "import-fails",
     ),
     "no device": (m.of_run(H100, outcome="unsupported", message="No CUDA GPUs are available", tests=()), "no-device"),
-    "a second process": (slow(m.of_run(H100, others=1, utilisation=98), 0.3), "busy"),
+    "a second process": (slow(m.of_run(H100, others=1, utilization=98), 0.3), "busy"),
     "another GPU's process": (
-        having(m.between(name="peer", figures={"rate": 60.0}), gpus__3__utilisation=97, gpus__3__performance_state=0),
+        having(m.between(name="peer", figures={"rate": 60.0}), gpus__3__utilization=97, gpus__3__performance_state=0),
         "",
     ),
 }
@@ -223,7 +223,7 @@ def test_another_framework_explains_nothing() -> None:
 
 
 def test_an_unknown_idleness_is_no_pass_and_no_finding() -> None:
-    facts = m.of_run(slow(part=0.3), others=Unknown("NVML: Not Supported"), utilisation=Unknown("NVML: Not Supported"))
+    facts = m.of_run(slow(part=0.3), others=Unknown("NVML: Not Supported"), utilization=Unknown("NVML: Not Supported"))
     verdicts = {v.check.id: v for v in judge(facts, CHECKS)}
     for name in ("slow-matmul", "tensor-cores-idle", "slow-memory", "slow-link"):
         assert (verdicts[f"smoke.{name}"].outcome.value, verdicts[f"smoke.{name}"].message) == (

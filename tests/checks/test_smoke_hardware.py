@@ -37,7 +37,7 @@ def held(clock: object, *reasons: str, facts: Facts = H100, **changes: object) -
 
 
 LINK = f"The PCIe link of {GPU} ran at generation"
-BOTH = "while data went over it; card and slot allow generation 5 x16."
+BOTH = "under load; card and slot support generation 5 x16."
 ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.link-trained-down", H100, WELL),
     ("smoke.link-trained-down", during(link_generation=4), problem(f"{LINK} 4 x16 {BOTH}")),
@@ -59,14 +59,15 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.throttled",
         held(1300.0, *HOT),
         problem(
-            f"{GPU} ran at 1300 of 1980 MHz in matmul fp32: hw-slowdown, hw-thermal-slowdown; it was 61 degrees C hot."
+            f"{GPU} ran at 1300 of 1980 MHz in matmul fp32: hw-slowdown, hw-thermal-slowdown; maximum temperature 61 "
+            "degrees C."
         ),
     ),
     ("smoke.throttled", held(1950.0, *HOT), WELL),
     (
         "smoke.throttled",
         held(1700.0, "hw-power-brake"),
-        problem(f"{GPU} ran at 1700 of 1980 MHz in matmul fp32: hw-power-brake; it was 61 degrees C hot."),
+        problem(f"{GPU} ran at 1700 of 1980 MHz in matmul fp32: hw-power-brake; maximum temperature 61 degrees C."),
     ),
     ("smoke.throttled", held(1700.0, "hw-slowdown"), WELL),
     (
@@ -79,8 +80,8 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.throttled",
         held(900.0, "sw-power-cap", power=300.0),
         problem(
-            f"{GPU} ran at 900 of 1980 MHz in matmul fp32: sw-power-cap, though it drew 300 of 700 W; "
-            "it was 61 degrees C hot."
+            f"{GPU} ran at 900 of 1980 MHz in matmul fp32: sw-power-cap, although it drew only 300 of 700 W; maximum "
+            "temperature 61 degrees C."
         ),
     ),
     ("smoke.throttled", held(900.0), WELL),
@@ -93,14 +94,14 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.uncorrected-ecc",
         counted(H100, "bandwidth", ecc_uncorrected=1),
-        problem(f"{GPU} met 1 uncorrectable memory error during the tests (bandwidth)."),
+        problem(f"{GPU} had 1 uncorrectable memory error during the tests (bandwidth)."),
     ),
     ("smoke.uncorrected-ecc", during(ecc_uncorrected=None), WELL),
     ("smoke.uncorrected-ecc", during(ecc_uncorrected=m.UNSEEN), NOT_KNOWN),
     (
         "smoke.uncorrected-ecc",
         counted(counted(H100, "mnist", ecc_uncorrected=m.UNSEEN), "bandwidth", ecc_uncorrected=2),
-        problem(f"{GPU} met 2 uncorrectable memory errors during the tests (bandwidth)."),
+        problem(f"{GPU} had 2 uncorrectable memory errors during the tests (bandwidth)."),
     ),
     ("smoke.uncorrected-ecc", m.ill(during(ecc_uncorrected=m.UNSEEN), "mnist", outcome="unsupported"), NOT_KNOWN),
     ("smoke.corrected-ecc", H100, WELL),
@@ -116,27 +117,27 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.pcie-replays",
         counted(H100, "transfer", pcie_replays=8),
-        problem(f"8 packets were sent again over the PCIe link of {GPU} in 1.2 s (transfer)."),
+        problem(f"8 packets were retransmitted (PCIe replays) on the link of {GPU} in 1.2 s (transfer)."),
     ),
     ("smoke.pcie-replays", m.ill(counted(H100, "stress", pcie_replays=60), "stress", seconds=60.0), WELL),
     ("smoke.pcie-replays", during(pcie_replays=m.UNSEEN), NOT_KNOWN),
     ("smoke.busy", H100, WELL),
     (
         "smoke.busy",
-        m.of_run(H100, others=2, utilisation=98),
-        problem(f"{GPU} was in use before the tests: 2 other processes computed on it and it was 98 % busy."),
+        m.of_run(H100, others=2, utilization=98),
+        problem(f"{GPU} was in use before the tests: 2 other processes ran on it and it was 98% busy."),
     ),
     (
         "smoke.busy",
         m.of_run(H100, others=1),
-        problem(f"{GPU} was in use before the tests: 1 other process computed on it."),
+        problem(f"{GPU} was in use before the tests: 1 other process ran on it."),
     ),
     (
         "smoke.busy",
-        m.of_run(H100, others=m.UNSEEN, utilisation=60),
+        m.of_run(H100, others=m.UNSEEN, utilization=60),
         problem(f"{GPU} was in use before the tests: it was 60 % busy."),
     ),
-    ("smoke.busy", m.of_run(H100, others=m.UNSEEN, utilisation=m.UNSEEN), NOT_KNOWN),
+    ("smoke.busy", m.of_run(H100, others=m.UNSEEN, utilization=m.UNSEEN), NOT_KNOWN),
     ("smoke.busy", CPU, SKIPPED),
 ]
 

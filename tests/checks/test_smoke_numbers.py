@@ -40,7 +40,7 @@ def tf32_step(facts: Facts = H100, **figures: float) -> Facts:
     return step({"gradient error": 8.7e-3, "loss error": 7e-5} | figures, facts, 5.6e-4)
 
 
-SAYS = f"{ON} multiplies matrices wrongly: "
+SAYS = f"{ON} computes wrong matmul results: "
 ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.wrong-result", H100, WELL),
     ("smoke.wrong-result", CPU, WELL),
@@ -48,19 +48,19 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.wrong-result",
         product("fp32", 1.1e-5),
-        problem(f"{SAYS}fp32: the relative error is 1.1e-05, and rounding makes no more than 1e-05."),
+        problem(f"{SAYS}fp32: the relative error is 1.1e-05; rounding explains at most 1e-05."),
     ),
     ("smoke.wrong-result", product("fp32", 2.9e-4), WELL),  # TF32, which has a check of its own
     ("smoke.wrong-result", product("bf16", 5e-3), WELL),  # summed in bf16, likewise
     (
         "smoke.wrong-result",
         product("bf16", 1.3e-2),
-        problem(f"{SAYS}bf16: the relative error is 1.3e-02, and rounding makes no more than 3e-03."),
+        problem(f"{SAYS}bf16: the relative error is 1.3e-02; rounding explains at most 3e-03."),
     ),
     (
         "smoke.wrong-result",
         ill("matmul fp16", notes={"part_error": 0.7}),
-        problem(f"{SAYS}fp16: the relative error is 7.0e-01, and rounding makes no more than 4e-04."),
+        problem(f"{SAYS}fp16: the relative error is 7.0e-01; rounding explains at most 4e-04."),
     ),
     (
         "smoke.wrong-result",
@@ -72,16 +72,15 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.wrong-result",
         product("fp8", 1.0, ill("matmul bf16", figures={"error": 1.0}, notes={"not_finite": 1}), not_finite=0),
         problem(
-            f"{SAYS}bf16: 1 element infinite or no number at all; "
-            "fp8: the relative error is 1.0e+00, and rounding makes no more than 1e-02."
+            f"{SAYS}bf16: 1 element Inf or NaN; fp8: the relative error is 1.0e+00; rounding explains at most 1e-02."
         ),
     ),
     (
         "smoke.wrong-result",
         ill("matmul", CPU, figures={"error": 0.1}),
         problem(
-            "NumPy on the CPU multiplies matrices wrongly: "
-            "fp32: the relative error is 1.0e-01, and rounding makes no more than 1e-05."
+            "NumPy on the CPU computes wrong matmul results: fp32: the relative error is 1.0e-01; rounding explains "
+            "at most 1e-05."
         ),
     ),
     ("smoke.wrong-result", ill("matmul", outcome="hung"), [("skipped", "")]),
@@ -91,14 +90,14 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.tf32-in-force",
         product("fp32", 7.7e-4),
-        problem(f"{ON} computes float32 as TF32 does, although TF32 is off: products in fp32 are off by 7.7e-04."),
+        problem(f"{ON} computes float32 with TF32, although TF32 is disabled: matmul in fp32 is off by 7.7e-04."),
     ),
     (
         "smoke.tf32-in-force",
         tf32_step(product("fp32", 7.7e-4)),
         problem(
-            f"{ON} computes float32 as TF32 does, although TF32 is off: products in fp32 are off by 7.7e-04; "
-            "gradients of the training step are off by 8.7e-03."
+            f"{ON} computes float32 with TF32, although TF32 is disabled: matmul in fp32 is off by 7.7e-04; gradients "
+            "of the training step are off by 8.7e-03."
         ),
     ),
     ("smoke.tf32-in-force", tf32_step(), WELL),  # the products were exact: `wrong-training` says both
@@ -106,8 +105,8 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.tf32-in-force",
         having(tf32_step(), host__environment={"NVIDIA_TF32_OVERRIDE": "1"}),
         problem(
-            f"{ON} computes float32 as TF32 does, although TF32 is off: "
-            "gradients of the training step are off by 8.7e-03."
+            f"{ON} computes float32 with TF32, although TF32 is disabled: gradients of the training step are off by "
+            "8.7e-03."
         ),
     ),
     ("smoke.tf32-in-force", tf32_step(T4), WELL),  # Turing has no TF32
@@ -115,7 +114,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.tf32-not-used",
         product("tf32", 3.5e-7),
-        problem(f"{ON} computes in full float32 where TF32 is allowed: the error is 3.5e-07."),
+        problem(f"{ON} computes in full float32 although TF32 is enabled: the error is 3.5e-07."),
     ),
     (
         "smoke.tf32-not-used",
@@ -128,7 +127,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.reduced-precision",
         product("bf16", 4e-3),
-        problem(f"{ON} rounds within its sums: the relative error is 4.0e-03 in bf16, and 3e-03 is usual."),
+        problem(f"{ON} accumulates in reduced precision: the relative error is 4.0e-03 in bf16; 3e-03 is usual."),
     ),
     ("smoke.reduced-precision", product("bf16", 2e-2), WELL),  # wrong, not reduced
     ("smoke.reduced-precision", CPU, [("skipped", "")]),
@@ -136,7 +135,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.not-reproducible",
         ill("matmul bf16", notes={"not_repeated": 1}),
-        problem(f"{ON} got other bits from the same product: 1 element in bf16."),
+        problem(f"{ON} got different bits from the same matmul: 1 element in bf16."),
     ),
     ("smoke.not-reproducible", ill("matmul", CPU, notes={"not_repeated": 5}), [("skipped", "")]),
     ("smoke.not-reproducible", ill("matmul", notes={"not_repeated": None}), WELL),
@@ -145,14 +144,14 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.unstable-product",
         ill("stress", notes={"wrong": 3, "not_finite": 1}),
         problem(
-            f"{ON}, under load at 61 degrees C and 1700 MHz: "
-            "3 elements differed in 7000 repetitions of one product, 1 of them no finite numbers."
+            f"{ON}, under load at 61 degrees C and 1700 MHz: 3 elements differed in 7000 repetitions of one matmul, 1 "
+            "of them not finite."
         ),
     ),
     (
         "smoke.unstable-product",
         m.watched(ill("stress", figures={"error": 0.5}), lambda _: {"temperature": None, "sm_clock": m.UNSEEN}),
-        problem(f"{ON}, under load: the first product already has a relative error of 5.0e-01 in bf16."),
+        problem(f"{ON}, under load: the first matmul already has a relative error of 5.0e-01 in bf16."),
     ),
     ("smoke.unstable-product", ill("stress", outcome="stopped", notes={"wrong": 3}), [("skipped", "")]),
     ("smoke.wrong-training", H100, WELL),
@@ -162,41 +161,43 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.wrong-training",
         tf32_step(),
         problem(
-            f"{ON} trains wrongly: the gradient of conv1.bias is off by 8.7e-03, and rounding makes no more than 1e-03."
+            f"{ON} computes wrong training steps: the gradient of conv1.bias is off by 8.7e-03; rounding explains at "
+            "most 1e-03."
         ),
     ),
     (
         "smoke.wrong-training",
         tf32_step(T4),
         problem(
-            f"{ON} trains wrongly: the gradient of conv1.bias is off by 8.7e-03, and rounding makes no more than 1e-03."
+            f"{ON} computes wrong training steps: the gradient of conv1.bias is off by 8.7e-03; rounding explains at "
+            "most 1e-03."
         ),
     ),
     (
         "smoke.wrong-training",
         step({"loss error": 3e-5}),
-        problem(f"{ON} trains wrongly: the loss is off by 3.0e-05, and rounding makes no more than 1e-05."),
+        problem(f"{ON} computes wrong training steps: the loss is off by 3.0e-05; rounding explains at most 1e-05."),
     ),
     (
         "smoke.wrong-training",
         step({"gradient error": 5e-4}),
         problem(
-            f"{ON} trains less exactly than float32 does: its worst gradient is off by 5.0e-04, "
-            "and rounding makes no more than 1e-04."
+            f"{ON} trains less precisely than float32: its worst gradient is off by 5.0e-04; rounding explains at "
+            "most 1e-04."
         ),
     ),
     (
         "smoke.wrong-training",
         step({"step error": 1.0, "descent": 0.0}),
         problem(
-            f"{ON} trains wrongly: the weights changed otherwise than the gradient says, by 1.0e+00, "
-            "and rounding makes no more than 1e-03; the loss fell by 0.00 of what the gradient promises."
+            f"{ON} computes wrong training steps: the weight update does not match the gradient: off by 1.0e+00; "
+            "rounding explains at most 1e-03; the loss fell by 0.00 of what the gradient predicts."
         ),
     ),
     (
         "smoke.wrong-training",
         step({"loss left": 0.97}),
-        problem(f"{ON} trains wrongly: twenty steps left 97 % of the loss."),
+        problem(f"{ON} computes wrong training steps: 97% of the loss remains after twenty steps."),
     ),
     ("smoke.wrong-training", having(step({"loss left": 0.97}), smoke__digits="MNIST (torchvision, verified)"), WELL),
     ("smoke.wrong-training", ill("mnist", outcome="unsupported"), [("skipped", "")]),
@@ -205,24 +206,24 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.wrong-mixed-precision",
         ill("mixed-precision", figures={"gradient error": 0.3}),
         problem(
-            f"{ON} trains wrongly in mixed precision: gradients in bf16 are off by 3.0e-01, "
-            "and the type's own rounding makes up to 0.15."
+            f"{ON} computes wrong training steps in mixed precision: gradients in bf16 are off by 3.0e-01; the type's "
+            "rounding explains up to 0.15."
         ),
     ),
     (
         "smoke.wrong-mixed-precision",
         ill("mixed-precision", notes={"skipped": 3}),
-        problem(f"{ON} trains wrongly in mixed precision: the loss scale was halved 3 times."),
+        problem(f"{ON} computes wrong training steps in mixed precision: the loss scale was halved 3 times."),
     ),
     (
         "smoke.wrong-mixed-precision",
         ill("mixed-precision", figures={"loss error": 0.01}),
-        problem(f"{ON} trains wrongly in mixed precision: the loss in bf16 is off by 1.0e-02."),
+        problem(f"{ON} computes wrong training steps in mixed precision: the loss in bf16 is off by 1.0e-02."),
     ),
     (
         "smoke.wrong-mixed-precision",
         ill("mixed-precision", T4, notes={"not_finite": 2}),
-        problem(f"{ON} trains wrongly in mixed precision: 2 gradients in fp16 are infinite or no numbers."),
+        problem(f"{ON} computes wrong training steps in mixed precision: 2 gradients in fp16 are Inf or NaN."),
     ),
     ("smoke.wrong-mixed-precision", ill("mixed-precision", notes={"skipped": 2}), WELL),
     ("smoke.wrong-mixed-precision", ill("mixed-precision", outcome="unsupported"), [("skipped", "")]),
@@ -230,7 +231,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.autocast-idle",
         ill("mixed-precision", figures={"difference": 1e-6}),
-        problem(f"{ON} computes its step in bf16 with the very numbers of float32."),
+        problem(f"{ON} gets the same numbers from its bf16 step as from float32."),
     ),
     ("smoke.autocast-idle", ill("mixed-precision", figures={"difference": None}), [("skipped", "")]),
     ("smoke.wrong-inference", H100, WELL),
@@ -238,8 +239,8 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         "smoke.wrong-inference",
         ill("inference fp32", figures={"error": 2e-4}),
         problem(
-            f"{ON} answers otherwise than the reference on the CPU: the outputs are off by 2.0e-04 in fp32, "
-            "where 1e-04 would be rounding."
+            f"{ON} differs from the CPU reference in inference: the outputs are off by 2.0e-04 in fp32, where "
+            "rounding explains up to 1e-04."
         ),
     ),
     ("smoke.wrong-inference", ill("inference bf16", figures={"error": 2e-2}), WELL),
@@ -248,7 +249,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.fused-wrong",
         ill("fused", figures={"error": 1e-3}),
-        problem(f"{ON} computes wrongly in compiled kernels: torch.compile by 1.0e-03 at worst."),
+        problem(f"{ON} computes wrong results in compiled kernels: off by 1.0e-03 in torch.compile at worst."),
     ),
     ("smoke.fused-wrong", ill("fused", outcome="unsupported"), [("skipped", "")]),
     ("smoke.corrupted-copy", H100, WELL),
@@ -256,40 +257,40 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.corrupted-copy",
         ill("transfer", notes={"differing": 1, "pieces_differing": 12}),
-        problem(f"{ON}: 1 byte of the whole buffer and 12 bytes of small pieces came back changed."),
+        problem(f"{ON}: 1 byte in the whole buffer and 12 bytes in small pieces came back corrupted."),
     ),
     ("smoke.corrupted-copy", ill("transfer", outcome="hung", notes={"differing": 1}), [("skipped", "")]),
     (
         "smoke.corrupted-copy",
         ill("transfer", outcome="failed", notes={"differing": 2}),
-        problem(f"{ON}: 2 bytes of the whole buffer came back changed."),
+        problem(f"{ON}: 2 bytes in the whole buffer came back corrupted."),
     ),
     ("smoke.corrupted-memory", H100, WELL),
     (
         "smoke.corrupted-memory",
         ill("bandwidth", notes={"wrong": 2}),
-        problem(f"{ON}: 2 elements of long vectors came out otherwise than written."),
+        problem(f"{ON}: 2 elements of long vectors differ from what was written."),
     ),
     ("smoke.corrupted-memory", ill("bandwidth", notes={"wrong": "many"}), WELL),
     ("smoke.wrong-order", H100, WELL),
     (
         "smoke.wrong-order",
         ill("overlap", notes={"wrong": 1}),
-        problem(f"{ON} computed 1 element from other data than was copied before."),
+        problem(f"{ON} computed 1 element from other data than was copied."),
     ),
     ("smoke.wrong-order", ill("overlap", outcome="unsupported"), [("skipped", "")]),
     ("smoke.corrupted-peer", m.between(), [("pass", "")]),
     (
         "smoke.corrupted-peer",
         m.between(name="peer 0-3", notes={"differing": 4096}),
-        problem("PyTorch on GPUs 0-7: 4096 bytes from GPU 0 to 3 arrived changed."),
+        problem("PyTorch on GPUs 0-7: 4096 bytes from GPU 0 to 3 arrived corrupted."),
     ),
     ("smoke.corrupted-peer", H100, [("skipped", "")]),
     ("smoke.wrong-sum", m.between(), [("pass", "")]),
     (
         "smoke.wrong-sum",
         m.between(name="allreduce", notes={"wrong": 8}),
-        problem("PyTorch on GPUs 0-7 summed wrongly: 8 elements over 8 ranks by nccl."),
+        problem("PyTorch on GPUs 0-7 computes a wrong all-reduce: 8 elements over 8 ranks with nccl."),
     ),
     ("smoke.wrong-sum", m.between(name="allreduce", outcome="unsupported"), [("skipped", "")]),
 ]
@@ -321,7 +322,7 @@ def test_how_bad_it_is(name: str, facts: Facts, severity: str) -> None:
     "name", ["smoke.wrong-result", "smoke.corrupted-copy", "smoke.wrong-training", "smoke.corrupted-memory"]
 )
 def test_numbers_are_judged_on_a_busy_gpu_too(name: str) -> None:
-    facts = m.of_run(H100, others=3, utilisation=99)
+    facts = m.of_run(H100, others=3, utilization=99)
     facts = ill("transfer", step({"gradient error": 0.5}, product("bf16", 0.5, facts)), notes={"differing": 1})
     facts = ill("bandwidth", facts, notes={"wrong": 1})
     (verdict,) = run(CHECKS[name], facts)

@@ -15,7 +15,7 @@ CHECKS: dict[str, Check[Any]] = {one.id: one for one in catalogue.load() if one.
 H100, CPU, T4, RTX_4090, MI300X = m.machine(), m.on_cpu(), m.machine(m.T4), m.machine(m.RTX_4090), m.machine(m.MI300X)
 ON = "PyTorch on GPU 0"
 WELL, SKIPPED = [("pass", "")], [("skipped", "")]
-BUSY = [("unknown", "others used the GPU before the tests, so speeds are not judged")]
+BUSY = [("unknown", "other processes used the GPU before the tests, so speeds are not judged")]
 NOT_KNOWN = [("unknown", "no driver was asked")]
 
 
@@ -57,44 +57,48 @@ SMALL = ill("matmul", figures={"rate": 90.0}, notes={"size": 2048})
 NO_NAME = having(m.of_run(H100, name=None), gpus__0__name="NVIDIA Graphics Device", gpus__0__capability="9.9")
 WSL = having(ill("overlap", figures={"overlap": 0.1}), host__wsl=2)
 FIRST = ill("matmul fp32", figures={"first call": 12.0})
-NO_TENSOR_CORES = "multiplies as if there were no tensor cores"
+NO_TENSOR_CORES = "runs matmul as if there were no tensor cores"
 ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.slow-matmul", H100, WELL),
     ("smoke.slow-matmul", CPU, SKIPPED),
     ("smoke.slow-matmul", rate("bf16", 585.0), WELL),
-    ("smoke.slow-matmul", rate("bf16", 575.0), problem(f"{ON} multiplies slowly: bf16 575 of 891 TFLOP/s (65 %).")),
-    ("smoke.slow-matmul", rate("fp8", 975.0), problem(f"{ON} multiplies slowly: fp8 975 of 1783 TFLOP/s (55 %).")),
+    ("smoke.slow-matmul", rate("bf16", 575.0), problem(f"{ON} has slow matmul: bf16 575 of 891 TFLOP/s (65%).")),
+    ("smoke.slow-matmul", rate("fp8", 975.0), problem(f"{ON} has slow matmul: fp8 975 of 1783 TFLOP/s (55%).")),
     ("smoke.slow-matmul", rate("tf32", 210.0), WELL),  # nobody published what tf32 reaches: only what is far off counts
-    ("smoke.slow-matmul", rate("tf32", 190.0), problem(f"{ON} multiplies slowly: tf32 190 of 446 TFLOP/s (43 %).")),
+    ("smoke.slow-matmul", rate("tf32", 190.0), problem(f"{ON} has slow matmul: tf32 190 of 446 TFLOP/s (43%).")),
     ("smoke.slow-matmul", rate("fp32", 23.0), WELL),
     ("smoke.slow-matmul", rate("fp16", 17.0, T4), WELL),
-    ("smoke.slow-matmul", rate("fp16", 16.0, T4), problem(f"{ON} multiplies slowly: fp16 16 of 36 TFLOP/s (44 %).")),
-    ("smoke.slow-matmul", rate("bf16", 425.0, MI300X), unknown("nobody has published what this GPU reaches in fp32")),
+    ("smoke.slow-matmul", rate("fp16", 16.0, T4), problem(f"{ON} has slow matmul: fp16 16 of 36 TFLOP/s (44%).")),
+    (
+        "smoke.slow-matmul",
+        rate("bf16", 425.0, MI300X),
+        unknown("no reference value for fp32 on this GPU has been published"),
+    ),
     (
         "smoke.slow-matmul",
         rate("bf16", 410.0, MI300X),
-        problem(f"{ON} multiplies slowly: bf16 410 of 1307 TFLOP/s (31 %)."),
+        problem(f"{ON} has slow matmul: bf16 410 of 1307 TFLOP/s (31%)."),
     ),
     (
         "smoke.slow-matmul",
         m.only(rate("fp32", 1.0, MI300X), "matmul"),
-        unknown("nobody has published what this GPU reaches in fp32"),
+        unknown("no reference value for fp32 on this GPU has been published"),
     ),
     ("smoke.slow-matmul", rate("bf16", 100.0, busy(H100)), BUSY),
-    ("smoke.slow-matmul", rate("bf16", 100.0, m.of_run(H100, utilisation=11)), BUSY),
+    ("smoke.slow-matmul", rate("bf16", 100.0, m.of_run(H100, utilization=11)), BUSY),
     (
         "smoke.slow-matmul",
-        rate("bf16", 100.0, m.of_run(H100, utilisation=10)),
-        problem(f"{ON} multiplies slowly: bf16 100 of 891 TFLOP/s (11 %)."),
+        rate("bf16", 100.0, m.of_run(H100, utilization=10)),
+        problem(f"{ON} has slow matmul: bf16 100 of 891 TFLOP/s (11%)."),
     ),
     ("smoke.slow-matmul", m.of_run(rate("bf16", 100.0), others=m.UNSEEN), NOT_KNOWN),
     ("smoke.slow-matmul", rate("bf16", 540.0, UNSEEN), WELL),  # 0.65 of 0.8 of the data sheet
     (
         "smoke.slow-matmul",
         rate("bf16", 510.0, UNSEEN),
-        problem(f"{ON} multiplies slowly: bf16 510 of 989 TFLOP/s (52 %)."),
+        problem(f"{ON} has slow matmul: bf16 510 of 989 TFLOP/s (52%)."),
     ),
-    ("smoke.slow-matmul", SMALL, unknown("the product in fp32 was too small to fill the GPU")),
+    ("smoke.slow-matmul", SMALL, unknown("the fp32 matmul was too small to fill the GPU")),
     ("smoke.slow-matmul", NO_NAME, unknown("no limit is known for matmul fp32 on this device")),
     ("smoke.slow-matmul", m.of_run(rate("bf16", 5.0), backend="driver"), WELL),
     ("smoke.slow-matmul", rate("bf16", 96.7, MIG), WELL),
@@ -109,19 +113,19 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.tensor-cores-idle", rate("bf16", 160.0, busy(H100)), BUSY),
     ("smoke.tensor-cores-idle", CPU, SKIPPED),
     ("smoke.slow-first-call", H100, WELL),
-    ("smoke.slow-first-call", FIRST, problem(f"The first product of {ON} took 12 s in fp32.")),
+    ("smoke.slow-first-call", FIRST, problem(f"The first matmul of {ON} took 12 s in fp32.")),
     ("smoke.slow-first-call", m.of_run(FIRST, backend="jax"), WELL),
     ("smoke.slow-first-call", ill("matmul", figures={"first call": None}), SKIPPED),
     ("smoke.slow-memory", H100, WELL),
     ("smoke.slow-memory", memory(2400.0), WELL),
-    ("smoke.slow-memory", memory(2300.0), problem(f"{ON} moves 2300 of 3350 GB/s (69 %) within the GPU's memory.")),
+    ("smoke.slow-memory", memory(2300.0), problem(f"{ON} reaches 2300 of 3350 GB/s (69%) of memory bandwidth.")),
     ("smoke.slow-memory", memory(200.0, T4), WELL),
-    ("smoke.slow-memory", memory(190.0, T4), problem(f"{ON} moves 190 of 301 GB/s (63 %) within the GPU's memory.")),
+    ("smoke.slow-memory", memory(190.0, T4), problem(f"{ON} reaches 190 of 301 GB/s (63%) of memory bandwidth.")),
     ("smoke.slow-memory", memory(520.0, RTX_4090), WELL),
     (
         "smoke.slow-memory",
         memory(500.0, RTX_4090),
-        problem(f"{ON} moves 500 of 1008 GB/s (50 %) within the GPU's memory."),
+        problem(f"{ON} reaches 500 of 1008 GB/s (50%) of memory bandwidth."),
     ),
     ("smoke.slow-memory", memory(300.0, busy(H100)), BUSY),
     ("smoke.slow-memory", memory(300.0, MIG), unknown("no limit is known for bandwidth on this device")),
@@ -129,16 +133,17 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.slow-memory", CPU, SKIPPED),
     ("smoke.slow-link", H100, WELL),
     ("smoke.slow-link", copies(48.0, 47.5), WELL),
-    ("smoke.slow-link", copies(55.0, 46.0), problem(f"{ON} copies 46 of 63 GB/s (73 %) to the host.")),
+    ("smoke.slow-link", copies(55.0, 46.0), problem(f"{ON} copies at 46 of 63 GB/s (73%) to the host.")),
     ("smoke.slow-link", copies(10.2, 10.2, T4), WELL),  # Azure's line for the third generation
-    ("smoke.slow-link", copies(9.7, 10.2, T4), problem(f"{ON} copies 9.7 of 16 GB/s (62 %) to the GPU.")),
+    ("smoke.slow-link", copies(9.7, 10.2, T4), problem(f"{ON} copies at 9.7 of 16 GB/s (62%) to the GPU.")),
     ("smoke.slow-link", copies(12.0, 12.0, link(RTX_4090, 4, 8)), WELL),
     ("smoke.slow-link", link(H100, None, None), unknown("no limit is known for transfer on this device")),
     (
         "smoke.slow-link",
         link(copies(1.0, 1.0), 3, 4),
         unknown(
-            "a limit on which no verdict may rest: PCIe generation 3 x4 during the test: 3.9 GB/s in each direction."
+            "the limit is too uncertain for a verdict: PCIe generation 3 x4 during the test: 3.9 GB/s in each "
+            "direction."
         ),
     ),
     ("smoke.slow-link", copies(10.0, 10.0, busy(H100)), BUSY),
@@ -150,7 +155,11 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.slow-link", CPU, SKIPPED),
     ("smoke.uneven-link", H100, WELL),
     ("smoke.uneven-link", copies(55.0, 47.0), WELL),
-    ("smoke.uneven-link", copies(55.0, 46.0), problem(f"{ON} copies 55.0 GB/s to the GPU and 46.0 GB/s to the host.")),
+    (
+        "smoke.uneven-link",
+        copies(55.0, 46.0),
+        problem(f"{ON} copies at 55.0 GB/s to the GPU but 46.0 GB/s to the host."),
+    ),
     ("smoke.uneven-link", copies(55.0, 20.0, busy(H100)), BUSY),
     ("smoke.uneven-link", having(copies(55.0, 20.0), host__platform="grace"), WELL),
     ("smoke.uneven-link", CPU, SKIPPED),
@@ -158,7 +167,7 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.memory-not-pinned",
         ill("transfer", notes={"pinned": False}),
-        problem(f"{ON} asked for pinned memory, and the driver says that it is not pinned."),
+        problem(f"{ON} requested pinned memory, but the driver reports that it is not pinned."),
     ),
     ("smoke.memory-not-pinned", ill("transfer", notes={"pinned": None}), WELL),
     (
@@ -172,26 +181,26 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.no-overlap",
         ill("overlap", figures={"overlap": 0.5}),
-        problem(f"{ON} hides 50 % of a copy behind computing."),
+        problem(f"{ON} overlaps 50% of a copy with compute."),
     ),
     (
         "smoke.no-overlap",
         having(ill("overlap", busy(H100), figures={"overlap": 0.0}), host__environment={"CUDA_LAUNCH_BLOCKING": "1"}),
-        problem(f"{ON} hides 0 % of a copy behind computing (CUDA_LAUNCH_BLOCKING=1)."),
+        problem(f"{ON} overlaps 0% of a copy with compute (CUDA_LAUNCH_BLOCKING=1)."),
     ),
     ("smoke.no-overlap", ill("overlap", busy(H100), figures={"overlap": 0.1}), BUSY),
     ("smoke.no-overlap", ill("overlap", figures={"overlap": 0.1}, notes={"engines": 0}), WELL),
     (
         "smoke.no-overlap",
         m.of_run(ill("overlap", figures={"overlap": 0.1}, notes={"engines": None}), copy_engines=None),
-        unknown("nobody can say whether this GPU has an engine for copies"),
+        unknown("it is unknown whether this GPU has a copy engine"),
     ),
     ("smoke.no-overlap", WSL, unknown("on WSL, Windows decides what runs at the same time")),
     ("smoke.slower-than-cpu", H100, WELL),
     (
         "smoke.slower-than-cpu",
         ill("inference fp32", figures={"speed-up 256": 0.4}),
-        problem(f"{ON} classifies 256 digits slower than the CPU: 0.40 times its speed in fp32."),
+        problem(f"{ON} classifies 256 digits more slowly than the CPU: 0.40 times its speed in fp32."),
     ),
     ("smoke.slower-than-cpu", ill("inference", figures={"speed-up 1": 0.2}), WELL),
     ("smoke.slower-than-cpu", ill("inference", busy(H100), figures={"speed-up 256": 0.4}), BUSY),
@@ -201,14 +210,14 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.fused-not-faster",
         ill("fused", figures={"speed-up": 1.1}),
-        problem(f"{ON} gains little by compiled kernels: torch.compile 1.1 times the speed without."),
+        problem(f"{ON} gains little from compiled kernels: torch.compile 1.1 times the uncompiled speed."),
     ),
     ("smoke.fused-not-faster", ill("fused", busy(H100), figures={"speed-up": 1.1}), BUSY),
     ("smoke.heat-soak", H100, WELL),
     (
         "smoke.heat-soak",
         ill("stress", figures={"last third": 0.89}),
-        problem(f"{ON}: the last third of the load ran at 89 % of the first, at 61 degrees C."),
+        problem(f"{ON}: the last third of the load ran at 89% of the first, at 61 degrees C."),
     ),
     ("smoke.heat-soak", ill("stress", busy(H100), figures={"last third": 0.5}), BUSY),
     ("smoke.heat-soak", ill("stress", figures={"last third": None}), SKIPPED),
@@ -216,27 +225,27 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     (
         "smoke.slow-allreduce",
         m.between(name="allreduce", figures={"bus rate": 280.0}),
-        problem("PyTorch on GPUs 0-7 sums slowly: 280 of 450 GB/s (62 %) on the bus."),
+        problem("PyTorch on GPUs 0-7 has a slow all-reduce: 280 of 450 GB/s (62%) bus bandwidth."),
     ),
     (
         "smoke.slow-allreduce",
         m.between(name="allreduce", notes={"transport": "gloo"}),
-        unknown("the sum did not go over the links between GPUs"),
+        unknown("the all-reduce did not use the links between GPUs"),
     ),
     (  # where others left little memory, a short sum shows how sums begin, and not the links
         "smoke.slow-allreduce",
         m.between(name="allreduce", figures={"bus rate": 20.0}, notes={"bytes": 4 << 20}),
-        unknown("a limit on which no verdict may rest: 18 NVLinks of 25 GB/s in each direction, through switches."),
+        unknown("the limit is too uncertain for a verdict: 18 NVLinks of 25 GB/s in each direction, through switches."),
     ),
     ("smoke.slow-allreduce", H100, SKIPPED),
     ("smoke.slow-peer", m.between(), WELL),
     (
         "smoke.slow-peer",
         m.between(name="peer 0-3", figures={"rate": 300.0}, notes={"can_access": False}),
-        problem("PyTorch on GPUs 0-7 copies slowly between GPUs: 0 to 3: 300 of 450 GB/s (67 %), not directly."),
+        problem("PyTorch on GPUs 0-7 copies slowly between GPUs: 0 to 3: 300 of 450 GB/s (67%), not directly."),
     ),
-    ("smoke.slow-peer", having(m.between(), gpus__2__utilisation=50), BUSY),
-    ("smoke.slow-peer", having(m.between(), gpus__2__processes=m.UNSEEN, gpus__2__utilisation=m.UNSEEN), NOT_KNOWN),
+    ("smoke.slow-peer", having(m.between(), gpus__2__utilization=50), BUSY),
+    ("smoke.slow-peer", having(m.between(), gpus__2__processes=m.UNSEEN, gpus__2__utilization=m.UNSEEN), NOT_KNOWN),
     (
         "smoke.slow-peer",
         having(m.between(), gpus__0__fabric_state=None, gpus__1__nvlinks=None),
@@ -285,10 +294,10 @@ def eight(at: int, part: float, **changes: Any) -> Facts:
 def test_equals_are_the_measure_of_each_other() -> None:
     check = CHECKS["smoke.slower-than-sisters"]
     assert ask(check, eight(5, 0.93)) == [("pass", "")] * 8
-    message = "PyTorch on GPU 5 is slower than on the equal GPUs here: matmul bf16 at 90 % of their speed."
+    message = "PyTorch on GPU 5 is slower than on its peers: matmul bf16 at 90% of their speed."
     assert ask(check, eight(5, 0.90))[5] == ("problem", message)
     assert {outcome for outcome, _ in ask(check, eight(5, 0.90))} == {"problem", "pass"}
-    assert ask(check, eight(5, 0.90, utilisation=50))[5] == BUSY[0]
+    assert ask(check, eight(5, 0.90, utilization=50))[5] == BUSY[0]
     assert ask(check, H100) == SKIPPED
 
 
@@ -298,7 +307,7 @@ def test_gpus_of_another_kind_or_another_backend_are_no_measure() -> None:
     assert ask(check, m.machine(m.H100, 1, ("pytorch", "jax"))) == SKIPPED
     both = m.of_run(m.machine(m.H100, 2), 1, others=2)
     assert ask(check, both) == [
-        ("unknown", "the equal GPUs were in use before the tests, or nobody can say"),
+        ("unknown", "the peer GPUs were in use before the tests, or that is unknown"),
         *BUSY,
     ]
 

@@ -49,7 +49,7 @@ def test_a_framework(version: Any, expected: str) -> None:
         (f"{newest_branch()}.10", "pass"),
         (
             f"{newest_branch() + 5}.10.04",
-            f"NVIDIA's driver {newest_branch() + 5}.10.04 (newest known branch: {newest_branch()}).",
+            f"NVIDIA driver {newest_branch() + 5}.10.04 (newest known branch: {newest_branch()}).",
         ),
         (None, "pass"),
         (WHY, "pass"),

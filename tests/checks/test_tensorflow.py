@@ -51,8 +51,8 @@ def tf(version: str = "2.19.1", **changes: Any) -> Framework:
 def test_libraries_missing() -> None:
     ill = tf("2.17.1", needs=(need("libcudart.so.12"), need("libcudnn.so.8")), live=blind(error=None))
     expected = (
-        "TensorFlow 2.17.1 needs CUDA 12's libraries, and libcudart.so.12, libcudnn.so.8 are not found: no nvidia-* "
-        "wheels are installed, nor a toolkit that has them."
+        "TensorFlow 2.17.1 needs the CUDA 12 libraries libcudart.so.12, libcudnn.so.8, which are not found: no "
+        "nvidia-* wheels are installed, and no CUDA toolkit has them."
     )
     assert one(libraries_missing, environment(ill)) == ("problem", expected)
     assert "'tensorflow[and-cuda]==2.17.1'" in commands(libraries_missing, environment(ill))
@@ -67,7 +67,7 @@ def test_libraries_missing() -> None:
 def test_libraries_not_found() -> None:
     wheel = f"{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12"
     ill = tf("2.16.1", needs=(need("libcudart.so.12", wheel=wheel),), live=blind())
-    expected = "TensorFlow 2.16.1 does not find libcudart.so.12, although the wheels that hold them are installed."
+    expected = "TensorFlow 2.16.1 does not find libcudart.so.12, although the wheels that contain them are installed."
     assert one(libraries_not_found, environment(ill)) == ("problem", expected)
     said = commands(libraries_not_found, environment(ill))
     assert f"export LD_LIBRARY_PATH={SITE}/nvidia/cuda_runtime/lib" in said
@@ -84,8 +84,7 @@ def test_wrong_cuda_major() -> None:
     )
     facts = environment(ill, facts=machine(toolkits=change_toolkits(libraries=(there,))))
     expected = (
-        "TensorFlow 2.13.1 is built for CUDA 11 (11.8) and needs libcudart.so.11.0; installed is only "
-        "libcudart.so.12, of another major of CUDA."
+        "TensorFlow 2.13.1 is built for CUDA 11.8 and needs libcudart.so.11.0; installed is only libcudart.so.12."
     )
     assert one(wrong_cuda_major, facts) == ("problem", expected)
     assert "tensorflow[and-cuda]==2." in commands(wrong_cuda_major, facts)
@@ -99,7 +98,7 @@ def test_another_frameworks_cudnn_is_not_taken_away() -> None:
     ill = tf("2.17.1", needs=(need("libcudnn.so.8"),), live=blind())
     nine = package("nvidia-cudnn-cu12", "9.1.0.70", libraries=("libcudnn.so.9",))
     facts = environment(ill, torch(), packages=(nine,))
-    assert "of another major of cuDNN" in one(wrong_cuda_major, facts)[1]
+    assert "needs libcudnn.so.8; installed is only libcudnn.so.9." in one(wrong_cuda_major, facts)[1]
     assert "python3.11 -m venv /opt/env-tensorflow" in commands(wrong_cuda_major, facts)
 
 
@@ -107,7 +106,7 @@ def test_cudnn_too_old() -> None:
     path = f"{SITE}/nvidia/cudnn/lib/libcudnn.so.8"
     ill = tf("2.12.1", cuda="11.8", cudnn="8.6", needs=(need("libcudnn.so.8", path, version="8.5.0.96"),))
     facts = environment(ill, packages=(package("nvidia-cudnn-cu11", "8.5.0.96"),))
-    expected = f"TensorFlow 2.12.1 was compiled with cuDNN 8.6, and finds cuDNN 8.5.0.96 in {path}."
+    expected = f"TensorFlow 2.12.1 requires cuDNN 8.6 or newer but loads 8.5.0.96 ({path})."
     assert one(cudnn_too_old, facts) == ("problem", expected)
     assert "'nvidia-cudnn-cu11>=8.6,<9'" in commands(cudnn_too_old, facts)
     newer = tf(needs=(need("libcudnn.so.9", path, version="9.10.2"),))
@@ -162,7 +161,7 @@ def test_several_packages() -> None:
     both = FileOverlap(packages=("tensorflow", "tensorflow-cpu"), files=("tensorflow/__init__.py",))
     ill = tf(others=(("tensorflow-cpu", "2.19.1"),))
     facts = environment(ill, overlaps=(both,))
-    expected = "tensorflow and tensorflow-cpu are both installed and overwrite each other's files."
+    expected = "tensorflow 2.19.1 and tensorflow-cpu 2.19.1 are installed together and overwrite each other's files."
     assert one(several_packages, facts) == ("problem", expected)
     assert "uninstall -y tensorflow tensorflow-cpu" in commands(several_packages, facts)
     assert one(several_packages, environment(tf())) == ("pass", "")
@@ -170,7 +169,7 @@ def test_several_packages() -> None:
 
 def test_cpu_build() -> None:
     cpu = framework("tensorflow", "2.19.1", distribution="tensorflow-cpu", variant="cpu", cuda=None, live=blind())
-    expected = "TensorFlow 2.19.1 (tensorflow-cpu) has no GPU support, and GPU 0 (NVIDIA GeForce RTX 4090) lies idle."
+    expected = "TensorFlow 2.19.1 (tensorflow-cpu) has no GPU support and does not use GPU 0 (NVIDIA GeForce RTX 4090)."
     assert one(cpu_build, environment(cpu)) == ("problem", expected)
     assert severity(cpu_build, environment(cpu)) == "warn"
     assert one(cpu_build, environment(cpu, torch())) == ("pass", "")
@@ -180,7 +179,8 @@ def test_cpu_build() -> None:
 
 def test_libdevice_missing() -> None:
     expected = (
-        "TensorFlow 2.19.1 finds CUDA's libraries, but no libdevice.10.bc: neither nvcc's wheel nor a toolkit is there."
+        "TensorFlow 2.19.1 finds the CUDA libraries but no libdevice.10.bc: neither the nvcc wheel nor a CUDA toolkit "
+        "is installed."
     )
     assert one(libdevice_missing, environment(tf())) == ("problem", expected)
     assert "pip install nvidia-cuda-nvcc-cu12" in commands(libdevice_missing, environment(tf()))
@@ -192,12 +192,12 @@ def test_libdevice_missing() -> None:
 
 
 LIVE = [
-    (import_fails, {"import_error": "ImportError: x"}, "TensorFlow 2.19.1 does not import: ImportError: x"),
-    (import_hangs, {"hung": True, "stage": "import"}, "TensorFlow 2.19.1 does not come back from its import."),
+    (import_fails, {"import_error": "ImportError: x"}, "TensorFlow 2.19.1 fails to import: ImportError: x"),
+    (import_hangs, {"hung": True, "stage": "import"}, "TensorFlow 2.19.1 hangs while importing."),
     (
         crashes,
         {"died": "SIGILL", "stage": "import"},
-        "TensorFlow 2.19.1 dies of SIGILL in the stage import, before it says anything about GPUs.",
+        "TensorFlow 2.19.1 crashes with SIGILL in the stage import, before it reports any GPU.",
     ),
     (
         no_gpu,

@@ -19,7 +19,7 @@ def with_triton(version: str, capability: Any = "12.1", **env: str) -> Facts:
     facts = spark()
     packages = facts.pythons[0].packages
     assert isinstance(packages, tuple)
-    facts = change(facts, "pythons.0.packages", (*packages, Package(name="triton", version=version, folder="/x")))
+    facts = change(facts, "pythons.0.packages", (*packages, Package(name="triton", version=version, directory="/x")))
     return change(change(facts, "gpus.0.capability", capability), "host.environment", env)
 
 
@@ -50,8 +50,8 @@ def test_it_names_the_ptxas_that_is_here() -> None:
     old = Nvcc(path="/usr/bin/nvcc", real="/usr/bin/nvcc", version="12.0")
     (verdict,) = run(triton_ptxas_too_old, change(with_triton("3.5.0"), "toolkits.nvccs", (old, nvcc)))
     assert verdict.message == (
-        "Triton 3.5.0 brings ptxas of CUDA 12.8, which has no sm_121 for GPU 0 (NVIDIA GB10, Blackwell, compute "
-        "capability 12.1, sm_121); CUDA 12.9 is the first."
+        "Triton 3.5.0 includes ptxas from CUDA 12.8, which does not support sm_121 (GPU 0 (NVIDIA GB10, Blackwell, "
+        "compute capability 12.1, sm_121)); CUDA 12.9 is the first that does."
     )
     assert verdict.fixes[0].commands == ("export TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas",)
     (verdict,) = run(triton_ptxas_too_old, change(with_triton("3.5.0"), "toolkits.nvccs", WHY))

@@ -34,7 +34,9 @@ def running(found: Framework, facts: Facts, version: str) -> Facts:
 )
 def test_a_jetson_with_the_wrong_wheel(machine: Facts, name: str) -> None:
     (verdict,) = run(cpu_build, running(CPU, machine, "3.10.12"))
-    assert verdict.message == f"PyTorch 2.5.1 is a CPU-only build, without CUDA support, and GPU 0 ({name}) lies idle."
+    assert (
+        verdict.message == f"PyTorch 2.5.1 is a CPU-only build, without CUDA support, and does not use GPU 0 ({name})."
+    )
     assert verdict.severity is Severity.ERROR
     (verdict,) = run(arch_missing, running(SERVERS, machine, "3.10.12"))
     assert verdict.message == (
@@ -89,7 +91,7 @@ def test_jetpack_of_a_release(l4t: str, jetpack: str | None) -> None:
     assert (found.jetpack if found else None) == jetpack
 
 
-SILENT: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__kernel__flavour": "proprietary"}
+SILENT: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__kernel__flavor": "proprietary"}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ SILENT: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__kernel_
     [
         (having(nv.superchip(), **SILENT), "problem"),
         (nv.superchip(), "pass"),
-        (having(nv.superchip(), **(SILENT | {"nvidia__kernel__flavour": "open"})), "pass"),
+        (having(nv.superchip(), **(SILENT | {"nvidia__kernel__flavor": "open"})), "pass"),
         (having(nv.superchip(), **SILENT, host__platform="bare"), "pass"),  # Hopper on PCIe runs with either
         (having(nv.spark(), **SILENT), "problem"),
         (nv.spark(), "pass"),
@@ -109,7 +111,7 @@ def test_the_proprietary_modules_beside_grace(facts: Facts, outcome: str) -> Non
 
 def at_work(**changes: Any) -> Facts:
     """A DGX Spark at work."""
-    plain = {"utilisation": 96, "performance_state": 0, "sm_clock": 513, "sm_clock_max": 3003, "event_reasons": ()}
+    plain = {"utilization": 96, "performance_state": 0, "sm_clock": 513, "sm_clock_max": 3003, "event_reasons": ()}
     return having(nv.spark(), **{f"gpus__0__{name}": value for name, value in (plain | changes).items()})
 
 
@@ -121,7 +123,7 @@ WHY = Unknown("nobody looked")
     [
         (at_work(), ("problem", "GPU 0 (NVIDIA GB10) runs at 513 of 3003 MHz under load.")),
         (at_work(sm_clock=2411), ("pass", "")),
-        (at_work(utilisation=4), ("pass", "")),
+        (at_work(utilization=4), ("pass", "")),
         (at_work(event_reasons=("sw-thermal-slowdown",)), ("pass", "")),
         (at_work(event_reasons=("applications-clocks",)), ("pass", "")),
         (at_work(sm_clock=WHY), ("unknown", "nobody looked")),
@@ -148,7 +150,7 @@ NO_MEMORY = event("driver-no-memory", "NVRM: Check failed: Out of memory [NV_ERR
     ],
 )
 def test_unified_memory_exhausted(facts: Facts, outcome: str) -> None:
-    message = "The driver found no memory left, which GPU and processor share here."
+    message = "The driver ran out of memory, which GPU and CPU share here."
     assert ask(unified_memory_exhausted, facts) == [(outcome, message if outcome == "problem" else "")]
 
 
@@ -156,7 +158,7 @@ def test_memory_that_the_gpu_takes_is_main_memory_here() -> None:
     killed = LogEvent(kind="oom-kill", text="Killed process 7 (python3)", what={"process": "python3"})
     (verdict,) = run(out_of_memory_kills, having(nv.spark(), log__events=(killed,)))
     assert verdict.problem is not None
-    assert "what a model takes on the GPU counts" in str(verdict.problem.cause)
+    assert "what a model uses on the GPU counts" in str(verdict.problem.cause)
     (verdict,) = run(out_of_memory_kills, having(nv.working(), log__events=(killed,)))
     assert verdict.problem is not None
     assert verdict.problem.cause is None

@@ -47,8 +47,8 @@ def said(checks: tuple[Check[Any], ...], facts: Facts) -> dict[str, str]:
         (
             masked(""),
             {
-                "visibility.cuda-hides-all": "CUDA_VISIBLE_DEVICES is set to nothing (an empty string). It hides every "
-                "GPU from CUDA programs; without it the driver shows 2 GPUs."
+                "visibility.cuda-hides-all": "CUDA_VISIBLE_DEVICES is an empty string. It hides every GPU from CUDA "
+                "programs; without it the driver shows 2 GPUs."
             },
         ),
         (
@@ -68,21 +68,21 @@ def said(checks: tuple[Check[Any], ...], facts: Facts) -> dict[str, str]:
         (
             masked("2", gpus=1),
             {
-                "visibility.cuda-out-of-range": "CUDA_VISIBLE_DEVICES is '2': there is no GPU 2. It hides every GPU "
-                "from CUDA programs; without it the driver shows one GPU."
+                "visibility.cuda-out-of-range": "CUDA_VISIBLE_DEVICES is '2': GPU 2 does not exist. It hides every "
+                "GPU from CUDA programs; without it the driver shows one GPU."
             },
         ),
         (
             masked("0,2,1", seen=1),
             {
-                "visibility.cuda-out-of-range": "CUDA_VISIBLE_DEVICES is '0,2,1': there is no GPU 2. What follows it "
-                "(1) is not read any more. CUDA programs see GPU 0 of the 2 here."
+                "visibility.cuda-out-of-range": "CUDA_VISIBLE_DEVICES is '0,2,1': GPU 2 does not exist. CUDA ignores "
+                "the entries after it (1). CUDA programs see GPU 0 of the 2 here."
             },
         ),
         (
             masked("GPU-99", gpus=1),
             {
-                "visibility.cuda-unknown-uuid": "CUDA_VISIBLE_DEVICES is 'GPU-99': no GPU has a UUID that begins with "
+                "visibility.cuda-unknown-uuid": "CUDA_VISIBLE_DEVICES is 'GPU-99': no GPU has a UUID that starts with "
                 "GPU-99. It hides every GPU from CUDA programs; without it the driver shows one GPU."
             },
         ),
@@ -96,8 +96,8 @@ def said(checks: tuple[Check[Any], ...], facts: Facts) -> dict[str, str]:
         (
             masked("0,0"),
             {
-                "visibility.cuda-duplicates": "CUDA_VISIBLE_DEVICES is '0,0': 0 appears twice, which leaves no GPU at "
-                "all. It hides every GPU from CUDA programs; without it the driver shows 2 GPUs."
+                "visibility.cuda-duplicates": "CUDA_VISIBLE_DEVICES is '0,0': 0 is listed twice, which hides all "
+                "GPUs. It hides every GPU from CUDA programs; without it the driver shows 2 GPUs."
             },
         ),
     ],
@@ -142,8 +142,8 @@ CARDS = (gpu(0, vendor="amd", gfx="gfx1100", uuid="GPU-0123456789abcdef"), gpu(1
             CARDS,
             {"ROCR_VISIBLE_DEVICES": ""},
             {
-                "visibility.hip-hides-all": "ROCR_VISIBLE_DEVICES is set to nothing (an empty string). It hides every "
-                "AMD GPU from HIP programs; the kernel shows 2."
+                "visibility.hip-hides-all": "ROCR_VISIBLE_DEVICES is an empty string. It hides every AMD GPU from HIP "
+                "programs; the kernel lists 2."
             },
         ),
         (
@@ -151,20 +151,20 @@ CARDS = (gpu(0, vendor="amd", gfx="gfx1100", uuid="GPU-0123456789abcdef"), gpu(1
             {"CUDA_VISIBLE_DEVICES": "-1"},
             {
                 "visibility.hip-hides-all": "CUDA_VISIBLE_DEVICES is '-1': -1 ends the list. It hides every AMD GPU "
-                "from HIP programs; the kernel shows 2."
+                "from HIP programs; the kernel lists 2."
             },
         ),
         (
             CARDS,
             {"HIP_VISIBLE_DEVICES": "2"},
-            {"visibility.hip-out-of-range": "HIP_VISIBLE_DEVICES is '2': there is no GPU 2; no GPU is left."},
+            {"visibility.hip-out-of-range": "HIP_VISIBLE_DEVICES is '2': GPU 2 does not exist; no GPU is left."},
         ),
         (
             CARDS,
             {"HIP_VISIBLE_DEVICES": "0,2"},
             {
-                "visibility.hip-out-of-range": "HIP_VISIBLE_DEVICES is '0,2': there is no GPU 2; HIP programs see 1 "
-                "of 2 GPUs."
+                "visibility.hip-out-of-range": "HIP_VISIBLE_DEVICES is '0,2': GPU 2 does not exist; HIP programs see "
+                "1 of 2 GPUs."
             },
         ),
         (
@@ -180,7 +180,7 @@ CARDS = (gpu(0, vendor="amd", gfx="gfx1100", uuid="GPU-0123456789abcdef"), gpu(1
             {"HIP_VISIBLE_DEVICES": "1"},
             {
                 "visibility.hip-selects-integrated": "HIP_VISIBLE_DEVICES=1 leaves only GPU 1, Raphael (gfx1036), "
-                "which is integrated into the processor; the graphics card NVIDIA GeForce RTX 4090 (gfx1100) is GPU 0."
+                "which is integrated into the CPU; the graphics card NVIDIA GeForce RTX 4090 (gfx1100) is GPU 0."
             },
         ),
     ],

@@ -49,7 +49,7 @@ RADEON_CARD = card(
 
 def windows(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: Any) -> Facts:
     """A healthy PC with an RTX 4090, Intel's graphics, and an environment."""
-    found = tuple(Package(name=n, version=v, folder="/x") for n, v in (p.split("==") for p in packages))
+    found = tuple(Package(name=n, version=v, directory="/x") for n, v in (p.split("==") for p in packages))
     site = "C:/env/Lib/site-packages"
     own = python(
         *frameworks, path=PATH, prefix="C:/env", base_prefix="C:/Python312", packages=found, site_packages=site
@@ -119,9 +119,9 @@ def test_a_driver_that_is_too_old_is_told_with_the_number_of_windows() -> None:
     [
         ({"problem": 0}, "", ""),
         ({"problem": None}, "", ""),
-        ({"problem": 43}, "NVIDIA GeForce RTX 4090 has the code 43: it has reported problems, and Windows has stopped it.",
+        ({"problem": 43}, "NVIDIA GeForce RTX 4090 has error code 43: it has reported problems, and Windows has stopped it.",
          "fail"),
-        ({"problem": 22}, "NVIDIA GeForce RTX 4090 has the code 22: it is disabled.", "warn"),
+        ({"problem": 22}, "NVIDIA GeForce RTX 4090 has error code 22: it is disabled.", "warn"),
         ({"problem": 45}, "", ""),
         ({"problem": 28}, "", ""),
     ],
@@ -159,9 +159,9 @@ BASIC = Adapter(name="Microsoft Basic Display Adapter", vendor="10de", device="2
     ("adapter", "verdict"),
     [
         (RTX, ("pass", "")),
-        (BASIC, ("problem", "A GPU of NVIDIA's (10de:2684) runs without NVIDIA's driver.")),
+        (BASIC, ("problem", "A GPU from NVIDIA (10de:2684) runs without NVIDIA's driver.")),
         (Adapter(name="3D Video Controller", vendor="10de", device="2684", problem=28),
-         ("problem", "A GPU of NVIDIA's (10de:2684) runs without NVIDIA's driver.")),
+         ("problem", "A GPU from NVIDIA (10de:2684) runs without NVIDIA's driver.")),
     ],
 )  # fmt: skip
 def test_driver_missing(adapter: Adapter, verdict: tuple[str, str]) -> None:
@@ -180,14 +180,13 @@ def failed(dll: str, version: str = "2.9.1+cpu", error: str = ERROR) -> Framewor
 @pytest.mark.parametrize(
     ("found", "runtime", "message"),
     [
-        (failed("c10.dll"), None, "PyTorch 2.9.1+cpu does not import; the Visual C++ runtime is not installed."),
-        (failed("c10.dll"), "14.28.29914", "PyTorch 2.9.1+cpu does not import; the Visual C++ runtime is 14.28.29914, "
-         "which is older than what current frameworks are compiled with."),
-        (failed("c10.dll"), "14.44.35211", "PyTorch 2.9.1+cpu does not import; the Visual C++ runtime is 14.44.35211."),
-        (failed("c10.dll"), UNREADABLE, "PyTorch 2.9.1+cpu does not import; the Visual C++ runtime is of an unknown "
-         "version."),
-        (failed("fbgemm.dll", "2.4.0+cu124"), "14.44.35211", "PyTorch 2.4.0+cu124 does not import; the Visual C++ "
-         "runtime is 14.44.35211, and PyTorch 2.4.0 needs a library of Visual Studio (libomp140) besides."),
+        (failed("c10.dll"), None, "import torch fails with a DLL error; the Visual C++ runtime is not installed."),
+        (failed("c10.dll"), "14.28.29914", "import torch fails with a DLL error; the Visual C++ runtime is 14.28.29914, which is older than current "
+         "frameworks are compiled with."),
+        (failed("c10.dll"), "14.44.35211", "import torch fails with a DLL error; the Visual C++ runtime is 14.44.35211."),
+        (failed("c10.dll"), UNREADABLE, "import torch fails with a DLL error; the Visual C++ runtime is of an unknown version."),
+        (failed("fbgemm.dll", "2.4.0+cu124"), "14.44.35211", "import torch fails with a DLL error; the Visual C++ runtime is 14.44.35211, and PyTorch 2.4.0 also needs a "
+         "Visual Studio library (libomp140)."),
         (failed("", error="ImportError: cannot import name 'x'"), None, ""),
         (CPU, None, ""),
     ],
@@ -217,7 +216,7 @@ DEEP = (
     [
         (True, DEEP, ("pass", "")),
         (False, "C:/env/Lib/site-packages", ("pass", "")),
-        (False, DEEP, ("problem", f"Packages of {PATH} (a Python of Microsoft's Store) lie in a folder of {len(DEEP)} "
+        (False, DEEP, ("problem", f"The site-packages path of {PATH} (Python from the Microsoft Store) has {len(DEEP)} "
                        f"characters: {DEEP}.")),
         (UNREADABLE, DEEP, ("unknown", "not to be read")),
         (False, UNREADABLE, ("unknown", "not to be read")),
@@ -233,8 +232,7 @@ def test_long_paths_off(long_paths: Any, folder: Any, verdict: tuple[str, str]) 
 @pytest.mark.parametrize(
     ("facts", "verdict"),
     [
-        (radeon_pc(CPU), ("problem", "PyTorch 2.9.1+cpu is built for the CPU alone, and AMD Radeon RX 7900 XTX lies "
-                          "idle.")),
+        (radeon_pc(CPU), ("problem", "PyTorch 2.9.1+cpu is a CPU-only build, so AMD Radeon RX 7900 XTX is not used.")),
         (radeon_pc(CPU, pci__0__gfx="gfx1030"), ("pass", "")),
         (radeon_pc(CPU, packages=("torch-directml==0.2.5",)), ("pass", "")),
         (radeon_pc(framework(variant="rocm", cuda=None, hip="7.2")), ("pass", "")),

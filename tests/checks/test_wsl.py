@@ -100,15 +100,15 @@ def test_healthy(facts: Facts) -> None:
         (
             wsl(host__wsl=1, host__kernel__release="4.4.0-19041-Microsoft", nvidia__kernel__nodes=()),
             {
-                "version-1": "This distribution runs under WSL 1 (kernel 4.4.0-19041-Microsoft), which gives no access "
+                "version-1": "This distribution runs under WSL 1 (kernel 4.4.0-19041-Microsoft), which has no access "
                 "to the GPU."
             },
         ),
         (
             wsl(nvidia__kernel__nodes=(), host__kernel__release="6.6.1-custom"),
             {
-                "no-dxg": "WSL 2 runs kernel 6.6.1-custom (not Microsoft's), and there is no /dev/dxg: no program can "
-                "reach the GPU."
+                "no-dxg": "WSL 2 runs kernel 6.6.1-custom (not Microsoft's) and has no /dev/dxg: no program can reach "
+                "the GPU."
             },
         ),
         (
@@ -122,7 +122,7 @@ def test_healthy(facts: Facts) -> None:
             wsl(nvidia__kernel__wsl_drivers=(), **BROKEN, **GUEST),
             {
                 "host-files-incomplete": "The host's driver files are incomplete in this guest: /usr/lib/wsl/drivers "
-                "holds no folder of NVIDIA's driver (nv_dispi.inf_amd64_*).",
+                "has no directory of NVIDIA's driver (nv_dispi.inf_amd64_*).",
                 "access-blocked": "NVML cannot reach the GPU in WSL: GPU access blocked by the operating system (17).",
             },
         ),
@@ -139,7 +139,7 @@ def test_healthy(facts: Facts) -> None:
         ),
         (
             wsl(nvidia__nvml__smi=None, nvidia__nvml__smi_elsewhere=f"{LIB}/nvidia-smi"),
-            {"smi-not-on-path": "/usr/lib/wsl/lib/nvidia-smi exists, but PATH does not name /usr/lib/wsl/lib."},
+            {"smi-not-on-path": "/usr/lib/wsl/lib/nvidia-smi exists, but /usr/lib/wsl/lib is not on PATH."},
         ),
         (
             wsl(host__container="docker", nvidia__cuda__code=500, nvidia__kernel__dxgdmal=False),

@@ -23,7 +23,7 @@ SILENT: dict[str, Any] = {"nvidia__cuda__code": None, "nvidia__nvml__code": None
 
 def off(why: str = "not on the loader's path", soname: str = "libcuda.so.1") -> Any:
     """A library of the Windows driver that the loader does not find."""
-    return library(soname, None, path=f"{LIB}/{soname}", real=f"{LIB}/{soname}", kind="wsl", why=why)
+    return library(soname, None, path=f"{LIB}/{soname}", real=f"{LIB}/{soname}", kind="wsl", found_by=why)
 
 
 def settings(gpu: object = True, ldconfig: object = True, **changes: Any) -> Facts:
@@ -52,7 +52,7 @@ def roots(facts: Facts) -> dict[str, str]:
             [
                 (
                     "problem",
-                    "The section [gpu] of /etc/wsl.conf says enabled=false: this distribution is given no GPU.",
+                    "The section [gpu] of /etc/wsl.conf has enabled=false: this distribution gets no GPU.",
                 )
             ],
         ),
@@ -81,15 +81,15 @@ def test_a_gpu_that_is_switched_off_explains_the_rest() -> None:
         (settings(nvidia__cuda__libraries=(off(),), nvidia__cuda__code=WHY), UNKNOWN),
         (
             settings(nvidia__cuda__libraries=(off(),), **SILENT),
-            [("problem", "/usr/lib/wsl/lib/libcuda.so.1 is there, but it is not on the loader's path.")],
+            [("problem", "/usr/lib/wsl/lib/libcuda.so.1 exists, but it is not on the loader's search path.")],
         ),
         (
             settings(ldconfig=False, nvidia__cuda__libraries=(off(),), **SILENT),
             [
                 (
                     "problem",
-                    "/usr/lib/wsl/lib/libcuda.so.1 is there, but it is not on the loader's path. /etc/wsl.conf "
-                    "switches ldconfig off.",
+                    "/usr/lib/wsl/lib/libcuda.so.1 exists, but it is not on the loader's search path. /etc/wsl.conf "
+                    "disables ldconfig.",
                 )
             ],
         ),
@@ -119,12 +119,12 @@ def test_the_loader_is_told_and_on_nixos_the_configuration() -> None:
         (
             "5.4.72-microsoft-standard-WSL2",
             100,
-            [("problem", "WSL runs kernel 5.4.72-microsoft-standard-WSL2, and CUDA needs 5.10.43.3 or newer.")],
+            [("problem", "WSL runs kernel 5.4.72-microsoft-standard-WSL2, but CUDA needs 5.10.43.3 or newer.")],
         ),
         (
             "5.10.16.3-microsoft-standard-WSL2",
             100,
-            [("problem", "WSL runs kernel 5.10.16.3-microsoft-standard-WSL2, and CUDA needs 5.10.43.3 or newer.")],
+            [("problem", "WSL runs kernel 5.10.16.3-microsoft-standard-WSL2, but CUDA needs 5.10.43.3 or newer.")],
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_kernel_of_ones_own_is_not_updated_by_wsl(release: str, first: str) ->
         (wsl(host__memory=8 << 30, host__wsl=1), PASS),
         (wsl(host__memory=8 << 30, gpus=()), PASS),
         (wsl(host__memory=WHY), UNKNOWN),
-        (wsl(host__memory=8 << 30), [("problem", "WSL has 8 GiB of main memory, the GPU has 24 GiB.")]),
+        (wsl(host__memory=8 << 30), [("problem", "WSL has 8 GiB of memory; the GPU has 24 GiB.")]),
     ],
 )
 def test_memory_small(facts: Facts, verdict: list[tuple[str, str]]) -> None:

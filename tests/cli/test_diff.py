@@ -59,10 +59,10 @@ def test_what_matters_little_is_counted_and_listed_by_all(run: Run, here: str, t
     other = _file(tmp_path, "other.json", LITTLE)
     brief, whole = run("diff", here, other), run("diff", here, other, "--all")
     assert brief.code == whole.code == 0
-    assert brief.out.endswith("0 differences that matter, 1 other (--all lists them).\n")
+    assert brief.out.endswith("0 relevant differences, 1 other (--all lists them).\n")
     assert "another name of the card" not in brief.out
     assert "another name of the card" in whole.out
-    assert whole.out.endswith("0 differences that matter, 1 other.\n")
+    assert whole.out.endswith("0 relevant differences, 1 other.\n")
 
 
 def test_json_is_one_document(run: Run, here: str, there: str) -> None:
@@ -112,10 +112,10 @@ def test_a_bad_file_is_told_in_one_sentence(here: str, tmp_path: Path, text: str
 
 def test_what_is_no_file(here: str, tmp_path: Path) -> None:
     assert "no/such" in gpudoctor("diff", here, "no/such").sentence
-    assert gpudoctor("diff", str(tmp_path), here).sentence == f"{tmp_path} is no file."
-    assert gpudoctor("diff", "-", "-").sentence == "Standard input can be one side, not both."
+    assert gpudoctor("diff", str(tmp_path), here).sentence == f"{tmp_path} is not a file."
+    assert gpudoctor("diff", "-", "-").sentence == "Only one of the two files can be standard input."
     assert gpudoctor("diff", here).code == 2
-    assert shell(f"gpudoctor diff - {here} <&-").sentence == "Standard input is closed, so there is nothing to compare."
+    assert shell(f"gpudoctor diff - {here} <&-").sentence == "Standard input is closed: nothing to compare."
     if os.getuid():
         (tmp_path / "closed").touch(mode=0)
         assert gpudoctor("diff", here, str(tmp_path / "closed")).sentence
@@ -140,6 +140,6 @@ def test_a_hostile_file_moves_no_cursor(here: str, tmp_path: Path) -> None:
 def test_a_finding_comes_before_every_fact(run: Run) -> None:
     demos = Path(gpudoctor_demo.__file__).parent
     lines = run("diff", str(demos / "cpu-wheel.json"), str(demos / "mismatch.json")).out.splitlines()
-    assert lines[3] == "What is wrong"
+    assert lines[3] == "Problems"
     assert "  driver.library-mismatch" in lines[: lines.index("Driver and kernel")]
-    assert lines.index("What is wrong") < lines.index("Driver and kernel") < lines.index("GPUs, links and memory")
+    assert lines.index("Problems") < lines.index("Driver and kernel") < lines.index("GPUs, links and memory")

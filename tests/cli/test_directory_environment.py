@@ -31,7 +31,7 @@ def examined(*words: str, cwd: Path) -> dict[str, Any]:
 def test_it_is_examined(folder: str, why: str, project: Path) -> None:
     told = examined(cwd=project / folder)
     assert told["python"]["path"] == f"{project}/.venv/bin/python"
-    assert told["python"]["why"] == why
+    assert told["python"]["found_by"] == why
     assert [f["version"] for f in told["frameworks"]] == ["2.7.1"]
 
 

@@ -73,7 +73,7 @@ def test_it_is_mended_when_the_check_passes(flag: Path) -> None:
     ran = fix(flag, "acme.no-flag", "--yes")
     assert (ran.code, ran.err) == (0, "")
     assert flag.exists()
-    assert ran.out.endswith(f"$ touch {flag}\nMended: acme.no-flag passes.\n")
+    assert ran.out.endswith(f"$ touch {flag}\nFixed: acme.no-flag passes.\n")
     assert "The flag is not there." in ran.out
 
 
@@ -112,14 +112,14 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
     assert ran.code == 5
     assert not flag.exists()
     assert not (flag.parent / "state").exists()
-    assert "fix     Make the flag." in ran.out
+    assert "fix       Make the flag." in ran.out
 
 
 @pytest.mark.parametrize(
     ("choice", "code", "message"),
     [
-        ("2", 4, "It was done, and the check fails still"),
-        ("3", 4, "`false` ended with exit code 1. Nothing more was run.\ngpudoctor: Nothing was changed before it."),
+        ("2", 4, "The fix ran, but the check still fails"),
+        ("3", 4, "`false` exited with code 1. No further steps were run.\ngpudoctor: Nothing was changed before it."),
         ("6", 5, "this is something for a person to do"),
         ("7", 0, ""),
         ("8", 5, "the commands need your shell, or words that only you know"),
@@ -127,7 +127,7 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
         ("10", 5, "this is to be done outside"),
         ("11", 5, "the commands only look"),
         ("14", 4, 'has no line A="...", so that it has to be edited by hand.'),
-        ("15", 3, "acme.no-flag has 14 fixes here, not 15."),
+        ("15", 3, "There is no fix 15: acme.no-flag has 14 here."),
     ],
 )
 def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> None:
@@ -137,7 +137,7 @@ def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> 
     if code in (3, 5):  # in a line, and the finding is not told again
         assert (ran.out, ran.err.count("\n")) == ("", 1)
     if choice == "7":
-        assert "It is in force after: reboot." in ran.out
+        assert "It takes effect after: reboot." in ran.out
         assert "Mended" not in ran.out
         undo = fix(flag, "--undo", "--yes")
         assert undo.code == 5
@@ -152,8 +152,8 @@ def test_what_does_not_ail_this_machine_gives_3(flag: Path) -> None:
 
 
 def test_an_id_that_is_none_gives_2(flag: Path) -> None:
-    assert fix(flag, "acme.no-flg").sentence == 'There is no check or area "acme.no-flg". Did you mean "acme.no-flag"?'
-    assert fix(flag, "acme").sentence == '"acme" is no check; `gpudoctor checks` lists them.'
+    assert fix(flag, "acme.no-flg").sentence == 'Unknown check or area "acme.no-flg". Did you mean "acme.no-flag"?'
+    assert fix(flag, "acme").sentence == 'Unknown check "acme"; `gpudoctor checks` lists them.'
     assert fix(flag, "acme.no-flag", "--undo").code == 2
 
 
@@ -188,8 +188,8 @@ def test_a_run_that_no_command_takes_back_does_not_hide_the_one_before(flag: Pat
 
 def test_what_is_shown_does_not_point_back_at_itself(flag: Path) -> None:
     ran = fix(flag, "acme.no-flag")
-    assert "id      acme.no-flag" in ran.out
-    assert "run     gpudoctor fix" not in ran.out
+    assert "id        acme.no-flag" in ran.out
+    assert "run       gpudoctor fix" not in ran.out
 
 
 def test_what_needs_root_waits_for_a_word(flag: Path) -> None:
@@ -227,11 +227,11 @@ def test_where_half_was_done_the_check_is_asked_again_and_undo_takes_it_back(fla
     assert ran.code == 4
     assert f"Done before: echo b > {flag}\n" in ran.err
     assert "Nothing was changed" not in ran.err
-    assert "Mended: acme.no-flag passes." in ran.out
+    assert "Fixed: acme.no-flag passes." in ran.out
     assert fix(flag, "--undo", "--yes").code == 0
     assert not flag.exists()
 
 
 def test_the_line_that_carries_it_out_stands_in_the_report(flag: Path) -> None:
     ran = gpudoctor("check", "--only", "acme.no-flag", "--quick", env=env_of(flag))
-    assert "run     gpudoctor fix acme.no-flag\n" in ran.out
+    assert "run       gpudoctor fix acme.no-flag\n" in ran.out

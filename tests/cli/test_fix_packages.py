@@ -158,7 +158,7 @@ def place(template: Place, tmp_path: Path) -> Place:
 
 def test_it_is_installed_over_and_undone_to_the_version(place: Place) -> None:
     ran = place.fix("acme.wrong-alpha")
-    assert (ran.code, "Mended: acme.wrong-alpha passes." in ran.out) == (0, True), ran.err + ran.out
+    assert (ran.code, "Fixed: acme.wrong-alpha passes." in ran.out) == (0, True), ran.err + ran.out
     assert place.there() == AFTER  # what nobody asked for has stayed as it was
     assert " uninstall " not in ran.out
     taken = place.fix("--undo")
@@ -170,7 +170,7 @@ def test_without_an_index_nothing_is_changed_and_that_is_said(place: Place) -> N
     for choice in ("1", "2", "3", "5"):
         ran = place.fix("acme.wrong-alpha", "--choice", choice, wheels=place.empty)
         assert (ran.code, place.there()) == (4, BEFORE)
-        assert "Nothing of this was done, because it cannot be installed: " in ran.err
+        assert "Nothing was changed, because this cannot be installed: " in ran.err
         assert "Nothing was changed before it." in ran.err
         assert "Done before" not in ran.err
     assert place.fix("--undo").code == 3
@@ -186,10 +186,10 @@ def test_what_has_the_same_files_goes_first_and_comes_back(place: Place) -> None
 def test_half_of_a_fix_is_told_and_undone(place: Place) -> None:
     ran = place.fix("acme.wrong-alpha", "--choice", "3")
     assert ran.code == 4
-    assert "`false` ended with exit code 1." in ran.err
+    assert "`false` exited with code 1." in ran.err
     assert "Done before: " in ran.err
     assert "alpha==2.0+cu126" in ran.err
-    assert "Mended: acme.wrong-alpha passes." in ran.out  # it was asked again
+    assert "Fixed: acme.wrong-alpha passes." in ran.out  # it was asked again
     assert place.fix("--undo").code == 0
     assert place.there() == BEFORE
 

@@ -104,7 +104,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=ENV, cwd="/", timeout=60)
     sentence = Ran(ended.returncode, ended.stdout, ended.stderr).sentence
     assert sentence.startswith(f"{tmp_path}/run/ledger.jsonl cannot be written: ")
-    assert "; the same command goes on with the others." in sentence
+    assert "; run the same command to continue with the others." in sentence
     kept = states(tmp_path)
     assert 0 < len(kept) < 30
     again = [*REAL, nodes, "--into", str(tmp_path / "run")]

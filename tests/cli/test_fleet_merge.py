@@ -17,14 +17,14 @@ def shared(tmp_path: Path) -> Path:
 
 def test_a_folder(run: Run, shared: Path, tmp_path: Path) -> None:
     ran = run("fleet", "merge", str(shared), "-o", str(tmp_path / "x.jsonl"))
-    assert (ran.code, ran.out, ran.err) == (0, "", f"gpudoctor: {tmp_path}/x.jsonl holds 2 nodes.\n")
+    assert (ran.code, ran.out, ran.err) == (0, "", f"gpudoctor: {tmp_path}/x.jsonl contains 2 nodes.\n")
     assert [json.loads(line)["node"] for line in (tmp_path / "x.jsonl").read_text().splitlines()] == ["n1", "n2"]
 
 
 def test_older_reports_of_the_same_nodes(run: Run, shared: Path, tmp_path: Path) -> None:
     ran = run("fleet", "merge", str(shared), str(shared), "-o", str(tmp_path / "x.jsonl"))
     assert ran.code == 0
-    assert ran.err.splitlines()[1:] == ["gpudoctor: 2 left out of nodes that have a newer report."]
+    assert ran.err.splitlines()[1:] == ["gpudoctor: 2 skipped: the node has a newer report."]
 
 
 def test_what_cannot_be_read_is_named(run: Run, shared: Path, tmp_path: Path) -> None:
@@ -32,9 +32,9 @@ def test_what_cannot_be_read_is_named(run: Run, shared: Path, tmp_path: Path) ->
     ran = run("fleet", "merge", str(shared), "-o", str(tmp_path / "x.jsonl"))
     assert ran.code == 3
     assert ran.err.splitlines() == [
-        f"gpudoctor: {tmp_path}/x.jsonl holds 2 nodes.",
-        "gpudoctor: n[3-4] left out: The file is empty.",
-        "gpudoctor: n\\x1b[31m left out: It has the schema ''; this version reads gpudoctor.report/1.",
+        f"gpudoctor: {tmp_path}/x.jsonl contains 2 nodes.",
+        "gpudoctor: n[3-4] skipped: The file is empty.",
+        "gpudoctor: n\\x1b[31m skipped: It has the schema ''; this version reads gpudoctor.report/1.",
     ]
 
 

@@ -113,10 +113,10 @@ def test_an_engine_that_breaks_then_is_said_and_the_reports_stay(run: Run, engin
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--pairs", "a"), "--pairs takes an even number of names."),
-        (("--pairs", "a,"), "--pairs takes an even number of names."),
-        (("--pairs", "a,b", "--gpus", "x"), "x is no whole number from 0 to 65535."),
-        (("--pairs", "a,b", "--port", "70000"), "70000 is no whole number from 0 to 65535."),
+        (("--pairs", "a"), "--pairs needs an even number of names."),
+        (("--pairs", "a,"), "--pairs needs an even number of names."),
+        (("--pairs", "a,b", "--gpus", "x"), "x is not a whole number from 0 to 65535."),
+        (("--pairs", "a,b", "--port", "70000"), "70000 is not a whole number from 0 to 65535."),
         (("--pairs", "a,b", "--limit", "1"), "--limit takes 5 to 86400 seconds."),
         (("--pairs", "a,b", "--limit", "nan"), "--limit takes 5 to 86400 seconds."),
     ],

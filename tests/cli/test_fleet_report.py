@@ -121,13 +121,13 @@ def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
     for arguments, message in (
         (["no/such"], "no/such cannot be read: No such file or directory."),
         ([str(tmp_path / "empty")], "contains no report"),
-        ([folder, "--json", "--format", "csv"], "are two formats"),
+        ([folder, "--json", "--format", "csv"], "cannot be used together"),
         ([folder, "--output", ""], "--output takes the name of a file"),
         ([folder, "--output", "no/such/file"], "no/such/file cannot be written: No such file or directory."),
         ([folder, "--format", "xml"], "There is no --format value"),
         ([folder, "--nodes", "n[1-"], "is not a node set"),
         ([folder, "--nodes", ""], "--nodes takes a set of nodes"),
-        ([folder, "--nodes", "x[1-3]"], "None of the nodes x[1-3] is there."),
+        ([folder, "--nodes", "x[1-3]"], "No reports of the nodes x[1-3]."),
         ([folder, "--since", "no/such"], "no/such cannot be read"),
         ([folder, "--expect", "no/such.toml"], "no/such.toml cannot be read"),
     ):
@@ -163,9 +163,7 @@ def test_parquet_goes_into_a_file_or_a_pipe_and_on_no_terminal(folder: str, tmp_
     os.close(theirs)
     os.close(ours)
     assert ended.returncode == 2
-    assert ended.stderr == (
-        "gpudoctor: Parquet is no text for a terminal: write it to a file with --output, or to a pipe.\n"
-    )
+    assert ended.stderr == ("gpudoctor: Parquet is binary: write it to a file with --output, or to a pipe.\n")
 
 
 def test_parquet_without_pyarrow_is_one_sentence(run: Run, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_a_real_node_is_held_against_the_file_that_was_read_here(
     ran = fleet("real1", "--quick", "--limit", "60", "--expect", "ours.toml")
     assert ran.code == 1
     (finding,) = json.loads((tmp_path / "run/reports/real1.json").read_text())["findings"][:1]
-    assert finding["cause"] == "ours.toml:1 expects of this machine at least 1000000."
+    assert finding["cause"] == "ours.toml:1 expects at least 1000000."
 
 
 def test_how_gpudoctor_is_started_there(fleet: Run, tmp_path: Path) -> None:
@@ -102,36 +102,39 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
     ("line", "sentence"),
     [
         ("run zzz --into x", "There is no engine"),
-        ("run slrm --into x", 'There is no engine "slrm". Did you mean "slurm"?'),
-        ("run local a", "--into DIR is missing: the folder for the ledger and the reports."),
+        ("run slrm --into x", 'Unknown engine "slrm". Did you mean "slurm"?'),
+        ("run local a", "--into DIR is missing: the directory for the ledger and the reports."),
         ("run local a --into=", "--into takes the name of a folder; a shell variable that is not set gives an empty"),
         ("run local a --into x --fan 0", "--fan takes a whole number from 1 to 10000, not 0."),
         ("run local a --into x --fan ²", "--fan takes a whole number from 1 to 10000, not ²."),
         ("run local a --into x --limit 0", "--limit takes 5 to 86400 seconds, not 0."),
         ("run local a --into x --with=", "--with takes a command; a shell variable that is not set gives an empty"),
-        ("run local a --into x --with '", "--with ' is no command: No closing quotation."),
+        ("run local a --into x --with '", "--with ' is not a command: No closing quotation."),
         ("run local a --into x --expect /proc/none", "/proc/none cannot be read: No such file or directory."),
-        ("run local a --into x --partition p", "--partition has no meaning with local: it is of slurm."),
-        ("run local a --into x --patience 5", "--patience has no meaning with local: it is of slurm and kubernetes."),
+        ("run local a --into x --partition p", "--partition cannot be used with local; it is for slurm."),
+        ("run local a --into x --patience 5", "--patience cannot be used with local; it is for slurm and kubernetes."),
         ("run slurm a --into x --patience -5", "--patience takes 0 to 86400 seconds, not -5."),
         ("run slurm a --into x --patience soon", "--patience takes 0 to 86400 seconds, not soon."),
-        ("run ssh n\udcff --into x", "n\\udcff holds bytes that are no UTF-8 text."),
-        ("run ssh n1 --user \udcff --into x", "\\udcff holds bytes that are no UTF-8 text."),
-        ("run kubernetes --print --image i --pairs", "--pairs has no meaning with --print, which asks nobody."),
-        ("run ssh --print", "--print has no meaning with ssh: only kubernetes takes manifests."),
-        ("run kubernetes --print", "kubernetes starts containers and needs --image: one that holds gpudoctor."),
-        ("run kubernetes a --into x", "kubernetes starts containers and needs --image: one that holds gpudoctor."),
-        ("run kubernetes --print --image i --into x", "--into has no meaning with --print, which asks nobody."),
+        ("run ssh n\udcff --into x", "n\\udcff is not valid UTF-8."),
+        ("run ssh n1 --user \udcff --into x", "\\udcff is not valid UTF-8."),
+        ("run kubernetes --print --image i --pairs", "--pairs cannot be used with --print, which contacts no node."),
+        ("run ssh --print", "--print cannot be used with ssh: only kubernetes uses manifests."),
+        ("run kubernetes --print", "kubernetes needs --image: a container image with gpudoctor."),
+        ("run kubernetes a --into x", "kubernetes needs --image: a container image with gpudoctor."),
+        ("run kubernetes --print --image i --into x", "--into cannot be used with --print, which contacts no node."),
         ("run kubernetes --print --image i --namespace A_b", "'A_b' is not a valid Kubernetes name."),
-        ("run kubernetes --print --image i --no-gpus", "--no-gpus has no meaning with --print, which asks nobody."),
+        (
+            "run kubernetes --print --image i --no-gpus",
+            "--no-gpus cannot be used with --print, which contacts no node.",
+        ),
         ("run kubernetes --print --image i node[1-2]", "A manifest chooses nodes by labels, as nvidia.com/gpu.present"),
-        ("run ray --into x --address=", "--address takes a text; a shell variable that is not set gives an empty one."),
+        ("run ray --into x --address=", "--address needs a value; an unset shell variable gives an empty one."),
         ("run local nonsense --into x", '"nonsense" is not a node set.'),
         ("run local --into x", "local knows no node."),
         ("run local a --into /proc/none/x", "/proc/none/x cannot be used: No such file or directory."),
-        ("run local a --into x --agin", 'There is no option "--agin". Did you mean "--again"?'),
-        ("run local a b --into x", 'The argument "b" is one too many. `gpudoctor fleet run --help` lists what there'),
-        ("rn", 'There is no command "rn". Did you mean "run"?'),
+        ("run local a --into x --agin", 'Unknown option "--agin". Did you mean "--again"?'),
+        ("run local a b --into x", 'Unexpected argument "b". `gpudoctor fleet run --help` lists what there'),
+        ("rn", 'Unknown command "rn". Did you mean "run"?'),
     ],
 )
 def test_wrong_usage_leaves_nothing(

@@ -53,12 +53,12 @@ def test_json_has_two_names(judge: Run) -> None:
     assert first == second
     assert judge("acme", "--json", "--format", "json").code == 1
     told = judge("acme", "--json", "--format", "junit").sentence
-    assert told == "--json and --format junit are two formats: give one of them."
+    assert told == "--json and --format junit cannot be used together."
 
 
 def test_wrong_names(run: Run) -> None:
-    assert run("check", "--format", "jnit").sentence == 'There is no --format value "jnit". Did you mean "junit"?'
-    told = "--output takes the name of a file; a shell variable that is not set gives an empty one."
+    assert run("check", "--format", "jnit").sentence == 'Unknown --format value "jnit". Did you mean "junit"?'
+    told = "--output needs a file name; an unset shell variable gives an empty one."
     assert run("smoke", "--output", "").sentence == told
 
 
@@ -132,7 +132,7 @@ def test_a_summary_that_cannot_be_written_is_told(judge: Run, monkeypatch: pytes
     assert ran.out.startswith("::warning ")
     assert (ran.code, ran.err) == (
         0,
-        "gpudoctor: The job's summary /proc/none cannot be written: No such file or directory.\n",
+        "gpudoctor: The job summary /proc/none cannot be written: No such file or directory.\n",
     )
 
 

@@ -59,14 +59,14 @@ def test_the_exit_code_is_the_programs(code: int) -> None:
 def test_a_program_that_a_signal_ends_ends_us_by_the_same_signal(name: str, tmp_path: Path) -> None:
     ran = run(f"import os, signal as s; s.signal(s.{name}, s.SIG_DFL); os.kill(os.getpid(), s.{name})", cwd=tmp_path)
     assert ran.returncode == -getattr(signal, name)
-    assert f"was ended by {name}.".encode() in ran.stderr
+    assert f"was killed by {name}.".encode() in ran.stderr
     assert not list(tmp_path.glob("core*"))
 
 
 def test_a_program_that_is_killed_ends_us_so_too() -> None:
     ran = run("import os; os.kill(os.getpid(), 9)")
     assert ran.returncode == -9
-    assert b"was ended by SIGKILL." in ran.stderr
+    assert b"was killed by SIGKILL." in ran.stderr
 
 
 def test_a_program_that_succeeds_is_not_commented() -> None:
@@ -84,8 +84,8 @@ def test_a_program_that_succeeds_is_not_commented() -> None:
         (["--", "nosuchcommand"], 127, "There is no command nosuchcommand."),
         (["--", "/no/such/file"], 127, "There is no file /no/such/file."),
         (["--", "/etc/passwd"], 126, "/etc/passwd is not executable."),
-        (["--", "/tmp"], 126, "/tmp is a folder."),
-        (["--"], 2, "There is no command after --."),
+        (["--", "/tmp"], 126, "/tmp is a directory."),
+        (["--"], 2, "No command after --."),
         ([], 2, "Put -- before the command: gpudoctor run -- python train.py"),
         (["python", "x.py"], 2, "Put -- before the command: gpudoctor run -- python x.py"),
         (["--timeout", "0", "--", "true"], 2, "--timeout takes 1 to 86400 seconds, not 0."),
@@ -109,7 +109,7 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
     ran = gpudoctor("run", "--", "./broken", cwd=tmp_path)
     assert (ran.code, ran.err) == (
         126,
-        "gpudoctor: ./broken cannot be run: the program that its first line names is not there.\n",
+        "gpudoctor: ./broken cannot be run: the interpreter named in its first line does not exist.\n",
     )
     assert gpudoctor("run", "--", "./empty", cwd=tmp_path).code == 0
 
@@ -241,7 +241,7 @@ def test_a_signal_to_us_reaches_the_program_once(
     child.send_signal(getattr(signal, name))
     out, err = child.communicate(timeout=30)
     assert (child.returncode, out) == (5, b"1\n")
-    assert (err == b"") == (name not in ("SIGUSR1", "SIGUSR2")), "who was asked to end has not failed"
+    assert (err == b"") == (name not in ("SIGUSR1", "SIGUSR2")), "who was interrupted has not failed"
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
@@ -297,7 +297,7 @@ def test_a_failure_is_explained_after_the_programs_own_words() -> None:
     text = ran.stderr.decode()
     assert (ran.returncode, ran.stdout) == (1, b"")
     assert text.startswith("RuntimeError: CUDA error 802: system not yet initialized\n\ngpudoctor: ")
-    assert "ended with exit code 1.\n\nLOG     The NVLink fabric is not ready\n" in text
+    assert "exited with code 1.\n\nLOG     The NVLink fabric is not ready\n" in text
 
 
 def test_the_diagnosis_goes_to_a_file_too(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_a_fault_of_ours_does_not_change_the_exit_code(
 
     monkeypatch.setattr(command, "_report", lambda *_: 1 / 0)
     assert main(["run", "--", "sh", "-c", "exit 9"]) == 9
-    assert "This is a fault of gpudoctor" in capsys.readouterr().err
+    assert "This is a bug in gpudoctor" in capsys.readouterr().err
 
 
 def test_a_program_that_succeeds_writes_no_file(tmp_path: Path) -> None:

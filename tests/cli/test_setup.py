@@ -87,12 +87,12 @@ def test_every_form_is_written(run: Run, ada: str, form: str) -> None:
     [
         (("pytorhc",), 'There is no plan for "pytorhc". Did you mean "pytorch"?'),
         (("pytorch", "--python-version", "3"), '--python-version takes a release of Python such as 3.12, not "3".'),
-        (("pytorch", "--as", "ansible", "--manager", "pixi"), "--as ansible knows uv and pip, not pixi."),
-        (("pytorch", "--run"), "--run has no meaning with --facts: the file is of another machine."),
-        (("pytorch", "--as", "environment.yml", "--manager", "uv"), "--as environment.yml knows conda, not uv."),
-        (("pytorch", "--env", ""), '"" cannot be the directory of an environment.'),
-        (("pytorch", "--yes"), "--yes has a meaning beside --run alone."),
-        (("pytorch", "--with-root"), "--with-root has a meaning beside --run alone."),
+        (("pytorch", "--as", "ansible", "--manager", "pixi"), "--as ansible supports uv and pip, not pixi."),
+        (("pytorch", "--run"), "--run cannot be used with --facts: the file is from another machine."),
+        (("pytorch", "--as", "environment.yml", "--manager", "uv"), "--as environment.yml supports conda, not uv."),
+        (("pytorch", "--env", ""), '"" cannot be the folder of an environment.'),
+        (("pytorch", "--yes"), "--yes works only with --run."),
+        (("pytorch", "--with-root"), "--with-root works only with --run."),
     ],
 )
 def test_wrong_usage_is_one_sentence(run: Run, ada: str, words: tuple[str, ...], sentence: str) -> None:
@@ -116,7 +116,9 @@ def test_without_a_yes_nothing_is_run(tmp_path: Path, tools: str) -> None:
     code, out, err = _carried(tmp_path, tools)
     assert code == 5
     assert "uv venv" in out
-    assert err.endswith("gpudoctor: Nothing was run: there is no terminal to ask at, and --yes was not given.\n")
+    assert err.endswith(
+        "gpudoctor: Nothing was run: there is no terminal to ask for confirmation, and --yes was not given.\n"
+    )
     assert not (tmp_path / "env").exists()
     assert not (tmp_path / "state").exists()
 
@@ -124,7 +126,7 @@ def test_without_a_yes_nothing_is_run(tmp_path: Path, tools: str) -> None:
 def test_a_step_that_fails_gives_4_and_ends_it_and_undo_takes_back_what_was_done(tmp_path: Path, tools: str) -> None:
     code, out, err = _carried(tmp_path, tools, "--yes", INSTALL="9")
     assert code == 4
-    assert "ended with exit code 9. Nothing more was run." in err
+    assert "exited with code 9. No further steps were run." in err
     assert "Done before: uv venv" in err
     assert "print(jnp" not in out.rpartition("$ uv pip install")[2]
     assert (tmp_path / "env").exists()
@@ -158,13 +160,13 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path, tools: str) -> None:
     (tmp_path / "env").mkdir()
     code, _, err = _carried(tmp_path, tools, "--yes")
     assert code == 2
-    assert err == f"gpudoctor: {tmp_path}/env is there already: --into installs into it, --env names another folder.\n"
+    assert err == f"gpudoctor: {tmp_path}/env already exists: --into installs into it, --env names another directory.\n"
 
 
 def test_a_missing_program_is_told_before_anything_is_done(tmp_path: Path) -> None:
     code, _, err = _carried(tmp_path, "/usr/bin:/bin", "--yes")
     assert code == 2
-    assert err.endswith("This needs uv, which is not on PATH; --manager names another.\n")
+    assert err.endswith("Not on PATH: uv. Use --manager to choose another installer.\n")
     assert not (tmp_path / "state").exists()
 
 
@@ -202,7 +204,7 @@ def test_forms_of_linux_are_refused_for_windows(run: Run, tmp_path: Path) -> Non
     file = _file(tmp_path, windows.make())
     ran = run("setup", "pytorch", "--facts", file, "--as", "shell")
     assert (ran.code, ran.out) == (2, "")
-    assert "--as shell is for Linux, and this plan is for Windows." in ran.err
+    assert "--as shell is for Linux; this plan is for Windows." in ran.err
     assert run("setup", "pytorch", "--facts", file, "--as", "environment.yml").code == 0
 
 

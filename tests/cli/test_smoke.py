@@ -27,9 +27,9 @@ def test_the_list_names_every_test_and_runs_none() -> None:
         (["--backend", "torch"], 'There is no backend "torch". Did you mean "pytorch"?'),
         (["--dtype", "int4"], 'There is no data type "int4". There are fp32, tf32, fp16, bf16, fp8.'),
         (["--dtype", "fp64"], 'There is no data type "fp64". There are fp32, tf32, fp16, bf16, fp8.'),
-        (["--device", ""], "An empty name was given"),
-        (["--mnist", "", "--device", "cpu"], "An empty name was given"),
-        (["--seconds", "0"], "stress takes 1 to 600 seconds, not 0."),
+        (["--device", ""], "Empty name"),
+        (["--mnist", "", "--device", "cpu"], "Empty name"),
+        (["--seconds", "0"], "stress lasts 1 to 600 seconds, not 0."),
         (["--seconds", "long"], "--seconds takes a whole number of seconds, not long."),
         (["--mnist", "/no/such/file", "--backend", "cpu", "mnist"], "/no/such/file"),
         (["--python", "/no/such/python"], "/no/such/python"),
@@ -45,7 +45,7 @@ def test_a_wrong_choice_is_one_sentence_and_exit_code_2(arguments: list[str], se
 def test_smoke_has_no_meaning_for_a_facts_file(tmp_path: Path) -> None:
     ran = gpudoctor("check", "--smoke", "--facts", str(tmp_path / "host.json"))
     assert (ran.code, ran.out) == (2, "")
-    assert "--smoke has no meaning with --facts" in ran.err
+    assert "--smoke cannot be used with --facts" in ran.err
 
 
 def test_smoke_runs_nothing_under_another_root(tmp_path: Path) -> None:

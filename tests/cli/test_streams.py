@@ -35,10 +35,10 @@ def test_a_reader_that_goes_away(line: str, unbuffered: str) -> None:
 
 
 def test_closed_streams() -> None:
-    told = "Standard output is closed, so there is nowhere to write to."
+    told = "Standard output is closed."
     assert shell("gpudoctor check --quick >&-").sentence == told
     assert shell("gpudoctor --version >&-").sentence == told
-    assert shell("gpudoctor check --facts - <&-").sentence == "Standard input is closed, so there are no facts to read."
+    assert shell("gpudoctor check --facts - <&-").sentence == "Standard input is closed: no facts to read."
     json.loads(shell("gpudoctor check --quick --json <&-").out)
     json.loads(shell("gpudoctor check --quick --json 2>&-").out)
     silent = shell("gpudoctor check --nothing 2>&-")
@@ -141,7 +141,7 @@ def _on_terminal(*arguments: str, **env: str) -> tuple[str, str]:
 def test_progress_goes_to_a_terminal_on_standard_error_and_is_wiped() -> None:
     out, told = _on_terminal("check", "--quick", "--json", TERM="xterm")
     assert json.loads(out)["schema"] == "gpudoctor.report/1"
-    assert "Looking at the machine ..." in told
+    assert "Checking the machine ..." in told
     assert told.endswith("\r\x1b[K")
     assert _on_terminal("check", "--quick", "--json", TERM="dumb")[1] == ""
 

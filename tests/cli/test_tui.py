@@ -25,26 +25,26 @@ def _arguments(line: str) -> Any:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("--demo mismach", 'There is no --demo value "mismach". Did you mean "mismatch"?'),
-        ("--demo zzz", 'There is no --demo value "zzz". There are mismatch, cpu-wheel, bad-link.'),
-        ("--zzz", 'There is no option "--zzz". `gpudoctor tui --help` lists what there is.'),
-        ("tui more", 'The argument "more" is one too many. `gpudoctor tui --help` lists what there is.'),
-        ("tui", "The application needs a terminal. `gpudoctor check` writes the diagnosis as text."),
-        ("--quick", "The application needs a terminal. `gpudoctor check` writes the diagnosis as text."),
+        ("--demo mismach", 'Unknown --demo value "mismach". Did you mean "mismatch"?'),
+        ("--demo zzz", 'Unknown --demo value "zzz". Choose from: mismatch, cpu-wheel, bad-link.'),
+        ("--zzz", 'Unknown option "--zzz". See `gpudoctor tui --help`.'),
+        ("tui more", 'Unexpected argument "more". See `gpudoctor tui --help`.'),
+        ("tui", "The application needs a terminal. `gpudoctor check` prints the diagnosis as text."),
+        ("--quick", "The application needs a terminal. `gpudoctor check` prints the diagnosis as text."),
         ("serve --port 0", "--port takes 1 to 65535, not 0."),
         ("serve --port 65536", "--port takes 1 to 65535, not 65536."),
         ("serve --port http", "--port takes 1 to 65535, not http."),
         ("serve --facts /proc/none", "The facts file /proc/none cannot be read: No such file or directory."),
-        ("serve --facts -", "--facts - has no meaning here: the application reads its keys from standard input."),
+        ("serve --facts -", "--facts - cannot be used here: the application reads keys from standard input."),
         (
             "serve --demo mismatch --quick --facts x",
-            "--facts has no meaning with --demo, which opens a recorded machine.",
+            "--facts cannot be used with --demo, which opens a recorded machine.",
         ),
-        ("serve --demo mismatch --python x", "--python has no meaning with --demo, which opens a recorded machine."),
-        ("serve --demo mismatch --root /tmp", "--root has no meaning with --demo, which opens a recorded machine."),
-        ("serve --root /proc/none", "--root /proc/none is no folder."),
-        ("serve --fleet /proc/none", "--fleet: there is no file or folder /proc/none."),
-        ("serve --fleet -", "--fleet - has no meaning here: the application reads its keys from standard input."),
+        ("serve --demo mismatch --python x", "--python cannot be used with --demo, which opens a recorded machine."),
+        ("serve --demo mismatch --root /tmp", "--root cannot be used with --demo, which opens a recorded machine."),
+        ("serve --root /proc/none", "--root /proc/none is not a directory."),
+        ("serve --fleet /proc/none", "--fleet: no such file or directory: /proc/none"),
+        ("serve --fleet -", "--fleet - cannot be used here: the application reads keys from standard input."),
         ("serve --samples /proc/none", "The recording /proc/none cannot be read: No such file or directory."),
         ("serve --samples /", "The recording / cannot be read: Is a directory."),
         (
@@ -58,7 +58,7 @@ def test_one_sentence(run: Run, line: str, sentence: str) -> None:
 
 
 def test_the_facts_are_refused_beside_what_looks_at_this_machine(run: Run, facts_file: str) -> None:
-    told = "has no meaning with --facts: the file says what was found where it was written."
+    told = "cannot be used with --facts: the file says what was found where it was written."
     assert run("serve", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
 
 
@@ -154,7 +154,7 @@ def test_without_the_extra_it_says_how_to_install_it(run: Run, monkeypatch: pyte
 
     monkeypatch.delitem(sys.modules, "gpudoctor.cli.web_server", raising=False)
     monkeypatch.setattr(builtins, "__import__", missing)
-    told = "Serving needs the extra web: `pip install 'gpudoctor-cli[web]'` installs it."
+    told = "`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`"
     assert run("serve", "--demo", "mismatch").sentence == told
 
 
@@ -167,7 +167,7 @@ def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:
         one.listen()
         port = one.getsockname()[1]
         told = gpudoctor("serve", "--demo", "mismatch", "--port", str(port)).sentence
-    assert told == f"gpudoctor cannot listen on 127.0.0.1 port {port}: Address already in use."
+    assert told == f"Cannot listen on 127.0.0.1 port {port}: Address already in use."
 
 
 def test_what_a_signal_undoes_is_what_textual_does() -> None:

@@ -20,32 +20,32 @@ from tests.probes.environments import script
             "Without a command gpudoctor opens an application, and that needs a terminal; `gpudoctor check` writes the "
             "diagnosis as text, and `gpudoctor --help` lists the commands.",
         ),
-        ("chek", 'There is no command "chek". Did you mean "check"?'),
-        ("zzz", f'There is no command "zzz". There are {", ".join(COMMANDS)}.'),
-        ("check --jsn", 'There is no option "--jsn". Did you mean "--json"?'),
-        ("check --pyton=x", 'There is no option "--pyton=x". Did you mean "--python"?'),
-        ("check --zzz", 'There is no option "--zzz". `gpudoctor check --help` lists what there is.'),
-        ("check --verb", 'There is no option "--verb". Did you mean "--verbose"?'),
-        ("check more", 'The argument "more" is one too many. `gpudoctor check --help` lists what there is.'),
+        ("chek", 'Unknown command "chek". Did you mean "check"?'),
+        ("zzz", f'Unknown command "zzz". Choose from: {", ".join(COMMANDS)}.'),
+        ("check --jsn", 'Unknown option "--jsn". Did you mean "--json"?'),
+        ("check --pyton=x", 'Unknown option "--pyton=x". Did you mean "--python"?'),
+        ("check --zzz", 'Unknown option "--zzz". See `gpudoctor check --help`.'),
+        ("check --verb", 'Unknown option "--verb". Did you mean "--verbose"?'),
+        ("check more", 'Unexpected argument "more". See `gpudoctor check --help`.'),
         ("check --python", "--python: expected one argument."),
-        ("check --fail-on wrn", 'There is no --fail-on value "wrn". Did you mean "warn"?'),
-        ("check --fail-on x", 'There is no --fail-on value "x". There are fail, warn, never.'),
+        ("check --fail-on wrn", 'Unknown --fail-on value "wrn". Did you mean "warn"?'),
+        ("check --fail-on x", 'Unknown --fail-on value "x". Choose from: fail, warn, never.'),
         ("check --timeout 0", "--timeout takes 1 to 86400 seconds, not 0."),
         ("check --timeout soon", "--timeout takes 1 to 86400 seconds, not soon."),
         ("check --timeout nan", "--timeout takes 1 to 86400 seconds, not nan."),
         ("facts --timeout inf", "--timeout takes 1 to 86400 seconds, not inf."),
-        ("check --root /proc/none", "--root /proc/none is no folder."),
-        ("check --root /etc/hostname", "--root /etc/hostname is no folder."),
-        ("facts --root /proc/none", "--root /proc/none is no folder."),
-        ("check --only zzz", 'There is no check or area "zzz". `gpudoctor checks` lists them all.'),
-        ("check --only acme.fail", 'There is no check or area "acme.fail". Did you mean "acme.fails"?'),
-        ("check --skip acm", 'There is no check or area "acm". Did you mean "acme"?'),
-        ("check --only acme --skip acme", "No check is left: --skip takes away everything that --only asks for."),
+        ("check --root /proc/none", "--root /proc/none is not a directory."),
+        ("check --root /etc/hostname", "--root /etc/hostname is not a directory."),
+        ("facts --root /proc/none", "--root /proc/none is not a directory."),
+        ("check --only zzz", 'Unknown check or area "zzz". `gpudoctor checks` lists them all.'),
+        ("check --only acme.fail", 'Unknown check or area "acme.fail". Did you mean "acme.fails"?'),
+        ("check --skip acm", 'Unknown check or area "acm". Did you mean "acme"?'),
+        ("check --only acme --skip acme", "No checks left: --skip removes everything that --only selects."),
         ("check --only=", 'There is no check or area "". `gpudoctor checks` lists them all.'),
-        ("checks zzz", 'There is no check or area "zzz". `gpudoctor checks` lists them all.'),
-        ("explain", "Give a check's id (`gpudoctor checks` lists them), or a log with --log FILE."),
-        ("explain acme.fail", 'There is no check "acme.fail". Did you mean "acme.fails"?'),
-        ("explain fails", 'There is no check "fails". Did you mean "acme.fails"?'),
+        ("checks zzz", 'Unknown check or area "zzz". `gpudoctor checks` lists them all.'),
+        ("explain", "Give a check ID (`gpudoctor checks` lists them), or a log with --log FILE."),
+        ("explain acme.fail", 'Unknown check "acme.fail". Did you mean "acme.fails"?'),
+        ("explain fails", 'Unknown check "fails". Did you mean "acme.fails"?'),
         ("check --facts /proc/none", "The facts file /proc/none cannot be read: No such file or directory."),
         ("check --facts /", "The facts file / cannot be read: Is a directory."),
         ("facts --quick --output /proc/none/x", "/proc/none/x cannot be written: No such file or directory."),
@@ -56,10 +56,10 @@ def test_one_sentence(run: Run, line: str, sentence: str) -> None:
 
 
 def test_options_that_contradict_each_other(run: Run, facts_file: str) -> None:
-    told = "has no meaning with --facts: the file says what was found where it was written."
+    told = "cannot be used with --facts: the file says what was found where it was written."
     assert run("check", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
     assert run("check", "--facts", facts_file, "--python", "python3").sentence == f"--python {told}"
-    told = "--python cannot be used with --root: an interpreter is asked, and nothing runs there."
+    told = "--python cannot be used with --root: it would run an interpreter, and nothing is run there."
     assert run("check", "--root", "/tmp", "--python", "/usr/bin/python3").sentence == told
 
 
@@ -85,8 +85,8 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
     text.write_text("no program\n")
     (tmp_path / "dangling").symlink_to("/proc/none/python")
     for given, words in (
-        (str(tmp_path / "none"), f"There is no file or folder named {tmp_path}/none."),
-        ("no-such-program", "There is no file, folder or program on PATH named no-such-program."),
+        (str(tmp_path / "none"), f"No such file or directory: {tmp_path}/none"),
+        ("no-such-program", "No such file, directory or program on PATH: no-such-program"),
         (str(tmp_path), "holds no bin/python, so it is no Python environment."),
         (str(text), "is not executable, so it is no Python interpreter."),
         (str(tmp_path / "dangling"), "is a link to /proc/none/python, which is not there, or"),
@@ -99,8 +99,8 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("exit 3", "ended with exit code 3 and without a word."),
-        ("echo broken >&2; exit 1", "ended with exit code 1: broken."),
+        ("exit 3", "exited with code 3, without output."),
+        ("echo broken >&2; exit 1", "exited with code 1: broken."),
         ("kill -SEGV $$", "died of SIGSEGV as it started."),
         ("echo I am a shell", "does not answer like a Python interpreter: I am a shell."),
     ],
@@ -130,7 +130,7 @@ def test_one_broken_interpreter_among_good_ones_is_named(run: Run, tmp_path: Pat
 
 def test_names_with_control_characters_and_bytes_that_are_no_text() -> None:
     ran = gpudoctor("check", "--python", "/tmp/\x1b[31m\udcff")
-    assert ran.sentence == "There is no file or folder named /tmp/\\x1b[31m\\udcff."
+    assert ran.sentence == "No such file or directory: /tmp/\\x1b[31m\\udcff"
 
 
 def test_a_fault_of_ours_is_not_taken_for_a_sick_machine(judge: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,5 +139,5 @@ def test_a_fault_of_ours_is_not_taken_for_a_sick_machine(judge: Run, monkeypatch
     monkeypatch.setattr(output_options, "rendered", lambda *_: 1 / 0)
     ran = judge("acme.well")
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.startswith("gpudoctor: This is a fault of gpudoctor; please report it with these lines:\nTraceback")
+    assert ran.err.startswith("gpudoctor: This is a bug in gpudoctor; please report it with these lines:\nTraceback")
     assert ran.err.endswith("ZeroDivisionError: division by zero\n")

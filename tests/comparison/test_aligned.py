@@ -153,9 +153,9 @@ def test_an_unknown_of_one_gpu_says_nothing_of_another() -> None:
         ("GPU 0", DifferenceState.ONLY_HERE),
         ("this machine", DifferenceState.UNKNOWN_THERE),
     ):
-        other = Report(unknown=(UnknownEntry(check=CHECK, subject=subject, why="NVML: GPU is lost"),))
+        other = Report(unknown=(UnknownEntry(check=CHECK, subject=subject, reason="NVML: GPU is lost"),))
         assert [row.state for row in findings(one, other)] == [state]
-    moved = Report(unknown=(UnknownEntry(check=CHECK, subject="GPU 6", why="NVML: GPU is lost"),))
+    moved = Report(unknown=(UnknownEntry(check=CHECK, subject="GPU 6", reason="NVML: GPU is lost"),))
     assert [row.state for row in findings(one, moved, {"6": "5"})] == [DifferenceState.UNKNOWN_THERE]
 
 

@@ -48,7 +48,7 @@ def test_a_machine_does_not_differ_from_itself() -> None:
 
 def test_what_differs_by_nature_is_no_difference() -> None:
     busy = (GpuProcess(pid=4711, memory=1 << 30, name="python"),)
-    later: dict[str, Any] = {"temperature": 71, "utilisation": 100, "power": 640.0, "sm_clock": 1755, "serial": "9"}
+    later: dict[str, Any] = {"temperature": 71, "utilization": 100, "power": 640.0, "sm_clock": 1755, "serial": "9"}
     later |= {"uuid": "GPU-9", "processes": busy, "memory_used": 1 << 30, "performance_state": 0}
     loaded = having(NODE, gpus=tuple(gpu(i, **(nv.H100 | later | {"link_generation": 5})) for i in range(8)))
     other = having(loaded, created="2026-01-01T00:00:00Z", seconds=3.0, host__hostname="elsewhere")
@@ -123,7 +123,7 @@ def test_what_both_do_not_know_is_no_row() -> None:
 
 
 def test_real_differences_stand_before_unknown_ones() -> None:
-    there = having(nvidia_host(), nvidia__kernel__loaded=Unknown("no module"), nvidia__kernel__flavour="proprietary")
+    there = having(nvidia_host(), nvidia__kernel__loaded=Unknown("no module"), nvidia__kernel__flavor="proprietary")
     states = [row.state for row in compared(nvidia_host(), there).rows if row.group is DifferenceGroup.DRIVER]
     assert states == [DifferenceState.DIFFERS, DifferenceState.UNKNOWN_THERE]
 
@@ -159,7 +159,7 @@ def test_the_kernels_log_is_compared_by_what_was_said() -> None:
 
 def test_packages_are_told_by_name_and_environments_by_path_where_they_share_one() -> None:
     def having_numpy(version: str, path: str) -> Facts:
-        packages = (Package(name="numpy", version=version, folder="/x"),)
+        packages = (Package(name="numpy", version=version, directory="/x"),)
         return having(nvidia_host(), pythons=(python(packages=packages, path=path),))
 
     here = having_numpy("2.1", "/a/bin/python")
@@ -278,7 +278,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     import os
 
     os.mkfifo(tmp_path / "pipe")
-    for name, message in (("pipe", "is no file"), ("", "is no file"), ("none.json", "cannot be read")):
+    for name, message in (("pipe", "is not a file"), ("", "is not a file"), ("none.json", "cannot be read")):
         with pytest.raises(FactsFileError, match=message):
             read(str(tmp_path / name))
     with pytest.raises(FactsFileError, match="cannot be read"):

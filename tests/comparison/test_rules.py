@@ -69,7 +69,7 @@ def test_no_rule_hides_behind_an_earlier_one(table: tuple[ComparisonRule, ...]) 
         "host.memory_available",
         "gpus.0.serial",
         "gpus.0.temperature",
-        "gpus.0.utilisation",
+        "gpus.0.utilization",
         "gpus.0.power",
         "gpus.0.processes",
         "gpus.0.processes.4711.memory",

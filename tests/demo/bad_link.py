@@ -119,7 +119,7 @@ def gpu(index: int) -> Gpu:
         status="ok",
         memory=node.MEMORY,
         memory_used=mib << 20,
-        utilisation=0,
+        utilization=0,
         performance_state=0,
         temperature=degrees,
         temperature_slowdown=92,

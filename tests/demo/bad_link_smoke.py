@@ -56,7 +56,7 @@ class Card:
             copy_engines=3,
             memory_free=node.MEMORY - (545 << 20),
             others=0,
-            utilisation=0,
+            utilization=0,
             stage="done",
             outcome="done",
             import_seconds=self.near(3.1),

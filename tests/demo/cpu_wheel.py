@@ -102,7 +102,7 @@ def gpu() -> Gpu:
         status="ok",
         memory=MEMORY,
         memory_used=1_168 << 20,
-        utilisation=3,
+        utilization=3,
         performance_state=8,
         temperature=38,
         temperature_slowdown=90,

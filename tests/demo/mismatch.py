@@ -47,14 +47,14 @@ def facts() -> Facts:
         kernel=RELEASE,
         path=f"/lib/modules/{RELEASE}/updates/dkms/nvidia.ko.zst",
         version=NEW,
-        flavour="proprietary",
+        flavor="proprietary",
         signer="DKMS module signing key",
         vermagic=RELEASE,
     )
     kernel = parts.kernel(
         OLD,
         (ADDRESS,),
-        flavour="proprietary",
+        flavor="proprietary",
         on_disk=(module,),
         dkms=(Dkms(module="nvidia", version=NEW, kernel=RELEASE, state="installed"),),
         packages=tuple((name, f"{NEW}-0ubuntu0.24.04.1", "ii") for name in PACKAGES),

@@ -89,7 +89,7 @@ def host(
         cpus=cpus,
         memlock=memory // 8 // 4096 * 4096,
         shm=Shm(size=memory // 2, free=memory // 2 - (37 << 20), mode="1777", writable=True),
-        folders=tuple(
+        directories=tuple(
             WritableDirectory(path=path, purpose=purpose, free=disk * GIB - 0x1B3000, writable=True)
             for purpose, path in CACHES.items()
         ),
@@ -122,7 +122,7 @@ def library(soname: str, version: str, size: int, why: str = "cache") -> DriverL
     stem = soname.partition(".so")[0]
     path = f"{LIBRARIES}/{soname}".removeprefix("/usr")  # /lib is a link to /usr/lib, and the cache names it so
     real = f"{LIBRARIES}/{stem}.so.{version}"
-    return DriverLibrary(soname=soname, path=path, real=real, version=version, why=why, kind="driver", size=size)
+    return DriverLibrary(soname=soname, path=path, real=real, version=version, found_by=why, kind="driver", size=size)
 
 
 def kernel(version: str, addresses: tuple[str, ...], **changes: Any) -> NvidiaKernel:
@@ -137,7 +137,7 @@ def kernel(version: str, addresses: tuple[str, ...], **changes: Any) -> NvidiaKe
     idle = ("nvidia-modeset", "nvidia-uvm-tools")
     plain: dict[str, Any] = {
         "loaded": version,
-        "flavour": "open",
+        "flavor": "open",
         "modules": ("nvidia", "nvidia_drm", "nvidia_modeset", "nvidia_uvm"),
         "on_disk": (),
         "other_kernels": (),
@@ -158,7 +158,7 @@ def kernel(version: str, addresses: tuple[str, ...], **changes: Any) -> NvidiaKe
         "imex": None,
         "persistence_daemon": "active",
         "gridd": None,
-        "licence": None,
+        "license": None,
         "bbswitch": None,
         "prime": None,
         "switch": RUNS,

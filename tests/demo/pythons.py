@@ -105,10 +105,10 @@ def environment(
         changes: further fields.
     """
     site = f"{prefix}/lib/python3.12/site-packages"
-    several = [Package(name=n, version=v, folder=site) for n, v in others.items()]
+    several = [Package(name=n, version=v, directory=site) for n, v in others.items()]
     plain: dict[str, Any] = {
         "path": f"{prefix}/bin/python",
-        "why": "VIRTUAL_ENV",
+        "found_by": "VIRTUAL_ENV",
         "real": "/usr/bin/python3.12",
         "version": "3.12.3",
         "implementation": "cpython",
@@ -135,7 +135,7 @@ def wheels(prefix: str, found: tuple[Wheel, ...]) -> tuple[Package, ...]:
     """NVIDIA's wheels as distributions."""
     site = f"{prefix}/lib/python3.12/site-packages"
     return tuple(
-        Package(name=w.name, version=w.version, folder=site, installer="pip", files=w.files, libraries=w.libraries)
+        Package(name=w.name, version=w.version, directory=site, installer="pip", files=w.files, libraries=w.libraries)
         for w in found
     )
 
@@ -143,7 +143,7 @@ def wheels(prefix: str, found: tuple[Wheel, ...]) -> tuple[Package, ...]:
 def plain(prefix: str, name: str, version: str, files: int, installer: str = "pip", **changes: Any) -> Package:
     """Another distribution that matters for GPUs."""
     site = f"{prefix}/lib/python3.12/site-packages"
-    return Package(name=name, version=version, folder=site, installer=installer, files=files, **changes)
+    return Package(name=name, version=version, directory=site, installer=installer, files=files, **changes)
 
 
 def torch_package(prefix: str, version: str, found: tuple[Wheel, ...], triton: str, files: int) -> tuple[Package, ...]:

@@ -70,7 +70,7 @@ def test_what_the_page_on_the_library_prints(recorded: Path, capsys: pytest.Capt
     assert first.startswith("fail driver.library-mismatch The loaded kernel module")
     assert "('sudo reboot',) True nvidia-smi" in first
     assert script == "shutdown -r +1\n"
-    assert "gpus: wanted at least 8" in demands
+    assert "gpus: expected at least 8" in demands
     assert "torch_sees False [('sudo reboot',)" in demands
     assert single.startswith("fail The loaded kernel module")
 
@@ -85,4 +85,4 @@ def test_the_mark_of_the_page_is_taken(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(block.text)
     result = pytester.runpytest_subprocess("-p", "no:gpudoctor", "-p", "gpudoctor.pytest_plugin", "-rs")
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED*gpus: wanted at least 2*driver.library-mismatch*"])
+    result.stdout.fnmatch_lines(["SKIPPED*gpus: expected at least 2*driver.library-mismatch*"])

@@ -71,7 +71,7 @@ def test_who_expects_a_gpu_is_told_why_there_is_none() -> None:
     assert (report.status, report.failed) == ("no-gpu", True)
     (entry,) = (entry for entry in report.findings if entry.status == "fail")
     assert entry.check == "device.no-gpu"
-    assert [c.message for c in entry.consequences] == ["gpus: wanted 1 of them, found 0."]
+    assert [c.message for c in entry.consequences] == ["gpus: expected 1 of them, found 0."]
 
 
 def test_unknown_is_incomplete() -> None:

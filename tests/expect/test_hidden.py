@@ -54,7 +54,7 @@ def test_a_line_that_says_what_is_wrong_says_it_still() -> None:
     masked = Masks(facts).facts()
     (expected,) = left(facts, one("gpus.*.link_width_max", "at_least=16")).expect
     (verdict,) = run(expected.check(masked), masked)
-    assert verdict.message == "gpus.*.link_width_max: wanted at least 16, found 8 (GPU 3)."
+    assert verdict.message == "gpus.*.link_width_max: expected at least 16, found 8 (GPU 3)."
     assert verdict.about.label.startswith("/home/user")
     assert verdict.about.label.endswith("/e.toml:1")
 

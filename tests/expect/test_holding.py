@@ -30,7 +30,7 @@ HOLDS = {
     "of every list": (NODE, one("gpus.*.nvlinks.*", "is=true")),
     "truth": (NODE, one("gpus.7.ecc", "is=true")),
     "there is one": (NODE, one("nvidia.kernel.loaded", "present=true")),
-    "there is none": (plain_host(), one("gpus", "present=false")),
+    "none": (plain_host(), one("gpus", "present=false")),
     "nothing lacks everything": (plain_host(), one("gpus.*.name", "lacks='A100'")),
     "no GPU": (plain_host(), one("gpus", "count=0")),
     "of a framework": (NODE, one(TORCH + ".live.count", "is=8")),
@@ -53,52 +53,52 @@ WRONG = {
     "text": (
         NODE,
         one("gpus.*.name", "is='B200'"),
-        'gpus.*.name: wanted "B200", found "NVIDIA H100 80GB HBM3" (GPU 0,',
+        'gpus.*.name: expected "B200", found "NVIDIA H100 80GB HBM3" (GPU 0,',
     ),
     "one GPU": (
         SICK,
         one("gpus.*.link_width_max", "at_least=16"),
-        "gpus.*.link_width_max: wanted at least 16, found 8 (GPU 3).",
+        "gpus.*.link_width_max: expected at least 16, found 8 (GPU 3).",
     ),
-    "that GPU": (SICK, one("gpus.3.link_width_max", "is=16"), "gpus.3.link_width_max: wanted 16, found 8."),
+    "that GPU": (SICK, one("gpus.3.link_width_max", "is=16"), "gpus.3.link_width_max: expected 16, found 8."),
     "two operators": (
         SICK,
         one("gpus.3.link_width_max", "at_least=9", "at_most=16"),
-        "wanted at least 9 and at most 16,",
+        "expected at least 9 and at most 16,",
     ),
-    "a version": (NODE, one("nvidia.kernel.loaded", "version='>=580'"), 'wanted >=580, found "570.169".'),
-    "a count": (NODE, one("gpus", "count=16"), "gpus: wanted 16 of them, found 8."),
-    "a count at least": (plain_host(), one("gpus", "count='>=1'"), "gpus: wanted >=1 of them, found 0."),
+    "a version": (NODE, one("nvidia.kernel.loaded", "version='>=580'"), 'expected >=580, found "570.169".'),
+    "a count": (NODE, one("gpus", "count=16"), "gpus: expected 16 of them, found 8."),
+    "a count at least": (plain_host(), one("gpus", "count='>=1'"), "gpus: expected >=1 of them, found 0."),
     "nothing to hold it against": (
         plain_host(),
         one("gpus.*.name", "contains='H100'"),
-        'gpus.*.name: wanted something with "H100", found none: gpus is empty.',
+        'gpus.*.name: expected something with "H100", found none: gpus is empty.',
     ),
     "one that is not there": (
         nvidia_host(),
         one("gpus.1.name", "contains='a'"),
-        'gpus.1.name: wanted something with "a", found none: there is no gpus.1.',
+        'gpus.1.name: expected something with "a", found none: gpus.1 does not exist.',
     ),
     "no such framework": (
         change(NODE, "pythons.0.frameworks", ()),
         one(TORCH + ".version", "version='>=2'"),
-        f"{TORCH}.version: wanted >=2, found none: there is no {TORCH}.",
+        f"{TORCH}.version: expected >=2, found none: {TORCH} does not exist.",
     ),
     "not built for it": (
         with_framework(framework(cuda=None)),
         one(TORCH + ".cuda", "present=true"),
-        TORCH + ".cuda: wanted that there is one, found none.",
+        TORCH + ".cuda: expected something, found none.",
     ),
-    "a list": (NODE, one("nvidia.kernel.modules", "lacks='nvidia'"), 'wanted nothing with "nvidia", found ["nvidia"'),
+    "a list": (NODE, one("nvidia.kernel.modules", "lacks='nvidia'"), 'expected nothing with "nvidia", found ["nvidia"'),
     "a part of a text": (NODE, one("gpus.0.name", "lacks='h100'"), "found"),
-    "one of several": (NODE, one("gpus.0.capability", "one_of=['8.0']"), 'wanted one of ["8.0"], found "9.0".'),
-    "between": (NODE, one("gpus.0.link_width_max", "between=[1, 8]"), "wanted 1 to 8, found 16."),
-    "a pattern": (NODE, one("gpus.0.name", "matches='H100*'"), 'wanted what matches "H100*", found "NVIDIA H100'),
-    "absent": (NODE, one("gpus.0.name", "present=false"), "wanted that there is none, found"),
+    "one of several": (NODE, one("gpus.0.capability", "one_of=['8.0']"), 'expected one of ["8.0"], found "9.0".'),
+    "between": (NODE, one("gpus.0.link_width_max", "between=[1, 8]"), "expected 1 to 8, found 16."),
+    "a pattern": (NODE, one("gpus.0.name", "matches='H100*'"), 'expected a match of "H100*", found "NVIDIA H100'),
+    "absent": (NODE, one("gpus.0.name", "present=false"), "expected nothing, found"),
     "measured": (
         smoke.ill(smoke.machine(count=2), "transfer", at=1, figures={"h2d pinned": 12.0}),
         one(COPIES, "at_least=50"),
-        COPIES + ": wanted at least 50, found 12 (GPU 1).",
+        COPIES + ": expected at least 50, found 12 (GPU 1).",
     ),
 }
 
@@ -111,15 +111,15 @@ def test_what_does_not_hold(facts: Facts, text: str, message: str) -> None:
 
 
 UNKNOWN = {
-    "a fact": (change(NODE, "gpus.3.ecc", WHY), one("gpus.*.ecc", "is=true"), "gpus.3.ecc could not be found"),
-    "a list": (change(NODE, "gpus", WHY), one("gpus", "count=8"), "gpus could not be found out: NVML"),
+    "a fact": (change(NODE, "gpus.3.ecc", WHY), one("gpus.*.ecc", "is=true"), "gpus.3.ecc is unknown"),
+    "a list": (change(NODE, "gpus", WHY), one("gpus", "count=8"), "gpus is unknown: NVML"),
     "presence": (change(NODE, "gpus", WHY), one("gpus", "present=true"), "NVML"),
     "absence": (change(NODE, "gpus", WHY), one("gpus", "present=false"), "NVML"),
     "lack": (change(NODE, "gpus.0.name", WHY), one("gpus.*.name", "lacks='B200'"), "NVML"),
-    "below it": (change(NODE, "gpus", WHY), one("gpus.0.name", "is='a'"), "gpus could not be found out: NVML"),
+    "below it": (change(NODE, "gpus", WHY), one("gpus.0.name", "is='a'"), "gpus is unknown: NVML"),
     "no version": (change(NODE, "amd.rocm", "git-1a2b"), one("amd.rocm", "version='>1'"), "git-1a2b"),
-    "no Python": (change(NODE, "pythons", ()), one(TORCH + ".version", "version='>=2'"), "no Python was examined"),
-    "another Python": (NODE, one("pythons.1.version", "version='>=3'"), "only 1 were examined"),
+    "no Python": (change(NODE, "pythons", ()), one(TORCH + ".version", "version='>=2'"), "no Python was checked"),
+    "another Python": (NODE, one("pythons.1.version", "version='>=3'"), "only 1 were checked"),
     "a Python that does not answer": (
         change(NODE, "pythons.0.error", "it does not start"),
         one(TORCH + ".version", "present=false"),
@@ -156,7 +156,7 @@ def test_what_is_unknown_is_no_pass(facts: Facts, text: str, message: str) -> No
 def test_what_is_wrong_counts_before_what_is_unknown() -> None:
     facts = change(SICK, "gpus.0.link_width_max", WHY)
     ((outcome, message),) = asked(one("gpus.*.link_width_max", "at_least=16"), facts)
-    assert (outcome, message) == ("problem", "gpus.*.link_width_max: wanted at least 16, found 8 (GPU 3).")
+    assert (outcome, message) == ("problem", "gpus.*.link_width_max: expected at least 16, found 8 (GPU 3).")
 
 
 def test_the_subject_is_the_line_and_the_gpu() -> None:
@@ -165,7 +165,7 @@ def test_the_subject_is_the_line_and_the_gpu() -> None:
     assert (verdict.about.label, verdict.about.gpu) == ("e.toml:2", SICK.gpus[3].address)  # type: ignore[index]
     assert verdict.check.id == "expect.gpus-link-width-max"
     assert verdict.problem is not None
-    assert verdict.problem.evidence == ("e.toml:2: wanted at least 16", "gpus.3.link_width_max = 8")
+    assert verdict.problem.evidence == ("e.toml:2: expected at least 16", "gpus.3.link_width_max = 8")
 
 
 def test_own_sentence_severity_and_fix() -> None:
@@ -193,5 +193,5 @@ def test_two_frameworks_that_see_other_numbers() -> None:
     ((outcome, message),) = asked(one("pythons.*.frameworks.torch.live.count", "is=2"), facts)
     assert outcome == "problem"
     assert (
-        message == "pythons.*.frameworks.torch.live.count: wanted 2, found 1 (pythons.0.frameworks.torch.live.count)."
+        message == "pythons.*.frameworks.torch.live.count: expected 2, found 1 (pythons.0.frameworks.torch.live.count)."
     )

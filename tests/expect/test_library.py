@@ -43,4 +43,4 @@ def test_errors_are_public(tmp_path: Path) -> None:
     with pytest.raises(gpudoctor.RecordError) as caught:
         gpudoctor.record(ill)
     assert caught.value.report.status == "fail"
-    assert "NOT known to be well" in gpudoctor.record(ill, force=True)
+    assert "NOT known to be healthy" in gpudoctor.record(ill, force=True)

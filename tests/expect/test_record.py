@@ -47,37 +47,37 @@ def test_with_a_gpu_less_it_does_not_hold(machine: object) -> None:
         pytest.skip("it has none")
     count = len(facts.gpus)
     message = [message for outcome, message in asked(record(facts), _without_a_gpu(facts)) if outcome == "problem"]
-    assert f"gpus: wanted {count} of them, found {count - 1}." in message
+    assert f"gpus: expected {count} of them, found {count - 1}." in message
 
 
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("gpus.5.name", "NVIDIA H200", 'gpus.*.name: wanted "NVIDIA H100 80GB HBM3", found "NVIDIA H200" (GPU 5).'),
-        ("gpus.5.status", "lost", 'gpus.*.status: wanted "ok", found "lost" (GPU 5).'),
-        ("gpus.5.link_width_max", 8, "gpus.*.link_width_max: wanted at least 16, found 8 (GPU 5)."),
-        ("gpus.5.link_generation_max", 4, "gpus.*.link_generation_max: wanted at least 5, found 4 (GPU 5)."),
-        ("gpus.5.ecc", False, "gpus.*.ecc: wanted true, found false (GPU 5)."),
-        ("gpus.5.mig", True, "gpus.*.mig: wanted false, found true (GPU 5)."),
-        ("gpus.5.nvlinks.3", False, "gpus.*.nvlinks.*: wanted true, found false (GPU 5)."),
-        ("gpus.5.nvlinks", (True,) * 6, "gpus.*.nvlinks: wanted 18 of them, found 6 (GPU 5)."),
-        ("nvidia.kernel.loaded", "550.54.14", 'nvidia.kernel.loaded: wanted >=570.169, found "550.54.14".'),
-        ("nvidia.kernel.fabric_manager", "failed", 'nvidia.kernel.fabric_manager: wanted "active", found "failed".'),
-        ("nvidia.cuda.version", "12.4", 'nvidia.cuda.version: wanted >=12.8, found "12.4".'),
+        ("gpus.5.name", "NVIDIA H200", 'gpus.*.name: expected "NVIDIA H100 80GB HBM3", found "NVIDIA H200" (GPU 5).'),
+        ("gpus.5.status", "lost", 'gpus.*.status: expected "ok", found "lost" (GPU 5).'),
+        ("gpus.5.link_width_max", 8, "gpus.*.link_width_max: expected at least 16, found 8 (GPU 5)."),
+        ("gpus.5.link_generation_max", 4, "gpus.*.link_generation_max: expected at least 5, found 4 (GPU 5)."),
+        ("gpus.5.ecc", False, "gpus.*.ecc: expected true, found false (GPU 5)."),
+        ("gpus.5.mig", True, "gpus.*.mig: expected false, found true (GPU 5)."),
+        ("gpus.5.nvlinks.3", False, "gpus.*.nvlinks.*: expected true, found false (GPU 5)."),
+        ("gpus.5.nvlinks", (True,) * 6, "gpus.*.nvlinks: expected 18 of them, found 6 (GPU 5)."),
+        ("nvidia.kernel.loaded", "550.54.14", 'nvidia.kernel.loaded: expected >=570.169, found "550.54.14".'),
+        ("nvidia.kernel.fabric_manager", "failed", 'nvidia.kernel.fabric_manager: expected "active", found "failed".'),
+        ("nvidia.cuda.version", "12.4", 'nvidia.cuda.version: expected >=12.8, found "12.4".'),
         (
             "pythons.0.frameworks.0.version",
             "2.4.0",
-            'pythons.0.frameworks.torch.version: wanted >=2.9.1, found "2.4.0".',
+            'pythons.0.frameworks.torch.version: expected >=2.9.1, found "2.4.0".',
         ),
         (
             "pythons.0.frameworks.0.cuda",
             None,
-            "pythons.0.frameworks.torch.cuda: wanted that there is one, found none.",
+            "pythons.0.frameworks.torch.cuda: expected something, found none.",
         ),
         (
             "pythons.0.frameworks.0.live.count",
             7,
-            "pythons.0.frameworks.torch.live.count: wanted at least 8, found 7.",
+            "pythons.0.frameworks.torch.live.count: expected at least 8, found 7.",
         ),
     ],
 )
@@ -140,7 +140,7 @@ def test_rates_are_written_with_their_margin() -> None:
     slower = smoke.ill(facts, "transfer", figures={"h2d pinned": 48.0})
     assert (
         "problem",
-        "smoke.pytorch.transfer.h2d pinned: wanted at least 48.6, found 48 (GPU 0).",
+        "smoke.pytorch.transfer.h2d pinned: expected at least 48.6, found 48 (GPU 0).",
     ) in asked(record(facts, force=True), slower)
 
 
@@ -190,14 +190,14 @@ def test_a_machine_that_fails_is_no_example() -> None:
     with pytest.raises(RecordError) as caught:
         record(facts)
     message = str(caught.value)
-    assert message.startswith("This machine is no example of a good one, because it fails (pytorch.cpu-build: ")
+    assert message.startswith("Refusing to record: this machine has failures (pytorch.cpu-build: ")
     assert message.endswith("mend that first, or use --force.")
-    assert "was NOT known to be well" in record(facts, force=True)
+    assert "was NOT known to be healthy" in record(facts, force=True)
 
 
 def test_nor_is_one_of_which_nobody_knows() -> None:
-    facts = change(NODE, "failed", (("nvidia", "it did not end in time"),))
-    with pytest.raises(RecordError, match="Nobody can say whether this machine is well"):
+    facts = change(NODE, "failed", (("nvidia", "it timed out"),))
+    with pytest.raises(RecordError, match="it is unknown whether this machine is healthy"):
         record(facts)
 
 
@@ -209,7 +209,7 @@ def test_where_nothing_is_nothing_is_written() -> None:
 
 def test_a_warning_is_named() -> None:
     facts = next(machine for machine in machines() if machine.name == "card-not-seated").make()
-    assert "# The machine warned of link.narrow-pcie when this was written" in record(facts)
+    assert "# The machine had warnings when this was recorded (link.narrow-pcie)" in record(facts)
 
 
 @pytest.mark.parametrize("text", ['a"b\\c', "a\nb", "\x7f\x1b[31m", "ü€😀", "\ud800", "tab\t"])

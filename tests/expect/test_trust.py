@@ -35,11 +35,11 @@ def test_a_file_of_ours(file: Path) -> None:
         (stat.S_IFREG | 0o644, ME, ""),
         (stat.S_IFREG | 0o600, 0, ""),
         (stat.S_IFREG | 0o644, 54321, "belongs to another user"),
-        (stat.S_IFREG | 0o646, ME, "others may write to it (mode 0646)"),
-        (stat.S_IFREG | 0o664, ME, "others may write to it (mode 0664)"),
-        (stat.S_IFREG | stat.S_ISVTX | 0o666, ME, "others may write to it"),
+        (stat.S_IFREG | 0o646, ME, "others can write to it (mode 0646)"),
+        (stat.S_IFREG | 0o664, ME, "others can write to it (mode 0664)"),
+        (stat.S_IFREG | stat.S_ISVTX | 0o666, ME, "others can write to it"),
         (stat.S_IFDIR | 0o755, ME, ""),
-        (stat.S_IFDIR | 0o777, ME, "others may write to it"),
+        (stat.S_IFDIR | 0o777, ME, "others can write to it"),
         (stat.S_IFDIR | stat.S_ISVTX | 0o777, 0, ""),
         (stat.S_IFDIR | stat.S_ISVTX | 0o777, 54321, "belongs to another user"),
     ],
@@ -84,7 +84,7 @@ def test_who_may_write_by_an_access_control_list(file: Path, permissions: int, o
     except OSError:
         pytest.skip("this file system has no access control lists")
     if open_to_them:
-        with pytest.raises(ExpectFileError, match="others may write to it"):
+        with pytest.raises(ExpectFileError, match="others can write to it"):
             read(str(file))
     else:
         assert read(str(file)) == "text"
@@ -94,7 +94,7 @@ def test_the_sentence_says_what_closes_it(file: Path) -> None:
     file.chmod(0o666)
     with pytest.raises(ExpectFileError) as caught:
         read(str(file))
-    message = f"{file} is not used, because others may write to it (mode 0666). `chmod go-w {file}` closes it."
+    message = f"{file} is not used, because others can write to it (mode 0666). Fix: `chmod go-w {file}`"
     assert str(caught.value) == message
 
 
@@ -110,7 +110,7 @@ def test_a_folder_that_others_may_write_to(tmp_path: Path, file: Path, link: boo
     path.chmod(0o644)
     assert read(str(path)) == "text"
     open_.chmod(0o777)
-    with pytest.raises(ExpectFileError, match=f"because its folder {open_} lets others replace it"):
+    with pytest.raises(ExpectFileError, match=f"because others can replace it in its directory {open_}"):
         read(str(path))
 
 
@@ -126,7 +126,7 @@ def test_folders_of_a_link_and_of_what_it_leads_to(tmp_path: Path) -> None:
 def test_what_is_no_file_does_not_hold_us_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path, message in (
-        (tmp_path / "pipe", "is no file."),
+        (tmp_path / "pipe", "is not a file."),
         (tmp_path, "cannot be read"),
         (Path("/dev/zero"), "no file"),
     ):
@@ -143,5 +143,5 @@ def test_a_file_that_is_too_large_or_no_text(file: Path) -> None:
     with pytest.raises(ExpectFileError, match="is larger than 256 KiB"):
         read(str(file))
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(ExpectFileError, match="is no text in UTF-8"):
+    with pytest.raises(ExpectFileError, match="is not valid UTF-8"):
         read(str(file))

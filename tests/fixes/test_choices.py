@@ -180,7 +180,7 @@ def test_a_project_of_uv() -> None:
 def test_no_wheel_for_this_python(manager: str) -> None:
     facts, python_ = place("12.0", "12.8", "3.8", manager=manager)
     (fix,) = reinstall_torch(facts, python_)
-    assert "Make an environment with Python 3.12: no wheel of PyTorch" in fix.message
+    assert "Create an environment with Python 3.12: PyTorch has no wheel" in fix.message
     uv = "uv" if manager == "uv" else "/opt/env/bin/python -m uv"
     assert fix.commands[-2:] == (
         f"{uv} venv --python 3.12 ~/gpu-env",
@@ -208,7 +208,7 @@ def test_a_python_that_the_distribution_manages() -> None:
 
 def test_pytorch_of_the_distribution() -> None:
     facts, python_ = place(externally_managed=True, path="/usr/bin/python3", prefix="/usr", kind="system")
-    own = msgspec.structs.replace(package("torch", "2.1.2"), folder="/usr/lib/python3/dist-packages")
+    own = msgspec.structs.replace(package("torch", "2.1.2"), directory="/usr/lib/python3/dist-packages")
     (fix,) = reinstall_torch(
         change(facts, "pythons.0.packages", (own,)), msgspec.structs.replace(python_, packages=(own,))
     )
@@ -319,8 +319,8 @@ def test_what_a_project_locks_is_changed_in_its_file(changes: dict[str, Any], pl
 
 def test_a_project_undoes_what_its_file_does_not_say() -> None:
     project = environment(manager="uv", project="/code/app")
-    undone = " What /code/app/pyproject.toml does not say is undone by the next `uv sync` or `uv run`."
+    undone = " Add it to /code/app/pyproject.toml too, or the next `uv sync` or `uv run` will undo it."
     assert lasting(project) == undone
     assert "`poetry sync`" in lasting(change(project, "pythons.0.manager", "poetry"))
     assert lasting(environment(manager="uv")) == ""
-    assert "image's build file" in lasting(change(project, "host.container", "docker"))
+    assert "image's Dockerfile" in lasting(change(project, "host.container", "docker"))

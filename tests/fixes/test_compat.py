@@ -9,7 +9,9 @@ from gpudoctor.fixes.compat import step_aside
 from gpudoctor.report.fixes import entry
 from tests.builders import change, library, nvidia_host
 
-COMPAT = library("libcuda.so.1", "580.65.06", path="/usr/local/cuda/compat/libcuda.so.1", why="cache", kind="compat")
+COMPAT = library(
+    "libcuda.so.1", "580.65.06", path="/usr/local/cuda/compat/libcuda.so.1", found_by="cache", kind="compat"
+)
 
 
 def ahead(**env: str) -> Facts:

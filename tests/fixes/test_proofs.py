@@ -5,9 +5,10 @@ import shlex
 import pytest
 
 from gpudoctor.facts import Python
-from gpudoctor.fixes.frameworks import IDENTITY, onnxruntime_verify
+from gpudoctor.fixes.frameworks import onnxruntime_verify
 from gpudoctor.fixes.python import torch_verify
 from gpudoctor.fixes.verify_commands import cuda_proof, framework_proof, hip_proof
+from gpudoctor.registry import IDENTITY
 from gpudoctor.tasks import Command, Task
 from gpudoctor.tasks.as_typed import shown
 from gpudoctor.workers.ask_onnxruntime import identity_model

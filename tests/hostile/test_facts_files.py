@@ -115,7 +115,7 @@ def test_masking_takes_its_time_by_the_length_of_the_facts_and_not_by_its_square
 def test_a_version_that_is_none_leaves_unknown_what_it_decides() -> None:
     from gpudoctor import check
 
-    package: dict[str, Any] = {"name": "torchvision", "version": "unknown", "folder": "/x"}
+    package: dict[str, Any] = {"name": "torchvision", "version": "unknown", "directory": "/x"}
     tree = json.loads(msgspec.json.encode(with_framework(framework())))
     tree["pythons"][0]["packages"] = [*tree["pythons"][0]["packages"], package]
     report = check(facts=load(json.dumps(tree).encode()))

@@ -48,7 +48,7 @@ def test_other_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "distro_id", "branch", "flavour", "names", "origin"),
+    ("family", "distro_id", "branch", "flavor", "names", "origin"),
     [
         ("debian", "ubuntu", 580, "open", "nvidia-driver-580-open", "distribution"),
         ("debian", "ubuntu", 470, "proprietary", "nvidia-driver-470", "distribution"),
@@ -67,10 +67,8 @@ def test_other_commands() -> None:
         ("arch", "arch", 470, "proprietary", "nvidia-470xx-dkms nvidia-470xx-utils", "AUR"),
     ],
 )  # fmt: skip
-def test_driver_packages(
-    family: Family, distro_id: str, branch: int, flavour: Flavour, names: str, origin: str
-) -> None:
-    found = packages.driver_packages(family, distro_id, branch, flavour)
+def test_driver_packages(family: Family, distro_id: str, branch: int, flavor: Flavour, names: str, origin: str) -> None:
+    found = packages.driver_packages(family, distro_id, branch, flavor)
     assert found is not None
     assert (" ".join(found.names), found.origin) == (names, origin)
 
@@ -92,11 +90,11 @@ def test_what_comes_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "distro_id", "branch", "flavour"),
+    ("family", "distro_id", "branch", "flavor"),
     [("debian", "ubuntu", 470, "open"), ("arch", "arch", 595, "proprietary"), ("fedora", "rhel", 390, "proprietary")],
 )
-def test_no_such_driver(family: Family, distro_id: str, branch: int, flavour: Flavour) -> None:
-    assert packages.driver_packages(family, distro_id, branch, flavour) is None
+def test_no_such_driver(family: Family, distro_id: str, branch: int, flavor: Flavour) -> None:
+    assert packages.driver_packages(family, distro_id, branch, flavor) is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from gpudoctor.knowledge.wanted import is_extension, is_framework, matters, module_of, modules, wanted
+from gpudoctor.registry import BY_MODULE
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,7 @@ def test_module_of(name: str, module: str | None) -> None:
 def test_what_is_named_matters() -> None:
     assert all(matters(name) for name in wanted().extensions)
     assert all(is_extension(name) for name in wanted().extensions)
-    assert all(is_framework(name) for name in wanted().frameworks)
-    assert wanted().frameworks <= set(modules())
+    assert all(is_framework(name) for name in BY_MODULE)
+    assert set(BY_MODULE) <= set(modules())
+    assert {one.framework for one in wanted().framework} == set(BY_MODULE)
     assert all(matters(name.rstrip("*")) for module in wanted().module for name in module.distributions)

@@ -135,7 +135,7 @@ def device_nodes_missing() -> Facts:
 
 @machine("driver.open-module-unsupported")
 def open_module_for_pascal() -> Facts:
-    """The open flavour of the module was installed for a GTX 1080 Ti, which it does not drive."""
+    """The open flavor of the module was installed for a GTX 1080 Ti, which it does not drive."""
     pascal: dict[str, Any] = {
         "pci__0__device": "1b06",
         "pci__0__name": "GP102 [GeForce GTX 1080 Ti]",
@@ -145,7 +145,7 @@ def open_module_for_pascal() -> Facts:
         "pci__0__driver": None,
         "gpus": (),
         "nvidia__kernel__gpus": (),
-        "nvidia__kernel__on_disk": (disk(flavour="open"),),
+        "nvidia__kernel__on_disk": (disk(flavor="open"),),
         "nvidia__nvml__code": 6,
         "nvidia__nvml__text": "Not Found",
         "nvidia__cuda__code": 100,
@@ -166,7 +166,7 @@ def stub_on_the_loaders_path() -> Facts:
         path=f"{folder}/libcuda.so.1",
         real=f"{folder}/libcuda.so",
         kind="stub",
-        why="LD_LIBRARY_PATH",
+        found_by="LD_LIBRARY_PATH",
     )
     return with_framework(
         framework(live=live(0, error="CUDA driver is a stub library", error_code=34)),

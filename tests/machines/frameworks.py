@@ -71,7 +71,7 @@ def pascal_with_cuda_13() -> Facts:
     archs = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "compute_120")
     error = "CUDA error: no kernel image is available for execution on the device"
     found = torch("2.9.1+cu130", cuda="13.0", archs=archs, live=live(1, error=error, error_code=209))
-    return on(having(facts, nvidia__kernel__flavour="proprietary", **NEW_DRIVER), found)
+    return on(having(facts, nvidia__kernel__flavor="proprietary", **NEW_DRIVER), found)
 
 
 @machine("pytorch.driver-too-old")

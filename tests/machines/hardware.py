@@ -40,7 +40,7 @@ def fell_off_the_bus() -> Facts:
     """The second of two cards left the bus under load."""
     line = "NVRM: Xid (PCI:0000:02:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
     lost: dict[str, Any] = dict.fromkeys(
-        ("utilisation", "temperature", "power", "memory_used", "sm_clock", "event_reasons", "link_width"), GONE
+        ("utilization", "temperature", "power", "memory_used", "sm_clock", "event_reasons", "link_width"), GONE
     )
     facts = having(
         nv.several(2, 0), gpus__1=gpu(1, status="lost", **lost), log__events=(xid(79, gpu="0000:02:00.0", text=line),)

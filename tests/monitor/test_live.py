@@ -87,7 +87,7 @@ def test_every_gpu_tells_who_it_is_how_it_does_and_who_uses_it(live: Callable[..
     assert [(one.memory, one.memory_used) for one in slices] == [(24 << 30, 1 << 30)] * 2
     assert isinstance(slices[0], Slice)
     last = first.samples[0]
-    assert (last.memory_used, last.power, last.utilisation, last.performance_state) == (1 << 30, 30.5, 7, 8)
+    assert (last.memory_used, last.power, last.utilization, last.performance_state) == (1 << 30, 30.5, 7, 8)
     assert last.fan == last.pcie_rx == Unknown("NVML: this driver is too old to report it")
     assert isinstance(first.processes, tuple)
     assert [(p.pid, p.kind, p.memory) for p in first.processes] == [(1, "C", 1 << 30)]

@@ -26,12 +26,12 @@ class Clock:
 
 
 def recorded(count: int, first: float = 0.0) -> list[SampleLine]:
-    """A sample a second whose utilisation is its number."""
-    return [SampleLine(gpu="GPU 0", sample=MonitorSample(at=first + at, utilisation=at)) for at in range(count)]
+    """A sample a second whose utilization is its number."""
+    return [SampleLine(gpu="GPU 0", sample=MonitorSample(at=first + at, utilization=at)) for at in range(count)]
 
 
 def shown(replay: Replay) -> list[object]:
-    return [sample.utilisation for gpu in replay.look().devices for sample in gpu.samples]
+    return [sample.utilization for gpu in replay.look().devices for sample in gpu.samples]
 
 
 def test_half_of_it_is_there_at_once_and_the_rest_comes_in_its_time() -> None:
@@ -59,7 +59,7 @@ def test_it_starts_again_at_its_end_and_time_never_goes_back() -> None:
     replay.start()
     clock.now += 4
     (gpu,) = replay.look().devices
-    assert [sample.utilisation for sample in gpu.samples] == [0, 1, 2, 3, 0, 1, 2]
+    assert [sample.utilization for sample in gpu.samples] == [0, 1, 2, 3, 0, 1, 2]
     assert [sample.at for sample in gpu.samples] == [0, 1, 2, 3, 4, 5, 6]
 
 
@@ -107,7 +107,7 @@ def test_the_example_in_the_documentation_is_a_recording() -> None:
     assert gpu.processes == (MonitorProcess(pid=4242, kind="C", memory=21000000000, name="python", user="anna"),)
     first, second = gpu.samples
     assert (first.reasons, first.pcie_rx) == (("sw-power-cap",), 1.2e9)
-    assert second.utilisation == Unknown("NVML: GPU is lost")
+    assert second.utilization == Unknown("NVML: GPU is lost")
     assert second.power == Unknown("not reported")
 
 
@@ -117,7 +117,7 @@ def test_the_example_in_the_documentation_is_a_recording() -> None:
         (b"", "The file is not a recording"),
         (b'{"gpu": "GPU 0"}\n', "The file is not a recording"),
         (FIRST + b"{", "Line 2 of the recording is invalid"),
-        (FIRST + b'{"gpu": "GPU 0", "sample": {"utilisation": 3}}', "Line 2 of the recording is invalid"),
+        (FIRST + b'{"gpu": "GPU 0", "sample": {"utilization": 3}}', "Line 2 of the recording is invalid"),
         (FIRST + b'\n{"gpu": "\xff"}', "Line 3 of the recording is invalid"),
     ],
 )

@@ -34,7 +34,7 @@ def test_the_same_seed_gives_the_same_samples() -> None:
 @pytest.mark.parametrize(
     ("name", "least", "most"),
     [
-        ("utilisation", 0, 100), ("power", 20, 450), ("temperature", 30, 90), ("fan", 30, 100),
+        ("utilization", 0, 100), ("power", 20, 450), ("temperature", 30, 90), ("fan", 30, 100),
         ("memory_used", 1, 24 << 30), ("sm_clock", 2000, 3105), ("pcie_rx", 1, 32e9), ("pcie_tx", 1, 32e9),
     ],
 )  # fmt: skip
@@ -46,7 +46,7 @@ def test_nothing_exceeds_the_limits_of_the_card(name: str, least: float, most: f
 def test_a_narrow_link_starves_its_gpu() -> None:
     facts = change(change(nvidia_host(2), "gpus.1.link_width", 4), "gpus.1.link_generation_max", 1)
     healthy, narrow = (samples(facts, name) for name in ("GPU 0", "GPU 1"))
-    assert max(numbers(narrow, "utilisation")) < max(numbers(healthy, "utilisation")) - 20
+    assert max(numbers(narrow, "utilization")) < max(numbers(healthy, "utilization")) - 20
     assert max(numbers(narrow, "pcie_rx")) < 1e9
     assert {sample.link_width for sample in narrow} == {4}
 

@@ -152,7 +152,7 @@ def test_the_distributions_own_rocm() -> None:
         ((0, 0, (0,)), ChildResult(argv=(), code=0), True),
         ((0, 0, (0,)), ChildResult(argv=(), code=1), False),
         ((0, 0, (0,)), ChildResult(argv=(), code=1, err="setpriv: setresuid failed"), "setresuid failed"),
-        ((0, 0, (0,)), ChildResult(argv=(), missing="no such program"), "no such program"),
+        ((0, 0, (0,)), ChildResult(argv=(), missing="command not found"), "command not found"),
     ],
 )
 def test_who_called_sudo(

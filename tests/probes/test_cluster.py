@@ -46,7 +46,7 @@ def test_whose_job(env: dict[str, str], scheduler: str | None, job: str | None) 
 def test_a_shell_that_was_put_into_a_job(group: str) -> None:
     seen = look({"/proc/self/cgroup": group})
     assert (seen.scheduler, seen.job) == ("slurm", "4711")
-    assert seen.granted == Unknown("this shell was put into the job and has none of its variables")
+    assert seen.granted == Unknown("this shell was attached to the job and has none of its variables")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_program_that_submits_jobs(files: dict[str, str], client: tuple[str 
         (CONF, True),
         ("ClusterName=c\n#GresTypes=gpu\n", False),
         ("include /etc/slurm/nodes.conf\n", Unknown("/etc/slurm/slurm.conf includes other files")),
-        (None, Unknown("there is no slurm.conf to read here")),
+        (None, Unknown("no readable slurm.conf here")),
     ],
 )
 def test_whether_the_cluster_has_gpus(text: str | None, has: object) -> None:

@@ -102,7 +102,7 @@ def test_a_hang_in_cuinit_keeps_what_came_before(new: str, trouble: str) -> None
     answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE=trouble), SOME, seconds=0.5)
     assert (answer.hung, answer.died, answer.version) == ("init", None, "12.4")
     assert answer.loaded == f"{new}/libcuda.so.1"
-    assert answer.code == Unknown("no answer in stage init within 0.5 s")
+    assert answer.code == Unknown("no response in stage init within 0.5 s")
     assert answer.devices == answer.code
 
 
@@ -111,19 +111,21 @@ def test_a_child_that_ignores_sigterm_is_killed(new: str) -> None:
     answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE="deaf", CUDA_VISIBLE_DEVICES="0"), SOME, seconds=0.5)
     assert time.monotonic() - start < 3  # both children at the same time, one second of grace
     assert answer.hung == "init"
-    assert answer.unmasked_code == Unknown("no answer in stage init within 0.5 s")
+    assert answer.unmasked_code == Unknown("no response in stage init within 0.5 s")
 
 
 def test_a_crash_is_named_with_its_stage(new: str) -> None:
     answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE="crash"), SOME)
     assert (answer.hung, answer.died) == (None, "SIGSEGV")
-    assert answer.code == Unknown("the child died of SIGSEGV in stage init")
+    assert answer.code == Unknown("the child process was killed by SIGSEGV in stage init")
 
 
 def test_a_library_that_ends_the_process_is_no_crash(new: str) -> None:
     answer = cuda.probe(host(new, STANDIN_CUINIT_TROUBLE="exit"), SOME)
     assert (answer.hung, answer.died) == (None, None)
-    assert answer.code == Unknown("the child ended in stage init with exit code 7: the driver talks on standard output")
+    assert answer.code == Unknown(
+        "the child process exited in stage init with code 7: the driver talks on standard output"
+    )
 
 
 def test_a_hang_on_one_device_keeps_the_others(new: str) -> None:
@@ -133,7 +135,7 @@ def test_a_hang_on_one_device_keeps_the_others(new: str) -> None:
     assert isinstance(answer.devices, tuple)
     assert [d.name for d in answer.devices] == [
         "NVIDIA GPU 0",
-        *[Unknown("no answer in stage device 1 within 0.5 s")] * 2,
+        *[Unknown("no response in stage device 1 within 0.5 s")] * 2,
     ]
 
 
@@ -151,4 +153,4 @@ def test_an_empty_file_is_told_in_the_loaders_words(tmp_path: Path) -> None:
 
 def test_another_root_is_not_asked(tmp_path: Path) -> None:
     answer = cuda.probe(Machine(root=str(tmp_path), env={}), SOME)
-    assert answer.code == Unknown("libraries are not asked under another root")
+    assert answer.code == Unknown("libraries are not loaded under another root")

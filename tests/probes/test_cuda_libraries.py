@@ -30,7 +30,7 @@ def test_folders_come_before_the_cache_and_links_are_resolved() -> None:
     links = {f"{LIB}/libcudart.so.12": "libcudart.so.12.4.127", f"{SYSTEM}/libcudnn.so.9": "libcudnn.so.9.1.0"}
     seen = cuda_libraries.probe(RecordedMachine(files, links=links, env={"LD_LIBRARY_PATH": f":{LIB}/:relative"}))
     assert not isinstance(seen, Unknown)
-    assert [(x.soname, x.path, x.version, x.why, x.kind, x.size) for x in seen] == [
+    assert [(x.soname, x.path, x.version, x.found_by, x.kind, x.size) for x in seen] == [
         ("libcudart.so.12", f"{LIB}/libcudart.so.12", "12.4.127", "LD_LIBRARY_PATH", "toolkit", 7),
         ("libcudnn.so.9", f"{SYSTEM}/libcudnn.so.9", "9.1.0", "cache", "system", 0),
     ]
@@ -42,7 +42,7 @@ def test_stubs_and_wheels_are_told_apart() -> None:
     seen = cuda_libraries.probe(RecordedMachine(files, env={"LD_LIBRARY_PATH": f"{LIB}/stubs:{wheel}"}))
     assert not isinstance(seen, Unknown)
     assert [(x.soname, x.kind, x.version) for x in seen] == [
-        ("libnvrtc.so", "stub", Unknown("the name libnvrtc.so holds no version")),
+        ("libnvrtc.so", "stub", Unknown("the name libnvrtc.so contains no version")),
         ("libnccl.so.2", "wheel", "2"),
     ]
 

@@ -96,7 +96,7 @@ class Shown(Machine):
     system = "Linux"
 
     def run(self, argv: Sequence[str], *_: Any, **__: Any) -> ChildResult:
-        return ChildResult(argv=tuple(argv), missing="no such program")
+        return ChildResult(argv=tuple(argv), missing="command not found")
 
     def open_errors(self, paths: Sequence[str]) -> dict[str, Maybe[str | None]]:
         return dict.fromkeys(paths, None)

@@ -76,14 +76,14 @@ def test_a_container_does_not_see_its_hosts_engines() -> None:
             ChildResult(
                 argv=(), code=1, err="permission denied while trying to connect to the Docker daemon socket at unix"
             ),
-            "docker info: the user may not talk to the Docker daemon (root or the group docker may)",
+            "docker info: permission denied: the user may not use the Docker daemon (root or the group docker may)",
         ),
         (
             ChildResult(argv=(), code=1, out="Client:\n Version: 27.3.1\n\nServer:\n", err="ERROR: Cannot connect to "
                   "the Docker daemon at unix:///run/docker.sock. Is it running?\n"),
             "docker info: Cannot connect to the Docker daemon at unix:///run/docker.sock. Is it running?",
         ),
-        (ChildResult(argv=(), timed_out=True), "docker info did not answer within 3 seconds"),
+        (ChildResult(argv=(), timed_out=True), "docker info did not respond within 3 seconds"),
     ],
 )  # fmt: skip
 def test_a_daemon_that_cannot_be_asked(ended: ChildResult, why: str) -> None:

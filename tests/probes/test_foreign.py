@@ -34,7 +34,7 @@ MACHINES: dict[str, Callable[[], RecordedMachine]] = {
     "Windows without PowerShell": lambda: windows(
         (UHD,), commands={"powershell.exe": ChildResult(argv=(), timed_out=True)}
     ),
-    "a Mac without sysctl": lambda: mac(commands={"sysctl": ChildResult(argv=(), missing="no such program")}),
+    "a Mac without sysctl": lambda: mac(commands={"sysctl": ChildResult(argv=(), missing="command not found")}),
 }
 
 
@@ -86,7 +86,7 @@ def test_the_wheel_that_pip_installs_on_windows_is_named_as_the_cause() -> None:
     report = check(windows())
     (found,) = report.findings
     assert (found.check, found.status) == ("pytorch.cpu-build", "fail")
-    assert "On Windows `pip install torch` always brings a CPU-only build" in found.cause
+    assert "On Windows `pip install torch` always installs a CPU-only build" in found.cause
     assert "C:\\Users\\kurt\\env\\Scripts\\python.exe -m pip install --index-url" in found.fixes[0].commands[1]
     assert '-c "import torch;' in str(found.fixes[0].verify)
 
@@ -111,7 +111,7 @@ def test_a_quick_look_imports_nothing() -> None:
     ("answer", "why"),
     [
         (ChildResult(argv=(), code=9, out="NVIDIA-SMI has failed"), "nvidia-smi: NVIDIA-SMI has failed"),
-        (ChildResult(argv=(), timed_out=True), "nvidia-smi: no answer"),
+        (ChildResult(argv=(), timed_out=True), "nvidia-smi: no response"),
     ],
 )
 def test_a_driver_that_does_not_answer_is_unknown(answer: ChildResult, why: str) -> None:

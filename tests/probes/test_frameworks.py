@@ -27,7 +27,7 @@ xpu: Optional[str] = {xpu}
 
 
 def package(name: str, version: str, folder: str = SITE, **more: Any) -> Package:
-    return Package(name=name, version=version, folder=folder, **more)
+    return Package(name=name, version=version, directory=folder, **more)
 
 
 def look(
@@ -112,7 +112,7 @@ def test_a_script_in_the_way_is_named_and_not_read() -> None:
 def test_a_distribution_without_its_module() -> None:
     found = look({}, package("tensorflow-gpu", "2.12.0"))[0]
     assert (found.name, found.distribution, found.location) == ("tensorflow", "tensorflow-gpu", None)
-    assert found.cuda == Unknown("no folder on sys.path holds a module tensorflow")
+    assert found.cuda == Unknown("no directory on sys.path contains a module tensorflow")
 
 
 def test_an_environment_without_frameworks() -> None:

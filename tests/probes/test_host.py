@@ -285,11 +285,11 @@ def test_shm() -> None:
 def test_folders_are_judged_by_the_nearest_parent() -> None:
     machine: dict[str, Any] = {
         "env": {"HOME": "/home/ada", "TRITON_CACHE_DIR": "/scratch/triton"},
-        "folders": ("/home/ada", "/scratch", "/tmp"),
+        "directories": ("/home/ada", "/scratch", "/tmp"),
         "spaces": {"/home/ada": Space(100, 7), "/scratch": Space(100, 9)},
         "errors": {"/scratch": "EACCES"},
     }
-    found = {folder.purpose: folder for folder in host(**machine).folders}
+    found = {folder.purpose: folder for folder in host(**machine).directories}
     assert found["PyTorch"].path == "/home/ada/.cache/torch"
     assert (found["PyTorch"].free, found["PyTorch"].writable) == (7, True)
     assert (found["Triton"].path, found["Triton"].free, found["Triton"].writable) == ("/scratch/triton", 9, False)
@@ -297,10 +297,10 @@ def test_folders_are_judged_by_the_nearest_parent() -> None:
 
 
 def test_no_home_at_all() -> None:
-    found = {folder.purpose: folder for folder in host(ids=(4242, 0, (0,)), folders=("/tmp",)).folders}
+    found = {folder.purpose: folder for folder in host(ids=(4242, 0, (0,)), folders=("/tmp",)).directories}
     assert found["PyTorch"].path == "~/.cache/torch"
     assert isinstance(found["PyTorch"].writable, Unknown)
-    assert host(env={}).folders[0].path == "/home/ada/.cache/torch"  # /etc/passwd stands in
+    assert host(env={}).directories[0].path == "/home/ada/.cache/torch"  # /etc/passwd stands in
 
 
 def test_environment_is_what_matters_and_holds_no_secrets() -> None:

@@ -80,7 +80,7 @@ def test_thunderbolt() -> None:
     }
     assert state.thunderbolt(RecordedMachine(files)) == (
         Thunderbolt(place="0-1", name="Core X Chroma", vendor="Razer", authorized=False),
-        Thunderbolt(place="0-3", authorized=Unknown(f"{AT}/0-3/authorized says '?'")),
+        Thunderbolt(place="0-3", authorized=Unknown(f"{AT}/0-3/authorized contains '?'")),
         Thunderbolt(place="1-1", authorized=True),
     )
 

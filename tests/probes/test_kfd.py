@@ -73,7 +73,7 @@ def test_a_gpu() -> None:
     assert (gpu.vendor, gpu.index, gpu.address, gpu.gfx, gpu.capability) == ("amd", 0, "0000:0a:00.0", "gfx942", None)
     assert (gpu.name, gpu.chip, gpu.integrated, gpu.status) == (CARD.name, "Aqua Vanjaram", False, "ok")
     assert gpu.uuid == f"GPU-{598046273873802902:016x}"
-    assert (gpu.memory, gpu.memory_used, gpu.utilisation) == (206141652992, 297639936, 4)
+    assert (gpu.memory, gpu.memory_used, gpu.utilization) == (206141652992, 297639936, 4)
     assert (gpu.temperature, gpu.temperature_slowdown) == (45, 100)
     assert (gpu.power, gpu.power_limit) == (131.5, 650.0)
     assert (gpu.sm_clock, gpu.sm_clock_max) == (132, 2100)
@@ -85,7 +85,7 @@ def test_a_gpu() -> None:
 
 def test_what_sysfs_does_not_show_is_unknown_and_what_a_card_lacks_is_none() -> None:
     gpu = one({f"{NODES}/1/properties": PROPERTIES, f"{PCI}/vendor": "0x1002"})
-    for value in (gpu.memory, gpu.memory_used, gpu.utilisation, gpu.power, gpu.temperature, gpu.sm_clock):
+    for value in (gpu.memory, gpu.memory_used, gpu.utilization, gpu.power, gpu.temperature, gpu.sm_clock):
         assert isinstance(value, Unknown)
     assert (gpu.ecc, gpu.ecc_uncorrected) == (None, None)
     hidden = one({f"{NODES}/1/properties": PROPERTIES})
@@ -100,7 +100,7 @@ def test_a_sleeping_gpu_is_not_read() -> None:
     files = {f"{NODES}/1/properties": PROPERTIES, **{f"{PCI}/{name}": text for name, text in SYSFS.items()}}
     gpu = one(files, sleeping)
     assert gpu.gfx == "gfx942"
-    for value in (gpu.utilisation, gpu.temperature, gpu.power, gpu.ecc_uncorrected):
+    for value in (gpu.utilization, gpu.temperature, gpu.power, gpu.ecc_uncorrected):
         assert isinstance(value, Unknown)
         assert "sleeps" in value.unknown
 

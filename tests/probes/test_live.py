@@ -56,7 +56,7 @@ def test_a_hang_names_its_stage_and_keeps_what_came_before(tmp_path: Path) -> No
     assert (said.stage, said.hung, said.died) == ("init", True, None)
     assert (said.available, said.count) == (True, 1)
     assert isinstance(said.devices, Unknown)
-    assert said.devices.unknown.endswith("in the stage init")
+    assert said.devices.unknown.endswith("in stage init")
 
 
 def test_a_framework_that_waits_for_a_driver_that_hangs_gets_less_time(
@@ -75,13 +75,13 @@ def test_no_answer_in_too_short_a_time_is_no_hang(tmp_path: Path) -> None:
     machine = Machine(env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"}, seconds=1.0)
     said = probe(machine, Python(path=sys.executable), Framework(name="torch", location=str(package)))
     assert (said.stage, said.hung, said.died) == ("import", False, None)
-    assert said.available == Unknown("no answer within 1 s in the stage import, all that the examination had left")
+    assert said.available == Unknown("no response within 1 s in stage import, all the time that was left")
 
 
 def test_a_crash_names_its_signal_and_says_where(tmp_path: Path) -> None:
     said = live(tmp_path, "import os\nprint('before', flush=True)\nos.kill(os.getpid(), 11)\n")
     assert (said.stage, said.hung, said.died, said.exit_code) == ("import", False, "SIGSEGV", None)
-    assert said.version == Unknown("the process died of SIGSEGV in the stage import")
+    assert said.version == Unknown("the process was killed by SIGSEGV in stage import")
     assert "before" in said.stderr
     assert "Segmentation fault" in said.stderr
 
@@ -146,7 +146,7 @@ def test_nonsense_is_unknown_and_hides_nothing_else() -> None:
     said = read("torch", ChildResult(argv=("python",), code=1, out=out, err="MemoryError\n"))
     assert isinstance(said.count, Unknown)
     assert said.available is True
-    assert said.devices == Unknown("the process ended in the stage devices with exit code 1: MemoryError")
+    assert said.devices == Unknown("the process exited in stage devices with code 1: MemoryError")
 
 
 def test_keeps_the_last_lines_of_stderr_without_colours() -> None:

@@ -120,13 +120,13 @@ def test_a_closed_log_is_unknown_and_says_what_would_open_it() -> None:
     hint = ChildResult(argv=(), code=0, err="Hint: You are currently not seeing messages from other users\n")
     machine = RecordedMachine(errors={"/dev/kmsg": "EPERM"}, commands={"journalctl": hint, "dmesg": refused})
     assert probe(machine, Host(container=None), NVIDIA).events == Unknown(
-        "The kernel's log cannot be read (/dev/kmsg: Operation not permitted; journalctl: Hint: You are currently not "
+        "The kernel log cannot be read (/dev/kmsg: Operation not permitted; journalctl: Hint: You are currently not "
         "seeing messages from other users; dmesg: read kernel buffer failed: Operation not permitted). "
         "Run with sudo, or as a member of the group systemd-journal or adm."
     )
     inside = probe(machine, Host(container="docker"), NVIDIA).events
     assert isinstance(inside, Unknown)
-    assert inside.unknown.endswith("Ask on the host: sudo dmesg")
+    assert inside.unknown.endswith("On the host, run: sudo dmesg")
 
 
 def test_without_a_gpu_nothing_is_read() -> None:

@@ -34,7 +34,7 @@ class Host:
 
     def wheel(self, name: str, version: str, *files: str, **elf: Any) -> None:
         """Install an nvidia-* wheel."""
-        self.packages.append(Package(name=name, version=version, folder=SITE))
+        self.packages.append(Package(name=name, version=version, directory=SITE))
         for file in files:
             self.lay(f"{SITE}/nvidia/{file}", **elf)
 
@@ -118,7 +118,7 @@ def test_pins_tell_where_the_files_do_not(tmp_path: Path) -> None:
     host = Host(tmp_path)
     host.lay(f"{SITE}/torch/lib/libtorch_cuda.so")
     pins = ("nvidia-cublas-cu12==12.4.5.8; platform_system == 'Linux'", "nvidia-cudnn-cu12==9.1.0.70", "sympy")
-    host.packages.append(Package(name="torch", version="2.5.1", folder=SITE, requires=pins))
+    host.packages.append(Package(name="torch", version="2.5.1", directory=SITE, requires=pins))
     host.wheel("nvidia-cublas-cu12", "12.4.5.8", "cublas/lib/libcublas.so.12")
     needs = host.needs("torch", cudnn="9.1.0.70")
     assert list(needs) == ["libcublas.so.12", "libcublasLt.so.12", "libcudnn.so.9"]
@@ -221,5 +221,5 @@ def test_a_framework_for_the_cpu_needs_nothing(tmp_path: Path) -> None:
 def test_what_is_unknown_stays_unknown(tmp_path: Path) -> None:
     host = Host(tmp_path)
     assert host.ask("torch", variant=Unknown("no file")) == Unknown("no file")
-    assert host.ask("torch", location=None) == Unknown("no folder on sys.path holds a module torch")
-    assert host.ask("torch") == Unknown("its files do not tell which libraries it needs")
+    assert host.ask("torch", location=None) == Unknown("no directory on sys.path contains a module torch")
+    assert host.ask("torch") == Unknown("its files do not show which libraries it needs")

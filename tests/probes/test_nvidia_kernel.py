@@ -43,11 +43,11 @@ def test_a_healthy_machine_is_read_from_files_and_modinfo() -> None:
         HEALTHY, links=LINKS, statuses=NODES, commands={"modinfo": MODINFO, "dpkg-query": "x 1 ii"}
     )
     seen = look(machine)
-    assert (seen.loaded, seen.flavour) == ("570.133.20", "open")
+    assert (seen.loaded, seen.flavor) == ("570.133.20", "open")
     assert seen.modules == ("nvidia", "nvidia_uvm")
     assert not isinstance(seen.on_disk, Unknown)
     module = seen.on_disk[0]
-    assert (module.version, module.flavour, module.vermagic) == ("570.133.20", "open", RELEASE)
+    assert (module.version, module.flavor, module.vermagic) == ("570.133.20", "open", RELEASE)
     assert module.signer == "host Secure Boot Module Signature key"
     assert seen.gpus == ("0000:01:00.0",)
     assert seen.uvm_major == 507
@@ -69,7 +69,7 @@ def test_nothing_is_run_on_a_machine_without_nvidia() -> None:
 def test_a_module_that_is_not_loaded_is_none_and_its_packages_are_asked_for() -> None:
     commands = {"modinfo": MODINFO, "dpkg-query": "nvidia-driver-570 570.133.20-0ubuntu1 iU \n"}
     seen = look(RecordedMachine({"/proc/modules": "nouveau 1 0 - Live 0x0\n"}, commands=commands), cards=(UNBOUND,))
-    assert (seen.loaded, seen.flavour, seen.modules, seen.gpus) == (None, None, ("nouveau",), ())
+    assert (seen.loaded, seen.flavor, seen.modules, seen.gpus) == (None, None, ("nouveau",), ())
     assert seen.packages == (("nvidia-driver-570", "570.133.20-0ubuntu1", "iU"),)
 
 
@@ -90,7 +90,7 @@ def test_sysfs_gives_the_version_where_proc_is_hidden() -> None:
     files = {"/sys/module/nvidia/version": "550.54.14\n", "/proc/modules": "nvidia 1 0 - Live 0x0\n"}
     seen = look(RecordedMachine(files))
     assert seen.loaded == "550.54.14"
-    assert isinstance(seen.flavour, Unknown)
+    assert isinstance(seen.flavor, Unknown)
 
 
 def test_a_container_does_not_deny_what_only_its_host_knows() -> None:

@@ -38,7 +38,7 @@ def machine(files: dict[str, str | bytes], **other: object) -> RecordedMachine:
 
 def short(found: Maybe[tuple[DriverLibrary, ...]]) -> list[tuple[str, str, str]]:
     assert isinstance(found, tuple)
-    return [(library.path, library.why, library.kind) for library in found]
+    return [(library.path, library.found_by, library.kind) for library in found]
 
 
 def test_a_machine_without_a_driver_has_no_copies() -> None:
@@ -65,7 +65,7 @@ def test_the_cache_comes_before_the_default_folders_and_a_file_appears_once() ->
             path="/opt/nvidia/libcuda.so.1",
             real="/opt/nvidia/libcuda.so.550.54.14",
             version="550.54.14",
-            why="cache",
+            found_by="cache",
             kind="driver",
             size=1,
         ),
@@ -131,7 +131,7 @@ def test_a_stub_is_a_stub_under_either_name(name: str) -> None:
             path=f"{stubs}/{name}",
             real=f"{stubs}/{name}",
             version=None,
-            why="LD_LIBRARY_PATH",
+            found_by="LD_LIBRARY_PATH",
             kind="stub",
             size=1,
         ),
@@ -189,7 +189,7 @@ def test_a_copy_without_a_version_in_its_name_is_unknown_and_not_versionless() -
     path = "/opt/app/libcuda.so.1"
     cuda, _, _, _ = probe(machine({path: "x"}, env={"LD_LIBRARY_PATH": "/opt/app"}), Host())
     assert isinstance(cuda, tuple)
-    assert cuda[0].version == Unknown(f"the name of {path} holds no driver version")
+    assert cuda[0].version == Unknown(f"the name of {path} contains no driver version")
 
 
 def test_32_bit_copies_are_passed_over() -> None:

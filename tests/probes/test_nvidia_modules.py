@@ -67,7 +67,7 @@ def test_a_modinfo_that_answers_single_fields_only_is_asked_for_them() -> None:
         f"modinfo -F license {path}": "NVIDIA\n",
     }
     module = modules.describe(RecordedMachine({path: ""}, commands=commands), RELEASE, path)
-    assert (module.version, module.flavour, module.signer) == ("550.90.07", "proprietary", None)
+    assert (module.version, module.flavor, module.signer) == ("550.90.07", "proprietary", None)
 
 
 def test_a_failing_modinfo_leaves_its_own_words() -> None:
@@ -82,14 +82,14 @@ def test_without_modinfo_the_file_itself_is_read(tail: bytes, signed: bool) -> N
     section = b"license=Dual MIT/GPL\0version=570.86.15\0supported=external\0vermagic=6.8.0-60-generic SMP \0"
     path = f"{BASE}/updates/nvidia.ko"
     module = modules.describe(RecordedMachine({path: b"\x7fELF" + b"\0" * 9000 + section + tail}), RELEASE, path)
-    assert (module.version, module.flavour, module.vermagic) == ("570.86.15", "open", RELEASE)
+    assert (module.version, module.flavor, module.vermagic) == ("570.86.15", "open", RELEASE)
     assert module.signer == (Unknown("the module is signed, but modinfo does not name the signer") if signed else None)
 
 
 def test_without_modinfo_a_compressed_module_stays_unknown() -> None:
     path = f"{BASE}/updates/nvidia.ko.zst"
     module = modules.describe(RecordedMachine({path: b"vermagic="}), RELEASE, path)
-    assert module.version == Unknown("modinfo: no such program")
+    assert module.version == Unknown("modinfo: command not found")
 
 
 def test_modprobes_own_search_finds_what_we_do_not() -> None:

@@ -31,7 +31,7 @@ def test_nodes_with_their_rights_and_what_opening_them_gives() -> None:
     first = seen[0]
     assert (first.mode, first.gid, first.major, first.minor, first.error) == ("660", 44, 195, 2, "EACCES")
     assert (seen[1].error, seen[2].major) == (None, 507)
-    assert seen[4].error == Unknown("not opened: computing does not need it")
+    assert seen[4].error == Unknown("not opened: not needed for computing")
 
 
 def test_a_sleeping_gpu_is_not_opened_but_its_neighbour_is() -> None:

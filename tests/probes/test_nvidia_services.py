@@ -33,7 +33,7 @@ def test_the_fabric_manager_is_asked_only_where_there_are_nvswitches() -> None:
         (ended("inactive\n", 3), {UNIT: ""}, "inactive"),
         (ended("failed\n", 3), {}, "failed"),
         (ended("inactive\n", 4), {}, None),
-        (ChildResult(argv=(), missing="no such program"), {}, None),
+        (ChildResult(argv=(), missing="command not found"), {}, None),
         (
             ended("", 1, "System has not been booted with systemd as init system\n"),
             {UNIT: ""},
@@ -108,7 +108,7 @@ def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "licence"),
+    ("text", "state"),
     [
         ("    vGPU Software Licensed Product\n        License Status                    : Unlicensed (Restricted)\n",
          "Unlicensed (Restricted)"),
@@ -117,10 +117,10 @@ def test_a_virtual_gpu_is_known_by_its_profile(model: str, virtual: bool) -> Non
         ("        License Status : N/A\n", None),
     ],
 )  # fmt: skip
-def test_the_licence_as_nvidia_smi_words_it(text: str, licence: str | None) -> None:
+def test_the_license_as_nvidia_smi_words_it(text: str, state: str | None) -> None:
     machine = RecordedMachine({"/etc/nvidia/gridd.conf": ""}, commands={"nvidia-smi": text, "systemctl": "active"})
     seen = services.probe(machine, GUEST, ())
-    assert (seen.licence, seen.gridd) == (licence, "active")
+    assert (seen.license, seen.gridd) == (state, "active")
 
 
 def test_the_switches_of_laptops() -> None:

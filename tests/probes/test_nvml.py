@@ -247,14 +247,14 @@ def test_a_hang_at_the_start_is_named(folder: str, trouble: str) -> None:
     said, gpus = asked(folder, 0.5, STANDIN_NVML_TROUBLE=trouble)
     assert time.monotonic() - start < 3
     assert (said.hung, said.died, said.loaded) == ("init", None, f"{folder}/libnvidia-ml.so.1")
-    assert said.code == gpus == Unknown("no answer in stage init within 0.5 s")
+    assert said.code == gpus == Unknown("no response in stage init within 0.5 s")
 
 
 @needs_gcc
 def test_a_hang_on_one_gpu_keeps_the_others(folder: str) -> None:
     said, gpus = asked(folder, 0.7, STANDIN_DEVICES="2", STANDIN_BAD="1", STANDIN_GPU_TROUBLE="sleep")
     first, second = all_of(gpus)
-    why = Unknown("no answer in stage gpu 1 within 0.7 s")
+    why = Unknown("no response in stage gpu 1 within 0.7 s")
     assert (said.hung, said.code, said.count) == ("gpu 1", 0, 2)
     assert (first.status, first.power) == ("ok", 30.5)
     assert second.status == second.power == why
@@ -263,7 +263,7 @@ def test_a_hang_on_one_gpu_keeps_the_others(folder: str) -> None:
 @needs_gcc
 def test_a_crash_is_named_with_its_stage(folder: str) -> None:
     said, _ = asked(folder, STANDIN_NVML_TROUBLE="crash")
-    assert (said.died, said.code) == ("SIGSEGV", Unknown("the child died of SIGSEGV in stage init"))
+    assert (said.died, said.code) == ("SIGSEGV", Unknown("the child process was killed by SIGSEGV in stage init"))
 
 
 def test_no_library_starts_no_child() -> None:

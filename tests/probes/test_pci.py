@@ -95,7 +95,11 @@ def test_a_sleeping_gpu_is_not_asked_for_its_link() -> None:
         ("32.0 GT/s PCIe", "8", (5, 8)),
         ("64.0 GT/s PCIe", "16", (6, 16)),
         ("5 GT/s", "4", (2, 4)),  # before Linux 5.7
-        ("Unknown", "63", (Unknown("current_link_speed says 'Unknown'"), Unknown("current_link_width says '63'"))),
+        (
+            "Unknown",
+            "63",
+            (Unknown("current_link_speed contains 'Unknown'"), Unknown("current_link_width contains '63'")),
+        ),
         ("Unknown", "0", (None, None)),
     ],
 )

@@ -67,7 +67,7 @@ def test_the_way_to_the_memory() -> None:
 def test_a_machine_that_tells_nothing_of_it() -> None:
     found = path(machine({f"{REAL}/vendor": "0x10de"}), AT, acs=False)
     assert (found.iommu, found.local_cpus, found.link_errors) == (None, None, None)
-    assert found.acs == Unknown("not read: there is one GPU alone")
+    assert found.acs == Unknown("not read: there is only one GPU")
 
 
 def test_a_healthy_link_has_no_errors() -> None:
@@ -76,7 +76,7 @@ def test_a_healthy_link_has_no_errors() -> None:
 
 def test_a_user_reads_64_bytes_of_a_bridge() -> None:
     found = path(machine({f"{PORT}/config": config(0x1D, 64)}), AT, acs=True)
-    assert found.acs == Unknown("the configuration space of PCI bridges can be read by root alone")
+    assert found.acs == Unknown("the configuration space of PCI bridges can be read by root only")
 
 
 def gpus(count: int, *, uid: int) -> tuple[PciDevice, ...]:
@@ -90,6 +90,6 @@ def gpus(count: int, *, uid: int) -> tuple[PciDevice, ...]:
 
 
 def test_acs_is_asked_for_by_root_and_among_peers_alone() -> None:
-    assert gpus(1, uid=0)[0].acs == Unknown("not read: there is one GPU alone")
-    assert gpus(2, uid=1000)[0].acs == Unknown("the configuration space of PCI bridges can be read by root alone")
+    assert gpus(1, uid=0)[0].acs == Unknown("not read: there is only one GPU")
+    assert gpus(2, uid=1000)[0].acs == Unknown("the configuration space of PCI bridges can be read by root only")
     assert gpus(2, uid=0)[0].acs is None  # these have no bridge above them

@@ -32,7 +32,7 @@ def look(folder: Path, **env: str) -> Python:
 def test_a_virtual_environment(bare: Path) -> None:
     python = look(bare)
     assert python.error is None
-    assert python.why == "--python"
+    assert python.found_by == "--python"
     assert python.version == sys.version.split()[0].rstrip("+")
     assert python.prefix == str(bare)
     assert python.kind == "venv"
@@ -51,7 +51,7 @@ def test_a_virtual_environment(bare: Path) -> None:
 def test_an_interpreter_that_says_nothing_leaves_every_fact_unknown_with_its_words(tmp_path: Path) -> None:
     path = script(tmp_path / "python", "kill -ABRT $$")
     python = probe(machine(), path, "--python")
-    assert python.error == f"{path} died of SIGABRT as it started."
+    assert python.error == f"{path} was killed by SIGABRT at startup."
     assert python.packages == Unknown(python.error)
     assert python.headers == Unknown(python.error)
 
@@ -73,7 +73,7 @@ def test_packages_conflicts_and_requirements_of_one_environment(tmp_path: Path) 
     assert (python.manager, python.project) == ("uv", str(tmp_path))
     assert [shadow.wins for shadow in python.shadows] == [f"{lab}/torch.py"]
     assert python.shadows[0].origin == "PYTHONPATH"
-    assert [remnant.why for remnant in python.remnants] == ["~umpy"]
+    assert [remnant.reason for remnant in python.remnants] == ["~umpy"]
     assert [overlap.packages for overlap in python.overlaps] == [("nvidia-nccl-cu12", "nvidia-nccl-cu13")]
     assert [(unmet.requires, unmet.found) for unmet in python.unmet] == [("nvidia-nccl-cu13==2.29.7", "2.29.8")]
     assert python == msgspec.json.decode(msgspec.json.encode(python), type=Python)
@@ -88,7 +88,7 @@ def test_a_venv_ignores_the_user_site_and_its_base_does_not(bare: Path, tmp_path
         pytest.skip("this Python's base has user sites switched off")
     assert base.user_site == str(user)
     assert isinstance(base.packages, tuple)
-    assert ("torch", "2.0.1", str(user)) in [(p.name, p.version, p.folder) for p in base.packages]
+    assert ("torch", "2.0.1", str(user)) in [(p.name, p.version, p.directory) for p in base.packages]
     off = probe(machine(HOME=str(tmp_path), PYTHONNOUSERSITE="1"), f"{sys.base_prefix}/bin/{HERE}", "--python")
     assert off.user_site is None
 

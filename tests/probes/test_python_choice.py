@@ -18,7 +18,7 @@ FILES = {
     "/home/me/notes.txt": "",
     "/empty/readme": "",
 }
-GONE = "which is not there, or not to be reached by this user."
+GONE = "which does not exist or cannot be accessed by this user."
 LINKS = {"/gone/bin/python": "/uninstalled/python3.9"}
 
 
@@ -84,11 +84,11 @@ def test_an_interpreter_given_twice_is_examined_once() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("/nowhere/python", "There is no file or folder named /nowhere/python."),
-        ("python3.99", "There is no file, folder or program on PATH named python3.99."),
-        ("/empty", "The folder /empty holds no bin/python, so it is no Python environment."),
-        ("/home/me/notes.txt", "/home/me/notes.txt is not executable, so it is no Python interpreter."),
-        ("/usr/bin/ls", "/usr/bin/ls is no Python interpreter, by its name."),
+        ("/nowhere/python", "No such file or directory: /nowhere/python"),
+        ("python3.99", "No such file, directory or program on PATH: python3.99"),
+        ("/empty", "Not a Python environment: the directory /empty contains no bin/python."),
+        ("/home/me/notes.txt", "Not a Python interpreter: /home/me/notes.txt is not executable."),
+        ("/usr/bin/ls", "/usr/bin/ls is not named like a Python interpreter."),
         ("/gone", f"/gone/bin/python is a link to /uninstalled/python3.9, {GONE}"),
     ],
 )

@@ -21,7 +21,7 @@ def folders(machine: RecordedMachine, *path: str, python_path: str = "") -> list
 
 
 def package(name: str, version: str = "1.0", folder: str = SITE, files: int | None = 5) -> Package:
-    return Package(name=name, version=version, folder=folder, files=files)
+    return Package(name=name, version=version, directory=folder, files=files)
 
 
 def claim(name: str, *claims: str, folder: str = SITE, files: int | None = 5) -> FoundDistribution:
@@ -84,7 +84,7 @@ def test_a_folder_without_init_shadows_nothing() -> None:
 def test_a_hollow_folder_is_a_remnant(told: tuple[FoundDistribution, ...], why: str) -> None:
     machine = host(f"{SITE}/torch/lib/libtorch_cpu.so")
     found = remnants(machine, folders(machine, SITE), told, DirectoryNames(machine))
-    assert found == (Remnant(module="torch", path=f"{SITE}/torch", why=why),)
+    assert found == (Remnant(module="torch", path=f"{SITE}/torch", reason=why),)
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_a_hollow_folder_is_a_remnant(told: tuple[FoundDistribution, ...], why: 
 def test_what_pip_left_half_deleted_is_a_remnant(name: str, module: str | None) -> None:
     machine = host(f"{SITE}/{name}/x.py")
     found = remnants(machine, folders(machine, SITE), [], DirectoryNames(machine))
-    assert [(r.module, r.why) for r in found] == ([(module, name)] if module else [])
+    assert [(r.module, r.reason) for r in found] == ([(module, name)] if module else [])
 
 
 def test_metadata_without_its_module_is_a_remnant_of_a_framework() -> None:
     machine = host(f"{SITE}/keras/__init__.py")
     found = [claim("tensorflow-gpu"), claim("numpy"), claim("requests")]
     (remnant,) = remnants(machine, folders(machine, SITE), found, DirectoryNames(machine))
-    assert (remnant.module, remnant.path, remnant.why) == (
+    assert (remnant.module, remnant.path, remnant.reason) == (
         "tensorflow",
         f"{SITE}/tensorflow-gpu.dist-info",
         "no module",

@@ -64,15 +64,15 @@ def test_pythonpath_and_user_site_take_part(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("echo hello", "does not answer like a Python interpreter: hello."),
-        ("true", "does not answer like a Python interpreter and without a word."),
-        ("kill -SEGV $$", "died of SIGSEGV as it started."),
-        ("echo 'Fatal: no module encodings' >&2; exit 1", "ended with exit code 1: Fatal: no module encodings."),
-        ("exit 3", "ended with exit code 3 and without a word."),
-        ('echo \'gpudoctor-interpreter {"version": "3.1\'', "does not answer like"),
-        ('echo \'gpudoctor-interpreter {"version": "x.y"}\'', "does not answer like"),
-        ('echo \'gpudoctor-interpreter {"version": "3.9.1"}\'', "does not answer like"),
-        ('echo \'gpudoctor-interpreter {"version": "2.7.18"}\'', "is Python 2.7.18, and gpudoctor can look into"),
+        ("echo hello", "does not respond like a Python interpreter: hello."),
+        ("true", "does not respond like a Python interpreter, without output."),
+        ("kill -SEGV $$", "was killed by SIGSEGV at startup."),
+        ("echo 'Fatal: no module encodings' >&2; exit 1", "exited with code 1: Fatal: no module encodings."),
+        ("exit 3", "exited with code 3, without output."),
+        ('echo \'gpudoctor-interpreter {"version": "3.1\'', "does not respond like"),
+        ('echo \'gpudoctor-interpreter {"version": "x.y"}\'', "does not respond like"),
+        ('echo \'gpudoctor-interpreter {"version": "3.9.1"}\'', "does not respond like"),
+        ('echo \'gpudoctor-interpreter {"version": "2.7.18"}\'', "is Python 2.7.18; gpudoctor supports checking"),
     ],
 )
 def test_a_broken_interpreter_gives_one_sentence(tmp_path: Path, text: str, message: str) -> None:
@@ -86,7 +86,7 @@ def test_a_broken_interpreter_gives_one_sentence(tmp_path: Path, text: str, mess
 def test_a_hanging_interpreter_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreter, "SECONDS", 0.3)
     path = script(tmp_path / "python", "exec sleep 60")
-    assert ask(machine(), path) == f"{path} did not answer within 0.3 seconds."
+    assert ask(machine(), path) == f"{path} did not respond within 0.3 seconds."
 
 
 def test_an_interpreter_that_cannot_be_started_says_why() -> None:

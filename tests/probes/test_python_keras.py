@@ -13,7 +13,7 @@ TORCH = '{"floatx": "float32", "backend": "torch"}'
 
 
 def keras(version: str = "3.9.2") -> tuple[Package, ...]:
-    return (Package(name="keras", version=version, folder="/site"),)
+    return (Package(name="keras", version=version, directory="/site"),)
 
 
 @pytest.mark.parametrize(

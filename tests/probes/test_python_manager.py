@@ -8,7 +8,7 @@ from gpudoctor.recorded_machine import RecordedMachine
 
 
 def packages(*installers: str) -> list[Package]:
-    return [Package(name=f"p{i}", version="1", folder="/s", installer=each) for i, each in enumerate(installers)]
+    return [Package(name=f"p{i}", version="1", directory="/s", installer=each) for i, each in enumerate(installers)]
 
 
 @pytest.mark.parametrize(

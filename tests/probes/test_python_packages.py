@@ -69,7 +69,7 @@ def test_a_package_in_two_folders_appears_twice_in_the_order_of_sys_path(tmp_pat
     distribution(two, "torch", "2.8.0")
     here = machine()
     folders = entries(here, [str(one), str(two)], "", str(one), [str(two)])
-    assert [(f.package.version, f.package.folder) for f in find(here, folders, DirectoryNames(here))] == [
+    assert [(f.package.version, f.package.directory) for f in find(here, folders, DirectoryNames(here))] == [
         ("2.0.1", str(one)),
         ("2.8.0", str(two)),
     ]

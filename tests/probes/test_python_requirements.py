@@ -28,7 +28,7 @@ MARKERS = {
 
 
 def package(name: str, version: str = "1.0", *requires: str, installer: str = "pip") -> Package:
-    return Package(name=name, version=version, folder="/s", requires=requires, installer=installer)
+    return Package(name=name, version=version, directory="/s", requires=requires, installer=installer)
 
 
 def broken(*packages: Package) -> list[tuple[str, str | None]]:
@@ -141,7 +141,7 @@ def test_a_marker_that_holds_plainly_holds_by_packaging_too(clauses: list[tuple[
 def test_a_healthy_environment_does_not_import_packaging() -> None:
     code = (
         "import sys; from gpudoctor.facts import Package; from gpudoctor.probes.python.requirements import unmet\n"
-        "def p(n, v, *r): return Package(name=n, version=v, folder='/s', requires=r)\n"
+        "def p(n, v, *r): return Package(name=n, version=v, directory='/s', requires=r)\n"
         "found = unmet([p('torch', '2.5.1', 'triton==3.1.0; platform_system == \"Linux\"', 'filelock'),"
         " p('triton', '3.1.0'), p('filelock', '3.16')], {'platform_system': 'Linux'})\n"
         "assert found == () and 'packaging.requirements' not in sys.modules"

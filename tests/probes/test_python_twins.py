@@ -23,7 +23,7 @@ def look(*records: dict[str, str]) -> tuple[list[str], list[tuple[str, str | Non
     machine = RecordedMachine(files)
     found = find(machine, entries(machine, [SITE], "", None, [SITE]), DirectoryNames(machine))
     kept, left = sorted_out(machine, found)
-    return [each.package.version for each in kept], [(r.path.rpartition("/")[2], r.version, r.why) for r in left]
+    return [each.package.version for each in kept], [(r.path.rpartition("/")[2], r.version, r.reason) for r in left]
 
 
 STALE = [("torch-2.6.0.dist-info", "2.6.0", "other release")]

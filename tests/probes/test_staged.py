@@ -35,18 +35,23 @@ def test_what_is_no_fact_is_passed_over(noise: str) -> None:
 @pytest.mark.parametrize(
     ("ended", "hung", "died", "why"),
     [
-        (ChildResult(argv=(), timed_out=True, signal="SIGTERM"), "init", None, "no answer in stage init within 8 s"),
+        (ChildResult(argv=(), timed_out=True, signal="SIGTERM"), "init", None, "no response in stage init within 8 s"),
         (
             ChildResult(argv=(), timed_out=True, abandoned=True),
             "init",
             None,
-            "no answer in stage init within 8 s, and the child cannot even be killed",
+            "no response in stage init within 8 s, and the child process cannot be killed",
         ),
-        (ChildResult(argv=(), signal="SIGBUS"), None, "SIGBUS", "the child died of SIGBUS in stage init"),
-        (ChildResult(argv=(), cancelled=True, signal="SIGTERM"), None, None, "the examination was cancelled"),
-        (ChildResult(argv=(), missing="Permission denied"), None, None, "it was not asked: Permission denied"),
-        (ChildResult(argv=(), code=1, err="a\nb\n\n"), None, None, "the child ended in stage init with exit code 1: b"),
-        (ChildResult(argv=(), code=1), None, None, "the child ended in stage init with exit code 1"),
+        (ChildResult(argv=(), signal="SIGBUS"), None, "SIGBUS", "the child process was killed by SIGBUS in stage init"),
+        (ChildResult(argv=(), cancelled=True, signal="SIGTERM"), None, None, "the run was canceled"),
+        (ChildResult(argv=(), missing="Permission denied"), None, None, "it was not run: Permission denied"),
+        (
+            ChildResult(argv=(), code=1, err="a\nb\n\n"),
+            None,
+            None,
+            "the child process exited in stage init with code 1: b",
+        ),
+        (ChildResult(argv=(), code=1), None, None, "the child process exited in stage init with code 1"),
     ],
 )
 def test_every_end_has_its_words(ended: ChildResult, hung: str | None, died: str | None, why: str) -> None:
@@ -63,7 +68,7 @@ def test_a_child_that_had_too_little_time_is_not_called_hung() -> None:
     answer = ask(machine, "cuda_driver.py", row="device", seconds=8)
     assert (answer.hung, answer.why) == (
         None,
-        "no answer in stage init within 0.1 s, all that the examination had left",
+        "no response in stage init within 0.1 s, all the time that was left",
     )
 
 

@@ -65,13 +65,13 @@ def test_old_toolkits_say_their_version_in_a_text_file() -> None:
 )
 def test_cuda_home_by_the_rule_of_torch(env: dict[str, str], path: str, why: str) -> None:
     seen = look(RecordedMachine(TOOLKIT, links=LINK, env=env)).home
-    assert seen == CudaHome(path=path, why=why, exists=True, nvcc="12.4", headers=True)
+    assert seen == CudaHome(path=path, found_by=why, exists=True, nvcc="12.4", headers=True)
 
 
 def test_a_cuda_home_that_is_gone_or_empty() -> None:
     stale = look(RecordedMachine(TOOLKIT, env={"CUDA_HOME": "/usr/local/cuda-11.7"})).home
-    assert stale == CudaHome(path="/usr/local/cuda-11.7", why="CUDA_HOME", exists=False, nvcc=None, headers=False)
-    assert look(RecordedMachine()).home == CudaHome(path=None, why="", exists=False, nvcc=None, headers=False)
+    assert stale == CudaHome(path="/usr/local/cuda-11.7", found_by="CUDA_HOME", exists=False, nvcc=None, headers=False)
+    assert look(RecordedMachine()).home == CudaHome(path=None, found_by="", exists=False, nvcc=None, headers=False)
     assert look(RecordedMachine(TOOLKIT, links=LINK, env={"CUDA_PATH": ""})).home.path is None
 
 

@@ -49,7 +49,7 @@ def test_words() -> None:
     assert capabilities(archs) == ["7.5", "9.0", "12.0"]
     assert [side(archs, c) for c in ("12.1", "6.1", "8.0")] == ["newer", "older", "between"]
     assert words(("sm_80", "sm_90"), "12.0") == "it covers only up to sm_90"
-    assert words(("sm_80",), "6.1") == "its kernels start at sm_80, older GPUs were dropped from this build"
+    assert words(("sm_80",), "6.1") == "its kernels start at sm_80; support for older GPUs was dropped from this build"
     assert words(archs, "8.0") == "it was compiled only for sm_75, sm_90, sm_120"
     assert words((), "8.0") == "it has no code for NVIDIA GPUs"
     assert sm("12.0") == "sm_120"

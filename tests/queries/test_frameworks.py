@@ -6,7 +6,7 @@ import pytest
 from gpudoctor.facts import DriverLibrary
 from gpudoctor.queries.driver import driver_runs
 from gpudoctor.queries.frameworks import first_line
-from gpudoctor.queries.gpus import amd_gpus, is_data_centre, nvidia_gpus, torch_gfx, visible_gpus
+from gpudoctor.queries.gpus import amd_gpus, is_data_center, nvidia_gpus, torch_gfx, visible_gpus
 from gpudoctor.queries.libraries import cuda_majors, other_majors
 from gpudoctor.queries.packages import stem
 from tests.builders import change, gpu, host, nvidia_host, plain_host, python
@@ -54,8 +54,8 @@ def test_driver_runs(cuda: str, driver: str, expected: bool) -> None:
         ("NVIDIA TITAN V", False),
     ],
 )
-def test_is_data_centre(name: str, expected: bool) -> None:
-    assert is_data_centre(gpu(0, name=name)) is expected
+def test_is_data_center(name: str, expected: bool) -> None:
+    assert is_data_center(gpu(0, name=name)) is expected
 
 
 def test_other_majors_and_where_they_are() -> None:

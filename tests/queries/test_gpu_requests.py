@@ -16,7 +16,7 @@ CUBLAS, NVCC = ("nvidia-cublas-cu12", "12.8.4.1"), ("nvidia-cuda-nvcc-cu12", "12
 
 def packages(*given: tuple[str, ...]) -> Facts:
     """A machine without a GPU with these distributions: name, version, requirements."""
-    found = tuple(Package(name=one[0], version=one[1], folder="/s", requires=one[2:]) for one in given)
+    found = tuple(Package(name=one[0], version=one[1], directory="/s", requires=one[2:]) for one in given)
     return plain_host(pythons=(python(packages=found),))
 
 

@@ -13,7 +13,7 @@ from tests.checks.nvidia_machines import having
 
 H100, T4, MI300X = m.machine(), m.machine(m.T4), m.machine(m.MI300X)
 NOT = Unknown("no")
-AT_CLOCK = "132 processors x 1700 MHz during the test x 4096 operations per clock in bf16"
+AT_CLOCK = "132 multiprocessors x 1700 MHz during the test x 4096 operations per clock in bf16"
 
 
 def asked(facts: Facts, name: str, figure: str, by: Any = limit) -> Limit | None:
@@ -36,35 +36,35 @@ def unseen(facts: Facts, **changes: object) -> Facts:
             "matmul bf16",
             "rate",
             891.3,  # 132 x 1.7 GHz x 4096 x 15.5/16
-            f"{AT_CLOCK}, of which 97 % have work at this size.",
+            f"{AT_CLOCK}, of which 97% have work at this size.",
         ),
         (
             H100,
             "stress",
             "rate",
             891.3,
-            f"{AT_CLOCK}, of which 97 % have work at this size.",
+            f"{AT_CLOCK}, of which 97% have work at this size.",
         ),
         (
             m.machine(m.RTX_4090),
             "matmul bf16",
             "rate",
             165.2,
-            "128 processors x 2520 MHz during the test x 512 operations per clock in bf16.",
+            "128 multiprocessors x 2520 MHz during the test x 512 operations per clock in bf16.",
         ),
-        (unseen(H100), "matmul bf16", "rate", 989.4, "H100 80GB HBM3 by its data sheet: 989.4 TFLOP/s in bf16."),
-        (MI300X, "matmul bf16", "rate", 1307.0, "MI300X by its data sheet: 1307 TFLOP/s in bf16."),
+        (unseen(H100), "matmul bf16", "rate", 989.4, "H100 80GB HBM3 data sheet: 989.4 TFLOP/s in bf16."),
+        (MI300X, "matmul bf16", "rate", 1307.0, "MI300X data sheet: 1307 TFLOP/s in bf16."),
         (
             m.of_run(MI300X, processors=38),
             "matmul bf16",
             "rate",
             163.4,
-            "MI300X by its data sheet: 1307 TFLOP/s in bf16, 38 of 304 processors.",
+            "MI300X data sheet: 1307 TFLOP/s in bf16, 38 of 304 processors.",
         ),
-        (H100, "bandwidth", "triad", 3350.0, "H100 80GB HBM3 by its data sheet: 3350 GB/s."),
-        (H100, "fused torch.compile", "rate", 3350.0, "H100 80GB HBM3 by its data sheet: 3350 GB/s."),
-        (T4, "bandwidth", "copy", 300.8, "Tesla T4 by its data sheet: 320 GB/s, less a sixteenth for ECC."),
-        (having(T4, gpus__0__ecc=False), "bandwidth", "copy", 320.0, "Tesla T4 by its data sheet: 320 GB/s."),
+        (H100, "bandwidth", "triad", 3350.0, "H100 80GB HBM3 data sheet: 3350 GB/s."),
+        (H100, "fused torch.compile", "rate", 3350.0, "H100 80GB HBM3 data sheet: 3350 GB/s."),
+        (T4, "bandwidth", "copy", 300.8, "Tesla T4 data sheet: 320 GB/s, less a sixteenth for ECC."),
+        (having(T4, gpus__0__ecc=False), "bandwidth", "copy", 320.0, "Tesla T4 data sheet: 320 GB/s."),
         (H100, "transfer", "h2d pinned", 63.0, "PCIe generation 5 x16 during the test: 63.0 GB/s in each direction."),
         (
             m.watched(H100, lambda _: {"link_generation": 4, "link_width": 8}),

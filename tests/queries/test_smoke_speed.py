@@ -28,7 +28,7 @@ NOT = Unknown("no")
 
 
 @pytest.mark.parametrize(
-    ("others", "utilisation", "answer"),
+    ("others", "utilization", "answer"),
     [
         (0, 0, False),
         (0, 10, False),
@@ -43,8 +43,8 @@ NOT = Unknown("no")
         (None, None, None),
     ],
 )
-def test_busy(others: object, utilisation: object, answer: bool | None) -> None:
-    facts = m.of_run(m.machine(), others=others, utilisation=utilisation)
+def test_busy(others: object, utilization: object, answer: bool | None) -> None:
+    facts = m.of_run(m.machine(), others=others, utilization=utilization)
     assert busy(facts.smoke.runs[0]) is answer
     if answer is False:
         idle(facts, facts.smoke.runs[0])
@@ -94,5 +94,5 @@ def test_a_loose_limit_asks_for_less() -> None:
     found = share(OnRun(facts, run), test, "rate")
     assert found is not None
     assert found.part == pytest.approx(798 / 989.4 / 0.8)
-    assert found.words == "798 of 989 TFLOP/s (81 %)"
+    assert found.words == "798 of 989 TFLOP/s (81%)"
     assert share(OnRun(facts, run), test, "nothing") is None

@@ -167,4 +167,4 @@ def test_a_failure_is_explained_under_the_programs_own_words(terminal: Terminal,
     terminal.shows("left 1", 60)
     whole = terminal.raw.decode()
     assert whole.index("RuntimeError: CUDA error 802") < whole.index("ended with exit code 1.")
-    assert "The NVLink fabric is not ready" in whole
+    assert "The NVLink fabric is not ready: cuInit 802" in whole

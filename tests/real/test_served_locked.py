@@ -24,8 +24,8 @@ UPGRADE = {
     "Sec-WebSocket-Version": "13",
     "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
 }
-UNINVITED = (403, "Open the address that `gpudoctor serve` has printed: the token in it lets you in.")
-FOREIGN = (403, "gpudoctor answers only its own page.")
+UNINVITED = (403, "Open the address that `gpudoctor serve` printed: it contains the token.")
+FOREIGN = (403, "gpudoctor only accepts connections from its own page.")
 
 
 @pytest.fixture(scope="module")

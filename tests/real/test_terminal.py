@@ -168,7 +168,7 @@ def test_it_is_suspended_and_goes_on(terminal: Terminal) -> None:
         ("{} | cat", "Without a command gpudoctor opens an application, and that needs a terminal;"),
         ("{} --demo mismatch </dev/null", "The application needs a terminal."),
         ("{} --facts /proc/none", "The facts file /proc/none cannot be read: No such file or directory."),
-        ("{} --root /proc/none", "--root /proc/none is no folder."),
+        ("{} --root /proc/none", "--root /proc/none is not a directory."),
     ],
 )
 def test_what_cannot_be_opened_is_said_in_a_sentence_on_the_shells_screen(

@@ -96,12 +96,12 @@ FINDING = exactly(
     ruled_out=each(CHECK),
     references={"type": "array", "items": {"type": "string", "pattern": "^https://"}, "minItems": 1},
 )
-PYTHON = exactly(path=TEXT, why={"type": "string"}, version=MAYBE, kind=MAYBE, manager=MAYBE, error=MAYBE)
+PYTHON = exactly(path=TEXT, found_by={"type": "string"}, version=MAYBE, kind=MAYBE, manager=MAYBE, error=MAYBE)
 MACHINE = exactly(
     **dict.fromkeys(
         (
             "system", "distribution", "kernel", "architecture", "platform", "container", "product", "driver",
-            "driver_flavour", "driver_libraries", "driver_cuda", "rocm", "toolkit",
+            "driver_flavor", "driver_libraries", "driver_cuda", "rocm", "toolkit",
         ),
         MAYBE,
     )
@@ -166,8 +166,8 @@ SYMPTOM = exactly(
     details=TEXTS,
     explained_by=each(CHECK),
     ruled_out=each(CHECK),
-    unanswered=each(CHECK),
-    tries=TEXTS,
+    unknown=each(CHECK),
+    suggestions=TEXTS,
     advice={"type": "string"},
 )
 FRAMEWORK = exactly(
@@ -201,11 +201,11 @@ REPORT = exactly(
     frameworks=each(FRAMEWORK),
     findings=each(FINDING),
     unknown=each(
-        exactly(check=CHECK, subject=TEXT, why=TEXT, essential={"type": "boolean"}, broken={"type": "boolean"})
+        exactly(check=CHECK, subject=TEXT, reason=TEXT, essential={"type": "boolean"}, broken={"type": "boolean"})
     ),
     smoke=each(SMOKE),
     symptoms=each(SYMPTOM),
     next=TEXTS,
     inventory=INVENTORY,
-    not_tried=TEXTS,
+    not_tested=TEXTS,
 )

@@ -35,7 +35,7 @@ def test_a_host_that_is_well_is_complete_and_the_report_says_what_nobody_asked()
     report = check(facts=mounted())
     assert (report.status, report.ok) == ("pass", True)
     assert ROOT in report.next
-    assert any(entry.why.endswith(ANOTHER_ROOT) for entry in report.unknown)
+    assert any(entry.reason.endswith(ANOTHER_ROOT) for entry in report.unknown)
     assert not any(entry.essential for entry in report.unknown)
 
 

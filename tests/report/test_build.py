@@ -94,7 +94,7 @@ def test_a_problem_knows_its_cause_better_than_its_check() -> None:
 def test_the_machine() -> None:
     shown = build(nvidia_host(), []).machine
     assert (shown.distribution, shown.kernel, shown.platform) == ("Ubuntu 24.04.3 LTS", "6.8.0-60-generic", "bare")
-    assert (shown.driver, shown.driver_flavour, shown.driver_cuda) == ("570.169", "open", "12.8")
+    assert (shown.driver, shown.driver_flavor, shown.driver_cuda) == ("570.169", "open", "12.8")
     assert build(plain_host(), []).machine.driver is None
 
 
@@ -144,4 +144,4 @@ def test_a_probe_that_failed_makes_the_report_incomplete() -> None:
     report = build(facts, [Verdict(FAILS, MACHINE, Outcome.PASS)])
     assert (report.status, report.summary.broken, report.summary.unknown) == ("incomplete", 1, 0)
     (entry,) = report.unknown
-    assert (entry.check, entry.subject, entry.why) == ("probe", "amd", "the probe failed: KeyError: 'x'")
+    assert (entry.check, entry.subject, entry.reason) == ("probe", "amd", "the probe failed: KeyError: 'x'")

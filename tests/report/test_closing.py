@@ -14,18 +14,18 @@ from tests.report.test_build import FAILS, WARNS
 
 PASSED = [Verdict(FAILS, MACHINE, Outcome.PASS), Verdict(WARNS, MACHINE, Outcome.PASS)]
 ENTRY = FindingEntry(check="a.b", status="advice", subject="s", title="T", message="S.", cause="C.")
-CUDA = "The NVIDIA driver answers: CUDA starts and lists 1 GPU."
+CUDA = "The NVIDIA driver responds: CUDA initializes and lists 1 GPU."
 AGAIN = (
     "If a program still fails, run `gpudoctor check` in its own environment: with its Python (--python PATH), as its "
     "user, in its container."
 )
-NEXT = "Mend the first finding, then run `gpudoctor check` again; `gpudoctor explain ID` tells more."
-UNKNOWN = "Not everything could be found out: --verbose lists what is unknown, and what would permit it."
-NONE = "Nothing was found by the 2 checks that apply here."
-QUICK = "No framework was imported (--quick): run `gpudoctor check` for what each one sees."
+NEXT = "Fix the first problem, then re-run `gpudoctor check`. For details: `gpudoctor explain ID`"
+UNKNOWN = "Some facts are unknown: --verbose lists them, and what access they need."
+NONE = "No problems found (2 checks)."
+QUICK = "No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees."
 
 
-UNTRIED = "Not tried: bitsandbytes, flash-attn, xformers; of these only files were read."
+UNTRIED = "Not tested: bitsandbytes, flash-attn, xformers (only their files were read)."
 
 
 def with_packages(facts: Facts) -> Facts:
@@ -66,7 +66,7 @@ def test_closing(facts: Facts, status: str, entries: tuple[FindingEntry, ...], l
 
 
 def test_one_check_is_one() -> None:
-    assert "Nothing was found by the one check that applies here." in closing(plain_host(), PASSED[:1], "pass", ())
+    assert "No problems found (1 check)." in closing(plain_host(), PASSED[:1], "pass", ())
 
 
 def test_nothing_is_called_proven_that_was_not_tried() -> None:
@@ -84,7 +84,7 @@ def test_nothing_is_called_proven_that_was_not_tried() -> None:
 
 def test_numbers_are_words_of_their_number() -> None:
     told = closing(with_framework(framework(live=live(2)), nvidia_host(2)), PASSED, "pass", ())
-    assert told[0] == "The NVIDIA driver answers: CUDA starts and lists 2 GPUs."
+    assert told[0] == "The NVIDIA driver responds: CUDA initializes and lists 2 GPUs."
     assert told[1] == "PyTorch 2.7.1 was imported and sees 2 GPUs."
 
 
@@ -97,15 +97,15 @@ def smoked(*runs: tuple[str, str], instead: bool = False) -> Facts:
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
-        ([("cuda", "GPU 0")], "1 smoke test ran to the end on GPU 0, and every number was right."),
+        ([("cuda", "GPU 0")], "1 smoke test completed on GPU 0 with correct results."),
         (
             [("cuda", "GPU 0"), ("cuda", "GPU 1"), ("cuda", "GPUs 0, 1")],
-            "3 smoke tests ran to the end on GPU 0 and GPU 1, and every number was right.",
+            "3 smoke tests completed on GPU 0 and GPU 1 with correct results.",
         ),
-        ([("cuda", "GPUs 0, 1")], "1 smoke test ran to the end on GPUs 0, 1, and every number was right."),
+        ([("cuda", "GPUs 0, 1")], "1 smoke test completed on GPUs 0, 1 with correct results."),
         (
             [("cpu", "CPU")],
-            "1 smoke test ran to the end on the CPU, and every number was right; that proves nothing about a GPU.",
+            "1 smoke test completed on the CPU with correct results; that proves nothing about a GPU.",
         ),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_cpu_that_stood_in_for_a_gpu_is_not_praised() -> None:
 
 
 def test_who_has_cupy_is_told_why_it_was_left_out() -> None:
-    said = "CuPy was not tested: it computes only on a GPU."
+    said = "CuPy was not tested: it needs a GPU."
     cupy = with_framework(framework("cupy"), plain_host()).pythons
     on_cpu, on_gpu = smoked(("cpu", "CPU")), smoked(("cuda", "GPU 0"))
     for facts, told in ((on_cpu, False), (msgspec.structs.replace(on_cpu, pythons=cupy), True)):

@@ -12,7 +12,7 @@ from tests.builders import framework, nvidia_host, with_framework
 TOP = [
     "schema", "version", "status", "created", "seconds", "summary", "machine", "python", "pythons", "gpus",
     "frameworks", "findings", "unknown", "smoke", "symptoms", "next", "inventory",
-    "not_tried",
+    "not_tested",
 ]  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def test_a_report_is_read_back_as_it_was() -> None:
 
 
 def test_nothing_in_it_moves_a_cursor() -> None:
-    nasty = UnknownEntry(check="a.b", subject="\x1b[2J\x9b1m\u202e", why="\x00\x7f")
+    nasty = UnknownEntry(check="a.b", subject="\x1b[2J\x9b1m\u202e", reason="\x00\x7f")
     text = render(Report(unknown=(nasty,)))
     assert json.loads(text)["unknown"][0]["subject"] == nasty.subject
     assert not {c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e")}

@@ -54,10 +54,10 @@ def test_a_finding_has_its_commands_in_fences_and_its_details_folded() -> None:
     text = render(REPORT)
     assert text.startswith("**gpudoctor 0.1.0: FAIL**\n")
     assert "### 1. FAIL: The loaded NVIDIA module and the NVIDIA libraries are of different versions" in text
-    assert "**Why:** The driver was updated while its kernel module was loaded." in text
+    assert "**Cause:** The driver was updated while its kernel module was loaded." in text
     assert "**Fix:** Reboot. (needs root)\n\n```sh\nsudo reboot\n```" in text
-    assert "To see whether it helped:\n\n```sh\nnvidia-smi\n```" in text
-    head, details = text.split("<details><summary>More: ", 1)
+    assert "**Verify:**\n\n```sh\nnvidia-smi\n```" in text
+    head, details = text.split("<details><summary>Details and ", 1)
     assert "pytorch.no-gpu" not in head
     assert "- `pytorch.no-gpu`: PyTorch 2.5.1 sees no GPU." in details
     assert "Ruled out: `driver.not-loaded`" in details
@@ -72,9 +72,9 @@ def test_the_head_is_that_of_the_text_report() -> None:
 
 
 def test_what_is_not_known_is_folded() -> None:
-    unknown = UnknownEntry(check="device.ecc", subject="GPU 0", why="NVML: Not Supported")
+    unknown = UnknownEntry(check="device.ecc", subject="GPU 0", reason="NVML: Not Supported")
     text = render(Report(status="incomplete", unknown=(unknown,), next=("See: --verbose lists it.", "Try again.")))
-    assert "<details><summary>Not known (1)</summary>\n\n- `device.ecc` (GPU 0): NVML: Not Supported" in text
+    assert "<details><summary>Unknown (1)</summary>\n\n- `device.ecc` (GPU 0): NVML: Not Supported" in text
     assert "--verbose" not in text
     assert text.endswith("Try again.\n")
 

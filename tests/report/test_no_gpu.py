@@ -131,5 +131,5 @@ def test_a_choice_of_checks_makes_no_pass_of_it(wishes: CheckOptions) -> None:
 def test_smoke_tests_that_found_no_gpu_ran_none_and_say_so(facts: Facts, status: str) -> None:
     report = check(facts=change(facts, "smoke", Smoke(instead=True)), wishes=CheckOptions(area="smoke"))
     assert report.status == status
-    assert report.next[0].startswith("No GPU was found on which smoke tests can run, so none ran")
+    assert report.next[0].startswith("No GPU that can run smoke tests was found, so none ran")
     assert exit_code(report, ReportOutput("text", mask=False), "fail") == INCOMPLETE

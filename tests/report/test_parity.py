@@ -25,7 +25,7 @@ def _one(gpu: int, message: str) -> FindingEntry:
         check="device.needs-reset",
         status="fail",
         subject=f"GPU {gpu}",
-        title="A GPU needs a reset",
+        title="GPU requires reset",
         message=message,
         cause="It was stopped.",
         evidence=(f"Xid 79 of GPU {gpu}", "the same line"),
@@ -50,8 +50,8 @@ REPORTS["folded"] = Report(status="fail", findings=FOLDED, summary=Summary(fail=
 EVERY = pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS.keys())
 # What the text says in its own words; everything else in a finding is JSON's.
 OWN = (
-    "FAIL WARN ADVICE also why seen fix or so id run well see touches then careful needs root To see "
-    "whether it helped take back The same for and -"
+    "FAIL WARN ADVICE also cause evidence fix or effects id run ruled out see affects then careful needs root "
+    "verify undo The same for and -"
 )
 
 
@@ -112,7 +112,7 @@ def test_the_text_says_all_that_json_says(report: Report, width: int) -> None:
                 assert even(command) in told
             assert all(even(one["message"]) in told for one in finding["consequences"])
     for unknown in whole["unknown"]:
-        assert even(f"{unknown['check']} ({unknown['subject']}): {unknown['why']}") in told
+        assert even(f"{unknown['check']} ({unknown['subject']}): {unknown['reason']}") in told
     assert all(even(sentence) in told for sentence in whole["next"])
     _commands_stand_alone(lines, whole)
     _the_machine(told, whole)
@@ -153,7 +153,7 @@ def test_json_says_all_that_the_text_says(report: Report) -> None:
 def _parts(lines: str) -> Iterator[str]:
     """Each finding's lines of the text."""
     for part in re.split(r"\n\n", lines):
-        if re.match(r"(FAIL|WARN|ADVICE) {2,}\S", part) and re.search(r"^id {6}", part, re.MULTILINE):
+        if re.match(r"(FAIL|WARN|ADVICE) {2,}\S", part) and re.search(r"^id {8}", part, re.MULTILINE):
             yield part
 
 
@@ -161,7 +161,7 @@ def _parts(lines: str) -> Iterator[str]:
 def test_what_is_folded_is_counted(report: Report) -> None:
     whole = document(report)
     lines = text.render(report, 100, verbose=True)
-    shown = Counter(match[1] for match in re.finditer(r"^id {6}(\S+)", lines, re.MULTILINE))
+    shown = Counter(match[1] for match in re.finditer(r"^id {8}(\S+)", lines, re.MULTILINE))
     assert shown == Counter(finding["check"] for finding in firsts(whole["findings"]))
     counts = Counter(finding["status"] for finding in whole["findings"])
     summary = whole["summary"]
@@ -186,7 +186,7 @@ def test_the_page_says_all_that_json_says(report: Report) -> None:
         for words in said(finding):
             assert even(words).replace("`", "") in told
     for unknown in whole["unknown"]:
-        assert even(unknown["why"]).replace("`", "") in told
+        assert even(unknown["reason"]).replace("`", "") in told
 
 
 def test_strings_made_to_break_it_stay_in_both() -> None:
@@ -194,4 +194,4 @@ def test_strings_made_to_break_it_stay_in_both() -> None:
     assert "\\x1b[31m" in lines
     assert "\x1b[31m" in whole["findings"][0]["message"]
     assert len(whole["findings"]) == 2
-    assert lines.count("id      driver.library-mismatch") == 1
+    assert lines.count("id        driver.library-mismatch") == 1

@@ -38,7 +38,7 @@ HOSTILE = Report(
     created="2026-11-21T03:00:00Z",
     summary=Summary(fail=2, unknown=1),
     findings=(FINDING, FINDING),
-    unknown=(UnknownEntry(check="driver.cuda-error", subject=NASTY, why=NASTY, essential=True),),
+    unknown=(UnknownEntry(check="driver.cuda-error", subject=NASTY, reason=NASTY, essential=True),),
     next=(NASTY,),
 )
 REPORTS = {one.name: check(facts=one.make()) for one in machines()}
@@ -112,7 +112,7 @@ def test_nagios(report: Report) -> None:
 
 
 def test_a_fault_of_ours_is_named() -> None:
-    broken = UnknownEntry(check="a.b", subject="GPU 0", why="NameError", broken=True)
+    broken = UnknownEntry(check="a.b", subject="GPU 0", reason="NameError", broken=True)
     report = Report(unknown=(broken,))
     assert nagios.render(report).splitlines()[0].startswith("GPU UNKNOWN - a.b: NameError | ")
     assert npd.render(report) == "a.b: NameError\n"

@@ -48,20 +48,20 @@ def test_every_figure_is_listed_with_unit_samples_and_method() -> None:
     ("facts", "status", "whys"),
     [
         (smoked(DONE), "pass", []),
-        (smoked(DONE, instead=True), "no-gpu", ["No GPU was found on which the tests can run"]),
-        (change(plain_host(), "smoke", Smoke(instead=True)), "no-gpu", ["No GPU was found on which the tests can run"]),
-        (smoked(UNSUPPORTED), "incomplete", ["None of the tests could be run: There is one device."]),
+        (smoked(DONE, instead=True), "no-gpu", ["No GPU that can run the tests was found"]),
+        (change(plain_host(), "smoke", Smoke(instead=True)), "no-gpu", ["No GPU that can run the tests was found"]),
+        (smoked(UNSUPPORTED), "incomplete", ["None of the tests could run: There is one device."]),
         (smoked(DONE, UNSUPPORTED), "pass", []),
         (
             smoked(DONE, outcome="stopped", message="It was late."),
             "incomplete",
-            ["Not all tests were run: It was late."],
+            ["Not all tests ran: It was late."],
         ),
-        (smoked(outcome="stopped", message="late."), "incomplete", ["None of the tests could be run: late."]),
+        (smoked(outcome="stopped", message="late."), "incomplete", ["None of the tests could run: late."]),
         (
             smoked(outcome="unsupported", message="CuPy computes on GPUs only.", backend="cupy"),
             "incomplete",
-            ["None of the tests could be run: CuPy computes on GPUs only."],
+            ["None of the tests could run: CuPy computes on a GPU alone."],
         ),
     ],
 )
@@ -69,7 +69,7 @@ def test_what_was_not_proven_is_no_pass(facts: Facts, status: str, whys: list[st
     found = report(facts)
     assert found.status == status
     assert len(found.unknown) == len(whys)
-    assert all(entry.why.startswith(why) for entry, why in zip(found.unknown, whys, strict=True))
+    assert all(entry.reason.startswith(why) for entry, why in zip(found.unknown, whys, strict=True))
 
 
 @pytest.mark.parametrize("instead", [True, False])
@@ -88,7 +88,7 @@ def test_only_what_concerns_the_tests_is_shown() -> None:
 @pytest.mark.parametrize(("tests", "instead"), [((DONE,), True), ((UNSUPPORTED,), False)])
 def test_where_nothing_was_proven_the_reason_may_lie_elsewhere(tests: tuple[SmokeTest, ...], instead: bool) -> None:
     found = report(smoked(*tests, instead=instead))
-    assert found.next[-1] == "`gpudoctor check` shows 1 finding that may say why."
+    assert found.next[-1] == "`gpudoctor check` shows 1 finding that may explain this."
 
 
 def test_an_early_end_has_no_reason_elsewhere() -> None:
@@ -117,7 +117,7 @@ def test_a_fault_of_a_test_that_breaks_is_no_pass() -> None:
     found = report(facts)
     assert [f.check for f in found.findings] == ["smoke.corrupted-copy"]
     assert found.next == (
-        "Mend the first finding, then run `gpudoctor smoke` again; `gpudoctor explain ID` tells more.",
+        "Fix the first problem, then re-run `gpudoctor smoke`. For details: `gpudoctor explain ID`",
         found.next[-1],
     )
 

@@ -59,17 +59,17 @@ H100 = SmokeEntry(
 TABLE = """\
 PyTorch 2.13.0 on GPU 0 (NVIDIA H100 80GB HBM3)
   imported in 3.2 s, tested in 3.5 s
-  matmul bf16                 798.1 TFLOP/s  ████████    81%  of 989, error 2e-03, 3401 times the
+  matmul bf16                 798.1 TFLOP/s  ████████    81%  of 989, error 2e-03, 3,401 times the
                                                               CPU
-  mnist                     51 234 images/s  gradients within 2e-06, loss falls to 23%
+  mnist                     51,234 images/s  gradients within 2e-06, loss falls to 23%
   transfer h2d pinned             55.4 GB/s  █████████   88%  of 63
   transfer d2h pinned             55.1 GB/s  █████████   87%  of 63
-  overlap                              93 %  of the shorter hidden, both ways at once 1.4 times one
-                                             way
-  mixed-precision bf16        error 4.2e-02  worst gradient, from float64
-  bandwidth                           hangs  It stopped responding in stage bandwidth.
-  inference fp32 batch 1     2 500 images/s
-  inference fp32 batch 256 410 000 images/s  100 times the CPU
+  overlap                               93%  of the shorter one hidden, both ways at once 1.4 times
+                                             one way
+  mixed-precision bf16        error 4.2e-02  worst gradient, compared with float64
+  bandwidth                            hung  It stopped answering in the stage bandwidth.
+  inference fp32 batch 1     2,500 images/s
+  inference fp32 batch 256 410,000 images/s  100 times the CPU
 """
 
 
@@ -86,7 +86,7 @@ def test_no_line_of_words_is_wider_than_the_terminal_where_words_allow_it(width:
 
 def test_a_remark_stands_beneath_its_line_where_there_is_no_room_beside_it() -> None:
     text = render(Report(version="0.1.0", smoke=(H100,)), 50)
-    beneath = "  mnist                     51 234 images/s\n      gradients within 2e-06, loss falls to 23%\n"
+    beneath = "  mnist                     51,234 images/s\n      gradients within 2e-06, loss falls to 23%\n"
     assert beneath in text
 
 
@@ -94,7 +94,7 @@ def test_a_remark_stands_beneath_its_line_where_there_is_no_room_beside_it() -> 
     ("entry", "line"),
     [
         (entry_of("peer", figure("rate", 376.4, "GB/s", 450.0), variant="0-1"), ("peer 0-1", "376.4 GB/s")),
-        (entry_of("fused", figure("rate", 2310.0, "GB/s"), variant="Triton"), ("fused Triton", "2 310 GB/s")),
+        (entry_of("fused", figure("rate", 2310.0, "GB/s"), variant="Triton"), ("fused Triton", "2,310 GB/s")),
         (entry_of("matmul", figure("rate", 0.0235, "TFLOP/s"), variant="fp32"), ("matmul fp32", "0.0235 TFLOP/s")),
         (entry_of("matmul", figure("rate", 0.22, "TFLOP/s"), variant="fp32"), ("matmul fp32", "0.220 TFLOP/s")),
         (entry_of("stress", outcome="not reached"), ("stress", "not reached")),
@@ -106,14 +106,14 @@ def test_values_are_written_as_their_unit_wants(entry: SmokeTestEntry, line: tup
     assert (row.name, row.value) == line
 
 
-@pytest.mark.parametrize(("value", "words"), [(3401.0, "3401"), (1.44, "1.4"), (0.043, "0.043"), (0.004, "0.004")])
+@pytest.mark.parametrize(("value", "words"), [(3401.0, "3,401"), (1.44, "1.4"), (0.043, "0.043"), (0.004, "0.004")])
 def test_a_slow_down_is_not_0_times(value: float, words: str) -> None:
     entry = entry_of("matmul", figure("rate", 1.0, "TFLOP/s"), figure("speed-up", value, "ratio"))
     assert next(rows(entry)).remark == f"{words} times the CPU"
 
 
 def test_noise_does_not_hide_less_than_nothing() -> None:
-    assert next(rows(entry_of("overlap", figure("overlap", -0.02, "ratio")))).value == "0 %"
+    assert next(rows(entry_of("overlap", figure("overlap", -0.02, "ratio")))).value == "0%"
 
 
 def test_why_tests_were_not_reached_is_said_once() -> None:
@@ -165,7 +165,9 @@ def test_a_backend_of_another_version_is_called_as_the_file_calls_it() -> None:
 
 def test_a_busy_gpu_is_named() -> None:
     entry = SmokeEntry(backend="cpu", device="GPU 0", kind="cuda", python="/p", outcome="done", busy=True)
-    assert "others use this GPU, so speeds are not judged" in render(Report(version="0.1.0", smoke=(entry,)), 80)
+    assert "other processes use this GPU, so speeds are not judged" in render(
+        Report(version="0.1.0", smoke=(entry,)), 80
+    )
 
 
 def test_names_from_a_device_never_reach_the_terminal_raw() -> None:

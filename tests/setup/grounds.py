@@ -40,7 +40,7 @@ def machine(*kinds: str, branch: int | None = 580, minor: str = "3.12", **change
 
 def without_driver(facts: Facts) -> Facts:
     """The machine before a driver was installed."""
-    nothing = {"loaded": None, "modules": (), "nodes": (), "gpus": (), "flavour": None}
+    nothing = {"loaded": None, "modules": (), "nodes": (), "gpus": (), "flavor": None}
     for name, value in nothing.items():
         facts = change(facts, f"nvidia.kernel.{name}", value)
     for name in ("cuda", "nvml"):

@@ -45,7 +45,7 @@ def _argv(task: Task) -> tuple[str, ...]:
     return task.argv
 
 
-def test_a_gpu_without_a_driver_gets_the_branch_the_flavour_and_the_packages() -> None:
+def test_a_gpu_without_a_driver_gets_the_branch_the_flavor_and_the_packages() -> None:
     found = made(machine("blackwell", branch=None), "torch")
     driver = found.steps[0]
     assert (driver.group, driver.root, driver.reboot) == ("driver", True, True)

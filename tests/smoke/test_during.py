@@ -182,7 +182,7 @@ def test_others_are_those_of_the_last_look_before(readings: list[tuple[float, An
 
 
 @pytest.mark.parametrize(
-    ("shares", "utilisation"),
+    ("shares", "utilization"),
     [
         ([(3.0, 100), (4.2, 0), (4.4, 6), (4.6, 90), (5.1, 100)], 6),
         ([(4.5, 3), (4.6, 4)], 4),
@@ -190,13 +190,13 @@ def test_others_are_those_of_the_last_look_before(readings: list[tuple[float, An
         ([(4.5, None)], None),
     ],
 )
-def test_utilisation_is_that_of_the_second_before(shares: list[tuple[float, Any]], utilisation: object) -> None:
-    found = [SmokeSample(at=at, utilisation=value) for at, value in shares]
-    assert busy(found, [], 5.0, None)[1] == utilisation
+def test_utilization_is_that_of_the_second_before(shares: list[tuple[float, Any]], utilization: object) -> None:
+    found = [SmokeSample(at=at, utilization=value) for at, value in shares]
+    assert busy(found, [], 5.0, None)[1] == utilization
 
 
 @pytest.mark.parametrize(
-    ("ours", "utilisation"),
+    ("ours", "utilization"),
     [
         ([], 80),
         ([(4.0, 9.8)], 3),  # our own work echoes in the average: the second before it counts
@@ -204,11 +204,11 @@ def test_utilisation_is_that_of_the_second_before(shares: list[tuple[float, Any]
         ([(4.0, 5.0), (6.1, 7.9)], 80),  # long enough ago
     ],
 )
-def test_our_own_work_is_no_sign_of_others(ours: list[tuple[float, float]], utilisation: int) -> None:
+def test_our_own_work_is_no_sign_of_others(ours: list[tuple[float, float]], utilization: int) -> None:
     found = [
-        SmokeSample(at=at, utilisation=value) for at, value in ((3.2, 3), (3.9, 3), (5.0, 100), (9.2, 80), (9.9, 80))
+        SmokeSample(at=at, utilization=value) for at, value in ((3.2, 3), (3.9, 3), (5.0, 100), (9.2, 80), (9.9, 80))
     ]
-    assert busy(found, [], 10.0, None, ours)[1] == utilisation
+    assert busy(found, [], 10.0, None, ours)[1] == utilization
 
 
 def test_a_driver_that_did_not_answer_before_says_why() -> None:

@@ -26,7 +26,7 @@ BACKENDS = {"driver": "", "pytorch": "torch", "cupy": "cupy", "jax": "jax", "ten
 SECONDS = 300.0  # of one run of the command
 SETTLED = 10.0  # seconds that the driver may take to give back a dead process's memory
 SLACK = 32 << 20  # bytes by which the used memory varies by itself
-IDLE = 10  # per cent of utilisation
+IDLE = 10  # per cent of utilization
 
 # The largest errors that are right, against float64: what stands in docs/measurements.md.
 PRODUCTS = {"fp32": 1e-5, "tf32": 1.5e-3, "fp16": 4e-4, "bf16": 3e-3, "fp8": 1e-2}
@@ -42,7 +42,7 @@ class State(NamedTuple):
     settings: dict[str, Any]
     used: int  # bytes
     processes: int
-    utilisation: int
+    utilization: int
 
 
 class Ran(NamedTuple):
@@ -211,7 +211,7 @@ def test_a_gpu_computes_faster_than_the_cpu(ran: Ran) -> None:
 
 
 def test_a_healthy_gpu_has_no_findings(ran: Ran) -> None:
-    if ran.before.processes or ran.before.utilisation > IDLE:
+    if ran.before.processes or ran.before.utilization > IDLE:
         pytest.skip("the GPU had something else to do")
     assert [f for f in ran.report["findings"] if f["check"].startswith("smoke.")] == []
     assert ran.entry["busy"] is not True

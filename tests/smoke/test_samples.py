@@ -24,7 +24,7 @@ def test_samples_are_kept_by_gpu_and_in_order() -> None:
     }
     first = found.samples["GPU 0"][0]
     assert (first.power, first.sm_clock, first.temperature) == (9.0, None, Unknown("x"))
-    assert first.utilisation == Unknown("the driver was not queried")
+    assert first.utilization == Unknown("the driver was not queried")
 
 
 def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

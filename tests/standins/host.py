@@ -28,7 +28,7 @@ PLAIN = {
     "/sys/class/dmi/id/sys_vendor": "QEMU",
     "/proc/modules": "ext4 9830 1 - Live 0x0\n",
     "/proc/devices": "Character devices:\n195 nvidia\n507 nvidia-uvm\n",
-    "/etc/nvidia/gridd.conf": "ServerAddress=licence\n",
+    "/etc/nvidia/gridd.conf": "ServerAddress=license\n",
     f"/lib/modules/{RELEASE}/updates/dkms/nvidia.ko": "",
 }
 LOADED = {

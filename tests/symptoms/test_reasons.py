@@ -54,13 +54,13 @@ def test_where_nothing_explains_it_the_checks_that_were_well_are_named() -> None
     assert root(report).explained_by == ()
     assert "pytorch.arch-missing" in root(report).ruled_out
     assert "cupy.arch-missing" not in root(report).ruled_out, "there is no CuPy to be asked about"
-    assert root(report).tries
+    assert root(report).suggestions
 
 
 def test_what_could_not_be_looked_at_is_told() -> None:
     facts = with_framework(framework(archs=Unknown("torch says nothing")))
     report = judged(facts, "RuntimeError: CUDA error: no kernel image is available for execution on the device")
-    assert "pytorch.arch-missing" in root(report).unanswered
+    assert "pytorch.arch-missing" in root(report).unknown
     assert "pytorch.arch-missing" not in root(report).ruled_out
 
 

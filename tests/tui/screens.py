@@ -19,7 +19,7 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 SIZES = ((80, 24), (120, 40), (200, 60))
 # How many checks there are changes with every new one, as does how many of them older recordings leave open; neither is
 # a matter of the screen.
-CHECKS = re.compile(r"\d+(?= (?:passed|not for this machine|checks that apply here)\b)")
+CHECKS = re.compile(r"\d+(?= (?:passed|not applicable|checks that apply here)\b)")
 OPEN = re.compile(r"\d+ unknown, (?=\d+ passed)")
 
 

@@ -167,7 +167,7 @@ def amd(folder: Path, changes: dict[str, str] | None = None, kfd: int | None = 7
 def test_amds_gpus_are_told_by_sysfs(tmp_path: Path) -> None:
     gpu = amd(tmp_path)
     told = gpu.sample()
-    assert (told["utilisation"], told["memory_used"], told["fan"]) == (12, 1024, 50)
+    assert (told["utilization"], told["memory_used"], told["fan"]) == (12, 1024, 50)
     assert (told["link_generation"], told["link_width"], told["pcie_rx"]) == (4, 16, monitor_amd.NO_TRAFFIC)
     assert gpu.device() == {"pcie_replays": 2}
     assert [(one["pid"], one["kind"], one["memory"]) for one in gpu.processes()] == [(40, "C", 4096)]
@@ -201,4 +201,4 @@ def test_the_script_tells_of_amds_gpus(tmp_path: Path) -> None:
         said = [json.loads(line) for line, _ in zip(child.stdout, range(8), strict=False)]
         child.terminate()
     assert said[0] == {"gpu": "GPU 1", "refused": {"unknown": "/nowhere is not shown here"}}
-    assert [line["sample"]["utilisation"] for line in said if "sample" in line] == [12]
+    assert [line["sample"]["utilization"] for line in said if "sample" in line] == [12]

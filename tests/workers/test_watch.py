@@ -143,7 +143,7 @@ def test_a_gpu_is_sampled_in_our_units(folder: str) -> None:
         "event_reasons": 1,
         "temperature": 41,
         "power": 30.5,
-        "utilisation": 7,
+        "utilization": 7,
         "link_generation": 1,
         "link_width": 8,
     }
@@ -203,7 +203,7 @@ SAMPLED = {
     "event_reasons": {"unknown": "amdgpu does not report throttle reasons in sysfs"},
     "temperature": 41,
     "power": 90,
-    "utilisation": 3,
+    "utilization": 3,
     "link_generation": 4,
     "link_width": 16,
 }
@@ -240,7 +240,7 @@ def test_an_amd_gpu_is_sampled_in_our_units(tmp_path: Path, others: Others) -> N
         ({"hwmon/hwmon5/power1_average": None, "hwmon/hwmon5/power1_input": "70000000"}, "power", 70),
         ({"hwmon/hwmon5/freq2_input": None, "pp_dpm_mclk": "0: 96Mhz\n1: 1000Mhz *\n"}, "memory_clock", 1000),
         ({"hwmon/hwmon5/freq2_input": None}, "memory_clock", "amdgpu reports no hwmon/hwmon5/freq2_input for this GPU"),
-        ({"gpu_busy_percent": "?"}, "utilisation", "amdgpu reports no gpu_busy_percent for this GPU"),
+        ({"gpu_busy_percent": "?"}, "utilization", "amdgpu reports no gpu_busy_percent for this GPU"),
         ({"current_link_speed": "Unknown"}, "link_generation", "current_link_speed is Unknown"),
         ({"current_link_width": "255"}, "link_width", "current_link_width is 255"),
         ({"current_link_width": "0"}, "link_width", None),

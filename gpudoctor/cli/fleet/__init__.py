@@ -5,14 +5,14 @@ from importlib import import_module
 
 from gpudoctor.cli.arguments import Parser
 
-DESCRIPTION = """Examine many machines with the engine that a cluster has already, and see which of them differ, in
+DESCRIPTION = """Check many machines through the engine that the cluster already has, and see which nodes differ, in
 what, and why."""
 PARTS = ("run", "report", "merge", "node", "rank")
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command and its parts to the parser."""
-    one = commands.add_parser("fleet", help="examine many machines, and see which differ", description=DESCRIPTION)
+    one = commands.add_parser("fleet", help="check many machines and see which differ", description=DESCRIPTION)
     parts = one.add_subparsers(dest="part", metavar="COMMAND", required=True)
     for part in PARTS:
         import_module(f"gpudoctor.cli.fleet.{part}").add(parts)

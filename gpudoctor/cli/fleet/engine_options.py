@@ -44,19 +44,23 @@ SLURM, SSH, RAY, KUBERNETES = ("slurm",), ("ssh",), ("ray",), ("kubernetes",)
 OPTIONS = (
     EngineOption("--partition", SLURM, "partition", "NAME", "the partition (default: each node's own)"),
     EngineOption("--srun-option", SLURM, "options", "OPTION", "an option of srun, as --srun-option=--qos=high", True),
-    EngineOption("--user", SSH, "user", "NAME", "who to be on the nodes (default: as ssh is configured)"),
+    EngineOption("--user", SSH, "user", "NAME", "the user on the nodes (default: as configured for ssh)"),
     EngineOption("--ssh-option", SSH, "options", "OPTION", "one more option of ssh, as --ssh-option=-p2222", True),
-    EngineOption("--topology", SSH, "topology", "FILE", "a tree of gateways, as ClusterShell's topology.conf"),
-    EngineOption("--address", RAY, "address", "ADDRESS", "of the cluster (default: the one that this machine is in)"),
-    EngineOption("--ray-python", RAY, "python", "PATH", "the Python that has the cluster's Ray (default: this one)"),
-    EngineOption("--image", KUBERNETES, "image", "IMAGE", "a container image that holds gpudoctor"),
-    EngineOption("--namespace", KUBERNETES, "namespace", "NAME", "the namespace (default: as kubectl is configured)"),
-    EngineOption("--context", KUBERNETES, "context", "NAME", "the context of kubectl (default: the current one)"),
+    EngineOption("--topology", SSH, "topology", "FILE", "a tree of gateways, as in ClusterShell's topology.conf"),
+    EngineOption("--address", RAY, "address", "ADDRESS", "the cluster's address (default: the cluster of this "
+                                                         "machine)"),
+    EngineOption("--ray-python", RAY, "python", "PATH", "the Python with the cluster's Ray (default: this one)"),
+    EngineOption("--image", KUBERNETES, "image", "IMAGE", "a container image with gpudoctor"),
+    EngineOption("--namespace", KUBERNETES, "namespace", "NAME", "the namespace (default: as configured for kubectl)"),
+    EngineOption("--context", KUBERNETES, "context", "NAME", "the kubectl context (default: the current one)"),
     EngineOption("--kubeconfig", KUBERNETES, "kubeconfig", "FILE", "kubectl's configuration"),
-    EngineOption("--runtime-class", KUBERNETES, "runtime_class", "NAME", "of nodes with NVIDIA GPUs (default: nvidia)"),
-    EngineOption("--exclusive", KUBERNETES, "exclusive", "", "take all GPUs of a node, instead of looking beside jobs"),
+    EngineOption("--runtime-class", KUBERNETES, "runtime_class", "NAME", "runtime class of nodes with NVIDIA GPUs "
+                                                                         "(default: nvidia)"),
+    EngineOption("--exclusive", KUBERNETES, "exclusive", "", "request all GPUs of a node, instead of running next "
+                                                             "to jobs"),
     EngineOption(
-        "--patience", (*SLURM, *KUBERNETES), "patience", "SECONDS", "how long a node may be busy (default: 60; 30)",
+        "--patience", (*SLURM, *KUBERNETES), "patience", "SECONDS", "how long to wait for a busy node (default: 60; "
+                                                                    "30)",
         number=True,
     ),
 )  # fmt: skip
@@ -68,7 +72,7 @@ def engine_options(one: Parser) -> None:
         given: Any = {"metavar": option.metavar} if option.metavar else {}
         action = "append" if option.several else "store" if option.metavar else "store_true"
         default: Any = [] if option.several else None
-        told = f"{option.whose}: {option.help}" + ("; may be repeated" if option.several else "")
+        told = f"{option.whose}: {option.help}" + ("; repeatable" if option.several else "")
         one.add_argument(option.flag, dest=option.dest, action=action, default=default, help=told, **given)
 
 
@@ -91,12 +95,12 @@ def chosen_options(arguments: argparse.Namespace) -> dict[str, Any]:
         if value in (None, [], False):
             continue
         if arguments.engine not in option.engines:
-            raise UsageError(f"{option.flag} has no meaning with {arguments.engine}: it is of {option.whose}.")
+            raise UsageError(f"{option.flag} cannot be used with {arguments.engine}; it is for {option.whose}.")
         if value == "" or (option.several and "" in value):
-            raise UsageError(f"{option.flag} takes a text; a shell variable that is not set gives an empty one.")
+            raise UsageError(f"{option.flag} needs a value; an unset shell variable gives an empty one.")
         found[option.parameter] = _seconds(option, value) if option.number else _value(value)
     if arguments.engine == "kubernetes" and "image" not in found:
-        raise UsageError("kubernetes starts containers and needs --image: one that holds gpudoctor.")
+        raise UsageError("kubernetes needs --image: a container image with gpudoctor.")
     return found
 
 

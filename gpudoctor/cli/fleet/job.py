@@ -20,9 +20,9 @@ def program_of(arguments: argparse.Namespace) -> list[str]:
     try:
         program = shlex.split(arguments.program)
     except ValueError as error:
-        raise UsageError(f"--with {arguments.program} is no command: {error}.") from None
+        raise UsageError(f"--with {arguments.program} is not a command: {error}.") from None
     if not program:
-        raise UsageError("--with takes a command; a shell variable that is not set gives an empty one.")
+        raise UsageError("--with needs a command; an unset shell variable gives an empty one.")
     return program
 
 

@@ -23,11 +23,11 @@ def printed(arguments: argparse.Namespace) -> str:
     from gpudoctor.fleet.runner.engines.kubernetes_manifest import manifest
 
     if arguments.engine != "kubernetes":
-        raise UsageError(f"--print has no meaning with {arguments.engine}: only kubernetes takes manifests.")
+        raise UsageError(f"--print cannot be used with {arguments.engine}: only kubernetes uses manifests.")
     options = chosen_options(arguments)
     for name in _OF_A_RUN:
         if getattr(arguments, name):
-            raise UsageError(f"--{name.replace('_', '-')} has no meaning with --print, which asks nobody.")
+            raise UsageError(f"--{name.replace('_', '-')} cannot be used with --print, which contacts no node.")
     try:
         return manifest(
             options["image"],
@@ -51,5 +51,5 @@ def _selector(wish: str) -> dict[str, str] | None:
         return None
     pairs = [one.partition("=") for one in wish.split(",")]
     if not all(name and sign and value and "=" not in value and not name.endswith("!") for name, sign, value in pairs):
-        raise UsageError(f"A manifest chooses nodes by labels, as nvidia.com/gpu.present=true, and not by {wish}.")
+        raise UsageError(f"A manifest selects nodes by labels such as nvidia.com/gpu.present=true, not by {wish}.")
     return {name: value for name, _, value in pairs}

@@ -10,24 +10,27 @@ from gpudoctor.cli.output import complain
 if TYPE_CHECKING:
     from gpudoctor.fleet.aggregate.merge import Merged
 
-DESCRIPTION = """Put the reports of many nodes into one file with a line for each: {"node": NAME, "report": {...}}. A
-report's node is its file's name without .json, so that `gpudoctor check --json > shared/$(hostname).json` on each node
-is all that it takes. Of several reports of a node the newest counts. Exit codes: 0 all are in the file, 2 nothing can
-be read or written, 3 some nodes that were asked have no report that can be read."""
+DESCRIPTION = """Merge the reports of many nodes into one file with one line per node: {"node": NAME, "report": {...}}.
+The node is the report's file name without .json, so `gpudoctor check --json > shared/$(hostname).json` on each node is
+enough. If a node has several reports, the newest counts. Exit codes: 0 all reports are in the file, 2 nothing can be
+read or written, 3 some nodes that were asked have no readable report."""
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = parts.add_parser("merge", help="put many reports into one file", description=DESCRIPTION)
+    one = parts.add_parser("merge", help="merge many reports into one file", description=DESCRIPTION)
     one.add_argument(
-        "paths", metavar="DIR|FILE", nargs="+", help="folders of reports, reports, and files that this command wrote"
+        "paths",
+        metavar="DIR|FILE",
+        nargs="+",
+        help="directories of reports, reports, and files written by this command",
     )
     one.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         required=True,
-        help="the file: its name ends in .jsonl, or .jsonl.gz to pack it",
+        help="the file to write: NAME.jsonl, or NAME.jsonl.gz to compress it",
     )
     one.set_defaults(run=run)
 
@@ -40,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     path = arguments.output
     if not path.endswith(ENDINGS) and not path.startswith("/dev/"):
-        raise UsageError(f"The file's name ends in .jsonl or .jsonl.gz, and {path or 'an empty name'} does not.")
+        raise UsageError(f"The file name must end in .jsonl or .jsonl.gz: {path or 'an empty name'}")
     try:
         merged = merge(Sources(arguments.paths, ordered=True), path)
     except SourceError as error:
@@ -53,9 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tell(merged: "Merged", path: str) -> None:
     """What is in the file, and what is not; beside the file, so on standard error."""
-    complain(f"{path} holds {merged.nodes} node{'s' * (merged.nodes != 1)}.")
+    complain(f"{path} contains {merged.nodes} node{'s' * (merged.nodes != 1)}.")
     if merged.doubles:
-        complain(f"{merged.doubles} left out of nodes that have a newer report.")
+        complain(f"{merged.doubles} skipped: the node has a newer report.")
     for one in merged.left_out:
         why = one.why if one.state == "unreadable" else f"{one.state}. {one.why}".strip()
-        complain(f"{one.nodes} left out: {why}")
+        complain(f"{one.nodes} skipped: {why}")

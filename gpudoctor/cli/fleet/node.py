@@ -6,30 +6,33 @@ import sys
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 
-DESCRIPTION = """Examine this node of a fleet, and write its report in lines that `gpudoctor fleet run` puts together
-again. An engine starts it; to look at one machine yourself, use `gpudoctor check`. Exit codes: 0 the report was
-written, 2 wrong usage, 3 it could not be made."""
+DESCRIPTION = """Check this node of a fleet and write its report in lines that `gpudoctor fleet run` puts together
+again. Engines start it; to check one machine yourself, use `gpudoctor check`. Exit codes: 0 the report was written, 2
+usage error, 3 the report could not be made."""
 LEAST, MOST, USUAL, USUAL_SMOKE = 5.0, 86400.0, 180.0, 900.0  # seconds
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = parts.add_parser("node", help="examine this node of a fleet (engines start it)", description=DESCRIPTION)
-    one.add_argument("--name", metavar="NODE", help="its name in the ledger (default: Slurm's, or the host's)")
-    one.add_argument("--expect-text", metavar="BASE64", default="", help="expectations, as `fleet run` sends them")
+    one = parts.add_parser("node", help="check this node of a fleet (started by engines)", description=DESCRIPTION)
+    one.add_argument(
+        "--name", metavar="NODE", help="the node's name in the ledger (default: Slurm's, else the host name)"
+    )
+    one.add_argument("--expect-text", metavar="BASE64", default="", help="expectations, as sent by `fleet run`")
     looks(one)
     one.set_defaults(run=run)
 
 
 def looks(one: Parser) -> None:
     """Add the options that say what is looked at on a node, and for how long."""
-    one.add_argument("--quick", action="store_true", help="import no framework: a second or less")
-    one.add_argument("--smoke", action="store_true", help="run the quick smoke tests too")
+    one.add_argument("--quick", action="store_true", help="do not import frameworks: a second or less")
+    one.add_argument("--smoke", action="store_true", help="also run the quick smoke tests")
     one.add_argument(
         "--limit",
         type=_seconds,
         metavar="SECONDS",
-        help=f"a node ends within this time, whatever hangs there (default: {USUAL:g}, with --smoke {USUAL_SMOKE:g})",
+        help=f"stop a node after this many seconds, even if something hangs (default: {USUAL:g}, with --smoke "
+        f"{USUAL_SMOKE:g})",
     )
 
 
@@ -56,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.fleet.runner import node
 
     if sys.stdout is None:
-        raise UsageError("Standard output is closed, so there is nowhere to write to.")
+        raise UsageError("Standard output is closed.")
     seconds = limit(arguments)
     node.end_in(seconds)
     write = node.only_lines()

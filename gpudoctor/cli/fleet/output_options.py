@@ -33,16 +33,18 @@ class FleetOutput(NamedTuple):
 
 def options(one: Parser) -> None:
     """Add the options that say how the summary is written."""
-    one.add_argument("--json", action="store_true", help="write the summary as one JSON document: --format json")
-    one.add_argument("--format", choices=NAMES, metavar="NAME", help=f"how to write it: {', '.join(NAMES)}")
-    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, whole or not at all (-: standard output)")
-    one.add_argument("--all", action="store_true", help="cut nothing: every node's name, every cause, fact and figure")
+    one.add_argument(
+        "--json", action="store_true", help="print the summary as one JSON document; same as --format json"
+    )
+    one.add_argument("--format", choices=NAMES, metavar="NAME", help=f"output format: {', '.join(NAMES)}")
+    one.add_argument("--output", "-o", metavar="FILE", help="write to a file, atomically (-: standard output)")
+    one.add_argument("--all", action="store_true", help="show everything: all node names, causes, facts and figures")
     one.add_argument(
         "--mask",
         action=argparse.BooleanOptionalAction,
-        help="hide names of nodes and users, home folders and addresses (default: names of nodes are shown, because "
-        "they are the answer; those of users are hidden in html, which is made to be handed on); secrets are hidden "
-        "always",
+        help="mask names of nodes and users, home directories and addresses (default: node names are shown, because "
+        "they are the result; user names are masked in html, which is made for sharing); secrets are always "
+        "masked",
     )
 
 
@@ -53,16 +55,16 @@ def chosen(arguments: argparse.Namespace) -> FleetOutput:
         UsageError: the arguments contradict each other.
     """
     if arguments.json and arguments.format not in (None, "json"):
-        raise UsageError(f"--json and --format {arguments.format} are two formats: give one of them.")
+        raise UsageError(f"--json and --format {arguments.format} cannot be used together.")
     if arguments.output == "":
-        raise UsageError("--output takes the name of a file; a shell variable that is not set gives an empty one.")
+        raise UsageError("--output needs a file name; an unset shell variable gives an empty one.")
     name = "json" if arguments.json else arguments.format or "text"
     path = None if arguments.output == "-" else arguments.output
     if name == "parquet" and path is None:
         from gpudoctor.cli.terminal import is_terminal
 
         if is_terminal(sys.stdout):
-            raise UsageError("Parquet is no text for a terminal: write it to a file with --output, or to a pipe.")
+            raise UsageError("Parquet is binary: write it to a file with --output, or to a pipe.")
     return FleetOutput(name, path, arguments.mask, arguments.all)
 
 
@@ -83,7 +85,7 @@ def deliver(fleet: "Fleet", form: FleetOutput) -> None:
             raise UsageError(f"{form.path} cannot be written: {error.strerror or error}.") from None
     elif isinstance(made, bytes):
         if sys.stdout is None:
-            raise UsageError("Standard output is closed, so there is nowhere to write to.")
+            raise UsageError("Standard output is closed.")
         sys.stdout.buffer.write(made)
     else:
         (out_json if form.name == "json" else out)(made)

@@ -17,8 +17,8 @@ def pairs_option(one: Parser) -> None:
     one.add_argument(
         "--pairs",
         action="store_true",
-        help="afterwards, let neighbours sum with each other, to find the slow link: with PyTorch, on nodes that know "
-        "each other's names",
+        help="afterwards, run an all-reduce between neighboring nodes to find slow links (needs PyTorch, and nodes "
+        "that can resolve each other's names)",
     )
 
 

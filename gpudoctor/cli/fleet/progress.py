@@ -92,7 +92,7 @@ def endable() -> Iterator[Ending]:
     A signal that was ignored when we began stays ignored, as nohup and a shell's background want it.
     """
     ending = Ending()
-    Thread(target=ending.listen, daemon=True, name="asked to end").start()
+    Thread(target=ending.listen, daemon=True, name="interrupted").start()
     before: dict[int, Any] = {}
     for name in SIGNALS:
         number = getattr(signal, name, None)

@@ -7,29 +7,36 @@ from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.fleet.node import LEAST, MOST
 
-DESCRIPTION = """Sum with this node's neighbour, by PyTorch, and write how fast that was in lines that `gpudoctor fleet
-run --pairs` puts together again. An engine starts it, on all nodes of a round at once. Exit codes: 0 what was found was
-written, 2 wrong usage, or this node is none of those that are named, 3 it did not end within its limit."""
+DESCRIPTION = """Run a PyTorch all-reduce with this node's neighbor and write its speed in lines that `gpudoctor fleet
+run --pairs` puts together again. Engines start it, on all nodes of a round at once. Exit codes: 0 the result was
+written, 2 usage error, or this node is not one of the named nodes, 3 it did not end within its limit."""
 PORT, USUAL = 29653, 150.0  # seconds
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = parts.add_parser("rank", help="sum with this node's neighbour (engines start it)", description=DESCRIPTION)
-    one.add_argument(
-        "--pairs", required=True, metavar="NODES", help="names with commas: the first two are a pair, the next two ..."
+    one = parts.add_parser(
+        "rank", help="run an all-reduce with this node's neighbor (started by engines)", description=DESCRIPTION
     )
-    one.add_argument("--name", default="", metavar="NODE", help="which of them this is (default: it finds out)")
-    one.add_argument("--gpus", type=_whole, default=0, metavar="N", help="GPUs of each node; 0: the CPUs sum")
-    one.add_argument("--port", type=_whole, default=PORT, metavar="N", help=f"where pairs meet (default: {PORT})")
+    one.add_argument(
+        "--pairs",
+        required=True,
+        metavar="NODES",
+        help="comma-separated node names: the first two are a pair, the next two ...",
+    )
+    one.add_argument("--name", default="", metavar="NODE", help="which of them this node is (default: detected)")
+    one.add_argument("--gpus", type=_whole, default=0, metavar="N", help="GPUs per node; 0: use the CPUs")
+    one.add_argument(
+        "--port", type=_whole, default=PORT, metavar="N", help=f"port on which pairs connect (default: {PORT})"
+    )
     one.add_argument("--limit", type=float, default=USUAL, metavar="SECONDS", help=f"(default: {USUAL:g})")
-    one.add_argument("--python", default="", metavar="PATH", help="the interpreter whose PyTorch sums")
+    one.add_argument("--python", default="", metavar="PATH", help="the interpreter with PyTorch")
     one.set_defaults(run=run)
 
 
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text[:9]) < 1 << 16):
-        raise UsageError(f"{text} is no whole number from 0 to 65535.")
+        raise UsageError(f"{text} is not a whole number from 0 to 65535.")
     return int(text)
 
 
@@ -40,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     nodes = tuple(arguments.pairs.split(","))
     if len(nodes) % 2 or not all(nodes):
-        raise UsageError("--pairs takes an even number of names.")
+        raise UsageError("--pairs needs an even number of names.")
     if not LEAST <= arguments.limit <= MOST:
         raise UsageError(f"--limit takes {LEAST:g} to {MOST:g} seconds.")
     if sys.stdout is None:
-        raise UsageError("Standard output is closed, so there is nowhere to write to.")
+        raise UsageError("Standard output is closed.")
     node.end_in(arguments.limit)
     task = PairTask(nodes, arguments.gpus, arguments.port, arguments.limit, arguments.python)
     try:

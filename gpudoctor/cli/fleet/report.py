@@ -14,33 +14,34 @@ if TYPE_CHECKING:
     from gpudoctor.fleet.expectations import Holding
     from gpudoctor.fleet.summary import Fleet
 
-DESCRIPTION = """Sum up the reports of many machines: which causes are on which nodes, worst first; in what like nodes
-do not agree; which measured values stand apart; what has changed since last time. Exit codes: 0 every node reported and
-nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report, have no GPU, or could not be judged."""
+DESCRIPTION = """Summarize the reports of many machines: causes and their nodes, worst first; configuration drift
+between identical nodes; outliers among measured values; changes since last time. Exit codes: 0 every node reported and
+nothing failed, 1 failures, 2 usage error, 3 nodes did not report, have no GPU, or have too much unknown."""
 _NAMED = 200  # letters of a set of nodes in a sentence
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = parts.add_parser("report", help="sum up the reports of many machines", description=DESCRIPTION)
+    one = parts.add_parser("report", help="summarize the reports of many machines", description=DESCRIPTION)
     one.add_argument(
         "paths",
         metavar="DIR|FILE",
         nargs="+",
-        help="the folder of a run, a folder of NODE.json, reports, files of `fleet merge`, or a summary as JSON",
+        help="the directory of a run, a directory of NODE.json files, reports, files of `fleet merge`, or a summary "
+        "as JSON",
     )
     one.add_argument(
         "--since",
         metavar="OLD",
-        help="say what has changed since then: a summary as JSON, or reports (default: the last summary, which the "
-        "folder of a run keeps)",
+        help="show what changed since then: a summary as JSON, or reports (default: the last summary, kept in the "
+        "directory of a run)",
     )
     one.add_argument(
         "--expect",
         action="append",
         default=[],
         metavar="FILE",
-        help="hold each report against this file of expectations; may be repeated",
+        help="compare each report with this expectations file; repeatable",
     )
     one.add_argument("--nodes", metavar="SET", help="only these nodes: node[01-16,20]")
     options(one)
@@ -99,7 +100,7 @@ def _names(arguments: argparse.Namespace) -> frozenset[str] | None:
     except NodesError as error:
         raise UsageError(str(error)) from None
     if not names:
-        raise UsageError("--nodes takes a set of nodes; a shell variable that is not set gives an empty one.")
+        raise UsageError("--nodes needs a node set; an unset shell variable gives an empty one.")
     return names
 
 
@@ -114,10 +115,10 @@ def _read(arguments: argparse.Namespace, holding: "Holding | None", names: froze
     if len(arguments.paths) == 1 and os.path.isfile(arguments.paths[0]) and is_summary(arguments.paths[0]):
         for option in ("--expect", "--nodes"):
             if getattr(arguments, option[2:]):
-                raise UsageError(f"{option} needs the reports themselves: {arguments.paths[0]} is a summary of them.")
+                raise UsageError(f"{option} needs the reports themselves: {arguments.paths[0]} is a summary.")
     fleet = _loaded(arguments.paths, holding, names)
     if names is not None and not fleet.total:
-        raise UsageError(f"None of the nodes {arguments.nodes} is there.")
+        raise UsageError(f"No reports of the nodes {arguments.nodes}.")
     return fleet
 
 
@@ -166,7 +167,7 @@ def _with_history(arguments: argparse.Namespace, fleet: "Fleet", names: frozense
     try:
         return since_last(folder, fleet), folder
     except SummaryError as error:
-        complain(f"{error} Nothing is compared with it.")
+        complain(f"{error} It is not compared.")
         return fleet, ""
 
 
@@ -181,7 +182,7 @@ def _absent(fleet: "Fleet", names: frozenset[str] | None) -> bool:
     known = {node for state, nodes in fleet.states.items() for node in unfolded(nodes, counts[state])}
     if left := names - known:
         folded = fold(left)
-        complain(f"Of these nodes there is nothing: {folded[:_NAMED]}{'...' * (len(folded) > _NAMED)}.")
+        complain(f"No reports of these nodes: {folded[:_NAMED]}{'...' * (len(folded) > _NAMED)}.")
     return bool(left)
 
 

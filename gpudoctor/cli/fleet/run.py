@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from gpudoctor.fleet.runner.orchestrator import RunOutcome
     from gpudoctor.fleet.runner.run_directory import RunDirectory
 
-DESCRIPTION = """Examine many machines at once, through the engine that starts commands on them. Each has a limit of its
-own, a ledger accounts for every one, and a run that was interrupted goes on where it ended when it is started again.
-Exit codes: 0 every node reported and nothing failed, 1 something failed, 2 wrong usage, 3 nodes did not report,
-or have no GPU."""
-NODES = "which: node[01-16,20] (default: those that the run in DIR asked before, else all that ENGINE knows)"
+DESCRIPTION = """Check many machines at once, through the engine that starts commands on them. Each node has its own
+time limit, a ledger records what became of each, and the same command resumes an interrupted run. Exit codes: 0 every
+node reported and nothing failed, 1 failures, 2 usage error, 3 nodes did not report, or have no GPU."""
+NODES = "node set such as node[01-16,20] (default: the nodes of the run in DIR, else all that ENGINE lists)"
 FAN = 64
 MOST_FAN = 10_000
 
@@ -33,34 +32,39 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     from gpudoctor.fleet.runner.engines import ENGINES
 
-    one = parts.add_parser("run", help="examine many machines through an engine", description=DESCRIPTION)
-    one.add_argument("engine", metavar="ENGINE", choices=tuple(ENGINES), help=f"who starts it: {', '.join(ENGINES)}")
+    one = parts.add_parser("run", help="check many machines through an engine", description=DESCRIPTION)
+    one.add_argument(
+        "engine",
+        metavar="ENGINE",
+        choices=tuple(ENGINES),
+        help=f"the engine that starts gpudoctor: {', '.join(ENGINES)}",
+    )
     one.add_argument("nodes", metavar="NODES", nargs="?", default="", help=NODES)
-    one.add_argument("--into", type=_named, metavar="DIR", help="the folder of the run: ledger and reports")
-    one.add_argument("--again", action="store_true", help="ask those that have reported once more")
-    one.add_argument("--fan", type=_fan, default=FAN, metavar="N", help=f"how many nodes at once (default: {FAN})")
+    one.add_argument("--into", type=_named, metavar="DIR", help="directory of the run: ledger and reports")
+    one.add_argument("--again", action="store_true", help="run again on nodes that have already reported")
+    one.add_argument("--fan", type=_fan, default=FAN, metavar="N", help=f"number of nodes at once (default: {FAN})")
     looks(one)
     one.add_argument(
         "--expect",
         action="append",
         default=[],
         metavar="FILE",
-        help="hold each node against this file of expectations, which is read here; may be repeated",
+        help="compare each node with this expectations file, which is read here; repeatable",
     )
     one.add_argument(
         "--with",
         dest="program",
         default="gpudoctor",
         metavar="COMMAND",
-        help='how gpudoctor is started on a node, as "/opt/gpudoctor/bin/gpudoctor" (default: gpudoctor)',
+        help='the command that starts gpudoctor on a node, such as "/opt/gpudoctor/bin/gpudoctor" (default: gpudoctor)',
     )
-    one.add_argument("--no-gpus", action="store_true", help="ask the engine for no GPUs")
+    one.add_argument("--no-gpus", action="store_true", help="do not request GPUs from the engine")
     pairs_option(one)
     engine_options(one)
     one.add_argument(
-        "--print", action="store_true", help="kubernetes: write a manifest that you apply yourself, and ask nobody"
+        "--print", action="store_true", help="kubernetes: print a manifest to apply yourself, and contact no node"
     )
-    one.add_argument("--json", action="store_true", help="write the summary as one JSON document")
+    one.add_argument("--json", action="store_true", help="print the summary as one JSON document")
     one.set_defaults(run=run)
 
 
@@ -72,7 +76,7 @@ def _fan(text: str) -> int:
 
 def _named(text: str) -> str:
     if not text:
-        raise UsageError("--into takes the name of a folder; a shell variable that is not set gives an empty one.")
+        raise UsageError("--into needs a directory name; an unset shell variable gives an empty one.")
     return text
 
 
@@ -84,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         out(printed(arguments))
         return OK
     if arguments.into is None:
-        raise UsageError("--into DIR is missing: the folder for the ledger and the reports.")
+        raise UsageError("--into DIR is missing: the directory for the ledger and the reports.")
     _must_be_text(arguments.nodes, arguments.program, *chain(*typed_options(arguments).values()))
     arguments.nodes = arguments.nodes or _asked_before(arguments)
     job = job_of(arguments)
@@ -98,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         folder.close()
     if number or outcome.error:
-        complain(f"{outcome.error or 'The run was ended.'} {_goes_on(folder)}")
+        complain(f"{outcome.error or 'The run was interrupted.'} {_goes_on(folder)}")
     if number:
         return 128 + number
     code = _told(arguments)
@@ -115,7 +119,7 @@ def _must_be_text(*words: str) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"{word} holds bytes that are no UTF-8 text.") from None
+            raise UsageError(f"{word} is not valid UTF-8.") from None
 
 
 def _asked_before(arguments: argparse.Namespace) -> str:
@@ -149,7 +153,7 @@ def _engine(arguments: argparse.Namespace) -> "tuple[Engine, Sequence[FleetTarge
     except EngineError as error:
         raise UsageError(str(error)) from None
     if not targets:
-        raise UsageError(f"{arguments.engine} knows no node{f' {arguments.nodes}' if arguments.nodes else ''}.")
+        raise UsageError(f"{arguments.engine} lists no node{f' {arguments.nodes}' if arguments.nodes else ''}.")
     return made, targets
 
 
@@ -211,7 +215,9 @@ def _conducted(
 def _goes_on(folder: "RunDirectory") -> str:
     counts = folder.ledger.counts()
     reported, all_ = counts.get("reported", 0), sum(counts.values())
-    return f"{reported} of {all_} nodes have reported, in {folder.path}; the same command goes on with the others."
+    return (
+        f"{reported} of {all_} nodes have reported, in {folder.path}; run the same command to continue with the others."
+    )
 
 
 def _told(arguments: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ def located(name: str, env: Mapping[str, str]) -> str:
             return path
         closed = closed or os.path.isfile(path) or ("/" in name and os.path.exists(path))
     if closed:
-        what = "is a folder" if os.path.isdir(name) else "is not executable"
+        what = "is a directory" if os.path.isdir(name) else "is not executable"
         raise NotRunError(f"{name} {what}.", NOT_RUN)
     raise NotRunError(f"There is no {'file' if '/' in name else 'command'} {name}.", NOT_FOUND)
 
@@ -61,7 +61,9 @@ def start(
     if said:
         os.waitpid(pid, 0)
         number = int(said)
-        why = "the program that its first line names is not there" if number == errno.ENOENT else os.strerror(number)
+        why = (
+            "the interpreter named in its first line does not exist" if number == errno.ENOENT else os.strerror(number)
+        )
         raise NotRunError(f"{argv[0]} cannot be run: {why}.", NOT_RUN)
     return pid
 

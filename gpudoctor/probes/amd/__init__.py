@@ -110,7 +110,7 @@ def _boards(machine: Machine, cards: Sequence[PciDevice]) -> tuple[Board, ...]:
 def _closed_nodes(machine: Machine, boards: Sequence[Board]) -> Maybe[int]:
     """Which GPUs are hidden matters only where cards are divided: there are 64 nodes of them on a big machine."""
     if all(board.compute_partition in (None, "SPX") for board in boards):
-        return Unknown("not counted: no card is divided")
+        return Unknown("not counted: no card is partitioned")
     folders = [f"{device_nodes.TOPOLOGY}/{node}" for node in machine.names(device_nodes.TOPOLOGY)]
     return sum(machine.line(f"{folder}/properties") is None for folder in folders)
 
@@ -134,4 +134,4 @@ def _opens_for_caller(machine: Machine) -> Maybe[bool | None]:
     )
     if ended.code in (0, 1) and not ended.err.strip():
         return ended.code == 0
-    return Unknown(f"setpriv: {ended.missing or ended.err.strip() or 'it did not end in time'}")
+    return Unknown(f"setpriv: {ended.missing or ended.err.strip() or 'it timed out'}")

@@ -41,7 +41,7 @@ def _board(machine: Machine, card: PciDevice) -> Board:
 
 def _mode(text: Maybe[str | None]) -> Maybe[str | None]:
     """A mode's name; "UNKNOWN" is what amdgpu says where it does not know."""
-    return Unknown("amdgpu says UNKNOWN") if text in ("UNKNOWN", "") else text
+    return Unknown("amdgpu reports UNKNOWN") if text in ("UNKNOWN", "") else text
 
 
 def _pages(sensors: Sensors) -> tuple[Maybe[int | None], Maybe[int | None]]:

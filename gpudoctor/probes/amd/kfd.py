@@ -61,7 +61,7 @@ def _properties(machine: Machine, path: str) -> Properties:
     """The numbers by their names; empty where the file cannot be read."""
     rows = [line.split() for line in (machine.line(path) or "").splitlines()]
     numbers = {row[0]: whole(" ".join(row[1:])) for row in rows if row}
-    return {name: Unknown(f"{path}: {name} is no number") if n is None else n for name, n in numbers.items()}
+    return {name: Unknown(f"{path}: {name} is not a number") if n is None else n for name, n in numbers.items()}
 
 
 def _computes(properties: Properties) -> bool:
@@ -132,7 +132,7 @@ def _measured(gpu: Gpu, sensors: Sensors) -> Gpu:
     return msgspec.structs.replace(
         gpu,
         memory_used=sensors.number("mem_info_vram_used"),
-        utilisation=sensors.number("gpu_busy_percent"),
+        utilization=sensors.number("gpu_busy_percent"),
         temperature=temperature,
         temperature_slowdown=slowdown,
         power=sensors.watts("power1_average", "power1_input"),
@@ -172,5 +172,5 @@ def _memory(machine: Machine, folder: str, properties: Properties, sensors: Sens
                 return size
             banks += size
     if banks >> 63:
-        return Unknown(f"{folder}/mem_banks say {banks} bytes")
+        return Unknown(f"{folder}/mem_banks report {banks} bytes")
     return banks or properties.get("local_mem_size") or sensors.number("mem_info_vram_total")

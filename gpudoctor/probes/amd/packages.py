@@ -33,7 +33,7 @@ def dkms(machine: Machine) -> Maybe[tuple[Dkms, ...] | None]:
     # A shell script that looks at every module of every kernel: a second on a slow disk.
     ended = machine.run(["dkms", "status"], seconds=20.0)
     if not ended.ok and not ended.out.strip():
-        return Unknown(f"dkms status: {ended.err.strip() or ended.missing or 'it did not end in time'}")
+        return Unknown(f"dkms status: {ended.err.strip() or ended.missing or 'it timed out'}")
     return tuple(
         Dkms(module=line.module, version=line.version, kernel=line.kernel, state=line.state)
         for line in dkms_status(f"{ended.out}\n{ended.err}")
@@ -52,7 +52,7 @@ def packages(machine: Machine, host: Host) -> Maybe[tuple[Package, ...]]:
     else:
         return Unknown("AMD's packages are known on distributions with dpkg or rpm only")
     if ended.missing or ended.timed_out:
-        return Unknown(f"{ended.argv[0]}: {ended.missing or 'no answer in time'}")
+        return Unknown(f"{ended.argv[0]}: {ended.missing or 'it timed out'}")
     found = parse(ended.out)
     return _with_states(machine, found) if any(not state for _, _, state in found) else found
 

@@ -43,7 +43,7 @@ class Sensors:
         text = _SLEEPS if self._asleep else self.text(name)
         if isinstance(text, str):
             number = signed(text)
-            return Unknown(f"{name} says {text[:40]!r}") if number is None else number
+            return Unknown(f"{name} contains {text[:40]!r}") if number is None else number
         return Unknown(f"amdgpu shows no {name} for this GPU") if text is None else text
 
     def watts(self, *names: str) -> Maybe[float | None]:
@@ -97,7 +97,7 @@ class Sensors:
                 return text
             found = re.search(r"^ue: ([0-9]{1,15})$", text or "", re.M)
             if found is None:
-                return Unknown(f"ras/{block} says {(text or '')[:40]!r}")
+                return Unknown(f"ras/{block} contains {(text or '')[:40]!r}")
             total += int(found[1])
         return total
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from threading import BoundedSemaphore, Thread
 
 import msgspec
@@ -94,7 +95,7 @@ def _cores() -> int:
 
 def _with_needs(machine: Machine, python: Python, framework: Framework) -> Framework:
     if machine.system != "Linux":
-        return msgspec.structs.replace(framework, needs=Unknown("libraries are looked for on Linux alone"))
+        return msgspec.structs.replace(framework, needs=Unknown("libraries are looked for on Linux only"))
     from gpudoctor.probes.frameworks.library_deps import probe as needs
 
     return msgspec.structs.replace(framework, needs=needs(machine, python, framework))
@@ -110,22 +111,5 @@ def _read(machine: Machine, python: Python, found: FoundFramework, kernels: bool
 
 
 def _reader(machine: Machine, python: Python, found: FoundFramework, kernels: bool) -> Framework:
-    if found.name == "torch":
-        from gpudoctor.probes.frameworks import torch
-
-        return torch.read(machine, python, found, kernels)
-    if found.name == "tensorflow":
-        from gpudoctor.probes.frameworks import tensorflow
-
-        return tensorflow.read(machine, found)
-    if found.name == "cupy":
-        from gpudoctor.probes.frameworks import cupy
-
-        return cupy.read(machine, found)
-    if found.name == "jax":
-        from gpudoctor.probes.frameworks import jax
-
-        return jax.read(found)
-    from gpudoctor.probes.frameworks import onnxruntime
-
-    return onnxruntime.read(machine, found)
+    read: Framework = import_module(f"gpudoctor.probes.frameworks.{found.name}").read(machine, python, found, kernels)
+    return read

@@ -5,9 +5,12 @@ import re
 import msgspec
 
 from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.python import Python
+from gpudoctor.knowledge import sonames
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
+from gpudoctor.probes.frameworks.library_search import Request, Search, in_wheel, majors
 
 _COMPILED = "CuPy compiles its kernels on the machine"
 
@@ -19,7 +22,7 @@ class _Wheel(msgspec.Struct):
     packaging: str = "pip"
 
 
-def read(machine: Machine, found: FoundFramework) -> Framework:
+def read(machine: Machine, _python: Python, found: FoundFramework, _kernels: bool = False) -> Framework:
     """Read its files.
 
     Args:
@@ -72,7 +75,7 @@ def _wheel(machine: Machine, found: FoundFramework) -> _Wheel | Unknown:
     path = f"{found.location}/.data/_wheel.json"
     text = read_text(machine, path)
     if isinstance(text, Unknown):
-        return Unknown(f"{found.location} was built from source, and only an import tells for which CUDA")
+        return Unknown(f"{found.location} was built from source; only an import shows for which CUDA")
     try:
         return msgspec.json.decode(text, type=_Wheel)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -85,3 +88,28 @@ def _hip(name: str) -> Maybe[str | None]:
     if tag:
         return f"{tag[1]}.{tag[2]}"
     return Unknown("amd-cupy does not say for which ROCm it was built") if name == "amd-cupy" else None
+
+
+def requests(search: Search, framework: Framework) -> list[Request]:
+    """Before 14.0 CuPy left everything to the loader; since then cuda-pathfinder looks into the wheels first."""
+    cuda, _ = majors(framework)
+    if cuda is None:
+        return []
+    version = known_or(framework.version, None) or "0"
+    order, with_wheels = search.order(), sonames.finds_wheels("cupy", version)
+    return [
+        Request(
+            name,
+            "cupy",
+            order,
+            first=in_wheel(search, name) if with_wheels else (),
+            last=tuple((f"{folder}/{name}", "CUDA_PATH") for folder in _cuda_path(search)) if with_wheels else (),
+        )
+        for name in sonames.opened("cupy", cuda, None)
+    ]
+
+
+def _cuda_path(search: Search) -> tuple[str, ...]:
+    env = search.machine.env
+    home = env.get("CUDA_PATH") or env.get("CUDA_HOME") or ""
+    return (f"{home}/lib64", f"{home}/lib") if home.startswith("/") else ()

@@ -1,16 +1,16 @@
 """Finds each framework in an environment without importing it: the folder `import` takes, and its distributions."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from gpudoctor.facts.python import Package, Python
 from gpudoctor.knowledge.wanted import module_of
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.registry import FRAMEWORKS
 
-Name = Literal["torch", "tensorflow", "cupy", "jax", "onnxruntime"]
 # The slowest import first, so that it starts first where there are fewer cores than frameworks.
-NAMES: tuple[Name, ...] = ("tensorflow", "torch", "jax", "onnxruntime", "cupy")
+NAMES = tuple(one.module for one in sorted(FRAMEWORKS, key=lambda one: one.import_order))
 
 # They begin like ONNX Runtime's distributions but bring modules of their own.
 _OTHERS = ("onnxruntime-extensions", "onnxruntime-genai", "onnxruntime-tools")
@@ -19,7 +19,7 @@ _OTHERS = ("onnxruntime-extensions", "onnxruntime-genai", "onnxruntime-tools")
 class FoundFramework(NamedTuple):
     """A framework's place and its distributions; `packages` are all those of the environment."""
 
-    name: Name
+    name: str
     location: str | None
     package: Package | None
     others: tuple[Package, ...]
@@ -28,12 +28,12 @@ class FoundFramework(NamedTuple):
     @property
     def why_no_files(self) -> str:
         """Why what its files would tell is unknown, where it has no location."""
-        return f"no folder on sys.path holds a module {self.name}"
+        return f"no directory on sys.path contains a module {self.name}"
 
     @property
     def version(self) -> Maybe[str | None]:
         """The version that its metadata says."""
-        return self.package.version if self.package else Unknown("there is no metadata beside the module")
+        return self.package.version if self.package else Unknown("there is no metadata next to the module")
 
     def named(self, name: str) -> Package | None:
         """The first distribution of this name."""
@@ -80,10 +80,10 @@ def _module(distribution: str) -> str | None:
     return "cupy" if distribution == "amd-cupy" else module_of(distribution)
 
 
-def _found(name: Name, location: str | None, family: list[Package], packages: tuple[Package, ...]) -> FoundFramework:
+def _found(name: str, location: str | None, family: list[Package], packages: tuple[Package, ...]) -> FoundFramework:
     """The distribution beside the folder comes first; of several there the one that brought the most files."""
     beside = location.rpartition("/")[0] if location else None
-    family.sort(key=lambda p: (p.folder.rstrip("/") != beside, -(p.files or 0)))
+    family.sort(key=lambda p: (p.directory.rstrip("/") != beside, -(p.files or 0)))
     return FoundFramework(name, location, family[0] if family else None, tuple(family[1:]), packages)
 
 

@@ -3,16 +3,19 @@
 import re
 
 from gpudoctor.facts.framework import Framework
-from gpudoctor.facts.python import Package
+from gpudoctor.facts.python import Package, Python
+from gpudoctor.knowledge import sonames
 from gpudoctor.lazy_regex import pattern
+from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.frameworks.discovery import FoundFramework
+from gpudoctor.probes.frameworks.library_search import Request, Search, dynamic_of, in_wheel, majors
 
 _PLUGIN = pattern(r"jax-(cuda|rocm)(\d+)-plugin")
 _CUDNN = pattern(r"nvidia-cudnn(?:-cu\d+)?\b.*?>=\s*([\d.]+)")
 
 
-def read(found: FoundFramework) -> Framework:
+def read(_machine: Machine, _python: Python, found: FoundFramework, _kernels: bool = False) -> Framework:
     """Read the distributions.
 
     Args:
@@ -68,3 +71,24 @@ def _cudnn_of_release(plugin: Package) -> Maybe[str | None]:
     name = plugin.name.split("-")[1]
     lowest = jax.lowest_cudnn(name, plugin.version) if name in ("cuda12", "cuda13") else None  # type: ignore[arg-type]
     return lowest or Unknown(f"neither the metadata of {plugin.name} nor a table of releases names a cuDNN")
+
+
+def requests(search: Search, framework: Framework) -> list[Request]:
+    """Newer plugins open the wheels by path before anything else; what those link to is still the loader's choice."""
+    cuda, cudnn = majors(framework)
+    plugin = next((f"{s}/jax_plugins/xla_cuda{cuda}" for s in search.sites if cuda), "")
+    try:
+        preloads = "_load_nvidia_libraries" in search.machine.text(f"{plugin}/__init__.py")
+    except OSError:
+        preloads = False
+    dynamic = dynamic_of(search.machine, f"{plugin}/xla_cuda_plugin.so")
+    order = search.order(dynamic, plugin, also=search.wheels)
+    return [
+        Request(
+            name,
+            f"jax_plugins/xla_cuda{cuda}",
+            order,
+            first=in_wheel(search, name) if preloads else (),
+        )
+        for name in (sonames.opened("jax", cuda, cudnn or "9") if cuda else ())
+    ]

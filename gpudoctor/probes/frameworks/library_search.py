@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gpudoctor.facts.framework import Need
+from gpudoctor.facts.framework import Framework, Need
 from gpudoctor.facts.python import Package
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
+from gpudoctor.maybe import known_or
 from gpudoctor.parsers import ldcache, loader
 from gpudoctor.parsers.elf import Dynamic, NotElfError, read_dynamic
 
@@ -222,7 +223,7 @@ class Search:
         found = [p for p in self.packages if re.fullmatch(re.escape(row.wheel) + r"(-cu\d+)?", p.name)]
         site = path.partition("/nvidia/")[0]
         major = os.path.basename(path).partition(".so.")[2].partition(".")[0]
-        found.sort(key=lambda p: (p.folder.rstrip("/") != site, p.version.partition(".")[0] != major))
+        found.sort(key=lambda p: (p.directory.rstrip("/") != site, p.version.partition(".")[0] != major))
         return found[0].version if found else None
 
     def _header_version(self, path: str) -> str | None:
@@ -254,3 +255,15 @@ def _cache(machine: Machine) -> dict[str, tuple[str, ...]]:
         return ldcache.parse(machine.data("/etc/ld.so.cache"), machine.architecture())
     except (OSError, ldcache.CacheFormatError):
         return {}
+
+
+def majors(framework: Framework) -> tuple[str | None, str | None]:
+    """The majors of CUDA and of cuDNN that a framework is built for."""
+    cuda, cudnn = known_or(framework.cuda, None), known_or(framework.cudnn, None)
+    return (cuda.partition(".")[0] if cuda else None), (cudnn.partition(".")[0] if cudnn else None)
+
+
+def in_wheel(search: Search, soname: str) -> tuple[tuple[str, str], ...]:
+    """The path of a library in its wheel, with the reason, as `Request` takes it."""
+    found = search.wheel(soname)
+    return ((found, "wheel"),) if found else ()

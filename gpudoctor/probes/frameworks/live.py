@@ -145,7 +145,7 @@ def _fact(field: str, said: dict[str, Any], why: str) -> Any:
     try:
         return msgspec.convert(said[field], _kinds()[field])
     except msgspec.ValidationError as error:
-        return Unknown(f"it told nonsense: {error}") if _may_be_unknown(field) else default
+        return Unknown(f"invalid output of the child process: {error}") if _may_be_unknown(field) else default
 
 
 def _why(ended: ChildResult, stage: str, hurried: bool) -> str:
@@ -153,16 +153,16 @@ def _why(ended: ChildResult, stage: str, hurried: bool) -> str:
     if ended.missing:
         return f"{ended.argv[0]} was not started: {ended.missing}"
     if ended.timed_out:
-        rest = ", all that the examination had left" if hurried else ""
-        return f"no answer within {ended.seconds:.0f} s in the stage {stage}{rest}"
+        rest = ", all the time that was left" if hurried else ""
+        return f"no response within {ended.seconds:.0f} s in stage {stage}{rest}"
     if ended.signal:
-        return f"the process died of {ended.signal} in the stage {stage}"
+        return f"the process was killed by {ended.signal} in stage {stage}"
     if ended.cancelled:
-        return "the examination was ended"
+        return "the run was stopped"
     if stage == "done":
-        return "the framework was not asked for it"
-    last = next((line for line in reversed(ended.err.splitlines()) if line.strip()), "it said nothing")
-    return f"the process ended in the stage {stage} with exit code {ended.code}: {last.strip()}"
+        return "not queried from the framework"
+    last = next((line for line in reversed(ended.err.splitlines()) if line.strip()), "no output")
+    return f"the process exited in stage {stage} with code {ended.code}: {last.strip()}"
 
 
 def _tail(text: str) -> str:

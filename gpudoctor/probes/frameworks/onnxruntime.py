@@ -1,17 +1,19 @@
 """What ONNX Runtime's files say without importing it: its package and the CUDA that it was built with."""
 
 from gpudoctor.facts.framework import Framework
-from gpudoctor.facts.python import Package
+from gpudoctor.facts.python import Package, Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
+from gpudoctor.probes.frameworks.library_search import Request, Search
 
 # Other packages of ONNX Runtime are for the CPU, or for GPUs by other ways than CUDA and ROCm.
 _CUDA = ("onnxruntime-gpu", "ort-nightly-gpu", "onnxruntime-training")
 _ROCM = ("onnxruntime-rocm", "onnxruntime-migraphx", "ort-migraphx", "ort-rocm")
+_FILES = tuple(f"libonnxruntime_providers_{name}.so" for name in ("cuda", "rocm", "migraphx"))
 
 
-def read(machine: Machine, found: FoundFramework) -> Framework:
+def read(machine: Machine, _python: Python, found: FoundFramework, _kernels: bool = False) -> Framework:
     """Read its files.
 
     Args:
@@ -74,10 +76,16 @@ def _release(said: dict[str, str | None], package: Package | None, what: str) ->
     version = said.get("__version__") or (package.version if package else "")
     row = onnxruntime.release(version or "")
     found: str | None = getattr(row, what) if row else None
-    return found or Unknown(f"no table says for which {what} ONNX Runtime {version} was built")
+    return found or Unknown(f"no table shows for which {what} ONNX Runtime {version} was built")
 
 
 def _hip(name: str, said: dict[str, str | None]) -> Maybe[str | None]:
     if said.get("rocm_version"):
         return said["rocm_version"]
     return Unknown("its files do not say for which ROCm it was built") if name.startswith(_ROCM) else None
+
+
+def requests(search: Search, framework: Framework) -> list[Request]:
+    """ONNX Runtime links to its libraries without a RUNPATH, so the loader finds no wheel."""
+    files = [f"{framework.location}/capi/{name}" for name in _FILES]
+    return [request for path in files for request in search.of_file(path)]

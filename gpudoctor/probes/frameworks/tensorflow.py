@@ -4,12 +4,17 @@ import ast
 from typing import Any
 
 from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.python import Python
+from gpudoctor.knowledge import sonames
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.probes.frameworks.discovery import FoundFramework, read_text
+from gpudoctor.probes.frameworks.library_search import Request, Search, dynamic_of, majors
+
+_FILES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
 
 
-def read(machine: Machine, found: FoundFramework) -> Framework:
+def read(machine: Machine, _python: Python, found: FoundFramework, _kernels: bool = False) -> Framework:
     """Read its files.
 
     Args:
@@ -105,3 +110,17 @@ def _archs(build: dict[str, Any] | Unknown) -> Maybe[tuple[str, ...]]:
     if build.get("is_cuda_build") and not archs:
         return Unknown("build_info.py names no compute capabilities")
     return archs
+
+
+def requests(search: Search, framework: Framework) -> list[Request]:
+    """TensorFlow opens its libraries by name; its RUNPATH leads to the wheels, so LD_LIBRARY_PATH comes before them."""
+    cuda, cudnn = majors(framework)
+    if cuda is None:
+        return []
+    also = search.wheels if sonames.finds_wheels("tensorflow", known_or(framework.version, None) or "0") else ()
+    dynamics = [dynamic_of(search.machine, f"{framework.location}/{name}") for name in _FILES]
+    own = [entry for d in dynamics if d for entry in (*d.runpath, *d.rpath) if also or "nvidia" not in entry]
+    folders = [entry.replace("$ORIGIN", framework.location or "") for entry in dict.fromkeys(own)]
+    order = search.order(also=(*folders, *also))
+    by = f"tensorflow/{_FILES[0]}"
+    return [Request(name, by, order) for name in sonames.opened("tensorflow", cuda, cudnn)]

@@ -4,6 +4,7 @@ import re
 
 from gpudoctor.facts.framework import Framework
 from gpudoctor.facts.python import Package, Python
+from gpudoctor.knowledge import sonames
 from gpudoctor.knowledge import torch as releases
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -11,8 +12,11 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.elf import NotElfError
 from gpudoctor.parsers.torch_arch import torch_arch_list
 from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
+from gpudoctor.probes.frameworks.library_search import Request, Search, majors
 
 _CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
+_PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
+_FILES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_hip.so", "libc10_hip.so")
 
 
 def read(machine: Machine, python: Python, found: FoundFramework, kernels: bool = False) -> Framework:
@@ -108,7 +112,7 @@ def _archs(machine: Machine, found: FoundFramework) -> Maybe[tuple[str, ...]]:
             listed = torch_arch_list(file)
     except (OSError, NotElfError) as error:
         return Unknown(f"{path}: {error}")
-    return Unknown(f"{path} holds no list of architectures") if listed is None else listed
+    return Unknown(f"{path} contains no list of architectures") if listed is None else listed
 
 
 def _kernels(machine: Machine, found: FoundFramework, wanted: bool) -> Maybe[tuple[str, ...]]:
@@ -122,7 +126,7 @@ def _kernels(machine: Machine, found: FoundFramework, wanted: bool) -> Maybe[tup
             counts = kernels(file)
     except (OSError, NotElfError) as error:
         return Unknown(f"{path}: {error}")
-    return covering(counts) or Unknown(f"{path} holds no GPU code that could be counted")
+    return covering(counts) or Unknown(f"{path} contains no GPU code that could be counted")
 
 
 def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str | None]) -> Maybe[str | None]:
@@ -136,3 +140,35 @@ def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str 
     variant = "cu" + "".join(cuda.split(".")[:2])
     of_release = known_release.cudnn.get(variant) if known_release else None
     return of_release or Unknown("neither the distribution's metadata nor a table of releases names a cuDNN")
+
+
+def requests(search: Search, framework: Framework) -> list[Request]:
+    """The libraries that its own link to, that its metadata pins, or that are in torch/lib."""
+    files = [f"{framework.location}/lib/{name}" for name in _FILES]
+    linked = [request for path in files for request in search.of_file(path)]
+    return linked or _pinned(search, framework, files[0]) or _bundled(search, framework, files[0])
+
+
+def _pinned(search: Search, framework: Framework, path: str) -> list[Request]:
+    """The libraries of the wheels that the metadata pins, where the files themselves do not tell."""
+    package = next((p for p in search.packages if p.name == framework.distribution), None)
+    cuda, cudnn = majors(framework)
+    wanted: dict[str, None] = {}
+    for line in package.requires if package else ():
+        pin = _PIN.match(line)
+        for stem in sonames.stems_of(pin[1]) if pin else ():
+            name = sonames.soname_of(stem, pin[2] or cuda or "", cudnn) if pin else None
+            wanted |= {name: None} if name else {}
+    order = search.order()
+    return [
+        Request(name, search.short(path), order, last=((wheel, "wheel"),) if (wheel := search.wheel(name)) else ())
+        for name in wanted
+    ]
+
+
+def _bundled(search: Search, framework: Framework, path: str) -> list[Request]:
+    """The libraries in torch/lib itself, where the files do not tell, as in CUDA 11.8 wheels up to 2.0."""
+    folder = f"{framework.location}/lib"
+    names = [n for n in search.machine.names(folder) if sonames.library_of(n) and not n.startswith("libcudnn_")]
+    order = search.order(also=(folder,))
+    return [Request(name, search.short(path), order) for name in names]

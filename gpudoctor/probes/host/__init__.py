@@ -38,7 +38,7 @@ def probe(machine: Machine) -> Host:
         cpus=limits.cpus(machine, cgroups),
         memlock=machine.memlock(),
         shm=limits.shm(machine),
-        folders=directories.folders(machine, host_user.home(machine)),
+        directories=directories.folders(machine, host_user.home(machine)),
         user=user,
         selinux=selinux.selinux(machine),
         environment=environment.environment(machine),

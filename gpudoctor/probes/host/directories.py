@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from gpudoctor.facts.host import WritableDirectory
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
+from gpudoctor.registry import FRAMEWORKS
 
 # What `python -c` and `python -m` would import from the working directory instead of the installed package.
-SHADOWS = ("torch", "tensorflow", "cupy", "jax", "numpy")
+SHADOWS = (*(one.module for one in FRAMEWORKS), "numpy")
 
 
 def folders(machine: Machine, home: str | None) -> tuple[WritableDirectory, ...]:

@@ -55,7 +55,7 @@ def _lockdown(machine: Machine) -> Maybe[str | None]:
         there = machine.names("/sys/kernel/security")
         return None if there else Unknown("securityfs is not mounted on /sys/kernel/security here")
     chosen = re.search(r"\[(\w+)\]", text)
-    return chosen[1] if chosen else Unknown(f"{LOCKDOWN} says {text!r}")
+    return chosen[1] if chosen else Unknown(f"{LOCKDOWN} contains {text!r}")
 
 
 def secure_boot(machine: Machine) -> Maybe[bool | None]:
@@ -107,5 +107,5 @@ def _reboot(machine: Machine, *, inside: bool, debian: bool) -> Maybe[bool]:
     if machine.exists("/run/reboot-required") or machine.exists("/var/run/reboot-required"):
         return True
     if inside:
-        return Unknown("a container does not show whether its host waits for a reboot")
+        return Unknown("a container does not show whether its host needs a reboot")
     return False if debian else Unknown("this distribution does not announce reboots in /run/reboot-required")

@@ -57,7 +57,7 @@ class Cgroups:
             return version
         limits = [whole(value) for value in values if value != "max"]
         if None in limits:
-            return Unknown("a control group's limit of memory cannot be read")
+            return Unknown("a cgroup's memory limit cannot be read")
         # Version 1 writes "no limit" as the largest multiple of the page size.
         most = total if isinstance(total, int) else 1 << 60
         return min((limit for limit in limits if limit is not None and limit < most), default=None)
@@ -73,7 +73,7 @@ class Cgroups:
         for granted, period in (pair for pair in pairs if pair[0] not in ("max", "-1")):
             times = whole(granted), whole(period)
             if not times[0] or not times[1]:
-                return Unknown("a control group's quota of processors cannot be read")
+                return Unknown("a cgroup's CPU quota cannot be read")
             shares.append(times[0] / times[1])
         return min(shares, default=None)
 

@@ -27,7 +27,7 @@ def selinux(machine: Machine) -> Maybe[str | None]:
         return said
     if configured and not labelled:
         return configured[1].lower()
-    return Unknown(f"/sys/fs/selinux is hidden, and this process has the label {label}: ask getenforce on the host")
+    return Unknown(f"/sys/fs/selinux is hidden, and this process has the label {label}: run getenforce on the host")
 
 
 def _getenforce(machine: Machine) -> str | None:

@@ -17,7 +17,7 @@ _L4T = re.compile(r"# R(\d+) \(release\), REVISION: (\d[\d.]*)")
 def uptime(machine: Machine, *, container: str | None) -> Maybe[float]:
     """Return the seconds since the machine started; LXC shows its own container's."""
     if container == "lxc":
-        return Unknown("LXC shows since when the container runs, not the machine")
+        return Unknown("LXC shows the uptime of the container, not of the machine")
     first = (machine.line("/proc/uptime") or "").partition(" ")[0]
     found = seconds(first)
     return Unknown("/proc/uptime cannot be read") if found is None else found
@@ -28,7 +28,7 @@ def cpu_list(machine: Machine) -> Maybe[str]:
     said = _status(machine, "Cpus_allowed_list")
     if isinstance(said, Unknown) or processors(said):
         return said
-    return Unknown(f"/proc/self/status says {said[:40]!r}")
+    return Unknown(f"/proc/self/status contains {said[:40]!r}")
 
 
 def may_lock(machine: Machine) -> Maybe[bool]:
@@ -53,7 +53,7 @@ def address_space(machine: Machine) -> Maybe[int | None]:
     if found[1] == "unlimited":
         return None
     limit = whole(found[1])
-    return Unknown(f"/proc/self/limits says {found[1][:40]!r}") if limit is None else limit
+    return Unknown(f"/proc/self/limits contains {found[1][:40]!r}") if limit is None else limit
 
 
 def numa_balancing(machine: Machine) -> Maybe[bool | None]:
@@ -63,7 +63,7 @@ def numa_balancing(machine: Machine) -> Maybe[bool | None]:
         there = machine.exists("/proc/sys/kernel/ostype")
         return None if there else Unknown("/proc/sys/kernel cannot be read")
     mode = whole(text)  # 2: memory tiering too (Documentation/admin-guide/sysctl/kernel.rst)
-    return Unknown(f"/proc/sys/kernel/numa_balancing says {text[:40]!r}") if mode is None else mode != 0
+    return Unknown(f"/proc/sys/kernel/numa_balancing contains {text[:40]!r}") if mode is None else mode != 0
 
 
 def rdma(machine: Machine) -> bool:
@@ -93,5 +93,5 @@ def _device(machine: Machine, place: str) -> Thunderbolt:
         name=machine.line(f"{BUS}/{place}/device_name") or "",
         vendor=machine.line(f"{BUS}/{place}/vendor_name") or "",
         # 0: no PCIe tunnel; 1: authorised; 2: authorised by a key (Documentation/ABI/testing/sysfs-bus-thunderbolt).
-        authorized=said != "0" if said.isdigit() else Unknown(f"{BUS}/{place}/authorized says {said[:40]!r}"),
+        authorized=said != "0" if said.isdigit() else Unknown(f"{BUS}/{place}/authorized contains {said[:40]!r}"),
     )

@@ -46,13 +46,13 @@ def probe(machine: Machine, host: Host, vendors: frozenset[str]) -> KernelLog:
             tried.append(f"{source}: {found}")
         else:
             return KernelLog(source=source, events=events(found), first=_first(found), now=_now(machine))
-    why = Unknown(f"The kernel's log cannot be read ({'; '.join(tried)}). {_permit(host)}")
+    why = Unknown(f"The kernel log cannot be read ({'; '.join(tried)}). {_permit(host)}")
     return KernelLog(source=None, events=why, first=why)
 
 
 def _permit(host: Host) -> str:
     if host.container:
-        return "Ask on the host: sudo dmesg"
+        return "On the host, run: sudo dmesg"
     return "Run with sudo, or as a member of the group systemd-journal or adm."
 
 
@@ -83,7 +83,7 @@ def _journal(machine: Machine) -> list[Message] | str:
     if ended.ok and lines:
         return log_lines.from_text(lines)
     # A user outside of systemd-journal and adm sees an empty log and a hint; so does a system without one.
-    said = ended.err.strip() or ended.missing or ("no answer in time" if ended.timed_out else "it shows nothing")
+    said = ended.err.strip() or ended.missing or ("it timed out" if ended.timed_out else "it is empty")
     return said.splitlines()[0]
 
 
@@ -91,7 +91,11 @@ def _dmesg(machine: Machine) -> list[Message] | str:
     ended = machine.run(["dmesg"])
     if ended.ok:
         return log_lines.from_text(ended.out.splitlines())
-    said = ended.err.strip() or ended.missing or ("no answer in time" if ended.timed_out else f"it ended {ended.code}")
+    said = (
+        ended.err.strip()
+        or ended.missing
+        or ("it timed out" if ended.timed_out else (f"it exited with code {ended.code}"))
+    )
     return said.splitlines()[0].removeprefix("dmesg: ")
 
 

@@ -40,7 +40,7 @@ def probe(machine: Machine, libraries: Maybe[tuple[DriverLibrary, ...]], seconds
 
 
 def _unasked(libraries: Maybe[tuple[DriverLibrary, ...]]) -> Cuda:
-    why = Unknown("libraries are not asked under another root")
+    why = Unknown("libraries are not loaded under another root")
     return Cuda(
         libraries=libraries, loaded=why, code=why, name=why, text=why, version=why, devices=why, unmasked_code=why
     )
@@ -106,7 +106,7 @@ def _device(index: int, row: dict[str, Any] | None, why: str) -> CudaDevice:
     try:
         return of_child(CudaDevice, row)
     except msgspec.ValidationError as error:
-        return msgspec.structs.replace(empty, name=Unknown(f"the child told nonsense: {error}"))
+        return msgspec.structs.replace(empty, name=Unknown(f"invalid output of the child process: {error}"))
 
 
 def _read(told: StagedOutput, name: str, kind: Any) -> Any:
@@ -116,4 +116,4 @@ def _read(told: StagedOutput, name: str, kind: Any) -> Any:
     try:
         return msgspec.convert(told.said[name], kind)
     except msgspec.ValidationError as error:
-        return Unknown(f"the child told nonsense: {error}")
+        return Unknown(f"invalid output of the child process: {error}")

@@ -63,8 +63,8 @@ def _library(machine: Machine, soname: str, path: str, why: str) -> DriverLibrar
         soname=soname,
         path=path,
         real=real,
-        version=version[1] if version else Unknown(f"the name {os.path.basename(real)} holds no version"),
-        why=why,
+        version=version[1] if version else Unknown(f"the name {os.path.basename(real)} contains no version"),
+        found_by=why,
         kind=_kind(path, real),
         size=status.size if status else None,
     )

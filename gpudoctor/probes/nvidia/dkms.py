@@ -38,7 +38,7 @@ def probe(machine: Machine, ask: bool) -> Maybe[tuple[Dkms, ...] | None]:
     )
     if listed or ended.ok:
         return listed
-    return folders or Unknown(f"dkms status: {ended.err.strip() or ended.missing or 'it did not end in time'}")
+    return folders or Unknown(f"dkms status: {ended.err.strip() or ended.missing or 'it timed out'}")
 
 
 def errors(machine: Machine, entries: Maybe[tuple[Dkms, ...] | None], release: str) -> tuple[str, ...]:

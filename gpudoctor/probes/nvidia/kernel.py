@@ -44,8 +44,8 @@ def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaK
         cards: the NVIDIA devices on the PCI bus, of the roles gpu and switch.
     """
     modules = loaded_modules(machine)
-    loaded, flavour = _loaded(machine, modules, host)
-    now = NvidiaKernel(loaded=loaded, flavour=flavour, modules=modules)
+    loaded, flavor = _loaded(machine, modules, host)
+    now = NvidiaKernel(loaded=loaded, flavor=flavor, modules=modules)
     if not cards and not isinstance(loaded, str) and not any(map(machine.exists, _TRACES)):
         return _unconcerned(now)
     return msgspec.structs.replace(
@@ -79,7 +79,7 @@ def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
         imex=None,
         persistence_daemon=_UNCONCERNED,
         gridd=_UNCONCERNED,
-        licence=None,
+        license=None,
         bbswitch=None,
         prime=_UNCONCERNED,
         switch=_UNCONCERNED,
@@ -122,7 +122,7 @@ def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: 
 def _switch(machine: Machine, needless: bool) -> tuple[Maybe[str | None], tuple[str, ...]]:
     """Who switched the GPU off; nobody did where the driver runs."""
     return (
-        (Unknown("not looked for: the driver runs, or the kernel is the host's"), ())
+        (Unknown("not looked for: the driver is running, or the kernel is the host's"), ())
         if needless
         else (laptop_switch.probe(machine))
     )
@@ -141,7 +141,7 @@ def loaded_modules(machine: Machine) -> Maybe[tuple[str, ...]]:
 def _loaded(
     machine: Machine, modules: Maybe[tuple[str, ...]], host: Host
 ) -> tuple[Maybe[str | None], Maybe[str | None]]:
-    """Return version and flavour of the loaded module; None where no module is loaded."""
+    """Return version and flavor of the loaded module; None where no module is loaded."""
     path = f"{_PROC}/version"
     try:
         text = machine.text(path)
@@ -151,9 +151,9 @@ def _loaded(
         return Unknown(f"{path}: {error.strerror}"), Unknown(f"{path}: {error.strerror}")
     found = loaded_driver(text)
     if found is None:
-        why = Unknown(f"{path} holds no driver version: {text[:100]!r}")
+        why = Unknown(f"{path} contains no driver version: {text[:100]!r}")
         return why, why
-    return found.version, found.flavour or Unknown(f"{path} does not tell")
+    return found.version, found.flavor or Unknown(f"{path} does not show it")
 
 
 def _without_proc(
@@ -219,7 +219,7 @@ def _gpus(machine: Machine, loaded: Maybe[str | None]) -> Maybe[tuple[str, ...]]
     addresses = tuple(machine.names(f"{_PROC}/gpus"))
     if addresses or loaded is None or machine.exists(f"{_PROC}/gpus"):
         return addresses
-    return Unknown(f"{_PROC}/gpus: no such folder")
+    return Unknown(f"{_PROC}/gpus: no such directory")
 
 
 def _uvm_major(machine: Machine) -> Maybe[int | None]:
@@ -230,4 +230,4 @@ def _uvm_major(machine: Machine) -> Maybe[int | None]:
     words = (line.split() for line in lines)
     said = next((w[0] for w in words if len(w) == 2 and w[1] == "nvidia-uvm"), None)
     number = whole(said or "")
-    return Unknown(f"/proc/devices says {said[:40]!r}") if said and number is None else number
+    return Unknown(f"/proc/devices contains {said[:40]!r}") if said and number is None else number

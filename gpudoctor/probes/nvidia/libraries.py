@@ -116,7 +116,7 @@ class _DriverLibrarySearch:
             path=path,
             real=real,
             version=_version(path, real),
-            why=why,
+            found_by=why,
             kind=_kind_of_place(path, real),
             size=status.size if status else None,
         )
@@ -174,7 +174,7 @@ def _version(path: str, real: str) -> Maybe[str | None]:
     version = driver_of_file(os.path.basename(real))
     if version or _kind_of_place(path, real) in ("stub", "wsl") or real.endswith(".so.1.1"):
         return version
-    return Unknown(f"the name of {real} holds no driver version")
+    return Unknown(f"the name of {real} contains no driver version")
 
 
 def _kind_of_place(path: str, real: str) -> str:

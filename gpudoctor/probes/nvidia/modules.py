@@ -70,9 +70,9 @@ def modules_of(machine: Machine, release: str) -> list[str]:
 def other_kernels(machine: Machine, release: str) -> tuple[DiskModule, ...]:
     """Return nvidia.ko of the kernels that are installed but not running; their versions are not asked for."""
     releases = {name for base in _BASES for name in machine.names(base)} - {release}
-    why = Unknown("modinfo is asked for the running kernel only")
+    why = Unknown("modinfo is run for the running kernel only")
     return tuple(
-        DiskModule(kernel=other, path=path, version=why, flavour=why, signer=why, vermagic=why)
+        DiskModule(kernel=other, path=path, version=why, flavor=why, signer=why, vermagic=why)
         for other in sorted(releases)[-_MOST_KERNELS:]
         for path in modules_of(machine, other)[:1]
     )
@@ -120,16 +120,16 @@ def _of_fields(release: str, path: str, fields: dict[str, str], why: str | None 
         kernel=release,
         path=path,
         version=fields.get("version") or missing,
-        flavour=_flavour(fields.get("license")) or missing,
+        flavor=_flavor(fields.get("license")) or missing,
         signer=_signer(fields, missing),
         vermagic=vermagic[0] if vermagic else Unknown(f"modinfo {path} names no vermagic"),
     )
 
 
-def _flavour(licence: str | None) -> str | None:
-    if not licence:
+def _flavor(modinfo: str | None) -> str | None:
+    if not modinfo:
         return None
-    return "open" if "GPL" in licence or "MIT" in licence else "proprietary"
+    return "open" if "GPL" in modinfo or "MIT" in modinfo else "proprietary"
 
 
 def _signer(fields: dict[str, str], missing: Unknown | None) -> Maybe[str | None]:

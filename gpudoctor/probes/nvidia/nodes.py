@@ -33,7 +33,7 @@ def _by_number(name: str) -> tuple[str, int]:
 def _left_closed(path: str, asleep: set[int] | None) -> Unknown | None:
     """Why a node is not opened; None where it is."""
     if _LEFT_ALONE.match(path):
-        return Unknown("not opened: computing does not need it")
+        return Unknown("not opened: not needed for computing")
     gpu = _GPU.fullmatch(path)
     if gpu and (asleep is None or int(gpu[1]) in asleep):
         return Unknown("the GPU sleeps: not opened")

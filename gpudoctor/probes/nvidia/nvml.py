@@ -57,7 +57,7 @@ def _asked(
     machine: Machine, libraries: Maybe[tuple[DriverLibrary, ...]], host: Host, seconds: float | None
 ) -> tuple[Nvml, Maybe[tuple[Gpu, ...]]]:
     if not machine.here:
-        why = Unknown("libraries are not asked under another root")
+        why = Unknown("libraries are not loaded under another root")
         return Nvml(loaded=why, code=why, text=why, driver_version=why, cuda_version=why, count=why), why
     if libraries == ():
         return _without_library("there is no libnvidia-ml.so.1")
@@ -119,4 +119,4 @@ def _read(told: StagedOutput, name: str, kind: Any, why: str) -> Any:
     try:
         return msgspec.convert(told.said[name], kind)
     except msgspec.ValidationError as error:
-        return Unknown(f"the child told nonsense: {error}")
+        return Unknown(f"invalid output of the child process: {error}")

@@ -51,7 +51,7 @@ def _gpu(machine: Machine, index: int, row: dict[str, Any], why: str, wsl: bool)
     try:
         return of_child(Gpu, values)
     except msgspec.ValidationError as problem:
-        return Gpu(vendor="nvidia", index=index, status=Unknown(f"the child told nonsense: {problem}"))
+        return Gpu(vendor="nvidia", index=index, status=Unknown(f"invalid output of the child process: {problem}"))
 
 
 def _named(values: dict[str, Any]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _chip(device: object, capability: object, architecture: object) -> dict[str,
 
 def _unlisted(what: str, told: object) -> object:
     if told is None:
-        return {"unknown": f"NVML tells no {what}"}
+        return {"unknown": f"NVML reports no {what}"}
     return {"unknown": f"{what} {told} is in no table"} if isinstance(told, str) else told
 
 
@@ -107,7 +107,7 @@ def _process(machine: Machine, told: dict[str, Any]) -> dict[str, Any]:
     memory = told.get("memory")
     return {
         "pid": told.get("pid"),
-        "memory": {"unknown": "NVML does not tell the memory of this process"} if memory is None else memory,
+        "memory": {"unknown": "NVML does not report the memory of this process"} if memory is None else memory,
         "name": fields.get("Name", unread),
         "state": fields["State"][:1] if fields.get("State") else unread,
         "user": int(user) if user.isdigit() else unread,

@@ -34,12 +34,12 @@ def probe(machine: Machine, host: Host) -> Maybe[tuple[tuple[str, str, str], ...
     """Return (name, version, state) of each package; the state is dpkg's: "ii" installed, "iU" unpacked only."""
     tool = _tool(machine, host)
     if tool is None:
-        return Unknown("no dpkg-query, rpm or pacman to ask")
+        return Unknown("dpkg-query, rpm and pacman are missing")
     ended = machine.run([tool, *_COMMANDS[tool]], seconds=_SECONDS)
     # dpkg-query fails where one of several patterns matches nothing, and prints the others all the same.
     nothing = "no packages found" in ended.err
     if not ended.ok and not ended.out.strip() and not nothing:
-        return Unknown(f"{tool}: {ended.err.strip() or ended.missing or 'no answer in time'}")
+        return Unknown(f"{tool}: {ended.err.strip() or ended.missing or 'it timed out'}")
     return parse(ended.out)
 
 

@@ -1,4 +1,4 @@
-"""The daemons beside NVIDIA's driver, the vGPU licence, and the switches that turn a laptop's GPU off."""
+"""The daemons beside NVIDIA's driver, the vGPU license, and the switches that turn a laptop's GPU off."""
 
 import re
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Services(NamedTuple):
     imex: Maybe[str | None]
     persistence_daemon: Maybe[str | None]
     gridd: Maybe[str | None]
-    licence: Maybe[str | None]
+    license: Maybe[str | None]
     bbswitch: Maybe[str | None]
     prime: Maybe[str | None]
 
@@ -46,14 +46,14 @@ def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> Service
         imex=HOSTS if inside else _imex(machine, host),
         persistence_daemon=HOSTS if inside else _persistence(machine),
         gridd=HOSTS if inside else _unit(machine, "nvidia-gridd", "nvidia-gridd") if virtual else None,
-        licence=_licence(machine) if virtual else None,
+        license=_license(machine) if virtual else None,
         bbswitch=_bbswitch(machine),
         prime=HOSTS if inside else _prime(machine, host),
     )
 
 
 def is_vgpu(machine: Machine, host: Host) -> bool:
-    """Say whether this is a virtual machine with a virtual GPU (NVIDIA vGPU), which needs a licence."""
+    """Say whether this is a virtual machine with a virtual GPU (NVIDIA vGPU), which needs a license."""
     if known_or(host.virtual, None) is None or known_or(host.wsl, None) is not None:
         return False
     return machine.exists(_GRIDD_CONF) or any(map(_VGPU_NAME.fullmatch, _models(machine)))
@@ -116,8 +116,8 @@ def _persistence(machine: Machine) -> str | None:
     return "inactive" if _installed(machine, "nvidia-persistenced", "nvidia-persistenced") else None
 
 
-def _licence(machine: Machine) -> Maybe[str | None]:
-    """nvidia-smi -q takes seconds, but nothing else tells whether a virtual GPU is throttled for want of a licence."""
+def _license(machine: Machine) -> Maybe[str | None]:
+    """nvidia-smi -q takes seconds, but nothing else tells whether a virtual GPU is throttled for want of a license."""
     ended = machine.run(["nvidia-smi", "-q"], seconds=_SMI_SECONDS)
     found = re.findall(r"License Status\s*:\s*(.*\S)", ended.out)
     states = [str(state) for state in found if state != "N/A"]
@@ -125,7 +125,7 @@ def _licence(machine: Machine) -> Maybe[str | None]:
         return next((state for state in states if not state.startswith("Licensed")), states[0])
     if ended.ok:
         return None
-    why = ended.missing or ended.err.strip() or ended.out.strip() or "no answer in time"
+    why = ended.missing or ended.err.strip() or ended.out.strip() or "it timed out"
     return Unknown(f"nvidia-smi -q: {why.splitlines()[0]}")
 
 

@@ -119,13 +119,13 @@ def _home(machine: Machine, versions: Versions) -> CudaHome:
     """
     path, why = _home_path(machine)
     if not path:
-        return CudaHome(why=why, exists=False, nvcc=None, headers=False)
+        return CudaHome(found_by=why, exists=False, nvcc=None, headers=False)
     nvcc = f"{path.rstrip('/')}/bin/nvcc"
     return CudaHome(
         path=path,
-        why=why,
+        found_by=why,
         exists=machine.exists(path),
-        nvcc=versions.get(machine.real(nvcc), Unknown(f"{nvcc} was not asked")) if machine.exists(nvcc) else None,
+        nvcc=versions.get(machine.real(nvcc), Unknown(f"{nvcc} was not run")) if machine.exists(nvcc) else None,
         headers=machine.exists(f"{path.rstrip('/')}/include/cuda_runtime.h"),
     )
 

@@ -33,7 +33,7 @@ def probe(machine: Machine, host: Host) -> Maybe[tuple[PciDevice, ...]]:
     chosen = [(address, *one, role) for address, one in ids.items() if one and (role := _role(*one))]
     if not chosen and None in ids.values():
         silent = next(address for address, one in ids.items() if one is None)
-        return Unknown(f"{DEVICES}/{silent} does not tell what it is")
+        return Unknown(f"{DEVICES}/{silent} does not show what it is")
     if not chosen and host.wsl is None and machine.exists("/sys/bus/pci") and not machine.exists(DEVICES):
         return Unknown(f"{DEVICES} is hidden here")
     names = pci_names.PciNames(machine)
@@ -49,7 +49,7 @@ def _with_path(machine: Machine, device: PciDevice, everything: tuple[PciDevice,
     acs = len(peers) > 1 and machine.ids()[0] == 0
     way = path.path(machine, f"{DEVICES}/{device.address}", acs=acs)
     if not acs and len(peers) > 1:
-        way = way._replace(acs=Unknown("the configuration space of PCI bridges can be read by root alone"))
+        way = way._replace(acs=Unknown("the configuration space of PCI bridges can be read by root only"))
     return msgspec.structs.replace(device, **way._asdict())
 
 
@@ -97,7 +97,7 @@ def _code(text: str, digits: int) -> str | None:
 
 def _state(machine: Machine, path: str, states: frozenset[str]) -> Maybe[str | None]:
     text = machine.line(path)
-    return text if text is None or text in states else Unknown(f"{path} says {text[:40]!r}")
+    return text if text is None or text in states else Unknown(f"{path} contains {text[:40]!r}")
 
 
 def _device(
@@ -145,7 +145,7 @@ def _subsystem(machine: Machine, address: str) -> Maybe[str | None]:
 
 def _revision(machine: Machine, address: str) -> Maybe[str | None]:
     text = _line(machine, address, "revision")
-    return _code(text, 2) or (Unknown(f"{DEVICES}/{address}/revision says {text[:40]!r}") if text else None)
+    return _code(text, 2) or (Unknown(f"{DEVICES}/{address}/revision contains {text[:40]!r}") if text else None)
 
 
 def _numa(machine: Machine, folder: str) -> Maybe[int | None]:
@@ -154,7 +154,7 @@ def _numa(machine: Machine, folder: str) -> Maybe[int | None]:
     if text is None or text == "-1":
         return None
     number = whole(text)
-    return Unknown(f"{folder}/numa_node says {text[:40]!r}") if number is None else number
+    return Unknown(f"{folder}/numa_node contains {text[:40]!r}") if number is None else number
 
 
 Chip = tuple[Maybe[str | None], Maybe[str | None], Maybe[str | None], Maybe[str | None], Maybe[bool]]
@@ -162,7 +162,7 @@ Chip = tuple[Maybe[str | None], Maybe[str | None], Maybe[str | None], Maybe[str 
 
 def _chip(vendor: str, device: str, address: str, name: Maybe[str | None]) -> Chip:
     """Chip, generation, compute capability, gfx and whether it is part of the processor."""
-    why = Unknown(f"the device id {vendor}:{device} is newer than the tables of this gpudoctor")
+    why = Unknown(f"the device ID {vendor}:{device} is not in the tables of this gpudoctor")
     if vendor == NVIDIA:
         chip = nvidia_chip(device, name if isinstance(name, str) else None)
         if chip is None:

@@ -72,8 +72,8 @@ def _read(machine: Machine, folder: str, which: str) -> tuple[Maybe[int | None],
     if lanes == 0:
         return None, None
     return (
-        Unknown(f"{which}_link_speed says {speed[:40]!r}") if generation is None else generation,
-        Unknown(f"{which}_link_width says {width[:40]!r}") if lanes is None or lanes > WIDEST else lanes,
+        Unknown(f"{which}_link_speed contains {speed[:40]!r}") if generation is None else generation,
+        Unknown(f"{which}_link_width contains {width[:40]!r}") if lanes is None or lanes > WIDEST else lanes,
     )
 
 

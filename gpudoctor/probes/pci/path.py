@@ -46,7 +46,7 @@ def path(machine: Machine, folder: str, *, acs: bool) -> Path:
     return Path(
         ports=ports,
         iommu=_iommu(machine, folder),
-        acs=(_acs(machine, above) if ports else None) if acs else Unknown("not read: there is one GPU alone"),
+        acs=(_acs(machine, above) if ports else None) if acs else Unknown("not read: there is only one GPU"),
         local_cpus=_local_cpus(machine, folder),
         link_errors=_errors(machine, real, above if ports else None),
     )
@@ -54,7 +54,7 @@ def path(machine: Machine, folder: str, *, acs: bool) -> Path:
 
 def _local_cpus(machine: Machine, folder: str) -> Maybe[str | None]:
     text = machine.line(f"{folder}/local_cpulist")
-    return (text or None) if not text or processors(text) else Unknown(f"{folder}/local_cpulist says {text[:40]!r}")
+    return (text or None) if not text or processors(text) else Unknown(f"{folder}/local_cpulist contains {text[:40]!r}")
 
 
 def _iommu(machine: Machine, folder: str) -> Maybe[str | None]:
@@ -74,7 +74,7 @@ def _errors(machine: Machine, *ends: str | None) -> Maybe[tuple[tuple[str, int],
     for name, *count in (row for row in rows if row and row[0] in _WIRE):
         number = whole(" ".join(count))
         if number is None or number > _COUNTED:
-            return Unknown(f"aer_dev_correctable says {' '.join(count)[:40]!r} of {name}")
+            return Unknown(f"aer_dev_correctable contains {' '.join(count)[:40]!r} for {name}")
         totals[name] += number
     return tuple((kind, number) for kind, number in totals.items() if number)
 
@@ -85,7 +85,7 @@ def _acs(machine: Machine, port: str) -> Maybe[bool | None]:
     except OSError as error:
         return Unknown(f"{port}/config: {error.strerror}")
     if len(data) < _SIZE:
-        return Unknown("the configuration space of PCI bridges can be read by root alone")
+        return Unknown("the configuration space of PCI bridges can be read by root only")
     return redirects(data)
 
 

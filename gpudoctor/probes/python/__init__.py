@@ -51,7 +51,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
     backend, backend_by = keras.probe(machine, packages)
     return Python(
         path=path,
-        why=why,
+        found_by=why,
         real=machine.real(said.executable or path),
         **_interpreter(machine, said),  # type: ignore[arg-type]
         **_environment(machine, said, packages),  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def _extensions(
 
 def _silent(path: str, why: str, real: str, error: str) -> Python:
     unknown = {field.name: Unknown(error) for field in fields(Python) if isinstance(field.default, Unknown)}
-    return Python(**{**unknown, "path": path, "why": why, "real": real, "error": error})  # type: ignore[arg-type]
+    return Python(**{**unknown, "path": path, "found_by": why, "real": real, "error": error})  # type: ignore[arg-type]
 
 
 def _interpreter(machine: Machine, said: Said) -> dict[str, object]:
@@ -117,14 +117,14 @@ def _interpreter(machine: Machine, said: Said) -> dict[str, object]:
         "version": said.version,
         "implementation": said.implementation,
         "bits": said.bits,
-        "architecture": said.system[3] if len(said.system) > 3 else Unknown("it does not say"),
+        "architecture": said.system[3] if len(said.system) > 3 else Unknown("it does not report it"),
         "prefix": said.prefix,
         "base_prefix": said.base_prefix,
         "externally_managed": marked and said.prefix == said.base_prefix,
         "sys_path": said.sys_path,
         "user_site": said.user_site,
         "site_packages": _site_packages(said),
-        "headers": machine.exists(header) if said.include else Unknown("sysconfig names no folder for headers"),
+        "headers": machine.exists(header) if said.include else Unknown("sysconfig names no directory for headers"),
         "startup": Unknown("it is the interpreter that runs gpudoctor") if said.startup is None else said.startup,
     }
 

@@ -9,6 +9,7 @@ from gpudoctor.parsers.pip_leftovers import could_be
 from gpudoctor.probes.python import project_env
 from gpudoctor.probes.python.interpreter import is_whole
 from gpudoctor.probes.python.project_env import python_of
+from gpudoctor.registry import BY_MODULE
 
 # Where uvx, `uv tool` and pipx keep the environments of single tools: nobody's frameworks live there.
 ISOLATED = ("/uv/tools/", "/pipx/venvs/", "/pipx/.cache/", "/archive-v0/", "/environments-v2/", "/pipx/shared/")
@@ -17,7 +18,6 @@ _WINDOWS_NAMES = ("python.exe",)
 _SHOP = "/Microsoft/WindowsApps"
 _PYTHONS = ("python", "pypy", "graalpy")
 ON_PATH, OURS = "the first Python on PATH", "this interpreter"
-_FRAMEWORKS = ("torch", "tensorflow", "cupy", "jax", "onnxruntime")
 
 
 class InterpreterError(ValueError):
@@ -95,7 +95,7 @@ def _holds_framework(machine: Machine) -> bool:
 
 def _speaks_of_framework(name: str) -> bool:
     stem = name.partition("-")[0]
-    return stem in _FRAMEWORKS or any(could_be(stem, framework) for framework in _FRAMEWORKS)
+    return stem in BY_MODULE or any(could_be(stem, framework) for framework in BY_MODULE)
 
 
 def _on_path(machine: Machine) -> Iterator[str]:
@@ -122,10 +122,10 @@ def _named(machine: Machine, name: str) -> str:
     if status is not None and status.is_dir:
         path = python_of(machine, path) or ""
         if not path:
-            raise InterpreterError(f"The folder {name} holds no bin/python, so it is no Python environment.")
+            raise InterpreterError(f"Not a Python environment: the directory {name} contains no bin/python.")
     elif status is None and not machine.link(path):
-        kind = "file or folder" if "/" in name else "file, folder or program on PATH"
-        raise InterpreterError(f"There is no {kind} named {name}.")
+        kind = "file or directory" if "/" in name else "file, directory or program on PATH"
+        raise InterpreterError(f"No such {kind}: {name}")
     _must_be_python(machine, path)
     return path
 
@@ -133,13 +133,13 @@ def _named(machine: Machine, name: str) -> str:
 def _must_be_python(machine: Machine, path: str) -> None:
     target = machine.link(path)
     if target and not machine.exists(path):
-        gone = "which is not there, or not to be reached by this user"
+        gone = "which does not exist or cannot be accessed by this user"
         raise InterpreterError(f"{path} is a link to {target}, {gone}.")
     if not _runs(machine, path):
-        raise InterpreterError(f"{path} is not executable, so it is no Python interpreter.")
+        raise InterpreterError(f"Not a Python interpreter: {path} is not executable.")
     names = (os.path.basename(path), os.path.basename(machine.real(path)))
     if not any(name.startswith(_PYTHONS) for name in names):
-        raise InterpreterError(f"{path} is no Python interpreter, by its name.")
+        raise InterpreterError(f"{path} is not named like a Python interpreter.")
 
 
 def _expanded(machine: Machine, name: str) -> str:

@@ -52,7 +52,7 @@ def _shadow(
             offers.setdefault(machine.real(path), (entry, path))
     if len(offers) > 1:
         (entry, wins), *others = offers.values()
-        version = next((p.version for p in packages if p.folder == entry.path and module_of(p.name) == module), None)
+        version = next((p.version for p in packages if p.directory == entry.path and module_of(p.name) == module), None)
         loses = tuple(path for _, path in others)
         yield Shadow(module=module, wins=wins, loses=loses, version=version, origin=entry.origin)
 
@@ -86,7 +86,7 @@ def overlaps(found: Sequence[FoundDistribution]) -> tuple[FileOverlap, ...]:
     owners: dict[tuple[str, str], set[str]] = {}
     for each in found:
         for claim in each.claims:
-            owners.setdefault((each.package.folder, claim), set()).add(each.package.name)
+            owners.setdefault((each.package.directory, claim), set()).add(each.package.name)
     shared: dict[tuple[str, ...], list[str]] = {}
     for (_, path), names in owners.items():
         if len(names) > 1:
@@ -101,7 +101,7 @@ def _families(found: Sequence[FoundDistribution]) -> Iterator[tuple[tuple[str, .
     for each in found:
         module = module_of(each.package.name)
         if module:
-            together.setdefault((each.package.folder, module), []).append(each.package)
+            together.setdefault((each.package.directory, module), []).append(each.package)
     for (_, module), packages in together.items():
         names = tuple(sorted({package.name for package in packages}))
         if len(names) > 1 and any(package.files is None for package in packages):

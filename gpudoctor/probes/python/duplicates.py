@@ -30,7 +30,7 @@ def sorted_out(
     """
     groups: dict[tuple[str, str], list[FoundDistribution]] = {}
     for each in found:
-        groups.setdefault((each.package.folder, each.package.name), []).append(each)
+        groups.setdefault((each.package.directory, each.package.name), []).append(each)
     wrong = {id(other): right for group in groups.values() for right, other in _wrong(machine, group)}
     remnants = (_remnant(each, wrong[id(each)].package) for each in found if id(each) in wrong)
     return [each for each in found if id(each) not in wrong], tuple(remnants)
@@ -38,7 +38,7 @@ def sorted_out(
 
 def _remnant(one: FoundDistribution, right: Package) -> Remnant:
     module = module_of(right.name) or right.name
-    return Remnant(module=module, path=one.place, why=OTHER, package=right.name, version=one.package.version)
+    return Remnant(module=module, path=one.place, reason=OTHER, package=right.name, version=one.package.version)
 
 
 def _wrong(machine: Machine, group: list[FoundDistribution]) -> Iterator[tuple[FoundDistribution, FoundDistribution]]:
@@ -54,7 +54,7 @@ def _wrong(machine: Machine, group: list[FoundDistribution]) -> Iterator[tuple[F
 
 def _score(machine: Machine, one: FoundDistribution) -> Score:
     """How many of the recorded files are there in that size, whether the record is its own, and what the code says."""
-    folder, own = one.package.folder, one.place.rpartition("/")[2]
+    folder, own = one.package.directory, one.place.rpartition("/")[2]
     text = text_of(machine, f"{one.place}/RECORD")
     rows = [row for row in csv.reader(text.splitlines()) if len(row) == 3 and row[2].isdigit()]
     files = [row for row in rows if ".dist-info/" not in row[0]]
@@ -71,7 +71,7 @@ def _is_there(machine: Machine, path: str, size: int) -> bool:
 
 def _told(machine: Machine, package: Package) -> set[str]:
     """The releases that the module's own code names."""
-    place = f"{package.folder}/{module_of(package.name) or package.name.replace('-', '_')}"
+    place = f"{package.directory}/{module_of(package.name) or package.name.replace('-', '_')}"
     texts = (text_of(machine, f"{place}/{name}") for name in ("version.py", "_version.py", "__init__.py"))
     return {_release(match) for text in texts for match in _VERSION.findall(text)}
 

@@ -20,7 +20,7 @@ def probe(machine: Machine, python: Python) -> tuple[Maybe[tuple[Elsewhere, ...]
 
     Folders are listed in a thread that is left behind where it does not come back.
     """
-    why = Unknown(f"the folders of other environments did not answer within {SECONDS:.0f} s")
+    why = Unknown(f"the directories of other environments did not respond within {SECONDS:.0f} s")
     found: list[tuple[tuple[Elsewhere, ...], str | None]] = []
     thread = Thread(target=lambda: found.append((_others(machine, python), _pip(machine, python))), daemon=True)
     thread.start()

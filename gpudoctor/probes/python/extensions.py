@@ -58,7 +58,7 @@ def probe(
         names: the listings of folders.
     """
     extensions = [each for each in found if is_extension(each.package.name)]
-    torch = next((each.package.folder for each in found if each.package.name == "torch"), None)
+    torch = next((each.package.directory for each in found if each.package.name == "torch"), None)
     if not extensions or torch is None or not names.of(f"{torch}/torch/lib"):
         return ()
     search = _ExtensionSearch(machine, prefix)
@@ -90,7 +90,7 @@ def _of(
     machine: Machine, found: FoundDistribution, torch: InstalledTorch, search: _ExtensionSearch
 ) -> Iterator[Extension]:
     package = found.package
-    libraries = [f"{package.folder}/{claim}" for claim in found.claims if ".so" in claim]
+    libraries = [f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim]
     for path in libraries[:_MOST_LIBRARIES]:
         dynamic = _dynamic(machine, path)
         if dynamic and any(_TORCH.match(name) for name in dynamic.needed):

@@ -143,19 +143,19 @@ def _failure(path: str, ended: ChildResult, seconds: float) -> str | None:
     if ended.missing:
         return f"{path} cannot be started: {ended.missing}."
     if ended.timed_out or ended.abandoned:
-        return f"{path} did not answer within {seconds:.2g} seconds."
+        return f"{path} did not respond within {seconds:.2g} seconds."
     if ended.signal:
-        return f"{path} died of {ended.signal} as it started."
+        return f"{path} was killed by {ended.signal} at startup."
     if ended.cancelled:
         return f"{path} was not waited for."
     if ended.code:
-        return f"{path} ended with exit code {ended.code}{_last_words(ended.err or ended.out)}."
+        return f"{path} exited with code {ended.code}{_last_words(ended.err or ended.out)}."
     return None
 
 
 def _last_words(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return f": {lines[-1][:300].rstrip('.')}" if lines else " and without a word"
+    return f": {lines[-1][:300].rstrip('.')}" if lines else ", without output"
 
 
 def _values(answer: bytes) -> Any:
@@ -173,8 +173,8 @@ def _read(path: str, ended: ChildResult) -> Said | str:
         answer = _values(lines[-1][len(interpreter.MARK) :].encode())
         version = msgspec.convert(answer, _Version).version
         if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
-            return f"{path} is Python {version}, and gpudoctor can look into Python 3.8 and newer only."
+            return f"{path} is Python {version}; gpudoctor supports checking Python 3.8 and newer."
         said = msgspec.convert(answer, Said)
     except (IndexError, ValueError):
-        return f"{path} does not answer like a Python interpreter{_last_words(ended.out)}."
+        return f"{path} does not respond like a Python interpreter{_last_words(ended.out)}."
     return _slashed(msgspec.structs.replace(said, startup=max(0.0, round(ended.seconds - (said.spent or 0.0), 4))))

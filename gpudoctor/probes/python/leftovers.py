@@ -39,9 +39,9 @@ def _hollow(
     if not lie or any(offer(machine, entry, module, names) for entry in folders):
         return
     for entry in lie:
-        told = any(each.package.folder == entry.path and module_of(each.package.name) == module for each in found)
+        told = any(each.package.directory == entry.path and module_of(each.package.name) == module for each in found)
         why = "no __init__.py" if told else "no __init__.py and no metadata"
-        yield Remnant(module=module, path=f"{entry.path}/{module}", why=why)
+        yield Remnant(module=module, path=f"{entry.path}/{module}", reason=why)
 
 
 def _half_deleted(machine: Machine, entry: PathEntry) -> Iterator[Remnant]:
@@ -55,7 +55,7 @@ def _half_deleted(machine: Machine, entry: PathEntry) -> Iterator[Remnant]:
         module = own.module if own else _former(name, (*modules(), "nvidia"))
         if module:
             package, version = (own.package, own.version) if own else ("", None)
-            yield Remnant(module=module, path=f"{entry.path}/{name}", why=name, package=package, version=version)
+            yield Remnant(module=module, path=f"{entry.path}/{name}", reason=name, package=package, version=version)
 
 
 class _Record(NamedTuple):
@@ -92,7 +92,7 @@ def _without_module(
 
     Of a framework a RECORD that names no module tells of a placeholder; elsewhere it proves nothing.
     """
-    module, folder = module_of(found.package.name), found.package.folder
+    module, folder = module_of(found.package.name), found.package.directory
     entry = next((entry for entry in folders if entry.path == folder), None)
     if module is None or entry is None or offer(machine, entry, module, names) or module in entry.names:
         return
@@ -103,7 +103,7 @@ def _without_module(
     if "direct_url.json" in names.of(found.place) and _is_editable(machine, found.place):
         return
     package = found.package
-    yield Remnant(module=module, path=found.place, why="no module", package=package.name, version=package.version)
+    yield Remnant(module=module, path=found.place, reason="no module", package=package.name, version=package.version)
 
 
 def _is_editable(machine: Machine, place: str) -> bool:

@@ -100,7 +100,7 @@ def _distribution(machine: Machine, folder: str, name: str, names: DirectoryName
     if name.endswith(".egg-info"):
         return FoundDistribution(_egg(machine, folder, name.removesuffix(".egg-info"), place), place)
     written, _, version = stem.rpartition("-")
-    package = Package(name=metadata.normalise(written or stem), version=version if written else "", folder=folder)
+    package = Package(name=metadata.normalise(written or stem), version=version if written else "", directory=folder)
     return _wanted(machine, package, place, names) if matters(package.name) else FoundDistribution(package, place)
 
 
@@ -111,7 +111,7 @@ def _egg(machine: Machine, folder: str, stem: str, place: str) -> Package:
     if not version:
         head = metadata.read_head(text_of(machine, f"{place}/PKG-INFO"))
         version = head.version or ""
-    return Package(name=metadata.normalise(name), version=version, folder=folder)
+    return Package(name=metadata.normalise(name), version=version, directory=folder)
 
 
 def _wanted(machine: Machine, package: Package, place: str, names: DirectoryNames) -> FoundDistribution:
@@ -122,11 +122,11 @@ def _wanted(machine: Machine, package: Package, place: str, names: DirectoryName
     full = Package(
         name=package.name,
         version=head.version or package.version,
-        folder=package.folder,
+        directory=package.directory,
         installer=installer,
         requires=head.requires,
         files=record.count("\n") + (not record.endswith("\n")) if record else None,
-        missing=_missing(package.folder, claims, names),
+        missing=_missing(package.directory, claims, names),
         libraries=tuple(dict.fromkeys(c.rpartition("/")[2] for c in claims if ".so" in c))[:_MOST_LIBRARIES],
         lost=tuple(name for name in _NEEDED if _is_lost(machine, place, name, installer, names)),
     )

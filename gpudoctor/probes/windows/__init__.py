@@ -52,7 +52,7 @@ def look(machine: Machine) -> Answer:
     """Ask PowerShell once for everything."""
     ended = machine.run([POWERSHELL, "-NoProfile", "-NonInteractive", "-Command", SCRIPT], SECONDS, patient=True)
     if not ended.ok:
-        said = ended.missing or ("no answer in time" if ended.timed_out else ended.err.strip()[:200])
+        said = ended.missing or ("it timed out" if ended.timed_out else ended.err.strip()[:200])
         return Answer(error=f"powershell: {said or 'it failed'}")
     try:
         return msgspec.json.decode(ended.out.lstrip("\ufeff").strip(), type=Answer)
@@ -131,7 +131,7 @@ def host(machine: Machine, said: Answer) -> Host:
         kubernetes=False,
         wsl=None,
         cgroup=None,
-        memory=int(memory) * 1024 if memory.isdigit() else Unknown(said.error or "Windows does not say"),
+        memory=int(memory) * 1024 if memory.isdigit() else Unknown(said.error or "Windows does not report it"),
         memory_limit=None,
         user=User(name=machine.env.get("USERNAME") or Unknown("USERNAME is not set")),
         selinux=None,

@@ -37,7 +37,7 @@ def _query(machine: Machine, smi: str, fields: tuple[str, ...]) -> list[list[str
     ended = machine.run([smi, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"], SECONDS)
     if not ended.ok:
         said = (ended.out + ended.err).strip().splitlines()
-        return Unknown(f"nvidia-smi: {ended.missing or (said[0] if said else 'no answer')}")
+        return Unknown(f"nvidia-smi: {ended.missing or (said[0] if said else 'no response')}")
     rows = [[cell.strip() for cell in line.split(",")] for line in ended.out.splitlines() if line.strip()]
     return [row for row in rows if len(row) == len(fields)]
 
@@ -52,8 +52,8 @@ def _gpu(row: list[str]) -> Gpu:
         name=row[1],
         uuid=row[2],
         address=address[-12:] if re.fullmatch(r"[0-9a-f]{8}:[0-9a-f]{2}:[0-9a-f]{2}\.\d", address) else None,
-        memory=int(memory) << 20 if memory.isdigit() else Unknown(f"nvidia-smi says {memory!r}"),
-        capability=capability or Unknown("this driver's nvidia-smi does not tell it"),
+        memory=int(memory) << 20 if memory.isdigit() else Unknown(f"nvidia-smi reports {memory!r}"),
+        capability=capability or Unknown("this driver's nvidia-smi does not report it"),
         gfx=None,
         integrated=False,
         status="ok",

@@ -4,17 +4,19 @@ from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
 from gpudoctor.facts.text_types import ANOTHER_ROOT
 from gpudoctor.maybe import Unknown
-from gpudoctor.queries.frameworks import not_tried
+from gpudoctor.queries.frameworks import not_tested
+from gpudoctor.registry import SMOKED
 from gpudoctor.report.model import FindingEntry
+from gpudoctor.report.numbers import number
 from gpudoctor.targets import framework_name
 
-CHOSEN = "Only the checks that were chosen were asked: a cause may lie where nobody looked."
-ROOT = "Nothing of that file system is run (--root): whether its driver and libraries answer, nobody asked."
-NO_GPU = "Without a GPU there is nothing to diagnose: whatever was found here proves nothing about one."
-NO_SMOKE = "No GPU was found on which smoke tests can run, so none ran: `gpudoctor smoke --device cpu` tests the CPU."
+CHOSEN = "Only the selected checks ran; the cause may be elsewhere."
+ROOT = "Nothing in that file system was run (--root), so it is unknown whether its driver and libraries respond."
+NO_GPU = "There is no GPU to diagnose: these results prove nothing about one."
+NO_SMOKE = "No GPU that can run smoke tests was found, so none ran. To test the CPU: `gpudoctor smoke --device cpu`"
 # Of a facts file of an earlier release, which went on with the CPU.
-ON_CPU = "No GPU was found, so the smoke tests ran on the CPU: they prove nothing about a GPU."
-NOTHING = "None of the checks that were chosen applies to this machine, so nothing was checked."
+ON_CPU = "No GPU was found, so the smoke tests ran on the CPU and prove nothing about a GPU."
+NOTHING = "None of the selected checks applies to this machine, so nothing was checked."
 
 
 def closing(
@@ -30,7 +32,7 @@ def closing(
         return (NOTHING,)
     lines = [CHOSEN] if chosen and entries else []
     if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
-        again = f"Mend the first finding, then run `gpudoctor {command}` again; `gpudoctor explain ID` tells more."
+        again = f"Fix the first problem, then re-run `gpudoctor {command}`. For details: `gpudoctor explain ID`"
         return (*lines, again)
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
     if any(v.outcome is Outcome.UNKNOWN and v.message.endswith(ANOTHER_ROOT) for v in verdicts):
@@ -40,14 +42,13 @@ def closing(
     elif status == "no-gpu":
         lines.append(NO_GPU)
     elif status == "incomplete":
-        lines.append("Not everything could be found out: --verbose lists what is unknown, and what would permit it.")
+        lines.append("Some facts are unknown: --verbose lists them, and what access they need.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
-        which = "one check that applies" if len(asked) == 1 else f"{len(asked)} checks that apply"
-        lines.append(f"Nothing was found by the {which} here.")
+        lines.append(f"No problems found ({number(len(asked))} check{'s' * (len(asked) != 1)}).")
     if facts.quick and any(p.frameworks for p in facts.pythons) and not facts.smoke.runs:
-        lines.append("No framework was imported (--quick): run `gpudoctor check` for what each one sees.")
-    if status in ("pass", "warn") and not chosen and (left := not_tried(facts)):
-        lines.append(f"Not tried: {', '.join(left)}; of these only files were read.")
+        lines.append("No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees.")
+    if status in ("pass", "warn") and not chosen and (left := not_tested(facts)):
+        lines.append(f"Not tested: {', '.join(left)} (only their files were read).")
     if status == "pass" and not facts.quick and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
@@ -61,7 +62,7 @@ def _proven(facts: Facts) -> list[str]:
     lines = []
     cuda = facts.nvidia.cuda
     if cuda.code == 0 and isinstance(cuda.devices, tuple) and cuda.devices:
-        lines.append(f"The NVIDIA driver answers: CUDA starts and lists {_gpus(len(cuda.devices))}.")
+        lines.append(f"The NVIDIA driver responds: CUDA initializes and lists {_gpus(len(cuda.devices))}.")
     for python in facts.pythons:
         for framework in python.frameworks:
             live = framework.live
@@ -82,17 +83,19 @@ def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
     single = [label for label in labels if not label.startswith("GPUs ")]  # the tests between GPUs name them again
     where = " and ".join(single or labels).replace("CPU", "the CPU")
     proven = "" if any(run.kind != "cpu" for run in runs) else "; that proves nothing about a GPU"
-    return [f"{tests} smoke test{'s' * (tests != 1)} ran to the end on {where}, and every number was right{proven}."]
+    return [f"{tests} smoke test{'s' * (tests != 1)} completed on {where} with correct results{proven}."]
 
 
 def _left_out(facts: Facts) -> list[str]:
-    """CuPy, where only the CPU was tested: who has it would look for it in vain."""
+    """What computes on GPUs alone, where only the CPU was tested: who has it would look for it in vain."""
     runs = facts.smoke.runs
-    has = any(framework.name == "cupy" for python in facts.pythons for framework in python.frameworks)
-    if not has or not runs or any(run.backend == "cupy" or run.kind != "cpu" for run in runs):
+    if not runs or any(run.kind != "cpu" for run in runs):
         return []
-    return ["CuPy was not tested: it computes only on a GPU."]
+    there = {framework.name for python in facts.pythons for framework in python.frameworks}
+    tested = {run.backend for run in runs}
+    gpu_alone = (one for one in SMOKED if one.cpu_proof is None and one.module in there and one.area not in tested)
+    return [f"{one.title} was not tested: it computes only on a GPU." for one in gpu_alone]
 
 
-def _gpus(number: int) -> str:
-    return f"{number} GPU{'' if number == 1 else 's'}"
+def _gpus(count: int) -> str:
+    return f"{count} GPU{'' if count == 1 else 's'}"

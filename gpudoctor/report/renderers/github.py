@@ -15,7 +15,9 @@ def render(report: Report) -> str:
     """The annotations; unknowns that matter are notices."""
     lines = [_command(COMMANDS[f.status], f"{f.check}: {f.title}", told(f)) for f in report.findings]
     lines += [
-        _command("notice", f"{one.check} is unknown", one.why) for one in report.unknown if one.essential or one.broken
+        _command("notice", f"{one.check} is unknown", one.reason)
+        for one in report.unknown
+        if one.essential or one.broken
     ]
     return "".join(f"{line}\n" for line in lines)
 

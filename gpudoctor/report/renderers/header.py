@@ -46,13 +46,13 @@ def _machine(report: Report) -> str:
 def _driver(report: Report) -> str:
     m = report.machine
     if m.system == "Darwin":
-        return "Metal, which is part of macOS"
+        return "Metal (part of macOS)"
     parts = _nvidia(m) if m.driver or m.driver_libraries else []
     if m.rocm:
         parts.append(f"ROCm {m.rocm}")
     if m.toolkit:
         parts.append(f"CUDA toolkit {m.toolkit}")
-    return ", ".join(parts) or "none that answers"
+    return ", ".join(parts) or "not detected"
 
 
 def _nvidia(m: MachineEntry) -> list[str]:
@@ -60,7 +60,7 @@ def _nvidia(m: MachineEntry) -> list[str]:
         parts = [f"NVIDIA libraries{phrase(' {}', m.driver_libraries)}, no module loaded"]
     else:
         differ = m.driver_libraries not in (None, m.driver)
-        words = [m.driver_flavour or "", phrase("libraries {}", m.driver_libraries) if differ else ""]
+        words = [m.driver_flavor or "", phrase("libraries {}", m.driver_libraries) if differ else ""]
         about = ", ".join(word for word in words if word)
         parts = [f"NVIDIA {m.driver}" + (f" ({about})" if about else "")]
     return [*parts, f"CUDA up to {m.driver_cuda}"] if m.driver_cuda else parts
@@ -91,23 +91,23 @@ def _gpu(gpu: GpuEntry) -> str:
     if gpu.gfx:
         parts.append(gpu.gfx)
     if gpu.status == "no driver":
-        parts.append("no driver lists it")
+        parts.append("not visible to any driver")
     elif gpu.status not in (None, "ok"):
         parts.append(str(gpu.status))
     return ", ".join(parts)
 
 
 def _python(python: PythonEntry, frameworks: list[FrameworkEntry]) -> Iterator[tuple[str, str]]:
-    why = python.why if python.why != "--python" else ""
-    words = (python.version, python.kind, python.manager and f"{python.manager} installs", why)
+    found_by = python.found_by if python.found_by != "--python" else ""
+    words = (python.version, python.kind, python.manager and f"managed by {python.manager}", found_by)
     about = ", ".join(p for p in words if p)
-    path = "./.venv" if python.why.startswith("found in this directory") else python.path
+    path = "./.venv" if python.found_by.startswith("found in this directory") else python.path
     yield "Python", path + (f" ({about})" if about else "")
     for framework in frameworks:
         name = f"{NAMES.get(framework.name, framework.name)} {framework.version or '(version unknown)'}"
         yield "", f"{name:<23} {_built(framework):<13} {_sees(framework)}"
     if not frameworks and python.error is None:
-        yield "", "no framework of PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime"
+        yield "", "no framework found (PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime)"
 
 
 def _built(framework: FrameworkEntry) -> str:

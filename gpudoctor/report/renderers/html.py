@@ -26,9 +26,9 @@ _COLUMNS = re.compile(r"\s{2,}")  # what stands in columns at a terminal
 STATES = {
     "fail": "something does not work",
     "warn": "it works, with warnings",
-    "no-gpu": "no GPU found, so no GPU was checked",
+    "no-gpu": "no GPU was found, so none was checked",
     "pass": "no problems found",
-    "incomplete": "too little could be found out",
+    "incomplete": "too much is unknown for a verdict",
 }
 
 

@@ -80,10 +80,10 @@ def _memory(facts: Facts, node: int, devices: list[PciDevice]) -> DrawnBox:
     """The processors and the memory that devices hang on."""
     cpus = next((d.local_cpus for d in devices if isinstance(d.local_cpus, str)), None)
     if node >= 0:
-        return DrawnBox(0, "node", (f"NUMA node {node}", *([f"processors {cpus}"] if cpus else [])))
+        return DrawnBox(0, "node", (f"NUMA node {node}", *([f"CPUs {cpus}"] if cpus else [])))
     memory = facts.host.memory
     size = [f"{memory / 2**30:.0f} GiB of memory"] if isinstance(memory, int) else []
-    return DrawnBox(0, "node", ("Processors and memory", *size))
+    return DrawnBox(0, "node", ("CPUs and memory", *size))
 
 
 def _below(
@@ -117,7 +117,7 @@ def _device(depth: int, device: PciDevice, gpus: list[Gpu], report: Report) -> D
         return _gpu(depth, gpus, device, report)
     entry = next((one for one in report.gpus if one.address == device.address), None)
     name = known_or(device.name, None) or f"{VENDOR_NAMES[device.vendor]} GPU"
-    state = "integrated" if device.integrated is True else "no driver lists it"
+    state = "integrated" if device.integrated is True else "not visible to any driver"
     link = _link(device, None)
     mark, words = marked(report, link, f"the GPU at {device.address}", f"GPU {entry.index}" if entry else "")
     lines = (name, f"{device.address}, {state}", *([link.words] if link else []), *words)

@@ -89,8 +89,9 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield plain(entry.message)
     if others:
         yield "\n".join(f"- Also: {plain(message)}" for message in sentences(entry, others))
-    yield f"**Why:** {plain(entry.cause)}"
+    yield f"**Cause:** {plain(entry.cause)}"
     if seen := dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
+        yield "**Evidence:**"
         yield fence(seen)
     for place, fix in enumerate(entry.fixes):
         yield from _fix(fix, "Or" if place else "Fix")
@@ -106,15 +107,15 @@ def _fix(fix: FixEntry, label: str) -> Iterator[str]:
     yield f"**{label}:** {plain(fix.message)}" + (f" ({after})" if after else "")
     if fix.commands:
         yield fence(fix.commands, "sh")
-    if fix.undo:
-        yield f"To take it back: {plain(fix.undo)}"
     if fix.verify:
-        yield "To see whether it helped:"
+        yield "**Verify:**"
         yield fence([fix.verify], "sh")
+    if fix.undo:
+        yield f"**Undo:** {plain(fix.undo)}"
 
 
 def _more(entry: FindingEntry, others: list[FindingEntry]) -> str:
-    """What follows, what was ruled out, and sources: folded."""
+    """Effects, what was ruled out, and sources: folded."""
     follow = (one for each in (entry, *others) for one in each.consequences)
     said = dict.fromkeys(f"{_code(one.check)}: {plain(one.message)}" for one in follow)
     parts = ["\n".join(f"- {line}" for line in said)] if said else []
@@ -123,15 +124,15 @@ def _more(entry: FindingEntry, others: list[FindingEntry]) -> str:
     if entry.references:
         parts.append("\n".join(f"- {_link(reference)}" for reference in entry.references))
     about = ", ".join(plain(one.subject) for one in (entry, *others))
-    run = f"; {_code(entry.run)}" if entry.run else ""
-    parts.append(f"id {_code(entry.check)}, about {about}{run}")
-    return folded(f"More: {len(said)} follow from it" if said else "More", *parts)
+    run = f"; run {_code(entry.run)}" if entry.run else ""
+    parts.append(f"id {_code(entry.check)}; applies to {about}{run}")
+    return folded(f"Details and {len(said)} effect{'s' * (len(said) != 1)}" if said else "Details", *parts)
 
 
 def _unknown(report: Report) -> Iterator[str]:
     if report.unknown:
-        lines = [f"- {_code(one.check)} ({plain(one.subject)}): {plain(one.why)}" for one in report.unknown]
-        yield folded(f"Not known ({len(lines)})", "\n".join(lines))
+        lines = [f"- {_code(one.check)} ({plain(one.subject)}): {plain(one.reason)}" for one in report.unknown]
+        yield folded(f"Unknown ({len(lines)})", "\n".join(lines))
 
 
 def _smoke(report: Report) -> Iterator[str]:

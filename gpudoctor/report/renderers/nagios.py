@@ -27,7 +27,7 @@ def render(report: Report) -> str:
     lines = [f"GPU {_state(report)[1]} - {first(report)} | {_performance(report)}"]
     lines += [line for entry in report.findings for line in _long(entry)]
     lines += [
-        plain(f"UNKNOWN {one.check} ({one.subject}): {one.why}")
+        plain(f"UNKNOWN {one.check} ({one.subject}): {one.reason}")
         for one in report.unknown
         if one.essential or one.broken
     ]
@@ -42,7 +42,7 @@ def first(report: Report) -> str:
         return plain(f"{worst.check}: {worst.message}" + (f" (and {more} more)" if more else ""))
     if report.status == "incomplete":
         open_ = next((one for one in report.unknown if one.essential or one.broken), None)
-        return plain(f"{open_.check}: {open_.why}" if open_ else "too little could be found out")
+        return plain(f"{open_.check}: {open_.reason}" if open_ else "too much is unknown for a verdict")
     if report.status == "no-gpu":
         return "NO GPU: " + next((plain(f.message) for f in report.findings), "there is nothing to diagnose")
     return f"{len(report.gpus)} GPU{'s' if len(report.gpus) != 1 else ''}, {report.summary.passed} checks passed"

@@ -20,10 +20,10 @@ def render(report: Report) -> str:
 def _metrics(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
     m, s = report.machine, report.summary
     info = {"version": report.version, "driver": m.driver or "", "cuda": m.driver_cuda or "", "rocm": m.rocm or ""}
-    yield "gpudoctor_info", "Version of gpudoctor and of the drivers that it saw.", [(info, 1.0)]
+    yield "gpudoctor_info", "Versions of gpudoctor and of the detected drivers.", [(info, 1.0)]
     yield (
         "gpudoctor_status",
-        "The verdict: 1 for the one that holds.",
+        "Verdict: 1 for the current one, else 0.",
         [({"status": x}, float(x == report.status)) for x in STATUSES],
     )
     yield (
@@ -34,17 +34,17 @@ def _metrics(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
     outcomes = {"pass": s.passed, "skipped": s.skipped, "unknown": s.unknown, "broken": s.broken}
     yield (
         "gpudoctor_checks",
-        "Checks by how they ended, findings apart.",
+        "Checks by outcome, without findings.",
         [({"outcome": n}, float(v)) for n, v in outcomes.items()],
     )
-    yield "gpudoctor_finding", "One root cause; action is what mends it.", _findings(report)
-    yield "gpudoctor_gpu", "A GPU, by its state.", _gpus(report)
+    yield "gpudoctor_finding", "One root cause; action is the kind of its fix.", _findings(report)
+    yield "gpudoctor_gpu", "A GPU and its status.", _gpus(report)
     yield "gpudoctor_framework_gpus", "GPUs that a framework can use.", _frameworks(report)
     yield from _smoke(report)
-    yield "gpudoctor_run_seconds", "How long the examination took.", [({}, report.seconds)]
+    yield "gpudoctor_run_seconds", "Duration of the run in seconds.", [({}, report.seconds)]
     if report.created:
         when = datetime.datetime.fromisoformat(report.created).timestamp()
-        yield "gpudoctor_run_timestamp_seconds", "When it was made.", [({}, when)]
+        yield "gpudoctor_run_timestamp_seconds", "Unix time of the run.", [({}, when)]
 
 
 def _findings(report: Report) -> list[Sample]:
@@ -89,8 +89,8 @@ def _smoke(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
                 values[tuple(labels.values())] = (labels, figure.value)
                 if figure.limit is not None:
                     limits[tuple(labels.values())] = (labels, figure.limit)
-    yield "gpudoctor_smoke_figure", "What a smoke test measured, in its unit.", list(values.values())
-    yield "gpudoctor_smoke_limit", "What this device could reach at most, in the same unit.", list(limits.values())
+    yield "gpudoctor_smoke_figure", "Measured by a smoke test, in the unit of its label.", list(values.values())
+    yield "gpudoctor_smoke_limit", "Limit of this device, in the same unit.", list(limits.values())
 
 
 def metric(name: str, help_: str, samples: Iterable[Sample]) -> Iterator[str]:

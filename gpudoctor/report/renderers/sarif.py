@@ -69,7 +69,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     notes = [
         {
             "level": "warning" if one.essential else "note",
-            "message": {"text": _said(f"{one.check} ({one.subject}): {one.why}")},
+            "message": {"text": _said(f"{one.check} ({one.subject}): {one.reason}")},
             "descriptor": {"id": one.check},
         }
         for one in report.unknown

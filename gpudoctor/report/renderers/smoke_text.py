@@ -34,7 +34,7 @@ def _heading(out: Console, entry: SmokeEntry) -> None:
 
 def _print(out: Console, row: SmokeRow) -> None:
     """One line; a remark that is too long for the terminal goes on beneath itself, or stands beneath the line."""
-    bar = "" if row.share is None else f"{'█' * round(BAR * min(1.0, row.share)):<{BAR}} {100 * row.share:3.0f}%  "
+    bar = "" if row.share is None else f"{'█' * round(BAR * min(1.0, row.share)):<{BAR}} {row.share:4.0%}  "
     head = f"  {clean(row.name):<{NAME}}{clean(row.value):>{VALUE}}  "
     at = len(head) + len(bar)
     beneath = out.width - at < LEAST

@@ -9,6 +9,7 @@ from rich.text import Text
 from gpudoctor.maybe import phrase, phrases
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, Report, SymptomEntry
+from gpudoctor.report.numbers import number
 from gpudoctor.report.renderers.header import header
 from gpudoctor.report.renderers.text import console, finding, headline, labelled, written
 from gpudoctor.report.sanitize import wrapped
@@ -16,9 +17,9 @@ from gpudoctor.report.sanitize import wrapped
 # Ids of one area that are listed by name; more are counted.
 FEW = 4
 ROLES = {
-    "same": "has the same cause",
-    "follows": "follows from the first",
-    "warning": "a warning",
+    "same": "same cause",
+    "follows": "caused by the first",
+    "warning": "warning",
     "also": "another error",
 }
 
@@ -36,7 +37,7 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     told = [entry for entry in report.symptoms if entry.role != "harmless"]
     causes = [f for f in report.findings if any(f.check in entry.explained_by for entry in told)]
     if not told:
-        _sentence(out, "The log tells of no error that gpudoctor knows.")
+        _sentence(out, "No known error in the log.")
     elif told[0].explained_by:
         causes = _explained(out, report, told[0], causes, verbose)
     else:
@@ -63,9 +64,9 @@ def _explained(
     first, *others = next(group for group in alike(causes) if group[0].check == root.explained_by[0])
     finding(out, first, others, verbose, len(report.pythons) > 1, ("CAUSE", "bold red"))
     labelled(out, "log", _place(root) + root.message)
-    labelled(out, "", f"It means: {root.meaning}.")
+    labelled(out, "", f"Meaning: {root.meaning}.")
     for details in root.details:
-        labelled(out, "seen", details)
+        labelled(out, "evidence", details)
     _advice(out, root)
     return [first, *(f for f in causes if f is not first and f not in others)]
 
@@ -75,23 +76,23 @@ def _unexplained(out: Console, root: SymptomEntry, verbose: bool) -> None:
     headline(out, "LOG", "bold red", _sentenced(root.meaning))
     labelled(out, "log", _place(root) + root.message)
     for details in root.details:
-        labelled(out, "seen", details)
+        labelled(out, "evidence", details)
     if root.ruled_out:
-        labelled(out, "well", f"Looked at on this machine, and not the cause: {_ids(root.ruled_out, verbose)}.", "dim")
-    if root.unanswered:
-        labelled(out, "unknown", f"Could not be looked at: {_ids(root.unanswered, verbose)}.", "dim")
-    for number, one in enumerate(root.tries):
-        labelled(out, "try" if number == 0 else "or", one)
+        labelled(out, "ruled out", f"{_ids(root.ruled_out, verbose)} (on this machine)", "dim")
+    if root.unknown:
+        labelled(out, "unknown", f"{_ids(root.unknown, verbose)} (could not be checked)", "dim")
+    for place, one in enumerate(root.suggestions):
+        labelled(out, "try" if place == 0 else "or", one)
     _advice(out, root)
 
 
 def _advice(out: Console, entry: SymptomEntry) -> None:
     if entry.advice:
-        labelled(out, "not so", f"{entry.advice}.")
+        labelled(out, "note", f"{entry.advice}.")
 
 
 def _place(entry: SymptomEntry) -> str:
-    """Where a message stands: "line 12 (rank 3, 8 times): "."""
+    """Where a message is: "line 12 (rank 3, 8 times): "."""
     more = [*phrases(phrase("rank {}", entry.rank))] + [f"{entry.times} times"] * (entry.times > 1)
     told = f" ({', '.join(more)})" if more else ""
     return f"line {entry.line}{told}: " if entry.line else ""
@@ -102,10 +103,10 @@ def _others(out: Console, entries: Sequence[SymptomEntry]) -> None:
     if not entries:
         return
     out.print()
-    out.print(Text("In the log besides", "bold"))
+    out.print(Text("Also in the log", "bold"))
     for entry in sorted(entries, key=lambda one: one.line):
         labelled(out, f"{entry.line:>6}", entry.message)
-        labelled(out, "", f"({ROLES.get(entry.role, 'an error')}) {_sentenced(entry.meaning)}.")
+        labelled(out, "", f"({ROLES.get(entry.role, 'error')}) {_sentenced(entry.meaning)}.")
         for details in entry.details:
             labelled(out, "", details)
         _advice(out, entry)
@@ -115,7 +116,7 @@ def _causes(out: Console, causes: Sequence[FindingEntry]) -> None:
     """What was found here that explains other messages of the log."""
     if causes:
         out.print()
-        out.print(Text("On this machine, and in the log too", "bold"))
+        out.print(Text("Also in the log, and explained by findings on this machine", "bold"))
     for group in alike(causes):
         labelled(out, group[0].status.upper(), f"{group[0].title} (`gpudoctor explain {group[0].check}`)")
 
@@ -125,7 +126,9 @@ def _besides(out: Console, findings: Sequence[FindingEntry], told: bool) -> None
     bad = [group for group in alike(findings) if group[0].status == "fail" or not told]
     if bad:
         out.print()
-        details = "Wrong on this machine too, but no reason for what the log says" if told else "Found on this machine"
+        details = (
+            "Also wrong on this machine, but not the cause of the log's errors" if told else "Found on this machine"
+        )
         out.print(Text(details, "bold"))
     for group in bad:
         labelled(out, group[0].status.upper(), f"{group[0].title} ({group[0].check})")
@@ -137,7 +140,7 @@ def _harmless(out: Console, entries: Sequence[SymptomEntry], verbose: bool) -> N
     lines = sum(entry.times for entry in entries)
     programs = ", ".join(dict.fromkeys(entry.program for entry in entries))
     out.print()
-    _sentence(out, f"Left out as harmless: {lines} line{'s' * (lines != 1)} of {programs}.")
+    _sentence(out, f"Omitted as harmless: {number(lines)} line{'s' * (lines != 1)} of {programs}.")
     for entry in entries if verbose else ():
         labelled(out, "", f"{entry.id} ({entry.times}): {entry.meaning}")
 
@@ -146,9 +149,9 @@ def _ids(ids: Iterable[str], verbose: bool) -> str:
     """Checks by name; where there are many of an area, their number."""
     every = list(ids)
     area = Counter(id_.split(".")[0] for id_ in every)
-    many = {name for name, number in area.items() if number > FEW and not verbose}
+    many = {name for name, count in area.items() if count > FEW and not verbose}
     named = [id_ for id_ in every if id_.split(".")[0] not in many]
-    return ", ".join([*named, *(f"{area[name]} checks of {name}" for name in sorted(many))])
+    return ", ".join([*named, *(f"{area[name]} {name} checks" for name in sorted(many))])
 
 
 def _sentenced(meaning: str) -> str:

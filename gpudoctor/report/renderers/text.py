@@ -16,7 +16,7 @@ from gpudoctor.report.sanitize import clean, wrapped
 WIDEST = 100
 LABEL = {"fail": ("FAIL", "bold red"), "warn": ("WARN", "bold yellow"), "advice": ("ADVICE", "bold cyan")}
 COLOUR = {"fail": "bold red", "warn": "bold yellow", "no-gpu": "bold yellow", "pass": "bold green"}
-INDENT = 8
+INDENT = 10  # the width of the head's labels
 
 
 def render(report: Report, width: int | None = None, colour: bool = False, verbose: bool = False) -> str:
@@ -92,17 +92,17 @@ def finding(
     labelled(out, "", entry.message)
     for number, message in enumerate(sentences(entry, others)):
         labelled(out, "also" if number == 0 else "", message)
-    labelled(out, "why", entry.cause)
+    labelled(out, "cause", entry.cause)
     for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
-        labelled(out, "seen", seen, "dim")
+        labelled(out, "evidence", seen, "dim")
     for number, fix in enumerate(entry.fixes):
         _fix(out, fix, "fix" if number == 0 else "or", verbose)
     _for_the_others(out, entry, others)
     _consequences(out, tuple(follows for one in (entry, *others) for follows in one.consequences))
     if verbose and entry.affects:
-        labelled(out, "touches", ", ".join(entry.affects), "dim")
+        labelled(out, "affects", ", ".join(entry.affects), "dim")
     if verbose and entry.ruled_out:
-        labelled(out, "well", ", ".join(entry.ruled_out), "dim")
+        labelled(out, "ruled out", ", ".join(entry.ruled_out), "dim")
     for reference in entry.references if verbose else ():
         labelled(out, "see", reference, "dim")
     if entry.check:
@@ -119,7 +119,7 @@ def headline(out: Console, word: str, style: str, title: str) -> None:
 
 
 def labelled(out: Console, label: str, text: str, style: str = "") -> None:
-    """Print text beside a label; further lines keep its indent."""
+    """Print text next to a label; further lines keep its indent."""
     for line in wrapped(text, out.width - INDENT):
         out.print(Text.assemble((f"{label:<{INDENT}}", "bold blue"), (line, style)), soft_wrap=True)
         label = ""
@@ -131,11 +131,10 @@ def _fix(out: Console, fix: FixEntry, label: str, verbose: bool) -> None:
         command_line(out, command)
     if after := notes(fix):
         labelled(out, "", f"({'; '.join(after)})", "dim")
-    if verbose and fix.undo:
-        labelled(out, "", f"To take it back: {fix.undo}", "dim")
     if fix.verify and fix.verify not in fix.commands:
-        labelled(out, "", "To see whether it helped:", "dim")
-        command_line(out, fix.verify)
+        command_line(out, fix.verify, "verify")
+    if verbose and fix.undo:
+        labelled(out, "undo", fix.undo, "dim")
 
 
 def _for_the_others(out: Console, entry: FindingEntry, others: list[FindingEntry]) -> None:
@@ -147,10 +146,11 @@ def _for_the_others(out: Console, entry: FindingEntry, others: list[FindingEntry
                 command_line(out, command)
 
 
-def command_line(out: Console, command: str) -> None:
+def command_line(out: Console, command: str, label: str = "") -> None:
     """A command on lines of its own, as it is typed: never wrapped, so that it can be copied."""
     for line in clean(command).splitlines():
-        out.print(Text(" " * INDENT + "  " + line, "green"), soft_wrap=True)
+        out.print(Text.assemble((f"{label:<{INDENT}}", "bold blue"), ("  " + line, "green")), soft_wrap=True)
+        label = ""
 
 
 def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
@@ -160,7 +160,9 @@ def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
         told[one.message] = told.get(one.message, 0) + 1
     for number, (message, times) in enumerate(told.items()):
         mark = "- " if len(told) > 1 else ""
-        labelled(out, "so" if number == 0 else "", mark + (message if times == 1 else f"{message} ({times} times)"))
+        labelled(
+            out, "effects" if number == 0 else "", mark + (message if times == 1 else f"{message} ({times} times)")
+        )
 
 
 def _unknown(out: Console, report: Report) -> None:
@@ -169,7 +171,7 @@ def _unknown(out: Console, report: Report) -> None:
         out.print(Text("Unknown", "bold"))
     for entry in report.unknown:
         word = "broken" if entry.broken else ""
-        labelled(out, word, f"{entry.check} ({entry.subject}): {entry.why}")
+        labelled(out, word, f"{entry.check} ({entry.subject}): {entry.reason}")
 
 
 def _counts(out: Console, report: Report, verbose: bool) -> None:

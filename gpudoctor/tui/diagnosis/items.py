@@ -120,7 +120,7 @@ def _unknown(entries: Sequence[UnknownEntry]) -> Iterator[ItemGroup]:
         title = f"The probe of {one.subject}" if one.check == "probe" else one.check
         status = "broken" if one.broken else "unknown"
         yield ItemGroup(
-            Item(key=key, status=status, title=title, check=one.check, subjects=(one.subject,), message=one.why)
+            Item(key=key, status=status, title=title, check=one.check, subjects=(one.subject,), message=one.reason)
         )
 
 

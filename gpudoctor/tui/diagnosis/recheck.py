@@ -52,7 +52,7 @@ def outcome(old: FindingEntry, before: Report, now: Report) -> Trial:
     for unknown in now.unknown:
         mine = unknown.check == old.check and unknown.subject not in known
         if mine or unknown.check == "probe":
-            return Trial(state="unknown", remark=f"Unknown this time: {unknown.why}")
+            return Trial(state="unknown", remark=f"Unknown this time: {unknown.reason}")
     return Trial(state="fixed", remark="Fixed: the check passes now. r re-runs all checks.")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpudoctor.facts import Framework, LiveFramework, Python
 from gpudoctor.maybe import Unknown, text_of
+from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.targets import framework_name
 from gpudoctor.tui.environment.libraries import Linked, besides, linked
 from gpudoctor.tui.environment.lines import LabeledLine
@@ -22,7 +23,7 @@ def described(python: Python) -> list[LabeledLine]:
     if not python.frameworks and python.error is None:
         lines += [
             GAP,
-            LabeledLine("", "No framework is installed (PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime)."),
+            LabeledLine("", f"No framework is installed ({', '.join(one.title for one in FRAMEWORKS)})."),
         ]
     return lines
 
@@ -50,10 +51,10 @@ def _interpreter(python: Python) -> Iterator[LabeledLine]:
     if isinstance(python.manager, str):
         words.append(f"{python.manager} installs")
     yield LabeledLine("Python", ", ".join(words))
-    yield from (LabeledLine("chosen by", python.why) for _ in [0] if python.why not in ("", "--python"))
+    yield from (LabeledLine("chosen by", python.found_by) for _ in [0] if python.found_by not in ("", "--python"))
     yield known("packages in", python.site_packages)
     yield from (LabeledLine("shadowed", _hidden(s.module, s.wins, s.origin), "warn") for s in python.shadows[:5])
-    yield from (LabeledLine("leftover", f"{r.path}: {r.why}", "warn") for r in python.remnants[:5])
+    yield from (LabeledLine("leftover", f"{r.path}: {r.reason}", "warn") for r in python.remnants[:5])
     for one in python.unmet[:5]:
         found = f"found {one.found}" if one.found else "it is missing"
         yield LabeledLine("unmet", f"{one.package} {one.version} requires {one.requires}; {found}", "warn")

@@ -55,7 +55,9 @@ def _home(facts: Facts) -> Iterator[LabeledLine]:
     ]
     missing += ["no nvcc"] if home.nvcc is None else []
     nvcc = f"nvcc {home.nvcc}" if isinstance(home.nvcc, str) else ""
-    text = ", ".join(part for part in (home.path, f"by {home.why}" if home.why else "", nvcc, *missing) if part)
+    text = ", ".join(
+        part for part in (home.path, f"by {home.found_by}" if home.found_by else "", nvcc, *missing) if part
+    )
     yield LabeledLine("CUDA_HOME", text, "warn" if missing else "")
 
 
@@ -77,7 +79,12 @@ def _copies(libraries: Maybe[tuple[DriverLibrary, ...]], loaded: Maybe[str | Non
         first = one.soname not in seen
         seen.add(one.soname)
         version = one.version if isinstance(one.version, str) else ""
-        parts = [version, f"by {one.why}" if one.why else "", one.kind, "loaded" if one.real == loaded else ""]
+        parts = [
+            version,
+            f"by {one.found_by}" if one.found_by else "",
+            one.kind,
+            "loaded" if one.real == loaded else "",
+        ]
         if first:
             yield LabeledLine(one.soname, ", ".join(part for part in parts if part))
         yield LabeledLine("  used" if first else "  hidden", _linked(one), "" if first else "dim")

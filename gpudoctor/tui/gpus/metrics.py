@@ -86,8 +86,8 @@ def _temperature(gpu: Watched, sample: MonitorSample) -> str:
 
 METRICS = (
     Metric(
-        "utilisation", "Utilization", "$text-success", (field("utilisation"),), 0.0, lambda *_: 100.0,
-        lambda _, s: words.of(s.utilisation, "%"), "utilisation",
+        "utilization", "Utilization", "$text-success", (field("utilization"),), 0.0, lambda *_: 100.0,
+        lambda _, s: words.of(s.utilization, "%"), "utilization",
     ),
     Metric(
         "memory", "Memory", "$text-primary", (field("memory_used"),), 0.0, _limit("memory"),

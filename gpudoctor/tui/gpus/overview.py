@@ -19,7 +19,7 @@ from gpudoctor.tui.gpus.plot import Plot
 from gpudoctor.tui.gpus.processes import Processes
 from gpudoctor.tui.gpus.table import BY_KEY, heading, row
 
-PREVIEWED = ("utilisation", "power", "pcie")
+PREVIEWED = ("utilization", "power", "pcie")
 NARROWEST = 10  # columns
 TALLEST = 4  # lines of a row
 SHARE = 0.45  # of the height, for the rows

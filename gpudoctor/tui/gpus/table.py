@@ -60,7 +60,7 @@ def row(
     if gpu.refused:
         text = Content.assemble(label, *named, (f"cannot be queried: {clean(gpu.refused)}", "$text-error"))
         return Content("\n").join([text, *[Content("")] * (height - 1)])
-    left = _small(BY_KEY["utilisation"], gpu, look, load, height, step, glyphs)
+    left = _small(BY_KEY["utilization"], gpu, look, load, height, step, glyphs)
     right = _small(BY_KEY["memory"], gpu, look, memory, height, step, glyphs)
     values = _values(gpu)
     blank = " " * (len(label[0]) + sum(len(text) for text, _ in named))
@@ -96,7 +96,7 @@ def _values(gpu: Watched) -> Sequence[tuple[str, str]]:
     held = "$text-error" if words.serious(last) else "$foreground-muted" if idle else "$text-warning"
     used, limit = words.size(last.memory_used, ""), words.of(device.power_limit)
     texts = (
-        (words.of(last.utilisation, "%"), ""),
+        (words.of(last.utilization, "%"), ""),
         (f"{used}/{words.of(_gib(device.memory))}", ""),
         (words.of(last.temperature, "°"), "$text-warning bold" if hot else ""),
         (f"{words.of(last.power)}/{limit}", ""),

@@ -122,7 +122,7 @@ def verdict(facts: Facts | None, report: Report | None) -> list[Piece]:
     runs = facts.smoke.runs if facts else ()
     if facts is None or not runs:
         return []
-    open_ = [(clean(gap.why), "warn") for gap in gaps(facts)]
+    open_ = [(clean(gap.reason), "warn") for gap in gaps(facts)]
     if all(run.kind == "cpu" for run in runs) and not facts.smoke.instead:
         open_.append((ON_CPU, "warn"))
     done = outcomes([(test.name, test.outcome) for test in run.tests] for run in runs)["done"]

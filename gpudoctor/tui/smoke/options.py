@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from gpudoctor.facts import Facts, Framework
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.smoketests.devices import SmokeDevice, cpu, targets
 from gpudoctor.smoketests.options import ChoiceError, SmokeOptions
 from gpudoctor.smoketests.plan import FRAMEWORKS, ORDER, TITLES
@@ -94,7 +95,7 @@ def _backends(facts: Facts) -> Iterator[SmokeOption]:
         found.setdefault(framework.name, []).append(framework)
     gpus = [target for target in _there(facts) if target.kind != "cpu"]
     cuda = any(target.kind == "cuda" for target in gpus)
-    usable = [name for name in found if gpus or name != "cupy"]
+    usable = [name for name in found if gpus or BY_MODULE[name].cpu_proof]
     for name, ones in found.items():
         about = ", ".join(dict.fromkeys(_built(one) for one in ones))
         yield SmokeOption(FRAMEWORKS[name], TITLES[FRAMEWORKS[name]], about, name in usable)

@@ -89,10 +89,10 @@ def test_unknown_is_neither_the_majority_nor_a_departure() -> None:
 
 
 def test_half_is_no_majority() -> None:
-    other = report(machine={"nvidia.kernel.flavour": "open"})
-    given = [report(machine={"nvidia.kernel.flavour": "closed"}), other, other,
-             report(machine={"nvidia.kernel.flavour": "closed"})]  # fmt: skip
-    assert _drifts(given) == [("nvidia.kernel.flavour", "", 0, 4, [("closed", "n[1,4]", 2), ("open", "n[2-3]", 2)])]
+    other = report(machine={"nvidia.kernel.flavor": "open"})
+    given = [report(machine={"nvidia.kernel.flavor": "closed"}), other, other,
+             report(machine={"nvidia.kernel.flavor": "closed"})]  # fmt: skip
+    assert _drifts(given) == [("nvidia.kernel.flavor", "", 0, 4, [("closed", "n[1,4]", 2), ("open", "n[2-3]", 2)])]
 
 
 def test_a_value_of_its_own_on_nearly_every_node_is_one_line() -> None:

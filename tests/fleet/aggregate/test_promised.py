@@ -16,7 +16,7 @@ from gpudoctor.report.model import FindingEntry, FixEntry
 from tests.fleet.aggregate.reports import report
 
 ASKED = FindingEntry(
-    check="device.no-gpu", status="fail", subject="this machine", title="No GPU was found",
+    check="device.no-gpu", status="fail", subject="this machine", title="No GPU found",
     message="No GPU is found on this machine, but SLURM_JOB_GPUS=0 asks for one.", cause="There is none.",
     fixes=(FixEntry("Look."),),
 )  # fmt: skip

@@ -57,8 +57,8 @@ REPORT = Report(
     summary=Summary(fail=1, warn=1, consequences=3, unknown=1, broken=1, passed=64, skipped=40),
     findings=(MISMATCH, NARROW),
     unknown=(
-        UnknownEntry(check="device.ecc", subject="GPU 0", why="NVML: Not Supported"),
-        UnknownEntry(check="probe", subject="docker", why="the probe failed: OSError: no", broken=True),
+        UnknownEntry(check="device.ecc", subject="GPU 0", reason="NVML: Not Supported"),
+        UnknownEntry(check="probe", subject="docker", reason="the probe failed: OSError: no", broken=True),
     ),
 )
 

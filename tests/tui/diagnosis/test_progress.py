@@ -39,7 +39,7 @@ def test_while_probes_look_nothing_reads_as_a_pass() -> None:
 def test_the_numbers_at_the_end_and_on_a_narrow_screen() -> None:
     session = looking()
     session.take(Done(REPORT, mismatch()))
-    whole = "FAIL  1 failed, 1 warning, 3 consequences, 1 broken, 1 unknown, 64 passed, 40 not for this machine"
+    whole = "FAIL  1 failed, 1 warning, 3 consequences, 1 broken, 1 unknown, 64 passed, 40 not applicable"
     assert said(summary(session, 120)) == whole
     assert said(summary(session, 50)) == "FAIL  1 failed, 1 warning, 3 consequences"
 

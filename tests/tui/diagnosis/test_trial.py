@@ -33,10 +33,10 @@ NOW = [
     (Report(findings=(NARROW,)), "there"),
     (Report(findings=(msgspec.structs.replace(NARROW, subject="GPU 7"),)), "there"),  # by another name
     (Report(findings=(UNDER,)), "there"),
-    (Report(unknown=(UnknownEntry(check=NARROW.check, subject="GPU 0", why="no"),)), "unknown"),
-    (Report(unknown=(UnknownEntry(check=NARROW.check, subject="GPU 1", why="no"),)), "mended"),
-    (Report(unknown=(UnknownEntry(check="probe", subject="pci", why="no", broken=True),)), "unknown"),
-    (Report(unknown=(UnknownEntry(check="host.disk", subject="this machine", why="no"),)), "mended"),
+    (Report(unknown=(UnknownEntry(check=NARROW.check, subject="GPU 0", reason="no"),)), "unknown"),
+    (Report(unknown=(UnknownEntry(check=NARROW.check, subject="GPU 1", reason="no"),)), "mended"),
+    (Report(unknown=(UnknownEntry(check="probe", subject="pci", reason="no", broken=True),)), "unknown"),
+    (Report(unknown=(UnknownEntry(check="host.disk", subject="this machine", reason="no"),)), "mended"),
 ]
 
 

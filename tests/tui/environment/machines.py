@@ -29,11 +29,11 @@ TORCH = framework(
 )
 TOOLKITS = Toolkits(
     nvccs=(Nvcc(path="/usr/bin/nvcc", real="/usr/local/cuda-12.4/bin/nvcc", version="12.4", on_path=True),),
-    home=CudaHome(path="/usr/local/cuda", why="CUDA_HOME", exists=True, nvcc="12.4", headers=False),
+    home=CudaHome(path="/usr/local/cuda", found_by="CUDA_HOME", exists=True, nvcc="12.4", headers=False),
     installed=(("/usr/local/cuda-12.4", "12.4"),),
     libraries=(
         library("libcudart.so.12", "12.4.127", path="/usr/local/cuda/lib64/libcudart.so.12", kind="toolkit"),
-        library("libcudart.so.12", "11.8", path="/opt/old/libcudart.so.12", kind="other", why="LD_LIBRARY_PATH"),
+        library("libcudart.so.12", "11.8", path="/opt/old/libcudart.so.12", kind="other", found_by="LD_LIBRARY_PATH"),
     ),
     cxx="/usr/bin/cc",
     cxx_version="gcc 11.4.0",

@@ -22,7 +22,7 @@ HEALTHY = MonitorDevice(
     sm_clock_max=1980, link_generation_max=5, link_width_max=16, nvlinks=(True,) * 18, mig=False, mig_devices=(),
 )  # fmt: skip
 SAMPLE = MonitorSample(
-    at=9.0, utilisation=97, memory_used=60 << 30, temperature=64.0, power=512.0, sm_clock=1755.0, memory_clock=2619.0,
+    at=9.0, utilization=97, memory_used=60 << 30, temperature=64.0, power=512.0, sm_clock=1755.0, memory_clock=2619.0,
     fan=None, performance_state=0, event_reasons=("sw-power-cap",), pcie_rx=9.24e9, pcie_tx=1.6e9, link_generation=5,
     link_width=16,
 )  # fmt: skip
@@ -46,7 +46,7 @@ def drawn(key: str, one: Watched, kind: str = LIVE, width: int = 26, height: int
 @pytest.mark.parametrize(
     ("key", "title"),
     [
-        ("utilisation", "Utilisation           97 %"),
+        ("utilization", "Utilization           97 %"),
         ("memory", "Memory    60.0 of 80.0 GiB"),
         ("temperature", "Temperature    64 of 90 °C"),
         ("power", "Power         512 of 700 W"),
@@ -83,7 +83,7 @@ def test_without_a_limit_only_the_value_is_told() -> None:
 
 
 def test_a_moment_is_a_bar() -> None:
-    found = drawn("utilisation", gpu(utilisation=50), STILL, width=10)
+    found = drawn("utilization", gpu(utilization=50), STILL, width=10)
     assert found[1:] == ["━━━━━─────"]
 
 
@@ -125,7 +125,7 @@ def test_a_row_of_several_lines_has_its_values_at_the_foot() -> None:
     ("changes", "holds"),
     [
         ({"link_width": 4}, "5x4!"), ({"event_reasons": 1 << 6}, "heat!"), ({"event_reasons": ()}, "5x16"),
-        ({"utilisation": Unknown("?")}, "?"), ({"utilisation": None}, " - "), ({"link_width": None}, "-"),
+        ({"utilization": Unknown("?")}, "?"), ({"utilization": None}, " - "), ({"link_width": None}, "-"),
     ],
 )  # fmt: skip
 def test_what_is_not_well_has_a_mark_besides_its_colour(changes: dict[str, Any], holds: str) -> None:
@@ -234,6 +234,6 @@ def test_the_time_that_a_chart_shows(step: float, message: str) -> None:
 
 def test_the_values_as_text() -> None:
     assert summary((gpu(),)) == (
-        "GPU 0 NVIDIA H100: Utilisation 97 %, Memory 60.0 of 80.0 GiB, Temperature 64 of 90 °C, Power 512 of 700 W, "
+        "GPU 0 NVIDIA H100: Utilization 97 %, Memory 60.0 of 80.0 GiB, Temperature 64 of 90 °C, Power 512 of 700 W, "
         "SM clock 1755 of 1980 MHz, PCIe in 9.2 out 1.6 GB/s, held by the power limit"
     )

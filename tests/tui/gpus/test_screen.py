@@ -30,7 +30,7 @@ from tests.tui.screens import SIZES, compare, run, settled, text_of
 
 RECORDING = b"""{"schema": "gpudoctor.samples/1", "title": "one that trains"}
 {"gpu": "GPU 0", "device": {"name": "NVIDIA Imagined", "memory": 25757220864}}
-{"gpu": "GPU 0", "sample": {"at": 0.0, "utilisation": 97}}
+{"gpu": "GPU 0", "sample": {"at": 0.0, "utilization": 97}}
 """
 LINES = read(RECORDING)
 MARK = f"STANDIN_MARK=gpus-{os.getpid()}"
@@ -84,7 +84,7 @@ def use(make: Callable[[], Doctor], *steps: Callable[[Pilot[Any]], Awaitable[obj
 @pytest.mark.parametrize("size", SIZES)
 def test_eight_gpus_stand_in_a_table_with_the_one_of_few_lanes_marked(size: tuple[int, int]) -> None:
     async def look(pilot: Pilot[Any]) -> None:
-        await until(pilot, "8 x NVIDIA H100", "replayed", "5x4!", "Held by", "python", "GPU 0 Utilisation")
+        await until(pilot, "8 x NVIDIA H100", "replayed", "5x4!", "Held by", "python", "GPU 0 Utilization")
         assert len([line for line in text_of(pilot.app) if "5x16" in line]) == 7
         assert max(map(len, text_of(pilot.app))) <= size[0]
 
@@ -94,7 +94,7 @@ def test_eight_gpus_stand_in_a_table_with_the_one_of_few_lanes_marked(size: tupl
 @pytest.mark.parametrize("size", SIZES)
 def test_one_gpu_has_the_whole_place(size: tuple[int, int]) -> None:
     async def look(pilot: Pilot[Any]) -> None:
-        await until(pilot, "GPU 0  NVIDIA GeForce RTX 4090", "Utilisation", "Temperature", "PCIe", "Link PCIe 4 x16")
+        await until(pilot, "GPU 0  NVIDIA GeForce RTX 4090", "Utilization", "Temperature", "PCIe", "Link PCIe 4 x16")
         await until(pilot, "python", "last ", "clocks held by")
         assert shown(pilot) == "gpus-detail"
 
@@ -133,7 +133,7 @@ def test_enter_opens_a_gpu_n_and_p_go_on_and_escape_goes_back() -> None:
     async def press(pilot: Pilot[Any]) -> None:
         await until(pilot, "8 x NVIDIA H100")
         await pilot.press("down", "down")
-        await until(pilot, "GPU 2 Utilisation")
+        await until(pilot, "GPU 2 Utilization")
         await pilot.press("enter")
         await until(pilot, "GPU 2  NVIDIA H100", "All GPUs")
         await pilot.press("n")
@@ -328,9 +328,9 @@ def test_pictures(size: tuple[int, int], opened: bool, monkeypatch: pytest.Monke
     monkeypatch.setattr("gpudoctor.monitor.replay.Replay.start", lambda _: None)
 
     async def look(pilot: Pilot[Any]) -> None:
-        await until(pilot, "8 x NVIDIA H100", "GPU 0 Utilisation")
+        await until(pilot, "8 x NVIDIA H100", "GPU 0 Utilization")
         await pilot.press("end")
-        await until(pilot, "GPU 7 Utilisation")
+        await until(pilot, "GPU 7 Utilization")
         if opened:
             await pilot.press("up", "up", "enter")
             await until(pilot, "GPU 5  NVIDIA H100")

@@ -9,7 +9,7 @@ from gpudoctor.tui.gpus.series import spaced
 
 
 def samples(*told: tuple[float, int | None]) -> list[MonitorSample]:
-    return [MonitorSample(at=at, utilisation=Unknown("?") if value is None else value) for at, value in told]
+    return [MonitorSample(at=at, utilization=Unknown("?") if value is None else value) for at, value in told]
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,11 @@ def samples(*told: tuple[float, int | None]) -> list[MonitorSample]:
     ids=["none", "even", "jitter", "one late", "silent", "unknown", "long ago", "mean", "half known", "of the future"],
 )
 def test_spaced(told: list[tuple[float, int | None]], now: float, step: float, values: list[float | None]) -> None:
-    assert spaced(samples(*told), field("utilisation"), now, step, 4) == values
+    assert spaced(samples(*told), field("utilization"), now, step, 4) == values
 
 
 def test_what_was_drawn_does_not_change_as_time_goes_on() -> None:
     found = samples(*((float(at), at * at) for at in range(20)))
-    before = spaced(found[:15], field("utilisation"), 14.2, 2.0, 5)
-    after = spaced(found[:17], field("utilisation"), 16.2, 2.0, 5)
+    before = spaced(found[:15], field("utilization"), 14.2, 2.0, 5)
+    after = spaced(found[:17], field("utilization"), 16.2, 2.0, 5)
     assert after[:-2] == before[1:-1]

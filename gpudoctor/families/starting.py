@@ -1,0 +1,173 @@
+"""A framework that was imported: the import fails, hangs or crashes, or it does not use the GPU."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gpudoctor.check_engine import Check, Fix, Problem, Severity, check
+from gpudoctor.facts import Gpu
+from gpudoctor.families import FrameworkFamily
+from gpudoctor.fixes.frameworks import where_it_hangs
+from gpudoctor.fixes.imports import after_crash, install_again
+from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.maybe import known
+from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
+from gpudoctor.queries.frameworks import crash, hang, import_problem, refusal
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.targets import OnLive
+
+LiveFixes = Callable[[OnLive], tuple[Fix, ...]]
+_GPUS = {"cuda": nvidia_gpus, "rocm": amd_gpus}
+
+
+def import_hangs(of: FrameworkFamily, module: str, **texts: Any) -> Check[OnLive]:
+    """The check for a framework that does not return from its import or from asking for GPUs.
+
+    Args:
+        of: the framework.
+        module: the module of the check's file.
+        texts: further arguments of `check_engine.Check`, as for each function here.
+    """
+
+    @check(
+        module=module,
+        title=f"{of.title} hangs on import or when it asks for GPUs",
+        severity=Severity.ERROR,
+        cause="The process waits for a file system that does not respond (NFS, FUSE), for an antivirus scan, or for a "
+        "GPU driver call that does not return.",
+        fixes=where_it_hangs,
+        references=("https://docs.python.org/3/library/faulthandler.html",),
+        targets=of.live,
+        caused_by=(*SYSTEM, "python.*", "host.*"),
+        affects=("wheels",),
+        essential=True,
+        **texts,
+    )
+    def judged(on: OnLive) -> str | None:
+        """The child did not end within its deadline; with less time than that, nobody knows whether it hangs."""
+        return hang(on.name, on.live)
+
+    return judged
+
+
+def import_fails(
+    of: FrameworkFamily, module: str, *, fixes: LiveFixes = install_again, also: tuple[str, ...] = (), **texts: Any
+) -> Check[OnLive]:
+    """The check for a framework whose import raises.
+
+    Args:
+        of: the framework.
+        module: the module of the check's file.
+        fixes: where installing it again is not the way.
+        also: ids of further checks whose problem explains this one.
+        texts: further arguments of `check_engine.Check`.
+    """
+
+    @check(
+        module=module,
+        title=f"import {of.module} fails",
+        severity=Severity.ERROR,
+        cause="A shared library or Python package that it needs is missing, damaged or of an incompatible version.",
+        fixes=fixes,
+        targets=of.live,
+        caused_by=(
+            *("python.*", "python.numpy-2", "windows.dll-not-loaded", "libraries.*", "packages.*", "host.*"),
+            *of.causes,
+            *also,
+        ),
+        affects=("wheels",),
+        **{"references": (of.docs,)} | texts,
+    )
+    def judged(on: OnLive) -> Problem | None:
+        """The import raises."""
+        return import_problem(on, of.libraries)
+
+    return judged
+
+
+def crashes(
+    of: FrameworkFamily,
+    module: str,
+    *,
+    fixes: LiveFixes = after_crash,
+    own: tuple[str, ...] | None = None,
+    **texts: Any,
+) -> Check[OnLive]:
+    """The check for a framework whose process is killed by a signal.
+
+    Args:
+        of: the framework.
+        module: the module of the check's file.
+        fixes: where installing it again is not the way.
+        own: ids of those of its checks that explain this one; None: all that keep it from starting.
+        texts: further arguments of `check_engine.Check`.
+    """
+
+    @check(
+        module=module,
+        title=f"{of.title} crashes",
+        severity=Severity.ERROR,
+        cause="An incompatible or damaged shared library is loaded into the process, or the GPU driver fails.",
+        fixes=fixes,
+        references=("https://docs.python.org/3/library/faulthandler.html",),
+        targets=of.live,
+        caused_by=(
+            *SYSTEM,
+            *("python.*", "python.numpy-2", "libraries.*", "packages.*", "host.*"),
+            *(of.causes if own is None else own),
+        ),
+        affects=("wheels",),
+        **texts,
+    )
+    def judged(on: OnLive) -> Problem | None:
+        """The child died of a signal."""
+        return crash(on)
+
+    return judged
+
+
+def no_gpu(
+    of: FrameworkFamily,
+    module: str,
+    *,
+    also: tuple[str, ...] = (),
+    severity_of: Callable[[OnLive], Severity | None] = lambda _: None,
+    **texts: Any,
+) -> Check[OnLive]:
+    """The check for a framework that uses no GPU although one is there that it is built for.
+
+    Args:
+        of: the framework.
+        module: the module of the check's file.
+        also: ids of further checks whose problem explains this one.
+        severity_of: the severity, where it is not an error.
+        texts: further arguments of `check_engine.Check`.
+    """
+
+    @check(
+        module=module,
+        title=f"{of.title} does not use the GPU",
+        severity=Severity.ERROR,
+        cause="This build supports the GPU, but initializing CUDA or HIP fails; the framework's own error shows why.",
+        fixes=_in_a_fresh_process,
+        targets=of.live,
+        caused_by=(*SYSTEM, *ENVIRONMENT, "health.*", *of.causes, *also),
+        affects=("wheels",),
+        **{"references": (of.docs,)} | texts,
+    )
+    def judged(on: OnLive) -> Problem | None:
+        """A build for the GPU that is there reports that none is available."""
+        return refusal(on.facts, on.name, on.live, _gpus(on), severity_of(on))
+
+    return judged
+
+
+def _gpus(on: OnLive) -> tuple[Gpu, ...]:
+    """The GPUs of the vendor that the framework is built for."""
+    gpus = _GPUS.get(known(on.framework.variant) or "")
+    return gpus(on.facts) if gpus else ()
+
+
+def _in_a_fresh_process(on: OnLive) -> tuple[Fix, ...]:
+    message = "Read the full error in a fresh process, outside of notebooks and launchers that set variables."
+    proof = framework_proof(on.python, on.framework.name)
+    return (Fix(message, (proof,) if proof else (), impact="none"),)

@@ -1,0 +1,1 @@
+"""Which of several troubles is the root cause: whole machines, and pairs of troubles."""

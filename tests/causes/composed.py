@@ -1,0 +1,214 @@
+"""Machines with two troubles at once: what makes one check speak, put on top of what makes another speak.
+
+The troubles are those of the tables in tests/checks. Of the facts of each row only the few are kept without which the
+check says nothing, as changes of a healthy machine; two such sets of changes on one machine are a machine with both.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from gpudoctor import catalogue
+from gpudoctor.check_engine import Check, Outcome, Verdict, run
+from gpudoctor.facts import Facts
+from gpudoctor.root_causes import findings
+from tests.builders import framework, nvidia_host, plain_host, with_framework
+from tests.causes.more import more
+from tests.checks import healthy_nvidia as nv
+from tests.checks import smoke_machines as smoke
+from tests.checks.amd_machines import amd_host
+from tests.checks.environments import environment, torch
+from tests.checks.intel_machines import arc_host, xpu
+from tests.checks.rows import problems
+from tests.checks.test_apple import mac
+from tests.checks.test_apple import torch as apple_torch
+from tests.checks.test_container import inside
+from tests.checks.test_windows import windows
+from tests.checks.test_wsl import wsl
+
+Path = tuple[str | int, ...]
+Changes = list[tuple[Path, object]]
+MORE = "+"  # in a path: one more of a list
+LARGEST = 60  # changes; what differs more from every healthy machine is another machine
+NEAREST = 2  # healthy machines with which a row is compared
+ROWS = 40  # of one check whose changes are worked out
+
+
+_NEAR: dict[int, list[tuple[Changes, int]]] = {}
+
+
+class Trouble(NamedTuple):
+    """What makes a check find a problem: changes of a healthy machine, none of which can be left out."""
+
+    changes: Changes
+    healthy: Facts
+
+
+@functools.cache
+def bases() -> tuple[Facts, ...]:
+    """The healthy machines."""
+    return (
+        nvidia_host(),
+        with_framework(framework()),
+        plain_host(),
+        amd_host(),
+        environment(torch()),
+        wsl(),
+        nv.several(1),
+        nv.several(2, 0),
+        nv.hgx(nv.H100, 4),
+        inside(nvidia_host()),
+        nvidia_host(2),
+        smoke.machine(),
+        smoke.machine(count=4),
+        smoke.between(),
+        arc_host(xpu()),
+        environment(),
+        *(environment(framework(name)) for name in ("tensorflow", "cupy", "jax", "onnxruntime")),
+        mac(),
+        mac(apple_torch()),
+        windows(),
+        windows(framework()),
+        *(smoke.machine(backends=(name,)) for name in ("tensorflow", "cupy", "jax")),
+    )
+
+
+@functools.cache
+def troubles(id_: str) -> list[Trouble]:
+    """Of one check, the smallest first."""
+    one, found = asked(id_), dict[str, Trouble]()
+    for facts in rows()[id_][:ROWS]:
+        for changes, number in _nearest(facts):
+            base = bases()[number]
+            if len(changes) > LARGEST or _speaks(one, base):
+                continue
+            for change in changes:
+                fewer = [other for other in changes if other is not change]
+                if _speaks(one, _changed(base, fewer)):
+                    changes = fewer
+            found.setdefault(repr((changes, number)), Trouble(changes, base))
+    return sorted(found.values(), key=lambda trouble: len(trouble.changes))
+
+
+def _nearest(facts: Facts) -> list[tuple[Changes, int]]:
+    """What differs from the healthy machines that are most like it, with their numbers."""
+    if id(facts) not in _NEAR:
+        every = [(list(_differences(facts, base)), number) for number, base in enumerate(bases())]
+        _NEAR[id(facts)] = sorted(every, key=lambda one: len(repr(one[0])))[:NEAREST]
+    return _NEAR[id(facts)]
+
+
+@functools.cache
+def rows() -> dict[str, list[Facts]]:
+    """By check, the facts of all tables in which it finds a problem; those of its own tests first."""
+    found: dict[str, list[Facts]] = {id_: [] for id_ in catalogue.ids()}
+    pairs, checks = problems(), catalogue.load()
+    own = [(one.id, facts) for one, facts in pairs]
+    elsewhere = [(v.check.id, facts) for facts in more() for v in verdicts(facts, checks)]
+    others = {id(facts): facts for _, facts in pairs}.values()
+    beside = [(v.check.id, facts) for facts in others for v in verdicts(facts, checks)]
+    for id_, facts in (*elsewhere, *own, *beside):
+        if found[id_][-1:] != [facts]:
+            found[id_].append(facts)
+    return found
+
+
+def asked(id_: str) -> Check[Any]:
+    """The check of this id."""
+    (one,) = catalogue.load([id_])
+    return one
+
+
+def _speaks(one: Check[Any], facts: Facts | None) -> bool:
+    return facts is not None and any(verdict.outcome is Outcome.PROBLEM for verdict in run(one, facts))
+
+
+def _differences(facts: Any, base: Any, path: Path = ()) -> Iterator[tuple[Path, object]]:
+    """The values in which facts differ from others, with their paths."""
+    if facts == base and type(facts) is type(base):
+        return
+    if isinstance(facts, msgspec.Struct) and type(facts) is type(base):
+        for name in facts.__struct_fields__:
+            yield from _differences(getattr(facts, name), getattr(base, name), (*path, name))
+    elif isinstance(facts, tuple) and facts and isinstance(base, tuple) and len(facts) == len(base):
+        for index, (mine, theirs) in enumerate(zip(facts, base, strict=True)):
+            yield from _differences(mine, theirs, (*path, index))
+    elif isinstance(facts, tuple) and isinstance(base, tuple) and facts[: len(base)] == base:
+        yield from (((*path, MORE), one) for one in facts[len(base) :])
+    elif isinstance(facts, dict) and isinstance(base, dict) and base.keys() <= facts.keys():
+        yield from (((*path, name), value) for name, value in facts.items() if base.get(name) != value)
+    else:
+        yield path, facts
+
+
+def _changed(facts: Facts, changes: Changes) -> Facts | None:
+    """The facts with these changes; None where a place that is to change is not there."""
+    for path, value in changes:
+        try:
+            facts = _put(facts, path, value)
+        except (AttributeError, IndexError, TypeError):
+            return None
+    return facts if _is_possible(facts) else None
+
+
+def _is_possible(facts: Facts) -> bool:
+    """Whether nothing stands in the lists twice that a machine has once."""
+    gpus = facts.gpus if isinstance(facts.gpus, tuple) else ()
+    cards = facts.pci if isinstance(facts.pci, tuple) else ()
+    once: list[list[Any]] = [[p.path for p in facts.pythons], [(g.vendor, g.index) for g in gpus]]
+    once.append([c.address for c in cards])
+    once.extend([f.name for f in p.frameworks] for p in facts.pythons)
+    return all(len(set(one)) == len(one) for one in once)
+
+
+def _put(node: Any, path: Path, value: object) -> Any:
+    if not path:
+        return value
+    head, rest = path[0], path[1:]
+    if head == MORE:
+        return (*node, value)
+    if isinstance(node, dict):
+        return {**node, head: value}
+    if isinstance(head, int):
+        return (*node[:head], _put(node[head], rest, value), *node[head + 1 :])
+    return msgspec.structs.replace(node, **{head: _put(getattr(node, head), rest, value)})
+
+
+def machines(consequence: str, cause: str) -> Iterator[Facts]:
+    """The machines that have both troubles, as far as one can be put on top of the other."""
+    for below in troubles(cause):
+        for above in troubles(consequence):
+            for first, second in ((above, below), (below, above)):
+                facts = _changed(first.healthy, [*first.changes, *second.changes])
+                if facts is not None:
+                    yield facts
+
+
+def verdicts(facts: Facts, checks: Iterable[Check[Any]]) -> list[Verdict]:
+    """What these checks say of a machine, as far as it is a problem."""
+    return [v for one in checks for v in run(one, facts) if v.outcome is Outcome.PROBLEM]
+
+
+def is_explained(consequence: Check[Any], cause: Check[Any]) -> bool:
+    """Whether on a machine with both troubles the one stands under the other, by itself."""
+    return any(_stands_under(consequence, cause, facts) for facts in machines(consequence.id, cause.id))
+
+
+def _stands_under(consequence: Check[Any], cause: Check[Any], facts: Facts) -> bool:
+    below = verdicts(facts, (cause,))
+    above = verdicts(facts, (consequence,)) if below else []
+    return bool(above) and any(
+        found.root.check is cause and any(one.check is consequence for one in found.consequences)
+        for found in findings([*above, *below])[0]
+    )
+
+
+def is_excused(consequence: Check[Any], cause: Check[Any]) -> bool:
+    """Whether a problem of the one check is why the other cannot say anything, and so nothing is open there."""
+    for facts in rows()[cause.id]:
+        unknown = [v for v in run(consequence, facts) if v.outcome is Outcome.UNKNOWN]
+        if unknown and len(findings([*verdicts(facts, (cause,)), *unknown])[1]) < len(unknown):
+            return True
+    return False

@@ -1,0 +1,40 @@
+"""How bad each problem is, and what its fixes ask of somebody: root, what has to follow, and what it does at worst.
+
+The table is fixes.txt: a line for each check, with the severities and the fixes that the rows of tests/checks bring
+about. A fix is written as what kind of act it is, "root", what it needs after it, what it does where that is not
+reversible, and whether it is done outside of this machine; "-" is one that says none of it.
+"""
+
+from collections import defaultdict
+from pathlib import Path
+
+from gpudoctor.check_engine import Fix, Outcome, run
+from tests.checks.rows import problems
+
+TABLE = Path(__file__).with_name("fixes.txt")
+
+
+def _written(fix: Fix) -> str:
+    parts = (
+        fix.action,
+        "root" if fix.asks_root else None,
+        f"needs {fix.needs}" if fix.needs else None,
+        f"impact {fix.impact}" if fix.impact != "reversible" else None,
+        fix.place if fix.place != "here" else None,
+    )
+    return ", ".join(filter(None, parts)) or "-"
+
+
+def _found() -> list[str]:
+    severities: dict[str, set[str]] = defaultdict(set)
+    fixes: dict[str, set[str]] = defaultdict(set)
+    for one, facts in problems():
+        for verdict in run(one, facts):
+            if verdict.outcome is Outcome.PROBLEM:
+                severities[one.id].add(verdict.severity.value)
+                fixes[one.id].update(map(_written, verdict.fixes))
+    return [f"{id_} ({', '.join(sorted(found))}): {'; '.join(sorted(fixes[id_]))}" for id_, found in severities.items()]
+
+
+def test_severities_and_fixes() -> None:
+    assert sorted(_found()) == TABLE.read_text(encoding="utf-8").splitlines()
