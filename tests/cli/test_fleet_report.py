@@ -121,7 +121,7 @@ def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
     for arguments, message in (
         (["no/such"], "no/such cannot be read: No such file or directory."),
         ([str(tmp_path / "empty")], "contains no report"),
-        ([folder, "--json", "--format", "csv"], "are two formats"),
+        ([folder, "--json", "--format", "csv"], "cannot be used together"),
         ([folder, "--output", ""], "--output takes the name of a file"),
         ([folder, "--output", "no/such/file"], "no/such/file cannot be written: No such file or directory."),
         ([folder, "--format", "xml"], "There is no --format value"),

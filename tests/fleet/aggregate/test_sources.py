@@ -172,7 +172,7 @@ def test_nothing_there(tmp_path: Path) -> None:
     for path, words in (
         (tmp_path / "none", "cannot be read: No such file or directory"),
         (tmp_path / "empty", "contains no report"),
-        (Path("/dev/null"), "is neither a folder nor a file"),
+        (Path("/dev/null"), "is neither a directory nor a file"),
     ):
         with pytest.raises(SourceError, match=words):
             Sources([str(path)])

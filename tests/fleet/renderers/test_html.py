@@ -83,7 +83,7 @@ def test_hostile_strings_stay_strings() -> None:
 def test_every_section_is_there_without_the_script() -> None:
     page = without_scripts(parsed(html.render(FLEETS["large"])))
     order = (
-        "FAIL 950 of 1 000 nodes are well",
+        "FAIL 950 of 1,000 nodes are healthy",
         "750 nodes with",
         "F fail 11",
         "Problems to fix",

@@ -14,7 +14,7 @@ LARGE = text.render(large(1000))
 
 
 def test_the_first_line_says_how_many_of_how_many_are_well() -> None:
-    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1,000 nodes are healthy; 11 fail, 1 could not be judged, ")
+    assert " ".join(LARGE.split()).startswith("FAIL 950 of 1,000 nodes are healthy; 11 fail, 1 is incomplete, ")
     assert text.render(healthy()).startswith("PASS  All 12 nodes are healthy.\n")
     assert text.render(EMPTY) == "INCOMPLETE  No nodes: there are no reports, and no node was checked.\n"
 
@@ -23,9 +23,9 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
     order = (
         "950 of 1,000",
         "unreachable      2  node[0998-0999]",
-        "differ  configuration drift in 3 facts; outliers in 1 measured\n        figure",
+        "differ  configuration drift in 3 facts; outliers in 1 measured figure",
         "FAIL    The driver's libraries",
-        "node[0005-0008,0501-0503]\n        node0005 says: The libraries are 580.95.05",
+        "node[0005-0008,0501-0503]\n        node0005: The libraries are 580.95.05",
         "sudo reboot",
         "run     gpudoctor fix driver.library-mismatch --with-root  (on the node)",
         "FAIL    A GPU has fewer PCIe lanes than it could have (3 nodes, 5 times)",
@@ -36,11 +36,11 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "nvidia.kernel.loaded: 580.95.05 on 743 of 750",
         "570.172.08",
         "packages.torch: no majority",
-        "Measured",
+        "Outliers",
         "node0017 GPU 3: 13.1 (-104.5 sigma, MAD)",
         "Since 2026-11-20 03:20:44 UTC",
         "- pass before, fail now",
-        "Mend the first cause on node0005",
+        "Fix the first cause on node0005",
         "FAIL  950 of 1,000",
     )
     places: list[int] = []

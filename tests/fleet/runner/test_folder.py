@@ -84,7 +84,7 @@ def test_parts_that_a_killed_run_left_are_taken_away(tmp_path: Path) -> None:
 
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     first = opened(tmp_path)
-    with pytest.raises(FolderError, match=rf"^Another run writes to {tmp_path} at this moment\.$"):
+    with pytest.raises(FolderError, match=rf"^Another run is writing to {tmp_path}\.$"):
         opened(tmp_path)
     first.close()
     opened(tmp_path).close()

@@ -141,7 +141,7 @@ def test_expectations_are_read_and_refused_where_they_are(tmp_path: Path, expect
     Path(expected).write_text(
         "".join(f"[[expect.gpus]]\ncount=1\nmessage='{os.urandom(60).hex()}'\n" for _ in range(1500))
     )
-    with pytest.raises(ExpectFileError, match=r"is too large to send to nodes: \d+ KiB compressed, the limit is 96;  "):
+    with pytest.raises(ExpectFileError, match=r"is too large to send to nodes: \d+ KiB compressed, the limit is 96; "):
         packed([expected])
 
 

@@ -312,7 +312,7 @@ def test_what_keeps_kubernetes_from_being_asked_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("{}[", "cannot be read"), ('{"items": [{"kind": "Node"}]}', "metadata")]
+    ("text", "message"), [("{}[", "cannot be parsed"), ('{"items": [{"kind": "Node"}]}', "metadata")]
 )
 def test_what_is_no_list_is_said(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from gpudoctor.fleet.runner.engines.kubernetes_objects import KubernetesNode
