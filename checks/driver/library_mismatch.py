@@ -67,7 +67,7 @@ def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
 
 
 @check(
-    title="Driver/library version mismatch: libraries and loaded kernel module differ",
+    title="Driver/library version mismatch: module and libraries differ",
     severity=Severity.ERROR,
     cause="NVIDIA's libraries work only with a kernel module of exactly their own version. An upgrade replaced the "
     "files, but the kernel runs the old module until it is reloaded (Driver/library version mismatch).",

@@ -20,7 +20,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         message = "On the host: stop the programs that use the GPU, reload nvidia_uvm, then start the container again."
         return (module.on_the_host(message, *_AGAIN),)
     now = Fix(
-        "Close every program that uses CUDA (fuser lists them), then reload nvidia_uvm; a reboot helps too.",
+        "Stop every process that uses CUDA (fuser lists them, also those in containers), then reload nvidia_uvm; a "
+        "reboot helps too.",
         (query("fuser", "-v", "/dev/nvidia-uvm", root=True), *_AGAIN),
         "reload-module",
         root=True,

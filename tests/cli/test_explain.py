@@ -118,7 +118,7 @@ def test_json_has_the_symptoms(explain: Run) -> None:
 def test_an_id_is_explained_as_before(run: Run) -> None:
     ran = run("explain", "driver.library-mismatch")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("Driver/library version mismatch: libraries and loaded kernel module differ\n===")
+    assert ran.out.startswith("Driver/library version mismatch: module and libraries differ\n===")
 
 
 @pytest.mark.parametrize(
