@@ -23,7 +23,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="JAX_PLATFORMS keeps JAX from using the GPU",
+    title="JAX_PLATFORMS or JAX_PLATFORM_NAME keeps JAX from using the GPU",
     severity=Severity.ERROR,
     cause="The variable lists the platforms that JAX may use, in order. JAX silently ignores platforms that are not "
     "in the list.",

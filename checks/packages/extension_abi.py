@@ -38,7 +38,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="undefined symbol: compiled extension does not match PyTorch",
+    title="Compiled extension does not match the installed PyTorch",
     severity=Severity.ERROR,
     cause="The extension was compiled against another PyTorch version, whose C++ symbols differ: loading it fails "
     "with 'undefined symbol'. PyTorch was changed after the extension was built, or its wheel is for another version.",

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, clocks
 from gpudoctor.queries.smoke import OnRun, sentence
 from gpudoctor.queries.smoke_cause_groups import SLOW
-from gpudoctor.queries.smoke_peers import behind, sisters
+from gpudoctor.queries.smoke_peers import behind, runs_with_peers
 
 # Differences of 5 percent between identical GPUs of one node are normal (stas00/ml-engineering).
 _LEAST = 0.92
@@ -22,7 +22,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     "or is faulty; training on all of them waits for it.",
     fixes=_fixes,
     references=("https://github.com/stas00/ml-engineering/tree/master/compute/accelerator",),
-    targets=sisters,
+    targets=runs_with_peers,
     caused_by=(
         *SLOW,
         "smoke.slow-matmul",

@@ -58,7 +58,7 @@ def _text(on: OnTests, test: SmokeTest) -> str | None:
 )
 def tf32_in_force(on: OnTests) -> Problem | None:
     """The error of float32 matmuls, and the gradients of a strict float32 step."""
-    found = [words for test in on.tests if (words := _text(on, test))]
+    found = [text for test in on.tests if (text := _text(on, test))]
     if not found:
         return None
     value = on.facts.host.environment.get(OVERRIDE)

@@ -11,18 +11,18 @@ from gpudoctor.tasks import Command, PackageChange, Tasks, cmd
 Installer = Literal["pip", "uv"]
 
 
-def pip(installer: Installer, interpreter: str, verb: str, *words: str) -> Command:
+def pip(installer: Installer, interpreter: str, verb: str, *arguments: str) -> Command:
     """The command of pip, or of uv in its place.
 
     Args:
         installer: pip or uv.
         interpreter: the environment's Python.
         verb: install, uninstall.
-        words: what follows.
+        arguments: what follows the verb.
     """
     first = ("uv", "pip", verb, "--python", interpreter) if installer == "uv" else (interpreter, "-m", "pip", verb)
-    resolve = (*first, "--dry-run", *words) if verb == "install" else ()
-    return cmd(*first, *words, packages=PackageChange(interpreter, installer, resolve))
+    resolve = (*first, "--dry-run", *arguments) if verb == "install" else ()
+    return cmd(*first, *arguments, packages=PackageChange(interpreter, installer, resolve))
 
 
 def replace(installer: Installer, interpreter: str, index: str | None, names: Sequence[str], *options: str) -> Tasks:

@@ -13,7 +13,7 @@ from gpudoctor.queries.smoke_speed import busy, idle
 FIGURES = {"matmul": ("rate",), "stress": ("rate",), "bandwidth": ("copy", "triad", "read")}
 
 
-def sisters(facts: Facts) -> Iterator[tuple[About, OnRun]]:
+def runs_with_peers(facts: Facts) -> Iterator[tuple[About, OnRun]]:
     """Each backend on each GPU that has peers on which it also ran."""
     for about, on in gpu_runs(facts):
         if equals(on):

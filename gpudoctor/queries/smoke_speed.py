@@ -131,9 +131,9 @@ def share(on: OnRun, test: SmokeTest, figure: str) -> Share | None:
     if value is None:
         return None
     idle(on.facts, on.run)
-    most = limit(on.facts, on.run, test, figure)
-    if most is None or most.value <= 0:
+    ceiling = limit(on.facts, on.run, test, figure)
+    if ceiling is None or ceiling.value <= 0:
         raise UnknownFactError(f"no limit is known for {test.name} {test.variant}".strip() + " on this device")
-    if not most.sure:
-        raise UnknownFactError(f"the limit is too uncertain for a verdict: {most.source}")
-    return Share(value, most, value / most.value / (LOOSE if most.loose else 1))
+    if not ceiling.sure:
+        raise UnknownFactError(f"the limit is too uncertain for a verdict: {ceiling.source}")
+    return Share(value, ceiling, value / ceiling.value / (LOOSE if ceiling.loose else 1))

@@ -26,10 +26,10 @@ LEFT, RENDERED = 0.6, "rendered"
 def like_tf32(test: SmokeTest) -> bool:
     """Whether a float32 step looks like TF32: every gradient slightly off."""
     worst, loss = test.figure("gradient error"), test.figure("loss error")
-    least = noted(test, "smallest_gradient_error")
-    if worst is None or loss is None or least is None:
+    smallest = noted(test, "smallest_gradient_error")
+    if worst is None or loss is None or smallest is None:
         return False
-    return TF32_LEAST <= worst <= TF32_MOST and least >= TF32_EVERY and loss <= TF32_LOSS
+    return TF32_LEAST <= worst <= TF32_MOST and smallest >= TF32_EVERY and loss <= TF32_LOSS
 
 
 def may_be_tf32(on: OnTests, test: SmokeTest) -> bool:
@@ -66,11 +66,11 @@ def _far(test: SmokeTest) -> str | None:
     return gradient or _off(test, "loss error", LOSS, "the loss is off")
 
 
-def _off(test: SmokeTest, figure: str, most: float, text: str) -> str | None:
+def _off(test: SmokeTest, figure: str, bound: float, text: str) -> str | None:
     value = test.figure(figure)
-    if value is None or value <= most:
+    if value is None or value <= bound:
         return None
-    return f"{text} by {value:.1e}; rounding explains at most {most:.0e}"
+    return f"{text} by {value:.1e}; rounding explains at most {bound:.0e}"
 
 
 def inexact(test: SmokeTest) -> str | None:
