@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -135,7 +135,9 @@ def run(chosen: list[Mutant], jobs: int) -> Iterator[tuple[Mutant, str]]:
             finally:
                 trees.put(tree)
 
-        yield from zip(chosen, pool.map(judge, enumerate(chosen)), strict=True)
+        waiting = {pool.submit(judge, numbered): numbered[1] for numbered in enumerate(chosen)}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
 
 
 def main(words: list[str] | None = None) -> int:

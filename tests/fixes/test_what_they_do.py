@@ -1,14 +1,16 @@
 """How bad each problem is, and what its fixes ask of somebody: root, what has to follow, and what it does at worst.
 
 The table is fixes.txt: a line for each check, with the severities and the fixes that the rows of tests/checks bring
-about. A fix is written as what kind of act it is, "root", what it needs after it, what it does where that is not
-reversible, and whether it is done outside of this machine; "-" is one that says none of it.
+about. A fix is written as what kind of act it is, how many of its tasks need root, what it needs after it, what it does
+where that is not reversible, whether taking it back needs root, and whether it is done outside of this machine; "-" is
+one that says none of it.
 """
 
 from collections import defaultdict
 from pathlib import Path
 
 from gpudoctor.check_engine import Fix, Outcome, run
+from gpudoctor.tasks import needs_root
 from tests.checks.rows import problems
 
 TABLE = Path(__file__).with_name("fixes.txt")
@@ -17,9 +19,10 @@ TABLE = Path(__file__).with_name("fixes.txt")
 def _written(fix: Fix) -> str:
     parts = (
         fix.action,
-        "root" if fix.asks_root else None,
+        f"root {sum(map(needs_root, fix.tasks))}/{len(fix.tasks)}" if fix.asks_root else None,
         f"needs {fix.needs}" if fix.needs else None,
         f"impact {fix.impact}" if fix.impact != "reversible" else None,
+        "undo root" if any(map(needs_root, fix.undo)) else None,
         fix.place if fix.place != "here" else None,
     )
     return ", ".join(filter(None, parts)) or "-"
