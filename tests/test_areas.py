@@ -82,7 +82,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
         "intel": {"intel_cards", "intel_computers", "xpu_torches", "plain_torches", "extended_torches"},
         "apple": {"macs", "mac_pythons", "mac_torches", "mac_tensorflows", "mac_jaxes"},
         "windows": {"windows_adapters", "windows_pythons", "windows_torches", "windows_frameworks"},
-        "smoke": {"smoke_runs", "gpu_runs", "smoke_gpus", "smoke_tests", "gpu_tests", "cuda_tests", "sisters"},
+        "smoke": {"smoke_runs", "gpu_runs", "smoke_gpus", "smoke_tests", "gpu_tests", "cuda_tests", "runs_with_peers"},
         "pytorch": {"torches", "lives torch", "frameworks torch", "pairs torch"},
         "tensorflow": {"tensorflows", "lives tensorflow", "frameworks tensorflow", "pairs tensorflow"},
         "cupy": {"cupys", "lives cupy", "frameworks cupy", "pairs cupy"},

@@ -46,7 +46,7 @@ def test_paths_and_numbers_are_taken_as_they_are() -> None:
 
 @pytest.mark.parametrize("call", [gpudoctor.check, gpudoctor.gather, gpudoctor.smoke, gpudoctor.require])
 def test_a_time_that_is_none_is_refused(call: Any) -> None:
-    with pytest.raises(ValueError, match="timeout takes seconds above 0, not -1"):
+    with pytest.raises(ValueError, match="timeout must be a positive number of seconds, not -1"):
         call(timeout=-1)
 
 
@@ -57,7 +57,7 @@ def test_a_single_check_is_asked(one: Any) -> None:
 
 
 def test_what_is_no_check() -> None:
-    with pytest.raises(TypeError, match=r"gpudoctor\.checks\.driver holds no check"):
+    with pytest.raises(TypeError, match=r"gpudoctor\.checks\.driver contains no check"):
         gpudoctor.run(driver, nvidia_host())
     with pytest.raises(ValueError, match=r"driver\.library-mismatch"):
         gpudoctor.run("driver.library-mismatc", nvidia_host())

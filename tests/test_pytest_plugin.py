@@ -120,7 +120,7 @@ def test_a_session_that_does_not_use_it_loads_the_plugin_alone(pytester: pytest.
 @pytest.mark.parametrize(
     ("mark", "message"),
     [
-        ("needs_gpu(memory_gb=2)", "*mark needs_gpu: Nothing called memory_gb *. Did you mean memory_gib?*"),
+        ("needs_gpu(memory_gb=2)", "*mark needs_gpu: Unknown requirement memory_gb. Did you mean memory_gib?*"),
         ("needs_gpu(2)", "*mark needs_gpu: It takes keyword arguments, such as needs_gpu(count=2), not 2.*"),
         ("needs_gpu(memory_gib='16')", "*mark needs_gpu: memory_gib takes a number, not '16'.*"),
     ],

@@ -32,12 +32,12 @@ def words(wanted: Wanted) -> str:
 
 def wrong(name: str, wanted: str, found: str) -> str:
     """Return the sentence about what is not as wanted."""
-    return f"{name}: wanted {wanted}, found {found}."
+    return f"{name}: expected {wanted}, found {found}."
 
 
 def open_question(what: str, why: str) -> str:
     """Return the sentence about what nobody can say, without its full stop."""
-    return f"{what} could not be found out: {why}"
+    return f"{what} is unknown: {why}"
 
 
 def _holds(name: str, held: Any, value: Any) -> bool:

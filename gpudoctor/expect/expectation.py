@@ -105,7 +105,7 @@ class Expectation(NamedTuple):
     def _evidence(self, bad: list[FoundValue]) -> tuple[str, ...]:
         lines = [f"{one.path} = {self._shown(one.value)}" for one in bad[:MOST]]
         more = [f"and {len(bad) - MOST} more"] if len(bad) > MOST else []
-        return (f"{self.place}: wanted {self.wanted_words}", *lines, *more)
+        return (f"{self.place}: expected {self.wanted_words}", *lines, *more)
 
 
 def slug(path: str) -> str:

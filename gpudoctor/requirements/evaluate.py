@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gpudoctor.expect.evaluate import Wanted, judged, open_question, together, words, wrong
+from gpudoctor.expect.evaluate import Wanted, judged, together, words, wrong
 from gpudoctor.expect.operators import OPERATORS, shown
 from gpudoctor.expect.paths import Leaf
 from gpudoctor.facts import Facts
@@ -109,9 +109,9 @@ def unmet(wanted: Mapping[str, WantedDemand], facts: Facts, report: Report) -> t
             continue
         what, said = one.demand.message, words(one.wanted)
         if why:
-            message = f"{name}: wanted {said}, and {open_question(what, why)}."
+            message = f"{name}: expected {said}, but unknown ({what}): {why}."
         else:
-            message = wrong(name, said, "there is none" if have in (None, ()) else f"{what}: {_have(have)}")
+            message = wrong(name, said, "none" if have in (None, ()) else f"{what}: {_have(have)}")
         found.append(UnmetDemand(name, message, bool(why), _explains(one, have, facts, report)))
     return tuple(found)
 

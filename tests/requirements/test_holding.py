@@ -58,22 +58,22 @@ def test_what_holds(facts: Facts, demands: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("facts", "demands", "message"),
     [
-        (NODE, {"driver": ">=580"}, "driver: wanted >=580, found NVIDIA's driver: 570.169."),
-        (NODE, {"gpus": 9}, "gpus: wanted at least 9, found GPUs that answer: 8."),
+        (NODE, {"driver": ">=580"}, "driver: expected >=580, found NVIDIA's driver: 570.169."),
+        (NODE, {"gpus": 9}, "gpus: expected at least 9, found responding GPUs: 8."),
         (
             nv.several(2),
             {"gpu": "H100"},
-            'gpu: wanted something with "H100", found every GPU\'s name: NVIDIA GeForce RTX 4090.',
+            'gpu: expected something with "H100", found name of every GPU: NVIDIA GeForce RTX 4090.',
         ),
         (
             nv.several(1),
             {"memory_gib": 40},
             "memory_gib: expected at least 40, found smallest GPU memory in GiB: 24.",
         ),
-        (plain_host(), {"gpu": "H100"}, 'gpu: wanted something with "H100", found there is none.'),
-        (plain_host(), {"driver": ">=580"}, "driver: wanted >=580, found there is none."),
-        (plain_host(), {"torch_sees": 1}, "torch_sees: wanted at least 1, found there is none."),
-        (NODE, {"jax": ">=0.4"}, "jax: wanted >=0.4, found there is none."),
+        (plain_host(), {"gpu": "H100"}, 'gpu: expected something with "H100", found none.'),
+        (plain_host(), {"driver": ">=580"}, "driver: expected >=580, found none."),
+        (plain_host(), {"torch_sees": 1}, "torch_sees: expected at least 1, found none."),
+        (NODE, {"jax": ">=0.4"}, "jax: expected >=0.4, found none."),
         (measured(55.0, 12.0), {"pinned_h2d_gbps": 20}, "copies from pinned memory to the GPU in GB/s: 12."),
         (
             with_framework(framework(live=live(0, import_error="ImportError: x")), nvidia_host()),
@@ -117,7 +117,7 @@ def test_a_version_that_cannot_be_compared_is_unknown() -> None:
     (one,) = raised.value.unmet
     assert one.unknown
     assert one.message == (
-        'torch: wanted >=2, and PyTorch could not be found out: "nightly" is no version that can be compared.'
+        'torch: expected >=2, but unknown (PyTorch): "nightly" is not a comparable version.'
     )
 
 
