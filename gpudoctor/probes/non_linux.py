@@ -1,27 +1,16 @@
-"""The steps of an examination on macOS and on native Windows, where nothing of Linux's exists to be read."""
+"""The steps of a check on macOS and on native Windows, where nothing of Linux's exists to be read.
+
+The parts of the facts that no step fills are then what `gpudoctor.probes.Probe.elsewhere` gives.
+"""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from gpudoctor.facts import (
-    Amd,
-    Cloud,
-    Cluster,
-    ContainerHost,
-    Gpu,
-    Host,
-    KernelLog,
-    Nvidia,
-    NvidiaKernel,
-    PciDevice,
-    Toolkits,
-    Wsl,
-)
+from gpudoctor.facts import Gpu, Host, Nvidia, PciDevice
 from gpudoctor.lazy import Lazy
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-
-Named = tuple[str, str, Callable[[], Any]]
+from gpudoctor.probes import Named
 
 
 class Foreign(NamedTuple):
@@ -46,7 +35,7 @@ def _apple(machine: Machine) -> Foreign:
         ("kfd", "the GPU", lambda: apple.gpus(seen.get())),
         ("apple", "macOS", lambda: apple.facts(seen.get())),
     )
-    return Foreign(lambda: apple.host(machine, seen.get()), tuple, (*steps, *_nothing()))
+    return Foreign(lambda: apple.host(machine, seen.get()), tuple, steps)
 
 
 def _windows(machine: Machine) -> Foreign:
@@ -66,21 +55,5 @@ def _windows(machine: Machine) -> Foreign:
     return Foreign(
         lambda: windows.host(machine, seen.get()),
         lambda: windows.devices(seen.get(), driver.get()[1]),
-        (*steps, *_nothing()),
+        steps,
     )
-
-
-def _nothing() -> tuple[Named, ...]:
-    """The parts of the facts that are Linux's alone: what must be known is known not to be there."""
-    amd = Amd(loaded=False, kfd=(), render=(), topology=False, rocm=None, rocm_path=None, dxg=False, boards=())
-    parts: dict[str, Any] = {
-        "nvidia kernel": NvidiaKernel(modules=(), nodes=()),
-        "amd": amd,
-        "log": KernelLog(events=()),
-        "containers": ContainerHost(),
-        "cluster": Cluster(),
-        "cloud": Cloud(),
-        "windows": Wsl(gpu=None, ldconfig=None),
-        "toolkits": Toolkits(),
-    }
-    return tuple((key, key, lambda part=part: part) for key, part in parts.items())
