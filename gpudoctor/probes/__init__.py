@@ -129,3 +129,14 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
         "before": Lazy(first, None).get,
     }
     return [(probe.key, probe.label, partial(run, probe)) for probe in PROBES]
+
+
+def filled_by() -> dict[str, tuple[str, ...]]:
+    """The parts of the facts, "." between the fields, each with the modules that fill it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for probe in (HOST, PCI, *PROBES, *FOREIGN):
+        for part in probe.parts:
+            found[part] = (*found.get(part, ()), f"{__name__}.{probe.place.partition(':')[0]}")
+    # What is asked of each interpreter (gpudoctor.pipeline), and what is measured.
+    python = {"pythons": (f"{__name__}.python",), "pythons.frameworks": (f"{__name__}.frameworks",)}
+    return found | python | {"smoke": ("gpudoctor.smoketests",)}
