@@ -10,7 +10,7 @@ from typing import Any
 from gpudoctor import catalogue, checks
 from gpudoctor.check_engine import Check
 from gpudoctor.check_pages import SEVERITY, check_markdown
-from gpudoctor.check_sources import rule_file, sources
+from gpudoctor.check_sources import rule_files, sources
 from gpudoctor.cli import parser
 from gpudoctor.cli.arguments import Parser
 
@@ -27,7 +27,7 @@ def pages() -> dict[str, str]:
 
 def _code(one: Check[Any]) -> str:
     """Where the check is in the code."""
-    lines = ["", "## In the code", "", f"- Rule: {_file(rule_file(one))}"]
+    lines = ["", "## In the code", "", f"- Rule: {', '.join(map(_file, rule_files(one)))}"]
     lines += [f"- Tests: {', '.join(map(_file, tests(one)))}", "- Facts, and the probes that fill them:"]
     for part, modules in sources(one).items():
         lines.append(f"  - `{part}`: {', '.join(_file(_module_file(module)) for module in modules)}")
@@ -36,7 +36,7 @@ def _code(one: Check[Any]) -> str:
 
 def tests(one: Check[Any]) -> list[str]:
     """The files of tests that ask a check by its id or import it; the one that has its name first."""
-    module = one.function.__module__.removeprefix("gpudoctor.checks.")
+    module = one.id.replace("-", "_")
     named = f"tests/checks/{module.replace('.', '/test_')}.py"
     marks = f'"{one.id}"', f"from gpudoctor.checks.{module} import"
     found = [name for name, text in _test_files().items() if name == named or any(mark in text for mark in marks)]

@@ -8,8 +8,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
-from types import ModuleType
+from functools import cache, partial
 from typing import Any
 
 from gpudoctor import probes
@@ -19,9 +18,13 @@ from gpudoctor.facts import Facts
 _FIELDS = frozenset(Facts.__struct_fields__)
 
 
-def rule_file(one: Check[Any]) -> str:
-    """The file of a check's rule, from the top of the source tree."""
-    return one.function.__module__.removeprefix("gpudoctor.").replace(".", "/") + ".py"
+def rule_files(one: Check[Any]) -> tuple[str, ...]:
+    """The file of a check, and that of its rule where several checks share one, from the top of the source tree."""
+    own, module = f"checks/{one.id.replace('.', '/').replace('-', '_')}.py", one.function.__module__
+    rule = module.replace(".", "/") + ".py"
+    if module.startswith("gpudoctor.checks."):
+        return (own,)
+    return (own, rule) if module.startswith("gpudoctor.") else (rule,)  # another package's
 
 
 def sources(one: Check[Any]) -> dict[str, tuple[str, ...]]:
@@ -34,11 +37,11 @@ def sources(one: Check[Any]) -> dict[str, tuple[str, ...]]:
 
 def page(one: Check[Any], width: int) -> str:
     """What `gpudoctor explain ID --verbose` prints of it."""
-    rows = [("rule", rule_file(one)), *((part, ", ".join(modules)) for part, modules in sources(one).items())]
-    wide = max(len(name) for name, _ in rows) + 2
+    rows = {"rule": rule_files(one), **sources(one)}
+    wide = max(map(len, rows)) + 2
     lines = [
-        textwrap.fill(text, width, initial_indent=f"  {name:<{wide}}", subsequent_indent=" " * (wide + 2))
-        for name, text in rows
+        textwrap.fill(", ".join(files), width, initial_indent=f"  {name:<{wide}}", subsequent_indent=" " * (wide + 2))
+        for name, files in rows.items()
     ]
     return "\n".join(["", "The rule, and the facts that it reads with the probes that fill them", *lines, ""])
 
@@ -48,7 +51,11 @@ def _reached(one: Check[Any]) -> Iterator[Callable[..., Any]]:
     left: list[Any] = [one.function, one.targets]
     seen: set[Any] = set()
     while left:
-        function = inspect.unwrap(left.pop())
+        function = left.pop()
+        if isinstance(function, partial):
+            left.append(function.func)
+            continue
+        function = inspect.unwrap(function)
         if not inspect.isfunction(function) or function in seen:
             continue
         seen.add(function)
@@ -64,15 +71,14 @@ def _called(function: Callable[..., Any]) -> list[Any]:
 
 
 def _named(function: Callable[..., Any]) -> Iterator[Any]:
-    """What a function's text names: of its module, of what encloses it, and of modules that it names."""
+    """What a function's text names: of its module, of what encloses it, and the attributes of these."""
     inner = inspect.getclosurevars(function).nonlocals
     scope = {**function.__globals__, **inner}
     for node in ast.walk(_tree(function)):
         if isinstance(node, ast.Name):
             yield scope.get(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            module = scope.get(node.value.id)
-            yield getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+            yield getattr(scope.get(node.value.id), node.attr, None)
 
 
 def _functions(thing: Any) -> Iterable[Any]:

@@ -10,7 +10,7 @@ import pytest
 import gpudoctor
 from gpudoctor import catalogue, checks
 from gpudoctor.check_engine import Check
-from gpudoctor.check_sources import rule_file, sources
+from gpudoctor.check_sources import rule_files, sources
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import UnknownFactError
 from tests.machines.registry import machines
@@ -21,7 +21,7 @@ CHECKS = catalogue.load(checks.ids())
 
 def test_each_check_has_a_rule_and_probes_that_are_there() -> None:
     for one in CHECKS:
-        assert (ROOT / rule_file(one)).is_file()
+        assert all((ROOT / file).is_file() for file in rule_files(one))
         assert sources(one), one.id
         for modules in sources(one).values():
             assert all(importlib.import_module(module).__doc__ for module in modules)
@@ -34,6 +34,7 @@ def test_each_check_has_a_rule_and_probes_that_are_there() -> None:
         ("apple.mps-not-built", {"apple", "pythons", "pythons.frameworks"}),
         ("cluster.runtime-not-configured", {"cluster", "containers"}),
         ("smoke.wrong-result", {"smoke"}),
+        ("cupy.driver-too-old", {"nvidia", "gpus", "pythons.frameworks"}),
     ],
 )
 def test_the_parts_that_a_check_reads(id_: str, parts: set[str]) -> None:
