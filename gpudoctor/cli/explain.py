@@ -36,12 +36,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument(
         "--json", action="store_true", help="write the report, with the log's symptoms, as one JSON document"
     )
-    one.add_argument(
-        "--verbose",
-        "-v",
-        action="store_true",
-        help="name the code and the facts of the check; with --log, list all that was ruled out, and sources",
-    )
+    one.add_argument("--verbose", "-v", action="store_true", help="list all that was ruled out, and sources")
     one.set_defaults(run=run, smoke=False)
 
 

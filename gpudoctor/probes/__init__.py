@@ -87,7 +87,7 @@ PROBES = (
         vendor=INTEL,
         idle=IntelFacts(render=_NO_INTEL, loader=_NO_INTEL, level_zero=_NO_INTEL),
     ),
-    Probe("log", "the kernel's log", "kernel_log", absent=NO_LOG),
+    Probe("log", "the kernel log", "kernel_log", absent=NO_LOG),
     Probe("containers", "container engines", "docker"),
     Probe("toolkits", "CUDA toolkits", "nvidia.toolkits"),
     Probe("cluster", "the cluster and the job", "cluster"),
