@@ -2,10 +2,15 @@
 
 import argparse
 import sys
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from gpudoctor import catalogue, checks
+from gpudoctor.check_engine import Check
 from gpudoctor.check_pages import SEVERITY, check_markdown
+from gpudoctor.check_sources import rule_files, sources
 from gpudoctor.cli import parser
 from gpudoctor.cli.arguments import Parser
 
@@ -16,8 +21,43 @@ MADE = "<!-- Made by docs/generate.py: change the check or the option, then run 
 def pages() -> dict[str, str]:
     """Every generated page: its path under docs, and its text."""
     every = catalogue.load(checks.ids())
-    found = {f"checks/{one.id.replace('.', '/')}.md": MADE + check_markdown(one) for one in every}
+    found = {f"checks/{one.id.replace('.', '/')}.md": MADE + check_markdown(one) + _code(one) for one in every}
     return found | {"checks/README.md": MADE + _list(), "cli.md": MADE + command_line()}
+
+
+def _code(one: Check[Any]) -> str:
+    """Where the check is in the code."""
+    lines = ["", "## In the code", "", f"- Rule: {', '.join(map(_file, rule_files(one)))}"]
+    lines += [f"- Tests: {', '.join(map(_file, tests(one)))}", "- Facts, and the probes that fill them:"]
+    for part, modules in sources(one).items():
+        lines.append(f"  - `{part}`: {', '.join(_file(_module_file(module)) for module in modules)}")
+    return "\n".join(lines) + "\n"
+
+
+def tests(one: Check[Any]) -> list[str]:
+    """The files of tests that ask a check by its id or import it; the one that has its name first."""
+    module = one.id.replace("-", "_")
+    named = f"tests/checks/{module.replace('.', '/test_')}.py"
+    marks = f'"{one.id}"', f"from gpudoctor.checks.{module} import"
+    found = [name for name, text in _test_files().items() if name == named or any(mark in text for mark in marks)]
+    return sorted(found, key=lambda name: (name != named, name))
+
+
+@cache
+def _test_files() -> dict[str, str]:
+    files = (HERE.parent / "tests" / "checks").rglob("test_*.py")
+    return {str(path.relative_to(HERE.parent)): path.read_text(encoding="utf-8") for path in files}
+
+
+def _module_file(module: str) -> str:
+    spec = find_spec(module)
+    path = Path(str(spec and spec.origin)).relative_to(HERE.parent)
+    return str(path.parent) if path.name == "__init__.py" else str(path)
+
+
+def _file(path: str) -> str:
+    """A link from the page of a check to a file of the tree."""
+    return f"[`{path}`](../../../{path})"
 
 
 def _list() -> str:

@@ -97,6 +97,12 @@ def found_or(result: Any, part: type[P], known: Mapping[str, Any] = MappingProxy
 
 def unanswered(part: type[P], why: str, known: Mapping[str, Any] = MappingProxyType({})) -> P:
     """A part of the facts in which everything that can be unknown is, with the reason, except what is given."""
-    fields = msgspec.structs.fields(part)
-    unknown = {f.name: Unknown(why) for f in fields if isinstance(f.default, Unknown)}
-    return part(**{**unknown, **known})
+    found = {f.name: _unknown(f.default, why) for f in msgspec.structs.fields(part) if f.name not in known}
+    return part(**{name: value for name, value in found.items() if value is not None}, **known)
+
+
+def _unknown(default: Any, why: str) -> Any:
+    """The unknown for this reason where this is one or is made of them; None elsewhere."""
+    if isinstance(default, Unknown):
+        return Unknown(why)
+    return unanswered(type(default), why) if isinstance(default, msgspec.Struct) else None

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -10,27 +11,7 @@ from gpudoctor import __version__, catalogue
 from gpudoctor.areas import always
 from gpudoctor.check_engine import Check, Verdict, judge
 from gpudoctor.child import end_all
-from gpudoctor.facts import (
-    Amd,
-    AppleFacts,
-    Cloud,
-    Cluster,
-    ContainerHost,
-    Cuda,
-    Facts,
-    Gpu,
-    Host,
-    IntelFacts,
-    KernelLog,
-    Nvidia,
-    NvidiaKernel,
-    Nvml,
-    PciDevice,
-    Python,
-    Toolkits,
-    Windows,
-    Wsl,
-)
+from gpudoctor.facts import Facts, Gpu, Host, Nvidia, PciDevice, Python
 from gpudoctor.facts.validation import sound
 from gpudoctor.lazy import Lazy
 from gpudoctor.machine import TOTAL_SECONDS, Machine
@@ -40,7 +21,7 @@ from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
 
 if TYPE_CHECKING:
-    from gpudoctor.probes import Named
+    from gpudoctor.probes import Probe
     from gpudoctor.probes.non_linux import Foreign
     from gpudoctor.smoketests.events import SmokeEvent
     from gpudoctor.smoketests.options import SmokeOptions
@@ -48,9 +29,6 @@ if TYPE_CHECKING:
 NO_ANSWER = "the probe failed or timed out"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
 LATE = 3.5
-
-NO_MAC = AppleFacts(silicon=None, chip=None, macos=None)
-NO_WINDOWS = Windows(adapters=(), long_paths=None, vc_runtime=None)
 
 Bus = Lazy[Maybe[tuple[PciDevice, ...]]]
 
@@ -215,17 +193,20 @@ def gather_events(machine: Machine, wishes: CheckOptions, *beside: ParallelStep)
 
     All steps begin at once; those that need to know what the machine is wait for it themselves.
     """
+    from gpudoctor import probes
     from gpudoctor.probes import python as python_probe
 
     begun = time.monotonic()
     interpreters = python_probe.choose(machine, wishes.pythons) if machine.here or wishes.pythons else []
     foreign = _foreign(machine, wishes.quick)
-    host = Lazy(foreign.host if foreign else lambda: _host(machine), unanswered(Host, NO_ANSWER))
-    pci: Bus = Lazy(foreign.pci if foreign else lambda: _pci(machine, host.get()), Unknown(NO_ANSWER))
-    steps = [ParallelStep("host", "the machine", host.make), ParallelStep("pci", "the PCI bus", pci.make)]
+    inputs: dict[str, Callable[[], Any]] = {"machine": lambda: machine, "host": lambda: host.get()}
+    host = Lazy(foreign.host if foreign else lambda: probes.HOST.run(inputs), unanswered(Host, NO_ANSWER))
+    pci: Bus = Lazy(foreign.pci if foreign else lambda: probes.PCI.run(inputs), Unknown(NO_ANSWER))
+    steps = [ParallelStep(*probes.HOST[:2], host.make), ParallelStep(*probes.PCI[:2], pci.make)]
+    system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci))
     steps += [
         *_python_steps(machine, interpreters, wishes.quick, pci),  # they wait for children of their own: so first
-        *(ParallelStep(*named) for named in (foreign.steps if foreign else _system_steps(machine, host, pci))),
+        *(ParallelStep(*named) for named in system),
         *beside,
     ]
     found: dict[str, Any] = {}
@@ -244,39 +225,38 @@ def _so_far(facts: Facts, found: dict[str, Any]) -> Facts:
 
 def _facts(wishes: CheckOptions, interpreters: Sequence[tuple[str, str]], found: dict[str, Any], begun: float) -> Facts:
     """The facts out of what the steps found; a step that failed or did not end leaves its part unknown, with why."""
-    nvidia, gpus = _of_nvidia(found["nvidia"])
-    kernel, pci = found_or(found["nvidia kernel"], NvidiaKernel), _or_unknown(found["pci"])
+    from gpudoctor.probes import FOREIGN, HOST, PCI, PROBES
+
+    parts: dict[str, Any] = {}
+    gpus: list[Maybe[tuple[Gpu, ...]]] = []  # NVML's, and those of other drivers
+    for path, value in (filled for probe in (HOST, PCI, *PROBES, *FOREIGN) for filled in _filled(probe, found)):
+        part, _, field = path.partition(".")
+        if part == "gpus":
+            gpus.append(value)
+        else:
+            parts[part] = msgspec.structs.replace(parts[part], **{field: value}) if field else value
     facts = Facts(
         version=__version__,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         seconds=round(time.monotonic() - begun, 3),
         quick=wishes.quick,
         failed=tuple((part, result.why) for part, result in found.items() if isinstance(result, StepFailure)),
-        host=found_or(found["host"], Host),
-        pci=pci,
-        nvidia=msgspec.structs.replace(nvidia, kernel=kernel),
-        amd=found_or(found["amd"], Amd),
-        intel=found_or(found.get("intel", IntelFacts()), IntelFacts),
-        apple=found_or(found.get("apple", NO_MAC), AppleFacts),
-        nt=found_or(found.get("nt", NO_WINDOWS), Windows),
-        gpus=_together(_none_there(gpus, nvidia, pci, found), _or_unknown(found["kfd"])),
-        log=found_or(found["log"], KernelLog),
-        containers=found_or(found["containers"], ContainerHost),
-        cluster=found_or(found["cluster"], Cluster),
-        cloud=found_or(found["cloud"], Cloud),
-        windows=found_or(found["windows"], Wsl),
-        toolkits=found_or(found["toolkits"], Toolkits),
+        gpus=_together(_none_there(gpus[0], parts["nvidia"], parts["pci"], parts["host"]), gpus[1]),
         pythons=tuple(_of_python(found[f"python {i}"], path, why) for i, (path, why) in enumerate(interpreters)),
+        **parts,
     )
     return sound(facts)
 
 
-def _of_nvidia(result: Any) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
-    if isinstance(result, StepFailure):
-        unknown = Unknown(result.why)
-        return Nvidia(cuda=unanswered(Cuda, result.why), nvml=unanswered(Nvml, result.why)), unknown
-    asked: tuple[Nvidia, Maybe[tuple[Gpu, ...]]] = result
-    return asked
+def _filled(probe: "Probe", found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The parts of the facts that a probe fills, each with what it found, or unknown with why."""
+    result = found.get(probe.key, probe.elsewhere)
+    for number, path in enumerate(probe.parts):
+        if isinstance(result, StepFailure):
+            default = attrgetter(path)(Facts())
+            yield path, Unknown(result.why) if isinstance(default, Unknown) else unanswered(type(default), result.why)
+        else:
+            yield path, result[number] if len(probe.parts) > 1 else result
 
 
 def _of_python(result: Any, path: str, why: str) -> Python:
@@ -284,30 +264,13 @@ def _of_python(result: Any, path: str, why: str) -> Python:
     return found_or(result, Python, {"path": path, "found_by": why, "error": error})
 
 
-def _or_unknown(result: Any) -> Any:
-    return Unknown(result.why) if isinstance(result, StepFailure) else result
-
-
-def _host(machine: Machine) -> Host:
-    from gpudoctor.probes import host
-
-    return host.probe(machine)
-
-
-def _pci(machine: Machine, host: Host) -> Maybe[tuple[PciDevice, ...]]:
-    from gpudoctor.probes import pci
-
-    return pci.probe(machine, host)
-
-
 def _none_there(
-    gpus: Maybe[tuple[Gpu, ...]], nvidia: Nvidia, pci: Maybe[tuple[PciDevice, ...]], found: dict[str, Any]
+    gpus: Maybe[tuple[Gpu, ...]], nvidia: Nvidia, pci: Maybe[tuple[PciDevice, ...]], host: Host
 ) -> Maybe[tuple[Gpu, ...]]:
     """NVIDIA's GPUs: none where the bus shows none and no library is there to ask; elsewhere as NVML said.
 
     Windows hosts and Jetson boards show their GPU on no bus of ours.
     """
-    host = found_or(found["host"], Host)
     hidden = host.wsl is not None or host.platform == "jetson"
     if isinstance(gpus, tuple) or isinstance(pci, Unknown) or hidden or any(d.vendor == "10de" for d in pci):
         return gpus
@@ -333,12 +296,6 @@ def _foreign(machine: Machine, quick: bool) -> "Foreign | None":
     from gpudoctor.probes import non_linux
 
     return non_linux.probes(machine, quick)
-
-
-def _system_steps(machine: Machine, host: Lazy[Host], pci: Bus) -> "Sequence[Named]":
-    from gpudoctor import probes
-
-    return probes.system_steps(machine, host.get, lambda: _devices(pci))
 
 
 def _python_steps(

@@ -133,8 +133,17 @@ def test_the_generated_pages_are_fresh() -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     for name, text in _generator().pages().items():
-        for target in re.findall(r"\]\(([^)#:]+\.md)", text):
-            assert (ROOT / "docs" / name).parent.joinpath(target).is_file(), f"{name} links to {target}"
+        for target in re.findall(r"\]\(([^)#:]+)[)#]", text):
+            assert (ROOT / "docs" / name).parent.joinpath(target).exists(), f"{name} links to {target}"
+
+
+def test_the_page_of_each_check_names_its_rule_its_tests_and_its_probes() -> None:
+    for name, text in _generator().pages().items():
+        if name.count("/") == 2:
+            code = text.partition("\n## In the code\n")[2]
+            assert f"- Rule: [`{name.removesuffix('.md').replace('-', '_')}.py`]" in code
+            assert re.search(r"^- Tests: \[`tests/checks/[\w/]*test_\w+\.py`\]", code, re.M), name
+            assert re.search(r"^  - `[\w.]+`: \[`gpudoctor/(probes|smoketests)\b", code, re.M), name
 
 
 def test_links_of_the_written_pages_lead_somewhere() -> None:

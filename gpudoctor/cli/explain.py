@@ -50,11 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
         return _log(arguments)
     if arguments.id is None:
         raise UsageError("Give a check ID (`gpudoctor checks` lists them), or a log with --log FILE.")
-    return _check(arguments.id)
+    return _check(arguments.id, arguments.verbose)
 
 
-def _check(id_: str) -> int:
-    """Print one check's page."""
+def _check(id_: str, verbose: bool) -> int:
+    """Print one check's page; with `verbose`, where it is in the code, too."""
     from gpudoctor import catalogue
     from gpudoctor.check_pages import check_page
     from gpudoctor.cli.terminal import columns
@@ -68,7 +68,12 @@ def _check(id_: str) -> int:
             raise UsageError(f"{id_} is an expectation: its subject names the file and line that define it.")
         hint = catalogue.nearest(id_, every)
         raise UsageError(f'Unknown check "{id_}".{hint}')
-    out(check_page(catalogue.load(wanted)[0], width=min(columns(), 100)))
+    (one,), width = catalogue.load(wanted[:1]), min(columns(), 100)
+    out(check_page(one, width))
+    if verbose:
+        from gpudoctor import check_sources
+
+        out(check_sources.page(one, width))
     return OK
 
 

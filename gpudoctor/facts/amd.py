@@ -52,3 +52,7 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     repositories: Maybe[tuple[AmdRepository, ...]] = NOT  # AMD's, as apt, dnf or zypper know them
     opens_for_caller: Maybe[bool | None] = NOT  # whether who called sudo may open /dev/kfd; None: nobody did
     closed_nodes: Maybe[Small] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs
+
+
+# On macOS and native Windows.
+NO_AMD = Amd(loaded=False, kfd=(), render=(), topology=False, rocm=None, rocm_path=None, dxg=False, boards=())

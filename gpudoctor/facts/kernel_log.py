@@ -26,3 +26,6 @@ class KernelLog(msgspec.Struct, frozen=True, kw_only=True):
     events: Maybe[tuple[LogEvent, ...]] = NOT
     first: Maybe[Seconds | None] = NOT  # seconds of the oldest line: above some seconds the ring has wrapped
     now: Maybe[Seconds] = NOT  # seconds since boot when the log was read: what the events' times are weighed against
+
+
+NO_LOG = KernelLog(events=())  # on macOS and native Windows

@@ -69,6 +69,9 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     dxgdmal: Maybe[bool | None] = NOT  # libnvdxgdmal.so.1, which WSL's libcuda needs from 555 on; None: no WSL
 
 
+NO_KERNEL = NvidiaKernel(modules=(), nodes=())  # on macOS and native Windows
+
+
 class DriverLibrary(msgspec.Struct, frozen=True, kw_only=True):
     """A shared library as the dynamic loader finds it."""
 

@@ -24,3 +24,6 @@ class Windows(msgspec.Struct, frozen=True, kw_only=True):
     adapters: Maybe[tuple[Adapter, ...]] = NOT
     long_paths: Maybe[bool | None] = NOT  # paths longer than 260 characters are allowed
     vc_runtime: Maybe[Version | None] = NOT  # Microsoft's C++ runtime: "14.38.33130"; None: not installed
+
+
+NO_WINDOWS = Windows(adapters=(), long_paths=None, vc_runtime=None)  # on other systems

@@ -1,36 +1,108 @@
 """The probes: one file, one source of facts. They look and never judge.
 
-This file alone knows which probe feeds which part of the facts.
+`PROBES` lists them; no probe's module is imported before its step runs. What a probe needs, its parameters name:
+`machine`, `host` (what machine it is), `cards` (the devices of the probe's vendor on the PCI bus), `vendors` (whose
+devices are there), `wanted` (whether any is) and `before` (what NVIDIA's kernel driver said before it was used).
+Each is found out once, by the step that asks first, while the others wait.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple
 
-from gpudoctor.facts import (
-    Amd,
-    Cloud,
-    Cluster,
-    ContainerHost,
-    Gpu,
-    Host,
-    IntelFacts,
-    KernelLog,
-    Nvidia,
-    NvidiaKernel,
-    PciDevice,
-    Toolkits,
-    Wsl,
-)
+from gpudoctor.facts import Facts, Host, IntelFacts, PciDevice
+from gpudoctor.facts.amd import NO_AMD
+from gpudoctor.facts.apple import NO_MAC
+from gpudoctor.facts.kernel_log import NO_LOG
+from gpudoctor.facts.nvidia import NO_KERNEL
+from gpudoctor.facts.windows import NO_WINDOWS
+from gpudoctor.facts.wsl import NO_WSL
 from gpudoctor.lazy import Lazy
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Unknown
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"  # PCI vendors
 Named = tuple[str, str, Callable[[], Any]]
+_NOTHING = Facts()
+_NO_INTEL = Unknown("not looked for: there is no Intel GPU here")
+
+
+class Probe(NamedTuple):
+    """One probe.
+
+    Attributes:
+        key: its name in `Facts.failed` and in the events of its step; a part of `Facts`, unless `fills` names others.
+        label: its name for people.
+        place: its module in this package; with ":name" where its function is not called `probe`.
+        fills: the parts of the facts that it fills, "." between the fields; empty: `key`.
+        vendor: the PCI vendor whose devices are its `cards`.
+        idle: what it finds where there is no device of its vendor and no /dev/dxg; None: it looks there, too.
+        absent: what is known of its part on a system where it is not run; None: nothing.
+    """
+
+    key: str
+    label: str
+    place: str
+    fills: tuple[str, ...] = ()
+    vendor: str = ""
+    idle: Any = None
+    absent: Any = None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the facts that it fills."""
+        return self.fills or (self.key,)
+
+    @property
+    def elsewhere(self) -> Any:
+        """Its part of the facts on a system where it is not run."""
+        return getattr(_NOTHING, self.key, None) if self.absent is None else self.absent
+
+    def function(self) -> Callable[..., Any]:
+        """What looks."""
+        module, _, name = self.place.partition(":")
+        found: Callable[..., Any] = getattr(import_module(f"{__name__}.{module}"), name or "probe")
+        return found
+
+    def run(self, inputs: Mapping[str, Callable[[], Any]]) -> Any:
+        """Look, with those of the inputs that its parameters name."""
+        function = self.function()
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        return function(**{name: inputs[name]() for name in names})
+
+
+HOST = Probe("host", "the machine", "host")
+PCI = Probe("pci", "the PCI bus", "pci")
+# What the GPU checks need most, and what takes longest, begins first.
+PROBES = (
+    Probe("nvidia", "NVIDIA's libraries and GPUs", "nvidia.user_space", ("nvidia", "gpus")),
+    Probe("nvidia kernel", "NVIDIA's kernel driver", "nvidia.kernel", ("nvidia.kernel",), NVIDIA, absent=NO_KERNEL),
+    Probe("amd", "AMD's driver", "amd", vendor=AMD, absent=NO_AMD),
+    Probe("kfd", "AMD's GPUs", "amd:gpus", ("gpus",), AMD),
+    Probe(
+        "intel",
+        "Intel's driver",
+        "intel",
+        vendor=INTEL,
+        idle=IntelFacts(render=_NO_INTEL, loader=_NO_INTEL, level_zero=_NO_INTEL),
+    ),
+    Probe("log", "the kernel log", "kernel_log", absent=NO_LOG),
+    Probe("containers", "container engines", "docker"),
+    Probe("toolkits", "CUDA toolkits", "nvidia.toolkits"),
+    Probe("cluster", "the cluster and the job", "cluster"),
+    Probe("cloud", "the cloud", "cloud"),
+    Probe("windows", "WSL's settings", "wsl.conf", absent=NO_WSL),
+)
+# What looks on macOS and on Windows (gpudoctor.probes.non_linux).
+FOREIGN = (
+    Probe("apple", "macOS", "apple:facts", absent=NO_MAC),
+    Probe("nt", "Windows", "windows:facts", absent=NO_WINDOWS),
+)
 
 
 def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[], Sequence[PciDevice]]) -> list[Named]:
-    """The probes of the system, each with its key in the facts and its name for people.
+    """The steps of `PROBES`, each with its key and its name for people.
 
     Args:
         machine: where they look.
@@ -38,116 +110,33 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
         devices: waits for the devices on its PCI bus.
     """
 
-    def of(vendor: str) -> tuple[PciDevice, ...]:
+    def cards(vendor: str) -> tuple[PciDevice, ...]:
         return tuple(device for device in devices() if device.vendor == vendor)
 
-    return [
-        *_nvidia(machine, host, lambda: of(NVIDIA)),
-        *_amd(machine, host, lambda: of(AMD)),
-        _intel(machine, lambda: of(INTEL)),
-        *_around(machine, host, devices),
-        *_rented(machine, host),
-    ]
+    def first() -> Any:
+        return Probe("", "", "nvidia.kernel:first", vendor=NVIDIA).run(inputs | {"cards": partial(cards, NVIDIA)})
+
+    def run(probe: Probe) -> Any:
+        if probe.idle is not None and not cards(probe.vendor) and not machine.exists("/dev/dxg"):
+            return probe.idle
+        return probe.run(inputs | {"cards": partial(cards, probe.vendor)})
+
+    inputs: dict[str, Callable[[], Any]] = {
+        "machine": lambda: machine,
+        "host": host,
+        "vendors": lambda: frozenset(device.vendor for device in devices()),
+        "wanted": lambda: bool(devices()),
+        "before": Lazy(first, None).get,
+    }
+    return [(probe.key, probe.label, partial(run, probe)) for probe in PROBES]
 
 
-def _nvidia(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[PciDevice, ...]]) -> list[Named]:
-    def first() -> NvidiaKernel:
-        from gpudoctor.probes.nvidia import kernel
-
-        return kernel.first(machine, host(), cards())
-
-    seen: Lazy[NvidiaKernel | None] = Lazy(first, None)
-
-    def kernel() -> NvidiaKernel:
-        from gpudoctor.probes.nvidia import kernel
-
-        return kernel.probe(machine, host(), cards(), seen.get())
-
-    def driver() -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
-        from gpudoctor.probes.nvidia import user_space
-
-        seen.get()  # first what the kernel says: NVML and libcuda may run nvidia-modprobe, which changes it
-        return user_space.probe(machine, host())
-
-    return [("nvidia", "NVIDIA's libraries and GPUs", driver), ("nvidia kernel", "NVIDIA's kernel driver", kernel)]
-
-
-def _amd(machine: Machine, host: Callable[[], Host], cards: Callable[[], tuple[PciDevice, ...]]) -> list[Named]:
-    def driver() -> Amd:
-        from gpudoctor.probes import amd
-
-        return amd.probe(machine, host(), cards())
-
-    def gpus() -> Maybe[tuple[Gpu, ...]]:
-        from gpudoctor.probes import device_nodes
-
-        if not machine.names(device_nodes.TOPOLOGY):  # then nothing of AMD's sensors need be loaded
-            return ()
-        from gpudoctor.probes.amd import kfd
-
-        return kfd.gpus(machine, cards())
-
-    return [("amd", "AMD's driver", driver), ("kfd", "AMD's GPUs", gpus)]
-
-
-def _intel(machine: Machine, cards: Callable[[], tuple[PciDevice, ...]]) -> Named:
-    def stack() -> IntelFacts:
-        found = cards()
-        if not found and not machine.exists("/dev/dxg"):  # then nothing of Intel's is looked for
-            idle = Unknown("not looked for: there is no Intel GPU here")
-            return IntelFacts(render=idle, loader=idle, level_zero=idle)
-        from gpudoctor.probes import intel
-
-        return intel.probe(machine, found)
-
-    return "intel", "Intel's driver", stack
-
-
-def _around(machine: Machine, host: Callable[[], Host], devices: Callable[[], Sequence[PciDevice]]) -> list[Named]:
-    """What surrounds the drivers; tools are asked only where there is any device for them."""
-
-    def log() -> KernelLog:
-        from gpudoctor.probes import kernel_log as probe
-
-        return probe.probe(machine, host(), frozenset(d.vendor for d in devices()))
-
-    def containers() -> ContainerHost:
-        from gpudoctor.probes import docker
-
-        return docker.probe(machine, host(), wanted=bool(devices()))
-
-    def toolkits() -> Toolkits:
-        from gpudoctor.probes.nvidia import toolkits as probe
-
-        return probe.probe(machine, host(), wanted=bool(devices()))
-
-    return [
-        ("log", "the kernel log", log),
-        ("containers", "container engines", containers),
-        ("toolkits", "CUDA toolkits", toolkits),
-    ]
-
-
-def _rented(machine: Machine, host: Callable[[], Host]) -> list[Named]:
-    """Whose machine it is: a cluster's, a cloud's, that of Windows."""
-
-    def cluster() -> Cluster:
-        from gpudoctor.probes import cluster as probe
-
-        return probe.probe(machine, host())
-
-    def cloud() -> Cloud:
-        from gpudoctor.probes import cloud as probe
-
-        return probe.probe(machine)
-
-    def windows() -> Wsl:
-        from gpudoctor.probes.wsl import conf
-
-        return conf.probe(machine, host())
-
-    return [
-        ("cluster", "the cluster and the job", cluster),
-        ("cloud", "the cloud", cloud),
-        ("windows", "WSL's settings", windows),
-    ]
+def filled_by() -> dict[str, tuple[str, ...]]:
+    """The parts of the facts, "." between the fields, each with the modules that fill it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for probe in (HOST, PCI, *PROBES, *FOREIGN):
+        for part in probe.parts:
+            found[part] = (*found.get(part, ()), f"{__name__}.{probe.place.partition(':')[0]}")
+    # What is asked of each interpreter (gpudoctor.pipeline), and what is measured.
+    python = {"pythons": (f"{__name__}.python",), "pythons.frameworks": (f"{__name__}.frameworks",)}
+    return found | python | {"smoke": ("gpudoctor.smoketests",)}

@@ -1,27 +1,16 @@
-"""The steps of an examination on macOS and on native Windows, where nothing of Linux's exists to be read."""
+"""The steps of a check on macOS and on native Windows, where nothing of Linux's exists to be read.
+
+The parts of the facts that no step fills are then what `gpudoctor.probes.Probe.elsewhere` gives.
+"""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from gpudoctor.facts import (
-    Amd,
-    Cloud,
-    Cluster,
-    ContainerHost,
-    Gpu,
-    Host,
-    KernelLog,
-    Nvidia,
-    NvidiaKernel,
-    PciDevice,
-    Toolkits,
-    Wsl,
-)
+from gpudoctor.facts import Gpu, Host, Nvidia, PciDevice
 from gpudoctor.lazy import Lazy
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-
-Named = tuple[str, str, Callable[[], Any]]
+from gpudoctor.probes import Named
 
 
 class Foreign(NamedTuple):
@@ -33,7 +22,7 @@ class Foreign(NamedTuple):
 
 
 def probes(machine: Machine, quick: bool) -> Foreign:
-    """The probes of a machine that is no Linux; a quick check asks psutil nothing."""
+    """The probes of a machine that is no Linux."""
     return _apple(machine, quick) if machine.system == "Darwin" else _windows(machine, quick)
 
 
@@ -46,7 +35,7 @@ def _apple(machine: Machine, quick: bool) -> Foreign:
         ("kfd", "the GPU", lambda: apple.gpus(seen.get())),
         ("apple", "macOS", lambda: apple.facts(seen.get())),
     )
-    return Foreign(lambda: apple.host(machine, seen.get(), quick), tuple, (*steps, *_nothing()))
+    return Foreign(lambda: apple.host(machine, seen.get(), quick), tuple, steps)
 
 
 def _windows(machine: Machine, quick: bool) -> Foreign:
@@ -56,7 +45,7 @@ def _windows(machine: Machine, quick: bool) -> Foreign:
     silent = windows.Answer(error="the probe did not respond")
     seen = Lazy(lambda: windows.look(machine), silent)
     driver: Lazy[tuple[Nvidia, Maybe[tuple[Gpu, ...]]]] = Lazy(
-        lambda: nvidia.probe(machine, quick), (Nvidia(), Unknown("the probe did not answer"))
+        lambda: nvidia.probe(machine, quick), (Nvidia(), Unknown("the probe did not respond"))
     )
     steps = (
         ("nvidia", "NVIDIA's driver and GPUs", driver.get),
@@ -66,21 +55,5 @@ def _windows(machine: Machine, quick: bool) -> Foreign:
     return Foreign(
         lambda: windows.host(machine, seen.get(), quick),
         lambda: windows.devices(seen.get(), driver.get()[1]),
-        (*steps, *_nothing()),
+        steps,
     )
-
-
-def _nothing() -> tuple[Named, ...]:
-    """The parts of the facts that are Linux's alone: what must be known is known not to be there."""
-    amd = Amd(loaded=False, kfd=(), render=(), topology=False, rocm=None, rocm_path=None, dxg=False, boards=())
-    parts: dict[str, Any] = {
-        "nvidia kernel": NvidiaKernel(modules=(), nodes=()),
-        "amd": amd,
-        "log": KernelLog(events=()),
-        "containers": ContainerHost(),
-        "cluster": Cluster(),
-        "cloud": Cloud(),
-        "windows": Wsl(gpu=None, ldconfig=None),
-        "toolkits": Toolkits(),
-    }
-    return tuple((key, key, lambda part=part: part) for key, part in parts.items())

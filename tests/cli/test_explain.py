@@ -121,6 +121,15 @@ def test_an_id_is_explained_as_before(run: Run) -> None:
     assert ran.out.startswith("Driver/library version mismatch: module and libraries differ\n===")
 
 
+def test_the_long_page_of_a_check_names_its_code_and_its_facts(run: Run) -> None:
+    short, long = run("explain", "device.none"), run("explain", "device.none", "-v")
+    assert long.code == 0
+    added = long.out.removeprefix(short.out)
+    assert added != long.out
+    assert "  rule           checks/device/none.py\n" in added
+    assert "  nvidia.kernel  gpudoctor.probes.nvidia.kernel\n" in added
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

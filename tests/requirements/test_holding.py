@@ -116,9 +116,7 @@ def test_a_version_that_cannot_be_compared_is_unknown() -> None:
         require(facts=with_framework(framework(version="nightly"), NODE), torch=">=2")
     (one,) = raised.value.unmet
     assert one.unknown
-    assert one.message == (
-        'torch: expected >=2, but unknown (PyTorch): "nightly" is not a comparable version.'
-    )
+    assert one.message == ('torch: expected >=2, but unknown (PyTorch): "nightly" is not a comparable version.')
 
 
 def test_a_lost_gpu_does_not_count() -> None:

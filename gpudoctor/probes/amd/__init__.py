@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gpudoctor.facts.amd import Amd, AmdRepository, Board
 from gpudoctor.facts.device_node import DeviceNode
+from gpudoctor.facts.gpu import Gpu
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.nvidia import Dkms
 from gpudoctor.facts.pci import PciDevice
@@ -48,6 +49,15 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         repositories=_repositories(machine) if asked else idle,
         opens_for_caller=_opens_for_caller(machine),
     )
+
+
+def gpus(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Gpu, ...]]:
+    """Return AMD's GPUs; without a topology of KFD nothing of the sensors is loaded."""
+    if not machine.names(device_nodes.TOPOLOGY):
+        return ()
+    from gpudoctor.probes.amd import kfd
+
+    return kfd.gpus(machine, cards)
 
 
 def _nodes(machine: Machine, cards: Sequence[PciDevice], loaded: bool) -> tuple[DeviceNode, ...]:

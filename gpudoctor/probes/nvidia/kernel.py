@@ -57,9 +57,11 @@ def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaK
     )
 
 
-def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: NvidiaKernel | None = None) -> NvidiaKernel:
-    """Look at the kernel's half of the driver; `now` is what `first` saw, if that was asked before."""
-    now = now or first(machine, host, cards)
+def probe(
+    machine: Machine, host: Host, cards: tuple[PciDevice, ...], before: NvidiaKernel | None = None
+) -> NvidiaKernel:
+    """Look at the kernel's half of the driver; `before` is what `first` saw, if that was asked before."""
+    now = before or first(machine, host, cards)
     return now if now.on_disk is _UNCONCERNED else _concerned(machine, host, cards, now)
 
 

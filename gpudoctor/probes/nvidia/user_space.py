@@ -2,13 +2,17 @@
 
 from threading import Thread
 
-from gpudoctor.facts import Cuda, Gpu, Host, Nvidia, Nvml
+from gpudoctor.facts import Cuda, Gpu, Host, Nvidia, NvidiaKernel, Nvml
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.nvidia import cuda, libraries, nvml
 
 
-def probe(machine: Machine, host: Host) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
+def probe(
+    machine: Machine,
+    host: Host,
+    before: NvidiaKernel | None,  # noqa: ARG001 - waited for: NVML and libcuda may run nvidia-modprobe, which changes it
+) -> tuple[Nvidia, Maybe[tuple[Gpu, ...]]]:
     """Find the libraries, then ask both at the same time, so that one that hangs costs no more than itself."""
     cuda_libraries, nvml_libraries, others, links = libraries.probe(machine, host)
     asked: list[Cuda] = []
