@@ -137,7 +137,7 @@ def test_what_hangs_takes_no_time_from_what_runs_beside_it(tmp_path: Path, env: 
     }
     # With so little time, no answer is no proof of a hang.
     assert not any(live["hung"] for live in seen.values())
-    assert seen["torch"]["version"]["unknown"].endswith("in the stage import, all the time that was left")
+    assert seen["torch"]["version"]["unknown"].endswith("in stage import, all the time that was left")
     assert seen["cupy"]["died"] == "SIGSEGV"
     assert seen["torch"]["version"]["unknown"].startswith("no response within")
 
@@ -152,7 +152,7 @@ def test_an_interpreter_that_never_answers(tmp_path: Path, env: dict[str, str]) 
     started = Started(["check", "--json", "--timeout", str(TIMEOUT), "--python", python], env)
     out, err = started.process.communicate(timeout=TIMEOUT + LATE)
     assert (started.process.returncode, out) == (2, "")
-    assert re.fullmatch(rf"gpudoctor: {python} did not answer within (5|4\.\d) seconds\.\n", err)
+    assert re.fullmatch(rf"gpudoctor: {python} did not respond within (5|4\.\d) seconds\.\n", err)
 
 
 # -- the driver's libraries ------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_tools_that_never_return(tmp_path: Path, env: dict[str, str], driver: st
     assert [gpu["status"] for gpu in said["gpus"]] == ["ok", "ok"]  # the driver was asked beside them
     assert said["nvidia"]["cuda"]["code"] == 0
     assert said["nvidia"]["kernel"]["loaded"] == "550.54.14"
-    assert "docker info did not answer" in said["containers"]["docker_runtimes"]["unknown"]
+    assert "docker info did not respond" in said["containers"]["docker_runtimes"]["unknown"]
     assert "journalctl: it timed out" in said["log"]["events"]["unknown"]
 
 

@@ -56,7 +56,7 @@ def _psutil(machine: Machine) -> ModuleType | Unknown:
         return Unknown("psutil does not run on this machine")
     try:
         import psutil
-    except ImportError as error:
+    except (ImportError, NotImplementedError) as error:
         return Unknown(f"psutil cannot be imported: {error}")
     module: ModuleType = psutil
     return module

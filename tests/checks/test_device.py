@@ -161,7 +161,7 @@ ILL = [
     ),
     (
         "device.vgpu-unlicensed",
-        failing(46, nvidia__kernel__licence="Unlicensed (Restricted)", nvidia__kernel__gridd="failed"),
+        failing(46, nvidia__kernel__license="Unlicensed (Restricted)", nvidia__kernel__gridd="failed"),
         "This vGPU's license status is 'Unlicensed (Restricted)'. The license daemon nvidia-gridd is failed.",
     ),
     (

@@ -318,7 +318,7 @@ def test_only_the_folders_own_line_leaves_the_loaders_configuration() -> None:
 @pytest.mark.parametrize(
     ("check", "facts", "words"),
     [
-        ("driver.cuda-error", failing(3), "fork() after CUDA was initialised"),
+        ("driver.cuda-error", failing(3), "fork() after CUDA was initialized"),
         ("driver.nvml-error", having(nvidia__nvml__code=9, nvidia__cuda__code=100), "Usual causes of this code: "),
     ],
 )

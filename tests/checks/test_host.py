@@ -59,12 +59,12 @@ def killed(*names: str) -> tuple[LogEvent, ...]:
         (disk_full, PLAIN, None),
         (
             disk_full,
-            change(TORCH, "host.folders.0.free", 200 << 20),
+            change(TORCH, "host.directories.0.free", 200 << 20),
             "/home/ada/.triton/cache (Triton): 200 MiB free.",
         ),
         (
             disk_full,
-            change(TORCH, "host.folders.2.writable", False),
+            change(TORCH, "host.directories.2.writable", False),
             "/tmp (temporary files): not writable.",
         ),
         (out_of_memory_kills, TORCH, None),

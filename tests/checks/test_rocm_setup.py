@@ -341,7 +341,7 @@ def test_debugging_left_on(facts: Facts, verdicts: list[str]) -> None:
 
 def test_what_debugging_costs_is_said() -> None:
     assert ask(debugging_left_on, env(AMD_SERIALIZE_KERNEL="3")) == [
-        ("problem", "AMD_SERIALIZE_KERNEL=3 is set: kernels wait for one another, so that the GPU idles in between.")
+        ("problem", "AMD_SERIALIZE_KERNEL=3 is set: kernels wait for each other, so the GPU idles in between.")
     ]
     assert commands(debugging_left_on, env(AMD_SERIALIZE_KERNEL="3"))[0] == "unset AMD_SERIALIZE_KERNEL"
 

@@ -58,7 +58,7 @@ def folder(free: int) -> Facts:
     """A GPU, and so much room for temporary files."""
     return having(
         nvidia_host(),
-        host__folders=(WritableDirectory(path="/tmp", purpose="temporary files", free=free, writable=True),),
+        host__directories=(WritableDirectory(path="/tmp", purpose="temporary files", free=free, writable=True),),
     )
 
 

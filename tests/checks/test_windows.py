@@ -119,7 +119,7 @@ def test_a_driver_that_is_too_old_is_told_with_the_number_of_windows() -> None:
     [
         ({"problem": 0}, "", ""),
         ({"problem": None}, "", ""),
-        ({"problem": 43}, "NVIDIA GeForce RTX 4090 has error code 43: it has reported problems, and Windows has stopped it.",
+        ({"problem": 43}, "NVIDIA GeForce RTX 4090 has error code 43: it reported problems, and Windows stopped it.",
          "fail"),
         ({"problem": 22}, "NVIDIA GeForce RTX 4090 has error code 22: it is disabled.", "warn"),
         ({"problem": 45}, "", ""),

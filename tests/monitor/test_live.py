@@ -139,7 +139,7 @@ def test_a_driver_that_hangs_at_the_start_names_its_stage(
     ("env", "trouble"),
     [
         ({"STANDIN_NVML": "18"}, "NVIDIA's driver: nvmlInit failed with 18: Driver/library version mismatch."),
-        ({"STANDIN_NVML_TROUBLE": "crash"}, "NVIDIA's driver: the child died of SIGSEGV in stage init."),
+        ({"STANDIN_NVML_TROUBLE": "crash"}, "NVIDIA's driver: the child process was killed by SIGSEGV in stage init."),
     ],
 )
 def test_a_driver_that_does_not_start_says_why(

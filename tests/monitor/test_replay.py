@@ -123,7 +123,7 @@ def test_a_recording_without_the_new_fields_is_read() -> None:
 {"gpu": "GPU 0", "sample": {"at": 0.0, "utilization": 97}}"""
     look = Replay(read(old), Clock()).look()
     (process,) = look.devices[0].processes  # type: ignore[misc]
-    assert (process.name, process.command, look.host) == ("python", Unknown("not told"), None)
+    assert (process.name, process.command, look.host) == ("python", Unknown("not reported"), None)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_a_configuration_that_cannot_be_read() -> None:
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ({"/var/lib/rancher/k3s/x": ""}, "/var/lib/rancher holds a container runtime whose files cannot be read"),
+        ({"/var/lib/rancher/k3s/x": ""}, "/var/lib/rancher contains a container runtime whose files cannot be read"),
         (
             {"/etc/containerd/config.toml": 'imports = ["/opt/conf/*.toml"]\n'},
             "/etc/containerd/config.toml imports other files",

@@ -74,7 +74,7 @@ def test_a_refusal_keeps_its_name_and_the_version(new: str) -> None:
 def test_a_code_that_the_library_cannot_name_is_still_told(new: str) -> None:
     answer = cuda.probe(host(new, STANDIN_CUINIT="34"), SOME)
     assert answer.code == 34
-    assert answer.name == Unknown("cuGetErrorName does not know the code 34")
+    assert answer.name == Unknown("cuGetErrorName does not know error code 34")
     assert answer.version == Unknown("cuDriverGetVersion: error 34")
 
 
@@ -91,7 +91,7 @@ def test_the_mask_is_told_from_the_driver(new: str) -> None:
 def test_an_old_library_lacks_only_what_it_lacks(old: str) -> None:
     answer = cuda.probe(host(old), SOME)
     assert (answer.code, answer.died) == (0, None)
-    assert answer.name == Unknown("cuGetErrorName does not know the code 0")
+    assert answer.name == Unknown("cuGetErrorName does not know error code 0")
     assert isinstance(answer.devices, tuple)
     assert answer.devices[0].uuid == Unknown("this libcuda has no cuDeviceGetUuid_v2")
     assert answer.devices[0].name == "NVIDIA GPU 0"

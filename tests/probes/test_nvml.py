@@ -89,7 +89,7 @@ def test_what_is_not_supported_does_not_exist(folder: str) -> None:
 def test_what_the_library_is_too_old_for_is_unknown(folder: str) -> None:
     gpu = all_of(asked(folder)[1])[0]
     assert (
-        gpu.remapped_uncorrected == gpu.recovery_action == gpu.serial == Unknown("NVML: this driver is too old to tell")
+        gpu.remapped_uncorrected == gpu.recovery_action == gpu.serial == Unknown("NVML: this driver is too old to report it")
     )
 
 
@@ -132,7 +132,7 @@ def test_what_is_rarely_ill_is_asked_too(folder: str, datacentre: str) -> None:
     gpu = all_of(asked(folder)[1])[0]
     assert (gpu.fans, gpu.temperature_shutdown, gpu.temperature_memory_max) == ((30, 31), 99, 99)
     assert (gpu.application_clock, gpu.application_clock_default) == (1980, 2520)
-    assert gpu.temperature_memory == Unknown("NVML: this driver is too old to tell")
+    assert gpu.temperature_memory == Unknown("NVML: this driver is too old to report it")
     assert all_of(asked(folder, STANDIN_FANS="0")[1])[0].fans is None
     # What the GPU has not is not asked about.
     assert (gpu.ecc_corrected, gpu.banks_without_spares, gpu.sram_threshold, gpu.inforom) == (None,) * 4
@@ -162,7 +162,7 @@ def test_confidential_computing(datacentre: str, feature: str, told: tuple[bool,
 @needs_gcc
 def test_an_old_driver_knows_no_confidential_computing(folder: str) -> None:
     said, _ = asked(folder)
-    assert said.confidential == said.accepts_work == Unknown("NVML: this driver is too old to tell")
+    assert said.confidential == said.accepts_work == Unknown("NVML: this driver is too old to report it")
 
 
 @needs_gcc
@@ -174,7 +174,7 @@ def test_a_gpu_without_its_power_cable_says_so(folder: str) -> None:
 @needs_gcc
 @pytest.mark.parametrize(
     ("code", "answer"),
-    [(2, Unknown("NVML: this driver is too old to tell")), (3, None), (999, Unknown("NVML: Unknown Error"))],
+    [(2, Unknown("NVML: this driver is too old to report it")), (3, None), (999, Unknown("NVML: Unknown Error"))],
 )
 def test_a_field_that_fails_is_judged_by_its_own_code(datacentre: str, code: int, answer: object) -> None:
     assert all_of(asked(datacentre, STANDIN_FIELD=str(code))[1])[0].recovery_action == answer

@@ -119,7 +119,7 @@ def test_a_cpu_that_stood_in_for_a_gpu_is_not_praised() -> None:
 
 
 def test_who_has_cupy_is_told_why_it_was_left_out() -> None:
-    said = "CuPy was not tested: it needs a GPU."
+    said = "CuPy was not tested: it computes only on a GPU."
     cupy = with_framework(framework("cupy"), plain_host()).pythons
     on_cpu, on_gpu = smoked(("cpu", "CPU")), smoked(("cuda", "GPU 0"))
     for facts, told in ((on_cpu, False), (msgspec.structs.replace(on_cpu, pythons=cupy), True)):

@@ -61,7 +61,7 @@ def test_every_figure_is_listed_with_unit_samples_and_method() -> None:
         (
             smoked(outcome="unsupported", message="CuPy computes on GPUs only.", backend="cupy"),
             "incomplete",
-            ["None of the tests could run: CuPy computes on a GPU alone."],
+            ["None of the tests could run: CuPy computes on GPUs only."],
         ),
     ],
 )

@@ -67,7 +67,7 @@ PyTorch 2.13.0 on GPU 0 (NVIDIA H100 80GB HBM3)
   overlap                               93%  of the shorter one hidden, both ways at once 1.4 times
                                              one way
   mixed-precision bf16        error 4.2e-02  worst gradient, compared with float64
-  bandwidth                            hung  It stopped answering in the stage bandwidth.
+  bandwidth                            hung  It stopped responding in stage bandwidth.
   inference fp32 batch 1     2,500 images/s
   inference fp32 batch 256 410,000 images/s  100 times the CPU
 """

@@ -27,7 +27,7 @@ def test_samples_are_kept_by_gpu_and_in_order() -> None:
     }
     first = kept["nvidia 0"].samples[0]
     assert (first.power, first.sm_clock, first.temperature) == (9.0, None, Unknown("x"))
-    assert first.utilization == Unknown("not told")
+    assert first.utilization == Unknown("not reported")
 
 
 def test_the_oldest_are_forgotten() -> None:

@@ -26,7 +26,7 @@ def probe(machine: Machine, python: Python, framework: Framework) -> Maybe[tuple
     search = _search(machine, python, framework)
     module = import_module(f"gpudoctor.probes.frameworks.{framework.name}")
     requests: list[Request] = module.requests(search, framework)
-    return search.walk(requests) if requests else Unknown("its files do not tell which libraries it needs")
+    return search.walk(requests) if requests else Unknown("its files do not show which libraries it needs")
 
 
 def _search(machine: Machine, python: Python, framework: Framework) -> Search:

@@ -69,7 +69,7 @@ def _table(machine: Machine, smi: str, what: str, fields: tuple[str, ...]) -> li
     ended = machine.run([smi, f"--query-{what}={','.join(fields)}", "--format=csv,noheader,nounits"], SECONDS)
     if not ended.ok:
         said = (ended.out + ended.err).strip().splitlines()
-        return Unknown(f"nvidia-smi: {ended.missing or (said[0] if said else 'no answer')}")
+        return Unknown(f"nvidia-smi: {ended.missing or (said[0] if said else 'no response')}")
     return [[cell.strip() for cell in line.split(",")] for line in ended.out.splitlines() if line.strip()]
 
 
@@ -83,7 +83,7 @@ def _gpu(row: list[str], processes: Maybe[tuple[GpuProcess, ...]]) -> Gpu:
         uuid=row[2],
         address=address[-12:] if re.fullmatch(r"[0-9a-f]{8}:[0-9a-f]{2}:[0-9a-f]{2}\.\d", address) else None,
         memory=_mebibytes(row[4]),
-        capability=capability or Unknown("this driver's nvidia-smi does not tell it"),
+        capability=capability or Unknown("this driver's nvidia-smi does not report it"),
         gfx=None,
         integrated=False,
         status="ok",
