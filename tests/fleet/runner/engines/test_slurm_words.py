@@ -27,7 +27,8 @@ CASES = [
     ("srun: error: node4: task 0: Exited with exit code 3", 3, True, "failed",
      "The command failed there with exit code 3."),
     ("on stderr.\nsrun: error: node4: task 0: Exited with exit code 3", 3, False, "failed", "exit code 3 (on stderr)."),
-    ("srun: error: node4: task 0: Segmentation fault", 139, True, "failed", "was terminated there: Segmentation fault."),
+    ("srun: error: node4: task 0: Segmentation fault", 139, True, "failed",
+     "was terminated there: Segmentation fault."),
     ("srun: error: node4: task 0: Exited with exit code 2\nslurmstepd-node4: error: execve(): /opt/gpudoctor: No such "
      "file or directory", 2, False, "failed", "start there (/opt/gpudoctor: No such file or directory): install it"),
     ("/usr/bin/python3: No module named gpudoctor\nsrun: error: node4: task 0: Exited with exit code 1", 1, False,
