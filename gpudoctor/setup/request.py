@@ -62,7 +62,7 @@ def _framework(name: str) -> str:
     if found is None:
         near = get_close_matches(name.lower(), known, 1)
         hint = f'Did you mean "{near[0]}"?' if near else f"There are {', '.join(NAMES)}."
-        raise RequestError(f'There is no plan for "{name}". {hint}')
+        raise RequestError(f'Unknown framework "{name}". {hint}')
     return found
 
 

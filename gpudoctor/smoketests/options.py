@@ -60,4 +60,4 @@ def _no_such(what: str, name: str, known: Sequence[str]) -> str:
 
     close = get_close_matches(name, known, 1, 0.6) if what != "data type" else []  # fp64 is not meant as fp16
     hint = f'Did you mean "{close[0]}"?' if close else f"There are {', '.join(known)}."
-    return f'There is no {what} "{name}". {hint}'
+    return f'Unknown {what} "{name}". {hint}'

@@ -85,7 +85,7 @@ def test_every_form_is_written(run: Run, ada: str, form: str) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("pytorhc",), 'There is no plan for "pytorhc". Did you mean "pytorch"?'),
+        (("pytorhc",), 'Unknown framework "pytorhc". Did you mean "pytorch"?'),
         (("pytorch", "--python-version", "3"), '--python-version takes a release of Python such as 3.12, not "3".'),
         (("pytorch", "--as", "ansible", "--manager", "pixi"), "--as ansible supports uv and pip, not pixi."),
         (("pytorch", "--run"), "--run cannot be used with --facts: the file is from another machine."),

@@ -23,10 +23,10 @@ def test_the_list_names_every_test_and_runs_none() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["matmult"], 'There is no smoke test "matmult". Did you mean "matmul"?'),
-        (["--backend", "torch"], 'There is no backend "torch". Did you mean "pytorch"?'),
-        (["--dtype", "int4"], 'There is no data type "int4". There are fp32, tf32, fp16, bf16, fp8.'),
-        (["--dtype", "fp64"], 'There is no data type "fp64". There are fp32, tf32, fp16, bf16, fp8.'),
+        (["matmult"], 'Unknown smoke test "matmult". Did you mean "matmul"?'),
+        (["--backend", "torch"], 'Unknown backend "torch". Did you mean "pytorch"?'),
+        (["--dtype", "int4"], 'Unknown data type "int4". There are fp32, tf32, fp16, bf16, fp8.'),
+        (["--dtype", "fp64"], 'Unknown data type "fp64". There are fp32, tf32, fp16, bf16, fp8.'),
         (["--device", ""], "Empty name"),
         (["--mnist", "", "--device", "cpu"], "Empty name"),
         (["--seconds", "0"], "stress lasts 1 to 600 seconds, not 0."),

@@ -93,10 +93,10 @@ def test_the_driver_on_a_machine_without_a_gpu_says_itself_what_it_misses() -> N
 @pytest.mark.parametrize(
     ("facts", "choice", "sentence"),
     [
-        (nvidia_host(), {"tests": ("matmult",)}, 'There is no smoke test "matmult". Did you mean "matmul"?'),
-        (nvidia_host(), {"dtypes": ("int4",)}, 'There is no data type "int4". There are fp32, tf32, fp16, bf16, fp8.'),
+        (nvidia_host(), {"tests": ("matmult",)}, 'Unknown smoke test "matmult". Did you mean "matmul"?'),
+        (nvidia_host(), {"dtypes": ("int4",)}, 'Unknown data type "int4". There are fp32, tf32, fp16, bf16, fp8.'),
         (nvidia_host(), {"seconds": 601}, "stress takes 1 to 600 seconds, not 601."),
-        (nvidia_host(), {"backends": ("torch",)}, 'There is no backend "torch". Did you mean "pytorch"?'),
+        (nvidia_host(), {"backends": ("torch",)}, 'Unknown backend "torch". Did you mean "pytorch"?'),
         (with_framework(TORCH), {"backends": ("jax",)}, "JAX is not installed for /opt/env/bin/python."),
         (nvidia_host(), {"backends": ("jax",)}, "JAX is not installed for any Python that was found."),
         (

@@ -51,7 +51,7 @@ def _recorded(session: Session, width: int) -> list[Part]:
     """Facts of another machine or another time; nothing here can be re-checked."""
     created = session.report.created if session.report else ""
     when = f" {created[:10]} {created[11:16]} UTC" if len(created) >= 16 else " facts"
-    words = f"Recorded{when}: r (re-run) needs a live machine"
+    words = f"Recorded{when}: r and x need a live machine"
     return [(_cut(words, width), "dim")]
 
 

@@ -23,13 +23,13 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
     order = (
         "950 of 1,000",
         "unreachable      2  node[0998-0999]",
-        "differ  configuration drift in 3 facts; outliers in 1 measured figure",
-        "FAIL    The driver's libraries",
-        "node[0005-0008,0501-0503]\n        node0005: The libraries are 580.95.05",
+        "differ    configuration drift in 3 facts; outliers in 1 measured figure",
+        "FAIL      The driver's libraries",
+        "node[0005-0008,0501-0503]\n          node0005: The libraries are 580.95.05",
         "sudo reboot",
-        "run     gpudoctor fix driver.library-mismatch --with-root  (on the node)",
-        "FAIL    A GPU has fewer PCIe lanes than it could have (3 nodes, 5 times)",
-        "WARN    Programs may lock too little memory (34 nodes)",
+        "run       gpudoctor fix driver.library-mismatch --with-root  (on the node)",
+        "FAIL      A GPU has fewer PCIe lanes than it could have (3 nodes, 5 times)",
+        "WARN      Programs may lock too little memory (34 nodes)",
         "Without a report",
         "unreachable: ssh: connect to host: No route to host",
         f"Configuration drift: {H100}",
@@ -210,5 +210,5 @@ def test_many_causes_that_are_not_told_apart_have_no_fix() -> None:
 
 def test_nodes_that_are_well_and_not_alike_are_told_beside_the_verdict() -> None:
     fleet = msgspec.structs.replace(healthy(), drifts=large(40).drifts[:1])
-    assert text.render(fleet).splitlines()[3] == "differ  configuration drift in 1 fact"
+    assert text.render(fleet).splitlines()[3] == "differ    configuration drift in 1 fact"
     assert "differ" not in text.render(healthy())

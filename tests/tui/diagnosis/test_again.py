@@ -82,10 +82,10 @@ def test_what_is_mended_is_marked_and_stays_until_all_is_examined(monkeypatch: p
 
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")
-        await came(pilot, "✓ mended")
+        await came(pilot, "✓ fixed")
         assert "Mended: the check does not find it any more." in screen(pilot)
         await pilot.press("r")
-        await settled(pilot, lambda: "✓ mended" not in screen(pilot))
+        await settled(pilot, lambda: "✓ fixed" not in screen(pilot))
 
     conduct(monkeypatch, conducted, look)
     assert conducted.asked == [("driver.library-mismatch", "driver.not-loaded", "wsl.*")]
@@ -96,7 +96,7 @@ def test_what_is_still_there_is_told_anew(monkeypatch: pytest.MonkeyPatch) -> No
 
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")
-        await came(pilot, "still there")
+        await came(pilot, "not fixed")
         assert "Now it is another." in screen(pilot)
         assert "▸ 3 consequences" in screen(pilot)
 
@@ -108,7 +108,7 @@ def test_a_consequence_tries_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("space", "down", "x")
-        await came(pilot, "✓ mended")
+        await came(pilot, "✓ fixed")
 
     conduct(monkeypatch, conducted, look)
     assert conducted.asked[0][0] == "driver.library-mismatch"
@@ -127,7 +127,7 @@ def test_one_at_a_time_with_its_progress_and_keys_are_answered_meanwhile(monkeyp
         assert found is not None
         assert found.check == NARROW.check
         conducted.go.set()
-        await came(pilot, "✓ mended")
+        await came(pilot, "✓ fixed")
 
     conduct(monkeypatch, conducted, look)
     assert len(conducted.asked) == 1
@@ -145,7 +145,7 @@ def test_an_examination_of_everything_takes_over(monkeypatch: pytest.MonkeyPatch
         assert conducted.machines[0].over, "its children were ended"
         conducted.go.set()  # what was cut off says nothing any more
         await settled(pilot, lambda: not [w for w in pilot.app.workers if w.group == "trial" and w.is_running])
-        assert "mended" not in screen(pilot)
+        assert "fixed" not in screen(pilot)
 
     conduct(monkeypatch, conducted, look)
 
@@ -167,7 +167,7 @@ def test_leaving_ends_the_children_of_a_trial(monkeypatch: pytest.MonkeyPatch) -
 def test_a_trial_that_breaks_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")
-        await came(pilot, "not known")
+        await came(pilot, "unknown")
         assert "ValueError: x" in screen(pilot)
 
     conduct(monkeypatch, Conducted(ValueError("x")), look)

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from gpudoctor.report.model import FixEntry, Report
 from gpudoctor.tui.diagnosis.items import ItemGroup, groups
-from gpudoctor.tui.diagnosis.lines import DetailLine, folded, hanging, typed
+from gpudoctor.tui.diagnosis.lines import INDENT, DetailLine, folded, hanging, typed
 from gpudoctor.tui.diagnosis.page import STYLES, Page, commands_of, notes, nothing, page
 from tests.tui.diagnosis.machines import MISMATCH, REPORT, TIGHT, VERDICTS
 
@@ -16,38 +16,38 @@ ALL = groups(REPORT, VERDICTS)
 
 
 def text(shown: Page) -> str:
-    return "\n".join(f"{line.label:<8}{line.text}".rstrip() for line in shown.lines)
+    return "\n".join(f"{line.label:<{INDENT}}{line.text}".rstrip() for line in shown.lines)
 
 
 FOUND = """\
-FAIL    The libraries do not match the module
-again   Still there.
-        The module is 550.90.07, the libraries are 550.107.02.
+FAIL       The libraries do not match the module
+again      Still there.
+           The module is 550.90.07, the libraries are 550.107.02.
 
-why     An upgrade replaced the files.
-seen    NVML: Driver/library version mismatch (18)
-        cuInit: 803
+cause      An upgrade replaced the files.
+evidence   NVML: Driver/library version mismatch (18)
+           cuInit: 803
 
-fix     Reboot.
-1       sudo reboot
-note    needs root; requires a reboot
-verify  Check that it worked:
-        nvidia-smi
+fix        Reboot.
+1          sudo reboot
+note       needs root; requires a reboot
+verify     Check that it worked:
+           nvidia-smi
 
-or      Reload the module.
-1       sudo rmmod nvidia
-2       sudo modprobe nvidia
-note    needs root; then: a new login; careful: data loss
-note     Restart.
-verify  Check that it worked:
-        nvidia-smi
+or         Reload the module.
+1          sudo rmmod nvidia
+2          sudo modprobe nvidia
+note       needs root; then: a new login; careful: data loss
+note       Undo: Restart.
+verify     Check that it worked:
+           nvidia-smi
 
-so      - PyTorch sees no GPU.
-        - JAX sees no GPU. (2 times)
-well    driver.not-loaded
-see     https://docs.nvidia.com/deploy/nvml-api/
-about   this machine
-id      driver.library-mismatch"""
+effects    - PyTorch sees no GPU.
+           - JAX sees no GPU. (2 times)
+ruled out  driver.not-loaded
+see        https://docs.nvidia.com/deploy/nvml-api/
+applies to this machine
+id         driver.library-mismatch"""
 
 
 @pytest.mark.parametrize("group", ALL, ids=lambda group: group.root.key)
@@ -77,17 +77,17 @@ def test_each_line_of_a_command_knows_which_it_is() -> None:
 
 def test_a_consequence_names_its_cause() -> None:
     shown = text(page(ALL[0].consequences[1], 80))
-    assert "so      JAX sees no GPU." in shown
-    assert "It follows from: The libraries do not match the module. Mend that first." in shown
-    assert "about   JAX 0.7, JAX 0.6" in shown
+    assert "effect     JAX sees no GPU." in shown
+    assert "This is a consequence of: The libraries do not match the module." in shown
+    assert "applies to JAX 0.7, JAX 0.6" in shown
     assert page(ALL[0].consequences[1], 80).commands == ()
 
 
 OTHERS = [
-    (2, "broken  The probe of docker"),
-    (3, "why     NVML: Not Supported"),
-    (4, "pass    Looked for, and not found: The module is not loaded"),
-    (5, "skipped This check does not apply to this machine."),
+    (2, "broken     The probe of docker"),
+    (3, "why        NVML: Not Supported"),
+    (4, "pass       Not found: The module is not loaded"),
+    (5, "skipped    This check does not apply to this machine."),
 ]
 
 
@@ -95,7 +95,7 @@ OTHERS = [
 def test_what_is_no_finding_says_so(number: int, line: str) -> None:
     shown = text(page(ALL[number].root, 80)).splitlines()
     assert line in shown
-    assert ("id      " + ALL[number].root.check in shown) == (number != 2)
+    assert ("id         " + ALL[number].root.check in shown) == (number != 2)
 
 
 NOTES = [
@@ -103,8 +103,8 @@ NOTES = [
     (FixEntry("Do.", needs="a new login"), ["then: a new login"]),
     (FixEntry("Do.", ("sudo reboot",), needs="reboot"), ["requires a reboot"]),
     (FixEntry("Do.", needs="reboot"), ["then: reboot"]),
-    (FixEntry("Do.", undo="undo it"), [" undo it"]),
-    (TIGHT, ["needs root; then: a new login; careful: data loss", " Restart."]),
+    (FixEntry("Do.", undo="undo it"), ["Undo: undo it"]),
+    (TIGHT, ["needs root; then: a new login; careful: data loss", "Undo: Restart."]),
 ]
 
 
@@ -139,15 +139,15 @@ def test_folding_loses_nothing() -> None:
 def test_blanks_in_a_command_stay() -> None:
     lines = typed("1", "echo 'a    b'   c  ", 20, 0)
     assert "".join(line.text for line in lines) == "echo 'a    b'   c  "
-    assert [line.label for line in lines] == ["1", ""]
+    assert [line.label for line in lines] == ["1", "", ""]
     assert typed("1", "", 20, 0) == [DetailLine("1", "", "command", 0)]
 
 
 def test_nothing_found_says_what_was_proven_and_offers_the_smoke_tests() -> None:
     report = Report(status="pass", next=("CUDA starts.", "Too little: --verbose lists it."))
     shown = nothing(report, False, None, 80)
-    assert text(shown).splitlines()[0] == "PASS    No problems found"
-    assert "proven  CUDA starts." in text(shown)
+    assert text(shown).splitlines()[0] == "PASS       No problems found"
+    assert "next       CUDA starts." in text(shown)
     assert "--verbose" not in text(shown)
     assert [line.press for line in shown.lines if line.label == "3"] == ["app.go('smoke')"]
     assert "p  " not in text(shown)
@@ -155,20 +155,20 @@ def test_nothing_found_says_what_was_proven_and_offers_the_smoke_tests() -> None
 
 def test_nothing_found_where_not_all_is_known_is_no_pass() -> None:
     shown = nothing(Report(status="incomplete", unknown=REPORT.unknown), False, None, 80)
-    assert text(shown).splitlines()[0] == "OPEN    No problems found, but some facts are unknown"
+    assert text(shown).splitlines()[0] == "INCOMPLETE No problems found, but some facts are unknown"
     assert "screen.others" in [line.press for line in shown.lines]
 
 
 def test_without_a_gpu_nothing_reads_as_a_pass() -> None:
     shown = nothing(Report(status="no-gpu"), False, None, 80)
-    assert text(shown).splitlines()[0] == "NO GPU  No GPU is available to programs here, so none was checked"
+    assert text(shown).splitlines()[0] == "NO GPU     No GPU is available to programs here, so none was checked"
 
 
 STATES = [
-    ((None, True, None), "Probes look at the machine."),
-    ((REPORT, True, None), "Probes look at the machine."),
+    ((None, True, None), "The probes are running."),
+    ((REPORT, True, None), "The probes are running."),
     ((None, False, "ValueError: x"), "ValueError: x"),
-    ((REPORT, False, None, 80, True), "escape shows everything"),
+    ((REPORT, False, None, 80, True), "Esc clears the search."),
 ]
 
 

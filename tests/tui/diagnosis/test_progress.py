@@ -27,7 +27,7 @@ def looking(*ended: StepEnded) -> Session:
 
 
 def test_before_anything_is_known() -> None:
-    assert said(summary(Session(SessionSource()), 80)) == "LOOKING  nothing can be said yet"
+    assert said(summary(Session(SessionSource()), 80)) == "CHECKING  no results yet"
 
 
 def test_while_probes_look_nothing_reads_as_a_pass() -> None:
@@ -47,7 +47,7 @@ def test_the_numbers_at_the_end_and_on_a_narrow_screen() -> None:
 def test_the_examination_itself_failed() -> None:
     session = looking()
     session.fail("ValueError: x")
-    assert said(summary(session, 80)).startswith("BROKEN")
+    assert said(summary(session, 80)).startswith("ERROR")
 
 
 def test_probes_that_run_are_named_and_one_that_failed_says_why() -> None:
@@ -78,7 +78,7 @@ def test_recorded_facts_say_when_and_that_nothing_can_be_tried() -> None:
     session = Session(SessionSource(title="host.json", facts=mismatch()))
     session.take(Done(REPORT, mismatch()))
     line = said(probes(session, 100))
-    assert line == "Recorded 2026-11-20 08:30 UTC: r (re-run) needs a live machine"
+    assert line == "Recorded 2026-11-20 08:30 UTC: r and x need a live machine"
     assert len(line) <= 58  # the narrowest terminal that is common
 
 

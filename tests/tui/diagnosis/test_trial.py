@@ -28,15 +28,15 @@ def test_the_check_and_what_explains_it_are_asked() -> None:
 
 
 NOW = [
-    (Report(), "mended"),
-    (Report(findings=(SECOND,)), "mended"),  # the other GPU's was there before
+    (Report(), "fixed"),
+    (Report(findings=(SECOND,)), "fixed"),  # the other GPU's was there before
     (Report(findings=(NARROW,)), "there"),
     (Report(findings=(msgspec.structs.replace(NARROW, subject="GPU 7"),)), "there"),  # by another name
     (Report(findings=(UNDER,)), "there"),
     (Report(unknown=(UnknownEntry(check=NARROW.check, subject="GPU 0", reason="no"),)), "unknown"),
-    (Report(unknown=(UnknownEntry(check=NARROW.check, subject="GPU 1", reason="no"),)), "mended"),
+    (Report(unknown=(UnknownEntry(check=NARROW.check, subject="GPU 1", reason="no"),)), "fixed"),
     (Report(unknown=(UnknownEntry(check="probe", subject="pci", reason="no", broken=True),)), "unknown"),
-    (Report(unknown=(UnknownEntry(check="host.disk", subject="this machine", reason="no"),)), "mended"),
+    (Report(unknown=(UnknownEntry(check="host.disk", subject="this machine", reason="no"),)), "fixed"),
 ]
 
 
@@ -51,7 +51,7 @@ def test_a_finding_that_is_still_there_is_told_anew_with_its_consequences() -> N
     told = renewed(MISMATCH, trial)
     assert told.message == "Now another."
     assert told.consequences == MISMATCH.consequences
-    assert trial.mark == "still there"
+    assert trial.mark == "not fixed"
 
 
 def test_one_that_follows_from_another_now_names_it() -> None:
@@ -62,5 +62,5 @@ def test_one_that_follows_from_another_now_names_it() -> None:
 
 def test_what_is_mended_is_marked_in_words() -> None:
     trial = outcome(NARROW, BEFORE, Report())
-    assert trial.mark == "✓ mended"
+    assert trial.mark == "✓ fixed"
     assert renewed(NARROW, trial) == NARROW

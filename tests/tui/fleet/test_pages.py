@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.fleet.summary import Cause, Change, Fleet, Missing
+from gpudoctor.tui.diagnosis.lines import INDENT
 from gpudoctor.tui.diagnosis.page import Page
 from gpudoctor.tui.fleet import node_page, pages
 from gpudoctor.tui.fleet.entries import CAUSES, CHANGES, DRIFT, MISSING, SPREADS, FleetEntry, entries, heading
@@ -16,7 +17,7 @@ NODES, ENTRIES = Nodes(FLEET), entries(FLEET)
 
 
 def text(page: Page) -> str:
-    return "\n".join(f"{line.label:<8}{line.text}" for line in page.lines)
+    return "\n".join(f"{line.label:<{INDENT}}{line.text}" for line in page.lines)
 
 
 def entry(group: str, number: int = 0) -> FleetEntry:
@@ -37,10 +38,10 @@ def test_all_that_is_said_is_listed_in_its_order() -> None:
         (CAUSES, 1, "FAIL", "A GPU has fewer PCIe lanes", "3 nodes, 5 findings  node[0012-0014]"),
         (CAUSES, 3, "WARN", "Programs may lock", "34 nodes  node[0025-0058]"),
         (MISSING, 1, "T", "timed out: It did not finish within 150 s", "1 node  node0010"),
-        (DRIFT, 0, "differs", "nvidia.kernel.loaded: 580.95.05 on 743 of 750", "7 nodes otherwise  570.172.08: node["),
-        (DRIFT, 2, "differs", "packages.torch: no value has a majority", "246 nodes otherwise  2.9.0: "),
-        (SPREADS, 0, "apart", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6,000 stand apart  node0017"),
-        (SPREADS, 1, "even", "pytorch.matmul bf16.rate: 655.0 TFLOP/s", "6,000 values, no outliers"),
+        (DRIFT, 0, "differs", "nvidia.kernel.loaded: 580.95.05 on 743 of 750", "7 nodes differ  570.172.08: node["),
+        (DRIFT, 2, "differs", "packages.torch: no value has a majority", "246 nodes differ  2.9.0: "),
+        (SPREADS, 0, "outlier", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6,000 are outliers  node0017"),
+        (SPREADS, 1, "ok", "pytorch.matmul bf16.rate: 655.0 TFLOP/s", "6,000 values, no outliers"),
         (CHANGES, 0, "worse", "pass before, fail now", "7 nodes  node["),
     ],
 )
@@ -61,9 +62,9 @@ def test_a_cause_has_its_nodes_an_example_and_its_commands() -> None:
     page = pages.page(entry(CAUSES), 80)
     said = text(page)
     for words in (
-        "on      node[0005-0008,0501-0503]",
+        "on         node[0005-0008,0501-0503]",
         "on node0005",
-        "why     The driver's packages were",
+        "cause      The driver's packages were",
         "needs root",
     ):
         assert words in said
@@ -74,11 +75,11 @@ def test_a_cause_has_its_nodes_an_example_and_its_commands() -> None:
 
 def test_a_drift_says_who_departs_and_an_outlier_how_far() -> None:
     drift = text(pages.page(entry(DRIFT, 1), 80))
-    assert "most    96.00.61.00.01" in drift
-    assert "but     96.00.5E.00.02" in drift
+    assert "most       96.00.61.00.01" in drift
+    assert "but        96.00.5E.00.02" in drift
     assert "node[0003-0004]" in drift
     spread = text(pages.page(entry(SPREADS), 80))
-    assert "node0017 GPU 3  13.1 GB/s  -104.5 deviations" in spread
+    assert "node0017 GPU 3  13.1 GB/s  -104.5 sigma (MAD)" in spread
     assert "and 3 more outliers" in spread
     assert "13.1 ●" in spread
     assert "No outliers." in text(pages.page(entry(SPREADS, 1), 80))
@@ -95,12 +96,12 @@ def test_many_values_are_cut_and_counted() -> None:
     [
         (
             "node0005",
-            ["state   fail", "has     8 x NVIDIA H100", "The driver's libraries", "nvidia.kernel.loaded: 570"],
+            ["state      fail", "hardware   8 x NVIDIA H100", "The driver's libraries", "nvidia.kernel.loaded: 570"],
         ),
-        ("node0010", ["state   timed out", "why     It did not finish within 150 s"]),
+        ("node0010", ["state      timed out", "reason     It did not finish within 150 s"]),
         (
             "node0017",
-            ["state   pass", "GPU 3, pytorch.transfer.h2d pinned: 13.1 GB/s", "104.5 robust deviations below"],
+            ["state      pass", "GPU 3, pytorch.transfer.h2d pinned: 13.1 GB/s", "104.5 sigma (MAD) below"],
         ),
         ("node0900", ["This node is healthy.", "packages.torch: 2.9.0", "No majority"]),
     ],
@@ -141,7 +142,7 @@ def test_no_line_of_any_page_is_harmful_or_too_wide(name: str, width: int) -> No
         for line in page.lines:
             assert line.text.isprintable()
             assert line.label.isprintable()
-            assert len(line.label) < 8
+            assert len(line.label) < INDENT
 
 
 def test_what_is_missing_without_a_reason_says_so() -> None:
