@@ -38,8 +38,9 @@ def env(facts: Facts, **variables: str) -> Facts:
         (
             env(nvidia_host(), CUDA_LAUNCH_BLOCKING="1"),
             [
-                "CUDA_LAUNCH_BLOCKING=1 is set: every kernel is waited for before the next one is started, so that the "
-                "GPU idles in between."
+                "CUDA_LAUNCH_BLOCKING=1 is set: each kernel must finish before the next one starts, so the GPU idles "
+                "in "
+                "between."
             ],
         ),
         (env(plain_host(), CUDA_LAUNCH_BLOCKING="1"), []),

@@ -89,5 +89,6 @@ def test_a_child_that_another_part_left_behind_says_nothing_of_this_driver(monke
     monkeypatch.setattr(sampling, "reap", lambda: 1)
     sampler = Sampler(vendor(), lambda: Stub(lambda **_: ChildResult(argv=("x",), signal="SIGSEGV")), History())
     assert (
-        state(sampler, lambda now: now.trouble).trouble == "NVIDIA's driver: the child process was killed by SIGSEGV in stage start."
+        state(sampler, lambda now: now.trouble).trouble
+        == "NVIDIA's driver: the child process was killed by SIGSEGV in stage start."
     )

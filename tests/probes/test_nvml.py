@@ -89,7 +89,10 @@ def test_what_is_not_supported_does_not_exist(folder: str) -> None:
 def test_what_the_library_is_too_old_for_is_unknown(folder: str) -> None:
     gpu = all_of(asked(folder)[1])[0]
     assert (
-        gpu.remapped_uncorrected == gpu.recovery_action == gpu.serial == Unknown("NVML: this driver is too old to report it")
+        gpu.remapped_uncorrected
+        == gpu.recovery_action
+        == gpu.serial
+        == Unknown("NVML: this driver is too old to report it")
     )
 
 

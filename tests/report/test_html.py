@@ -68,8 +68,14 @@ MEND = "gpudoctor fix driver.library-mismatch"
 
 def test_the_words_of_a_page() -> None:
     text = words(parsed(page(MACHINES["upgraded-under-a-running-kernel"]())))
-    whole = ("FAIL something does not work", "Problems to fix", "1. FAIL Driver/library version mismatch", "sudo reboot", MEND)
-    for said in whole:
+    whole = (
+        "FAIL something does not work",
+        "Problems to fix",
+        "1. FAIL Driver/library version mismatch",
+        "sudo reboot",
+        MEND,
+    )
+    for said in (*whole, MEND):
         assert said in text
 
 

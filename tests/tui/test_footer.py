@@ -10,8 +10,8 @@ from tests.tui.test_app import judged, opened
 
 KEYS = [
     Key("c", "c", "Copy"),
-    Key("x", "x", "Try again", able=False),
-    Key("r", "r", "Examine again"),
+    Key("x", "x", "Re-check", able=False),
+    Key("r", "r", "Re-run checks"),
     Key("question_mark", "?", "Keys", last=True),
     Key("q", "q", "Quit", last=True),
 ]
@@ -54,9 +54,9 @@ def test_a_click_on_a_key_is_as_good_as_the_key() -> None:
 def test_it_follows_what_has_the_focus() -> None:
     async def go(pilot: Pilot[int]) -> None:
         app = await judged(pilot)
-        assert "Try again" in text_of(app)[-1]
+        assert "Re-check" in text_of(app)[-1]
         await pilot.press("3")
-        await settled(pilot, lambda: "Try again" not in text_of(app)[-1])
+        await settled(pilot, lambda: "Re-check" not in text_of(app)[-1])
         await pilot.press("w")
         await settled(pilot, lambda: len(app.screen_stack) == 2)
 

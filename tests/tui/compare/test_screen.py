@@ -244,7 +244,7 @@ def test_where_no_facts_will_come_it_says_so(monkeypatch: pytest.MonkeyPatch) ->
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
         await pilot.press("enter")
-        await settled(pilot, lambda: "The examination failed, so there is nothing to compare" in text(pilot))
+        await settled(pilot, lambda: "The checks failed, so there is nothing to compare" in text(pilot))
 
     run(lambda: Doctor(SessionSource()), what, (120, 40))
 
@@ -316,7 +316,7 @@ def test_a_recorded_machine_is_not_kept_and_a_closed_folder_is_told(
     async def closed(pilot: Pilot[Any]) -> None:
         await there(pilot)
         await pilot.press("K")
-        await settled(pilot, lambda: "It cannot be kept" in text(pilot))
+        await settled(pilot, lambda: "Cannot save the facts" in text(pilot))
 
     run(lambda: Doctor(SessionSource()), closed, (120, 40))
 

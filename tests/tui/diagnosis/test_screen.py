@@ -251,11 +251,11 @@ def test_strings_from_facts_are_never_markup() -> None:
 
 def test_on_recorded_facts_the_keys_for_trying_again_say_why_not() -> None:
     async def look(pilot: Pilot[Any]) -> None:
-        assert "r and x need the machine" in screen(pilot)
+        assert "r and x need a live machine" in screen(pilot)
         await pilot.press("r")
-        assert "only a machine itself can be examined" in told(pilot)[-1]
+        assert "checks can be re-run only on a live machine" in told(pilot)[-1]
         await pilot.press("x")
-        assert "only the machine itself can be tried again" in told(pilot)[-1]
+        assert "only a live machine can be re-checked" in told(pilot)[-1]
         assert not session(pilot).running
 
     use(look)

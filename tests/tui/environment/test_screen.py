@@ -193,7 +193,7 @@ def test_while_nothing_is_known_it_says_so() -> None:
         pilot.app.session.facts = None  # type: ignore[attr-defined]
         pilot.app.screen.refresh_from(pilot.app.session)  # type: ignore[attr-defined]
         await settled(pilot)
-        assert "Being examined" in text(pilot)
+        assert "Checking:" in text(pilot)
 
     run(lambda: Doctor(SessionSource(title="x", facts=having(FACTS, pythons=()))), what)
 
@@ -235,7 +235,7 @@ def test_an_interpreter_that_is_picked_is_examined(monkeypatch: pytest.MonkeyPat
         assert picker.path == "/opt/env/bin/python"
         await pilot.press("enter")  # it was examined already
         await pilot.press("down")
-        await settled(pilot, lambda: "It was not examined" in text(pilot))
+        await settled(pilot, lambda: "This interpreter was not checked" in text(pilot))
         await pilot.press("enter")
         await settled(pilot, lambda: len(asked) == 2 and not pilot.app.session.running)  # type: ignore[attr-defined]
         await settled(pilot, lambda: picker.path == "/home/me/.venvs/jax/bin/python")

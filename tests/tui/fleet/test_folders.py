@@ -71,7 +71,7 @@ def test_what_changed_since_the_last_summary_is_told_and_nothing_is_written(fold
 def test_a_last_summary_that_is_broken_hides_nothing(folder: Path) -> None:
     (folder / "summary.json").write_text("{")
     found = whole(folder)
-    assert found.note.endswith("Nothing is compared with it.")
+    assert found.note.endswith("No comparison with it is shown.")
     assert len(found.nodes.names) == 5
 
 

@@ -31,7 +31,7 @@ def test_it_is_drawn_before_the_reports_are_read_and_keys_are_answered(monkeypat
         try:
             await settled(pilot, lambda: "Reading /data/run-7: 300 reports" in "\n".join(text_of(pilot.app)))
             await pilot.press("question_mark")
-            await settled(pilot, lambda: "Read the reports anew" in "\n".join(text_of(pilot.app)))
+            await settled(pilot, lambda: "Reload the reports" in "\n".join(text_of(pilot.app)))
             await pilot.press("escape")
             assert told.is_set()
             assert not freed.is_set()

@@ -229,7 +229,7 @@ def test_without_a_fleet_it_says_how_to_come_by_one_and_opens_one(
         await pilot.press("o")
         await settled(pilot, lambda: app.screen.query("OpenScreen #path"))
         await pilot.press(*"/proc/none", "enter")
-        await settled(pilot, lambda: "There is no file or folder /proc/none." in "\n".join(text_of(app)))
+        await settled(pilot, lambda: "No such file or directory: /proc/none." in "\n".join(text_of(app)))
         app.screen.query_one("#path").value = str(tmp_path)  # type: ignore[attr-defined]
         await pilot.press("enter")
         await settled(pilot, lambda: app.fleet.fleet == SMALL)
@@ -251,7 +251,7 @@ def test_every_key_is_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
         await there.press("tab", "question_mark")
         told = ("Mark nodes by name or", "Mark the nodes of one state", "Copy the nodes as a folded", "the next marked",
-                "The report of the node", "Read the reports anew", "To the first", "Open the reports of another fleet",
+                "The report of the node", "Reload the reports", "To the first", "Open the reports of another fleet",
                 "6  Many machines")  # fmt: skip
         assert [words for words in told if words not in there.text] == []
 

@@ -112,7 +112,7 @@ def test_the_heading_stands_above_its_columns(width: int) -> None:
     names, (values,) = heading(width), told(gpu(), width)
     for title, value in (("Temp", "64°"), ("Power W", "512/700"), ("MHz", "1755"), ("Link", "5x16"), ("Util", "97%")):
         assert names.index(title) + len(title) == values.index(value) + len(value), title
-    assert names.index("Held by") == values.index("power")
+    assert names.index("Throttle") == values.index("power")
     assert len(values) <= width
 
 
@@ -148,7 +148,7 @@ def test_a_gpu_that_cannot_be_asked_says_why() -> None:
     [
         ((), "nothing"),
         (("gpu-idle",), "nothing to do"),
-        (("sw-power-cap", "hw-thermal-slowdown"), "the power limit, heat: hardware slowdown"),
+        (("sw-power-cap", "hw-thermal-slowdown"), "power cap, thermal: hardware slowdown"),
         (1 << 47, "bit-47"),
         (Unknown("amdgpu does not tell"), "?"),
         (None, "-"),
@@ -226,9 +226,9 @@ def test_ages_have_the_largest_unit(seconds: float | None, shown: str) -> None:
 def test_the_hosts_memory_stands_in_the_note() -> None:
     host = HostMemory(memory=64 << 30, memory_available=41 << 30)
     shown = msgspec.structs.replace(look(gpu()), host=host)
-    assert note(shown)[0].plain == "host memory 23/64 GiB   live, one sample a second"
+    assert note(shown)[0].plain == "host memory 23/64 GiB   live, one sample per second"
     unknown = msgspec.structs.replace(look(gpu()), host=HostMemory(memory=64 << 30))
-    assert note(unknown)[0].plain == "live, one sample a second"
+    assert note(unknown)[0].plain == "live, one sample per second"
 
 
 def test_no_process_and_unknown_processes_are_said() -> None:
@@ -238,7 +238,8 @@ def test_no_process_and_unknown_processes_are_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"), [("live", "live"), ("replayed", "replayed: not measured here"), ("still", "nothing moves")]
+    ("kind", "message"),
+    [("live", "live"), ("replayed", "replayed: not measured here"), ("still", "a single recorded sample")],
 )
 def test_whose_samples_these_are_is_said(kind: str, message: str) -> None:
     (line,) = note(look(gpu(), gpu(), kind=kind, title="not measured here" if kind == "replayed" else ""))
@@ -247,8 +248,8 @@ def test_whose_samples_these_are_is_said(kind: str, message: str) -> None:
 
 
 def test_a_trouble_stands_in_its_place() -> None:
-    said = "NVIDIA's driver stopped responding 4 s ago, asked for the state of GPU 1."
-    assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} What you see is older."]
+    said = "NVIDIA's driver stopped responding 4 s ago, queried for the state of GPU 1."
+    assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} The values shown are older."]
     assert note(look()) == []
 
 
@@ -261,5 +262,5 @@ def test_the_time_that_a_chart_shows(step: float, message: str) -> None:
 def test_the_values_as_text() -> None:
     assert summary((gpu(),)) == (
         "GPU 0 NVIDIA H100: Utilization 97 %, Memory 60.0 of 80.0 GiB, Temperature 64 of 90 °C, Power 512 of 700 W, "
-        "SM clock 1755 of 1980 MHz, PCIe in 9.2 out 1.6 GB/s, held by the power limit"
+        "SM clock 1755 of 1980 MHz, PCIe in 9.2 out 1.6 GB/s, held by power cap"
     )

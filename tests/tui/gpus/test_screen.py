@@ -84,7 +84,7 @@ def use(make: Callable[[], Doctor], *steps: Callable[[Pilot[Any]], Awaitable[obj
 @pytest.mark.parametrize("size", SIZES)
 def test_eight_gpus_stand_in_a_table_with_the_one_of_few_lanes_marked(size: tuple[int, int]) -> None:
     async def look(pilot: Pilot[Any]) -> None:
-        await until(pilot, "8 x NVIDIA H100", "replayed", "5x4!", "Held by", "python", "GPU 0 Utilization")
+        await until(pilot, "8 x NVIDIA H100", "replayed", "5x4!", "Throttle", "python", "GPU 0 Utilization")
         assert len([line for line in text_of(pilot.app) if "5x16" in line]) == 7
         assert max(map(len, text_of(pilot.app))) <= size[0]
 
@@ -95,7 +95,7 @@ def test_eight_gpus_stand_in_a_table_with_the_one_of_few_lanes_marked(size: tupl
 def test_one_gpu_has_the_whole_place(size: tuple[int, int]) -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await until(pilot, "GPU 0  NVIDIA GeForce RTX 4090", "Utilization", "Temperature", "PCIe", "Link PCIe 4 x16")
-        await until(pilot, "python", "last ", "clocks held by")
+        await until(pilot, "python", "last ", "throttle:")
         assert shown(pilot) == "gpus-detail"
 
     use(app_of(nvidia_host()), look, size=size)
@@ -141,7 +141,7 @@ def test_enter_opens_a_gpu_n_and_p_go_on_and_escape_goes_back() -> None:
         await pilot.press("p", "p", "p", "p")
         await until(pilot, "GPU 7  NVIDIA H100")
         await pilot.press("escape")
-        await until(pilot, "Held by", "Open")
+        await until(pilot, "Throttle", "Open")
         assert place(pilot).query_one(Overview).chosen == "nvidia 2"
         assert "All GPUs" not in text(pilot)
 
@@ -288,7 +288,7 @@ def test_a_driver_that_hangs_is_named_and_freezes_nothing(
     monkeypatch.setattr(sampling, "STALLED", 1.6)
 
     async def look(pilot: Pilot[Any]) -> None:
-        await until(pilot, "NVIDIA's driver stopped responding 2 s ago, asked for the state of GPU 1.")
+        await until(pilot, "NVIDIA's driver stopped responding 2 s ago, queried for the state of GPU 1.")
         await pilot.press("down", "enter")
         await until(pilot, "GPU 1  NVIDIA GeForce RTX 4091")
         await until(pilot, "stopped responding")

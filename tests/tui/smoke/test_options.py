@@ -33,7 +33,7 @@ def test_without_a_gpu_the_cpu_is_there_for_who_chooses_it() -> None:
     assert names(plain_host(), "devices") == [("cpu", False)]
     found = groups(plain_host())
     picked = {name: preset(options) for name, options in found.items()}
-    with pytest.raises(ChoiceError, match="No GPU was found"):
+    with pytest.raises(ChoiceError, match="No GPU found"):
         choice(found, picked, 10)
     assert choice(found, picked | {"devices": ("cpu",)}, 10) == SmokeOptions(tests=QUICK, devices=("cpu",))
 

@@ -62,7 +62,7 @@ def test_a_run_ends_with_its_figures_in_the_sessions_report() -> None:
         assert "GB/s" in there.text
         assert "Ended: 1 done, after 0:" in there.text
         assert "1 test ran to its end, and nothing was found wrong." in there.text
-        assert "nothing was proven about a GPU" in there.text
+        assert "this proves nothing about a GPU" in there.text
         report, facts = there.app.session.report, there.app.session.facts
         assert report is not None
         assert facts is not None
