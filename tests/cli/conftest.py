@@ -21,7 +21,7 @@ from gpudoctor.tasks import cmd
 """
 ONE = """
 @check(title="The {name} one", severity=Severity.{severity}, cause="Because.", fixes=(Fix("Mend it.", (cmd("true"),)),),
-       references=("https://example.org/",), targets=machine, essential={essential}, caused_by={because},
+       references=("https://example.org/",), targets=machine, essential={essential}, caused_by={caused_by},
        aliases=("acme.old-{name}",))
 def {name}(facts):
     {body}

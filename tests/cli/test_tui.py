@@ -43,7 +43,7 @@ def _arguments(line: str) -> Any:
         ("serve --demo mismatch --python x", "--python cannot be used with --demo, which opens a recorded machine."),
         ("serve --demo mismatch --root /tmp", "--root cannot be used with --demo, which opens a recorded machine."),
         ("serve --root /proc/none", "--root /proc/none is not a directory."),
-        ("serve --fleet /proc/none", "--fleet: no such file or directory: /proc/none"),
+        ("serve --fleet /proc/none", "--fleet /proc/none: no such file or directory."),
         ("serve --fleet -", "--fleet - cannot be used here: the application reads keys from standard input."),
         ("serve --samples /proc/none", "The recording /proc/none cannot be read: No such file or directory."),
         ("serve --samples /", "The recording / cannot be read: Is a directory."),
@@ -154,7 +154,7 @@ def test_without_the_extra_it_says_how_to_install_it(run: Run, monkeypatch: pyte
 
     monkeypatch.delitem(sys.modules, "gpudoctor.cli.web_server", raising=False)
     monkeypatch.setattr(builtins, "__import__", missing)
-    told = "`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`"
+    told = "`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`."
     assert run("serve", "--demo", "mismatch").sentence == told
 
 
