@@ -58,7 +58,7 @@ def test_one_sentence(run: Run, line: str, sentence: str) -> None:
 
 
 def test_the_facts_are_refused_beside_what_looks_at_this_machine(run: Run, facts_file: str) -> None:
-    told = "cannot be used with --facts: the file says what was found where it was written."
+    told = "cannot be used with --facts: the file contains what was found on its own machine."
     assert run("serve", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
 
 
@@ -117,7 +117,7 @@ def test_no_command_means_the_application(line: str, monkeypatch: pytest.MonkeyP
 
 
 def test_help_and_version_are_those_of_the_whole(run: Run) -> None:
-    assert "Without a command it opens an application" in " ".join(run("--help").out.split())
+    assert "Without a command, gpudoctor opens an application" in " ".join(run("--help").out.split())
     assert run("--version").out.startswith("gpudoctor ")
 
 

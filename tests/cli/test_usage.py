@@ -87,7 +87,7 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
     for given, words in (
         (str(tmp_path / "none"), f"{tmp_path}/none: no such file or directory."),
         ("no-such-program", "no-such-program: no such file, directory or program on PATH."),
-        (str(tmp_path), "holds no bin/python, so it is no Python environment."),
+        (str(tmp_path), "contains no bin/python."),
         (str(text), "is not executable, so it is no Python interpreter."),
         (str(tmp_path / "dangling"), "is a link to /proc/none/python, which is not there, or"),
         ("/bin/sh", "is no Python interpreter, by its name."),
