@@ -165,7 +165,7 @@ def test_a_machine_that_fails_is_not_recorded(tmp_path: Path) -> None:
     assert not (tmp_path / "written.toml").exists()
     forced = gpudoctor("record", "--facts", name, "--force", cwd=tmp_path)
     assert forced.code == 0
-    assert "was NOT known to be well" in forced.out
+    assert "was NOT known to be healthy" in forced.out
 
 
 def test_nothing_to_record_is_exit_code_three(tmp_path: Path) -> None:

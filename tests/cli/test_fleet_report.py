@@ -124,7 +124,7 @@ def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
         ([folder, "--json", "--format", "csv"], "cannot be used together"),
         ([folder, "--output", ""], "--output needs a file name"),
         ([folder, "--output", "no/such/file"], "no/such/file cannot be written: No such file or directory."),
-        ([folder, "--format", "xml"], "There is no --format value"),
+        ([folder, "--format", "xml"], "Unknown --format value"),
         ([folder, "--nodes", "n[1-"], "is no set of nodes"),
         ([folder, "--nodes", ""], "--nodes takes a set of nodes"),
         ([folder, "--nodes", "x[1-3]"], "No reports of the nodes x[1-3]."),
