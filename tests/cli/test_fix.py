@@ -138,7 +138,7 @@ def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> 
         assert (ran.out, ran.err.count("\n")) == ("", 1)
     if choice == "7":
         assert "It takes effect after: reboot." in ran.out
-        assert "Mended" not in ran.out
+        assert "Fixed: " not in ran.out
         undo = fix(flag, "--undo", "--yes")
         assert undo.code == 5
         assert "Manual step: Take it out again by hand." in undo.out
@@ -181,7 +181,7 @@ def test_a_run_that_no_command_takes_back_does_not_hide_the_one_before(flag: Pat
     assert fix(flag, "acme.no-flag", "--choice", "7", "--yes").code == 0
     flag.touch()
     first = fix(flag, "--undo", "--yes")
-    assert (first.code, "The next --undo is about the run before it." in first.err) == (5, True)
+    assert (first.code, "The next --undo applies to the run before it." in first.err) == (5, True)
     assert fix(flag, "--undo", "--yes").code == 0
     assert not flag.exists()
 

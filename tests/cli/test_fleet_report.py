@@ -126,7 +126,7 @@ def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
         ([folder, "--output", "no/such/file"], "no/such/file cannot be written: No such file or directory."),
         ([folder, "--format", "xml"], "Unknown --format value"),
         ([folder, "--nodes", "n[1-"], "is no set of nodes"),
-        ([folder, "--nodes", ""], "--nodes takes a set of nodes"),
+        ([folder, "--nodes", ""], "--nodes needs a node set"),
         ([folder, "--nodes", "x[1-3]"], "No reports of the nodes x[1-3]."),
         ([folder, "--since", "no/such"], "no/such cannot be read"),
         ([folder, "--expect", "no/such.toml"], "no/such.toml cannot be read"),

@@ -209,7 +209,7 @@ def test_an_engine_that_breaks_in_the_middle(fleet: Run, tmp_path: Path, monkeyp
     assert any(said in ran.out for said in ("1 of 2 nodes is well", "fails", "1 has NO GPU"))  # as this machine is
     assert ran.err == (
         f"gpudoctor: The local engine broke. 1 of 2 nodes have reported, in {tmp_path}/run; "
-        "the same command goes on with the others.\n"
+        "run the same command to continue with the others.\n"
     )
     assert states(tmp_path) == {"real1": "reported", "b": "not asked"}
 
