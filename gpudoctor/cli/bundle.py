@@ -61,7 +61,7 @@ def _must_be_free(path: str, force: bool) -> None:
         UsageError: it is not so.
     """
     if not path.endswith(ENDINGS):
-        raise UsageError(f"A bundle's name must end in .tar.gz: {path}")
+        raise UsageError(f"{path}: a bundle's name must end in .tar.gz.")
     if os.path.islink(path):
         raise UsageError(f"{path} is a link; links are not followed.")
     if os.path.lexists(path):
@@ -71,6 +71,6 @@ def _must_be_free(path: str, force: bool) -> None:
             raise UsageError(f"{path} already exists; --force replaces it.")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise UsageError(f"Cannot write {path}: no such directory: {folder}")
+        raise UsageError(f"{path} cannot be written: no such directory: {folder}.")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"Cannot write {path}: permission denied: {folder}")
+        raise UsageError(f"{path} cannot be written: permission denied: {folder}.")

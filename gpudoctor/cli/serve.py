@@ -82,7 +82,7 @@ def _serving() -> ModuleType:
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "gpudoctor":
             raise
-        raise UsageError("`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`") from None
+        raise UsageError("`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`.") from None
     return web_server
 
 

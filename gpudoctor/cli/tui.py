@@ -77,7 +77,7 @@ def fleet_of(arguments: argparse.Namespace) -> tuple[str, ...]:
         if path == "-":
             raise UsageError("--fleet - cannot be used here: the application reads keys from standard input.")
         if not os.path.exists(path):
-            raise UsageError(f"--fleet: no such file or directory: {path}")
+            raise UsageError(f"--fleet {path}: no such file or directory.")
     return tuple(arguments.fleet)
 
 

@@ -47,7 +47,7 @@ def _hold(path: str, number: int) -> None:
     if os.name != "posix":
         return
     if why := distrusted(opened, has_acl(number)):
-        closes = "" if "belongs" in why else f" Fix: `chmod go-w {path}`"
+        closes = "" if "belongs" in why else f" Fix: `chmod go-w {path}`."
         raise ExpectFileError(f"{path} is not used, because {why}.{closes}")
     for folder in folders(path):
         if why := distrusted(os.stat(folder), has_acl(folder)):

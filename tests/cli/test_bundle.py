@@ -56,7 +56,7 @@ def test_what_it_holds(run: Run, alices: str, tmp_path: Path) -> None:
     held = unpacked(path)
     assert list(held) == NAMES
     assert all(f"gpudoctor/{name} " in ran.out for name in NAMES)
-    assert ran.out.startswith(f"{path}: {path.stat().st_size} bytes that only you can read; ")
+    assert ran.out.startswith(f"{path}: {path.stat().st_size} bytes, readable only by you; ")
     everything = "\n".join(held.values())
     for word in ("alice", "gpu-node-7", "hf_"):
         assert word not in everything
@@ -136,9 +136,9 @@ def test_a_name_laid_beforehand_is_not_written_through(
 def test_what_is_no_place_for_it(run: Run, alices: str, tmp_path: Path) -> None:
     (tmp_path / "folder.tar.gz").mkdir()
     for name, words in (
-        ("bug.zip", "A bundle's name must end in .tar.gz: {}"),
+        ("bug.zip", "{}: a bundle's name must end in .tar.gz."),
         ("folder.tar.gz", "{} is not a file."),
-        ("none/bug.tar.gz", "Cannot write {}: no such directory: {folder}/none"),
+        ("none/bug.tar.gz", "{} cannot be written: no such directory: {folder}/none."),
     ):
         path = str(tmp_path / name)
         assert run("bundle", path, "--facts", alices).sentence == words.format(path, folder=tmp_path)

@@ -68,7 +68,7 @@ def test_a_former_id_still_selects_its_check(judge: Run, run: Run) -> None:
 def test_verbose_lists_what_is_unknown(judge: Run) -> None:
     assert "nobody knows" not in judge("acme.unknown").out
     assert "acme.unknown (this machine): nobody knows" in judge("acme.unknown", "--verbose").out
-    assert "see     https://example.org/" in judge("acme.fails", "-v").out
+    assert "see       https://example.org/" in judge("acme.fails", "-v").out
 
 
 @pytest.mark.parametrize("only", ["acme.well", "acme.warns", "acme.fails", "acme.unknown"])

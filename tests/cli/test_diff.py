@@ -51,7 +51,7 @@ def test_nothing_that_matters_gives_0(run: Run, here: str, tmp_path: Path) -> No
     ran = run("diff", here, later)
     assert ran.code == 0
     assert ran.out.endswith(
-        "\nNothing differs but what differs by nature: time, load, heat, processes, serial\nnumbers.\n"
+        "\nNo relevant differences (time, load, temperature, processes and serial numbers\nare ignored).\n"
     )
 
 
@@ -83,7 +83,7 @@ def test_a_report_on_one_side_tells_less(run: Run, here: str, tmp_path: Path) ->
     path.write_text(render(build(DRIVER, [])))
     ran = run("diff", here, str(path))
     assert ran.code == 1
-    assert ran.out.endswith("One side is a report, which tells less than facts.\n")
+    assert ran.out.endswith("One side is a report, which contains less than facts.\n")
     assert json.loads(run("diff", str(path), str(path), "--json").out)["differences"] == []
 
 

@@ -92,8 +92,8 @@ def test_what_nobody_knows_is_exit_code_three(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "mode", "message"),
     [
-        ("", 0o644, "gpudoctor.toml expects nothing"),
-        ("x", 0o644, "gpudoctor.toml:1: this is no TOML: "),
+        ("", 0o644, "gpudoctor.toml contains no expectations"),
+        ("x", 0o644, "gpudoctor.toml:1: invalid TOML: "),
         (one("gpu", "count=1"), 0o644, 'gpudoctor.toml:1: gpu: unknown fact "gpu". Did you mean "gpus"?'),
         (LINUX, 0o666, "gpudoctor.toml is not used, because others can write to it (mode 0666)."),
     ],
@@ -115,7 +115,7 @@ def test_a_mount_that_does_not_answer_does_not_hold_us_up(monkeypatch: pytest.Mo
     monkeypatch.setattr("gpudoctor.expect.discovery.expectations", lambda *_: answers.wait(60))
     try:
         arguments = Namespace(expect=[], facts=None, root="/", no_expect=False)
-        with pytest.raises(UsageError, match=r"were not read within 0\.05 s: --no-expect leaves"):
+        with pytest.raises(UsageError, match=r"could not be read within 0\.05 s; --no-expect skips"):
             expect_options.expecting(arguments, CheckOptions())
     finally:
         answers.set()
@@ -160,12 +160,12 @@ def test_a_machine_that_fails_is_not_recorded(tmp_path: Path) -> None:
     name = facts(tmp_path, with_framework(framework(cuda=None, variant="cpu", live=live(0))))
     ran = gpudoctor("record", "--facts", name, "--output", "written.toml", cwd=tmp_path)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith("gpudoctor: This machine is no example of a good one, because it fails (pytorch.cpu-b")
+    assert ran.err.startswith("gpudoctor: Refusing to record: this machine has failures (pytorch.cpu-b")
     assert ran.err.count("\n") == 1
     assert not (tmp_path / "written.toml").exists()
     forced = gpudoctor("record", "--facts", name, "--force", cwd=tmp_path)
     assert forced.code == 0
-    assert "was NOT known to be well" in forced.out
+    assert "was NOT known to be healthy" in forced.out
 
 
 def test_nothing_to_record_is_exit_code_three(tmp_path: Path) -> None:

@@ -82,8 +82,8 @@ def test_without_a_finding_it_says_what_it_means_what_was_ruled_out_and_what_to_
     ]
     said = " ".join(" ".join(lines).split())
     assert "" in said
-    assert "checks of visibility" in said
-    assert "try See which GPUs are visible to the program: " in said
+    assert "visibility checks" in said
+    assert "try See what the program was allowed to see: " in said
     whole = " ".join(explain("well", NO_GPU, "--verbose").out.split())
     assert "visibility.cuda-hides-all" in whole
 

@@ -120,12 +120,12 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
     [
         ("2", 4, "The fix ran, but the check still fails"),
         ("3", 4, "`false` exited with code 1. No further steps were run.\ngpudoctor: Nothing was changed before it."),
-        ("6", 5, "this is something for a person to do"),
+        ("6", 5, "this step is manual"),
         ("7", 0, ""),
-        ("8", 5, "the commands need your shell, or words that only you know"),
-        ("9", 5, "the commands need your shell, or words that only you know"),
-        ("10", 5, "this is to be done outside"),
-        ("11", 5, "the commands only look"),
+        ("8", 5, "these commands need editing or your own shell"),
+        ("9", 5, "these commands need editing or your own shell"),
+        ("10", 5, "this must be done outside"),
+        ("11", 5, "these commands only inspect"),
         ("14", 4, 'has no line A="...", so that it has to be edited by hand.'),
         ("15", 3, "There is no fix 15: acme.no-flag has 14 here."),
     ],
@@ -138,10 +138,10 @@ def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> 
         assert (ran.out, ran.err.count("\n")) == ("", 1)
     if choice == "7":
         assert "It takes effect after: reboot." in ran.out
-        assert "Mended" not in ran.out
+        assert "Fixed: " not in ran.out
         undo = fix(flag, "--undo", "--yes")
         assert undo.code == 5
-        assert "By hand: Take it out again by hand." in undo.out
+        assert "Manual step: Take it out again by hand." in undo.out
 
 
 def test_what_does_not_ail_this_machine_gives_3(flag: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_run_that_no_command_takes_back_does_not_hide_the_one_before(flag: Pat
     assert fix(flag, "acme.no-flag", "--choice", "7", "--yes").code == 0
     flag.touch()
     first = fix(flag, "--undo", "--yes")
-    assert (first.code, "The next --undo is about the run before it." in first.err) == (5, True)
+    assert (first.code, "The next --undo applies to the run before it." in first.err) == (5, True)
     assert fix(flag, "--undo", "--yes").code == 0
     assert not flag.exists()
 

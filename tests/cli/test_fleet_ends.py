@@ -52,7 +52,7 @@ def test_a_signal_ends_the_run_its_nodes_and_leaves_a_ledger_to_go_on_with(
     assert (run.returncode, out) == (code, b"")
     assert err.decode() == (
         f"gpudoctor: The run was ended. 1 of 3 nodes have reported, in {tmp_path}/run; "
-        "the same command goes on with the others.\n"
+        "run the same command to continue with the others.\n"
     )
     nothing_left(tmp_path)
     assert states(tmp_path) == {"hang1": "failed", "a": "reported", "down1": "not asked"}

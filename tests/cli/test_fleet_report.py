@@ -89,8 +89,8 @@ def test_every_node_is_well(run: Run, tmp_path: Path) -> None:
 def test_one_that_fails_gives_1(run: Run, folder: str) -> None:
     ran = run("fleet", "report", folder)
     assert (ran.code, ran.err) == (1, "")
-    assert ran.out.startswith("FAIL  9 of 10 nodes are healthy; 1 fails.\n")
-    assert "FAIL    The driver is not loaded (1 node)\n        n10\n" in ran.out
+    assert ran.out.startswith("FAIL  9 of 10 nodes are well; 1 fails.\n")
+    assert "FAIL      The driver is not loaded (1 node)\n          n10\n" in ran.out
     assert "nvidia.kernel.loaded: 580.95.05 on 9 of 10" in ran.out
 
 
@@ -122,11 +122,11 @@ def test_wrong_usage_is_one_sentence(folder: str, tmp_path: Path) -> None:
         (["no/such"], "no/such cannot be read: No such file or directory."),
         ([str(tmp_path / "empty")], "contains no report"),
         ([folder, "--json", "--format", "csv"], "cannot be used together"),
-        ([folder, "--output", ""], "--output takes the name of a file"),
+        ([folder, "--output", ""], "--output needs a file name"),
         ([folder, "--output", "no/such/file"], "no/such/file cannot be written: No such file or directory."),
-        ([folder, "--format", "xml"], "There is no --format value"),
-        ([folder, "--nodes", "n[1-"], "is not a node set"),
-        ([folder, "--nodes", ""], "--nodes takes a set of nodes"),
+        ([folder, "--format", "xml"], "Unknown --format value"),
+        ([folder, "--nodes", "n[1-"], "is no set of nodes"),
+        ([folder, "--nodes", ""], "--nodes needs a node set"),
         ([folder, "--nodes", "x[1-3]"], "No reports of the nodes x[1-3]."),
         ([folder, "--since", "no/such"], "no/such cannot be read"),
         ([folder, "--expect", "no/such.toml"], "no/such.toml cannot be read"),
@@ -344,7 +344,7 @@ def test_expectations_are_held(run: Run, tmp_path: Path) -> None:
     assert run("fleet", "report", path, "--expect", _expect(tmp_path, 'version = ">=570"')).code == 0
     ran = run("fleet", "report", path, "--expect", _expect(tmp_path, 'is = "580.95.05"'))
     assert ran.code == 1
-    assert "FAIL    nvidia.kernel.loaded is not as expected (1 node)\n        n10\n" in ran.out
+    assert "FAIL      nvidia.kernel.loaded is not as expected (1 node)\n          n10\n" in ran.out
     assert "gpudoctor explain" not in ran.out  # which knows nothing of what a file expects
     advice = _expect(tmp_path, 'is = "580.95.05"\nseverity = "advice"')
     assert run("fleet", "report", path, "--expect", advice).code == 0

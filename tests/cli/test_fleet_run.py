@@ -101,14 +101,14 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("run zzz --into x", "There is no engine"),
+        ("run zzz --into x", "Unknown engine"),
         ("run slrm --into x", 'Unknown engine "slrm". Did you mean "slurm"?'),
         ("run local a", "--into DIR is missing: the directory for the ledger and the reports."),
-        ("run local a --into=", "--into takes the name of a folder; a shell variable that is not set gives an empty"),
+        ("run local a --into=", "--into needs a directory name; an unset shell variable gives an empty"),
         ("run local a --into x --fan 0", "--fan takes a whole number from 1 to 10000, not 0."),
         ("run local a --into x --fan ²", "--fan takes a whole number from 1 to 10000, not ²."),
         ("run local a --into x --limit 0", "--limit takes 5 to 86400 seconds, not 0."),
-        ("run local a --into x --with=", "--with takes a command; a shell variable that is not set gives an empty"),
+        ("run local a --into x --with=", "--with needs a command; an unset shell variable gives an empty"),
         ("run local a --into x --with '", "--with ' is not a command: No closing quotation."),
         ("run local a --into x --expect /proc/none", "/proc/none cannot be read: No such file or directory."),
         ("run local a --into x --partition p", "--partition cannot be used with local; it is for slurm."),
@@ -127,13 +127,16 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
             "run kubernetes --print --image i --no-gpus",
             "--no-gpus cannot be used with --print, which contacts no node.",
         ),
-        ("run kubernetes --print --image i node[1-2]", "A manifest chooses nodes by labels, as nvidia.com/gpu.present"),
+        (
+            "run kubernetes --print --image i node[1-2]",
+            "A manifest selects nodes by labels such as nvidia.com/gpu.present",
+        ),
         ("run ray --into x --address=", "--address needs a value; an unset shell variable gives an empty one."),
-        ("run local nonsense --into x", '"nonsense" is not a node set.'),
-        ("run local --into x", "local knows no node."),
+        ("run local nonsense --into x", '"nonsense" is no set of nodes.'),
+        ("run local --into x", "local lists no node."),
         ("run local a --into /proc/none/x", "/proc/none/x cannot be used: No such file or directory."),
         ("run local a --into x --agin", 'Unknown option "--agin". Did you mean "--again"?'),
-        ("run local a b --into x", 'Unexpected argument "b". `gpudoctor fleet run --help` lists what there'),
+        ("run local a b --into x", 'Unexpected argument "b". See `gpudoctor fleet run --help`'),
         ("rn", 'Unknown command "rn". Did you mean "run"?'),
     ],
 )
@@ -206,7 +209,7 @@ def test_an_engine_that_breaks_in_the_middle(fleet: Run, tmp_path: Path, monkeyp
     assert any(said in ran.out for said in ("1 of 2 nodes is well", "fails", "1 has NO GPU"))  # as this machine is
     assert ran.err == (
         f"gpudoctor: The local engine broke. 1 of 2 nodes have reported, in {tmp_path}/run; "
-        "the same command goes on with the others.\n"
+        "run the same command to continue with the others.\n"
     )
     assert states(tmp_path) == {"real1": "reported", "b": "not asked"}
 

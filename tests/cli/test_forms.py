@@ -41,9 +41,9 @@ def test_monitoring_keeps_its_own_codes(judge: Run, name: str, expected: list[in
 def test_a_plugin_that_is_used_wrongly_is_unknown(run: Run, line: str) -> None:
     ran = run("check", *line.split())
     assert ran.code == 3
-    assert ran.out.startswith("GPU UNKNOWN - There is no ")
+    assert ran.out.startswith("GPU UNKNOWN - Unknown ")
     assert ran.out.count("\n") == 1
-    assert ran.err.startswith("gpudoctor: There is no ")
+    assert ran.err.startswith("gpudoctor: Unknown ")
 
 
 def test_json_has_two_names(judge: Run) -> None:

@@ -12,7 +12,7 @@ def test_checks_lists_every_check_by_area(run: Run) -> None:
     ran = run("checks")
     for id_ in catalogue.ids():
         assert f"\n  {id_} " in ran.out
-    assert ran.out.endswith(f"{len(catalogue.ids())} checks. `gpudoctor explain ID` tells more of one.\n")
+    assert ran.out.endswith(f"{len(catalogue.ids())} checks. Details: `gpudoctor explain ID`\n")
     assert (ran.code, ran.err) == (0, "")
 
 
@@ -26,9 +26,7 @@ def test_checks_as_json(run: Run) -> None:
 def test_checks_of_one_area_and_of_none(run: Run) -> None:
     assert run("checks", "acme").out.splitlines()[0] == "acme"
     assert "driver." not in run("checks", "acme").out
-    assert run("checks", "acme.warns", "acme.well").out.endswith(
-        "2 checks. `gpudoctor explain ID` tells more of one.\n"
-    )
+    assert run("checks", "acme.warns", "acme.well").out.endswith("2 checks. Details: `gpudoctor explain ID`\n")
 
 
 def test_explain(run: Run) -> None:

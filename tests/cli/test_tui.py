@@ -43,7 +43,7 @@ def _arguments(line: str) -> Any:
         ("serve --demo mismatch --python x", "--python cannot be used with --demo, which opens a recorded machine."),
         ("serve --demo mismatch --root /tmp", "--root cannot be used with --demo, which opens a recorded machine."),
         ("serve --root /proc/none", "--root /proc/none is not a directory."),
-        ("serve --fleet /proc/none", "--fleet: no such file or directory: /proc/none"),
+        ("serve --fleet /proc/none", "--fleet /proc/none: no such file or directory."),
         ("serve --fleet -", "--fleet - cannot be used here: the application reads keys from standard input."),
         ("serve --samples /proc/none", "The recording /proc/none cannot be read: No such file or directory."),
         ("serve --samples /", "The recording / cannot be read: Is a directory."),
@@ -58,7 +58,7 @@ def test_one_sentence(run: Run, line: str, sentence: str) -> None:
 
 
 def test_the_facts_are_refused_beside_what_looks_at_this_machine(run: Run, facts_file: str) -> None:
-    told = "cannot be used with --facts: the file says what was found where it was written."
+    told = "cannot be used with --facts: the file contains what was found on its own machine."
     assert run("serve", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
 
 
@@ -117,7 +117,7 @@ def test_no_command_means_the_application(line: str, monkeypatch: pytest.MonkeyP
 
 
 def test_help_and_version_are_those_of_the_whole(run: Run) -> None:
-    assert "Without a command it opens an application" in " ".join(run("--help").out.split())
+    assert "Without a command, gpudoctor opens an application" in " ".join(run("--help").out.split())
     assert run("--version").out.startswith("gpudoctor ")
 
 
@@ -154,7 +154,7 @@ def test_without_the_extra_it_says_how_to_install_it(run: Run, monkeypatch: pyte
 
     monkeypatch.delitem(sys.modules, "gpudoctor.cli.web_server", raising=False)
     monkeypatch.setattr(builtins, "__import__", missing)
-    told = "`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`"
+    told = "`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`."
     assert run("serve", "--demo", "mismatch").sentence == told
 
 

@@ -17,8 +17,8 @@ from tests.probes.environments import script
     [
         (
             "",
-            "Without a command gpudoctor opens an application, and that needs a terminal; `gpudoctor check` writes the "
-            "diagnosis as text, and `gpudoctor --help` lists the commands.",
+            "Without a command, gpudoctor opens an application, which needs a terminal. `gpudoctor check` prints the "
+            "diagnosis as text; `gpudoctor --help` lists the commands.",
         ),
         ("chek", 'Unknown command "chek". Did you mean "check"?'),
         ("zzz", f'Unknown command "zzz". Choose from: {", ".join(COMMANDS)}.'),
@@ -41,7 +41,7 @@ from tests.probes.environments import script
         ("check --only acme.fail", 'Unknown check or area "acme.fail". Did you mean "acme.fails"?'),
         ("check --skip acm", 'Unknown check or area "acm". Did you mean "acme"?'),
         ("check --only acme --skip acme", "No checks left: --skip removes everything that --only selects."),
-        ("check --only=", 'There is no check or area "". `gpudoctor checks` lists them all.'),
+        ("check --only=", 'Unknown check or area "". `gpudoctor checks` lists them all.'),
         ("checks zzz", 'Unknown check or area "zzz". `gpudoctor checks` lists them all.'),
         ("explain", "Give a check ID (`gpudoctor checks` lists them), or a log with --log FILE."),
         ("explain acme.fail", 'Unknown check "acme.fail". Did you mean "acme.fails"?'),
@@ -56,7 +56,7 @@ def test_one_sentence(run: Run, line: str, sentence: str) -> None:
 
 
 def test_options_that_contradict_each_other(run: Run, facts_file: str) -> None:
-    told = "cannot be used with --facts: the file says what was found where it was written."
+    told = "cannot be used with --facts: the file contains what was found on its own machine."
     assert run("check", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
     assert run("check", "--facts", facts_file, "--python", "python3").sentence == f"--python {told}"
     told = "--python cannot be used with --root: it would run an interpreter, and nothing is run there."
@@ -85,9 +85,9 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
     text.write_text("no program\n")
     (tmp_path / "dangling").symlink_to("/proc/none/python")
     for given, words in (
-        (str(tmp_path / "none"), f"No such file or directory: {tmp_path}/none"),
-        ("no-such-program", "No such file, directory or program on PATH: no-such-program"),
-        (str(tmp_path), "holds no bin/python, so it is no Python environment."),
+        (str(tmp_path / "none"), f"{tmp_path}/none: no such file or directory."),
+        ("no-such-program", "no-such-program: no such file, directory or program on PATH."),
+        (str(tmp_path), "contains no bin/python."),
         (str(text), "is not executable, so it is no Python interpreter."),
         (str(tmp_path / "dangling"), "is a link to /proc/none/python, which is not there, or"),
         ("/bin/sh", "is no Python interpreter, by its name."),
@@ -101,8 +101,8 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
     [
         ("exit 3", "exited with code 3, without output."),
         ("echo broken >&2; exit 1", "exited with code 1: broken."),
-        ("kill -SEGV $$", "died of SIGSEGV as it started."),
-        ("echo I am a shell", "does not answer like a Python interpreter: I am a shell."),
+        ("kill -SEGV $$", "was killed by SIGSEGV at startup."),
+        ("echo I am a shell", "does not respond like a Python interpreter: I am a shell."),
     ],
 )
 def test_an_interpreter_that_was_named_and_does_not_run(run: Run, tmp_path: Path, body: str, words: str) -> None:
@@ -130,7 +130,7 @@ def test_one_broken_interpreter_among_good_ones_is_named(run: Run, tmp_path: Pat
 
 def test_names_with_control_characters_and_bytes_that_are_no_text() -> None:
     ran = gpudoctor("check", "--python", "/tmp/\x1b[31m\udcff")
-    assert ran.sentence == "No such file or directory: /tmp/\\x1b[31m\\udcff"
+    assert ran.sentence == "/tmp/\\x1b[31m\\udcff: no such file or directory."
 
 
 def test_a_fault_of_ours_is_not_taken_for_a_sick_machine(judge: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_the_sentence_says_what_closes_it(file: Path) -> None:
     file.chmod(0o666)
     with pytest.raises(ExpectFileError) as caught:
         read(str(file))
-    message = f"{file} is not used, because others can write to it (mode 0666). Fix: `chmod go-w {file}`"
+    message = f"{file} is not used, because others can write to it (mode 0666). Fix: `chmod go-w {file}`."
     assert str(caught.value) == message
 
 

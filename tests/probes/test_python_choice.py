@@ -84,8 +84,8 @@ def test_an_interpreter_given_twice_is_examined_once() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("/nowhere/python", "No such file or directory: /nowhere/python"),
-        ("python3.99", "No such file, directory or program on PATH: python3.99"),
+        ("/nowhere/python", "/nowhere/python: no such file or directory."),
+        ("python3.99", "python3.99: no such file, directory or program on PATH."),
         ("/empty", "Not a Python environment: the directory /empty contains no bin/python."),
         ("/home/me/notes.txt", "Not a Python interpreter: /home/me/notes.txt is not executable."),
         ("/usr/bin/ls", "/usr/bin/ls is not named like a Python interpreter."),

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     path = arguments.output
     if not path.endswith(ENDINGS) and not path.startswith("/dev/"):
-        raise UsageError(f"The file name must end in .jsonl or .jsonl.gz: {path or 'an empty name'}")
+        raise UsageError(f"{path or 'an empty name'}: the file name must end in .jsonl or .jsonl.gz.")
     try:
         merged = merge(Sources(arguments.paths, ordered=True), path)
     except SourceError as error:

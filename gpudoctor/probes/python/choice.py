@@ -125,7 +125,7 @@ def _named(machine: Machine, name: str) -> str:
             raise InterpreterError(f"Not a Python environment: the directory {name} contains no bin/python.")
     elif status is None and not machine.link(path):
         kind = "file or directory" if "/" in name else "file, directory or program on PATH"
-        raise InterpreterError(f"No such {kind}: {name}")
+        raise InterpreterError(f"{name}: no such {kind}.")
     _must_be_python(machine, path)
     return path
 
