@@ -97,7 +97,8 @@ def answer(kind: str, path: str, now: SessionSource) -> Answer | str:
     if not path:
         return "Enter a file name."
     if not os.path.isfile(path) and not (question.folder and os.path.isdir(path)):  # a pipe might never end
-        return f"No such file{' or directory' if question.folder else ''}: {path}."
+        wrong = "Not a regular file" if os.path.exists(path) else "No such file"
+        return f"{wrong}{' or directory' if question.folder else ''}: {path}."
     try:
         return question.answer(path, now)
     except (FactsFileError, RecordingError) as error:

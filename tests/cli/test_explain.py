@@ -81,9 +81,9 @@ def test_without_a_finding_it_says_what_it_means_what_was_ruled_out_and_what_to_
         "log       line 6: RuntimeError: No CUDA GPUs are available",
     ]
     said = " ".join(" ".join(lines).split())
-    assert "" in said
+    assert "ruled out container.shm-small" in said
     assert "visibility checks" in said
-    assert "try See what the program was allowed to see: " in said
+    assert "try See which GPUs are visible to the program: " in said
     whole = " ".join(explain("well", NO_GPU, "--verbose").out.split())
     assert "visibility.cuda-hides-all" in whole
 
@@ -92,12 +92,12 @@ def test_what_a_program_advises_wrongly_is_named(explain: Run) -> None:
     said = " ".join(
         explain("well", trace("RuntimeError: Found no NVIDIA driver on your system. Please check")).out.split()
     )
-    assert "note The message says to download a driver from nvidia.com: in a container that cannot help" in said
+    assert "note The message suggests downloading a driver from nvidia.com: in a container that cannot help" in said
 
 
 def test_an_error_that_nobody_knows_is_shown_and_what_is_wrong_here_too(explain: Run) -> None:
     well, hidden = (explain(machine, trace("KeyError: 'labels'")).out for machine in ("well", "hidden"))
-    first = "LOG       No message that gpudoctor knows: most often the program's own\n"
+    first = "LOG       Not a message that gpudoctor knows; most often it is the program's own\n"
     first += "log       line 4: KeyError: 'labels'\n"
     assert well.startswith(first)
     assert hidden.startswith(first)

@@ -51,7 +51,7 @@ def test_a_signal_ends_the_run_its_nodes_and_leaves_a_ledger_to_go_on_with(
         out, err = run.communicate(timeout=30)
     assert (run.returncode, out) == (code, b"")
     assert err.decode() == (
-        f"gpudoctor: The run was ended. 1 of 3 nodes have reported, in {tmp_path}/run; "
+        f"gpudoctor: The run was interrupted. 1 of 3 nodes have reported, in {tmp_path}/run; "
         "run the same command to continue with the others.\n"
     )
     nothing_left(tmp_path)
@@ -71,7 +71,7 @@ def test_a_second_signal_waits_for_nobody_and_the_ledger_is_complete(tmp_path: P
         clean_up(left_running(str(tmp_path)))
         _, err = run.communicate(timeout=30)
     assert run.returncode in (128 + signal.SIGHUP, 128 + signal.SIGTERM, 130)
-    assert err.startswith(b"gpudoctor: The run was ended. 1 of 2 nodes have reported")
+    assert err.startswith(b"gpudoctor: The run was interrupted. 1 of 2 nodes have reported")
     assert states(tmp_path) == {"deaf1": "failed", "a": "reported"}
 
 
@@ -124,8 +124,8 @@ def test_a_terminal_shows_how_it_stands_and_nothing_of_it_stays(tmp_path: Path) 
         while b"2 of 3 nodes have reported, 1 running ..." not in told:
             told += os.read(ours, 4096)
         run.send_signal(signal.SIGINT)
-        while b"The run was ended." not in told:
+        while b"The run was interrupted." not in told:
             told += os.read(ours, 4096)
         run.wait(30)
     os.close(ours)
-    assert b"\r\x1b[Kgpudoctor: The run was ended." in told
+    assert b"\r\x1b[Kgpudoctor: The run was interrupted." in told

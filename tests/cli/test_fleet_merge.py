@@ -42,8 +42,8 @@ def test_what_cannot_be_read_is_named(run: Run, shared: Path, tmp_path: Path) ->
     ("paths", "output", "message"),
     [
         (["none"], "x.jsonl", "none cannot be read: No such file or directory."),
-        (["empty"], "x.jsonl", "empty holds no report: NODE.json."),
-        (["broken"], "x.jsonl", "There is no report that can be read, so nothing was written."),
+        (["empty"], "x.jsonl", "empty contains no report (NODE.json)."),
+        (["broken"], "x.jsonl", "No readable report, so nothing was written."),
         (["shared"], "x.json", "x.json: the file name must end in .jsonl or .jsonl.gz."),
         (["shared"], "", "an empty name: the file name must end in .jsonl or .jsonl.gz."),
         (["shared"], "none/x.jsonl", "none/x.jsonl cannot be written: No such file or directory."),

@@ -69,7 +69,7 @@ def _run(run: Run, tmp_path: Path, *more: str) -> Ran:
 def test_links_that_are_alike_change_nothing(run: Run, engine: Engine, tmp_path: Path) -> None:
     ran = _run(run, tmp_path, "--with", "/opt/gpudoctor -x")
     assert (ran.code, ran.err) == (0, "")
-    assert "6 nodes are well" in ran.out
+    assert "6 nodes are healthy" in ran.out
     assert len(list((tmp_path / "run" / "pairs").iterdir())) == 6
     assert [job.argv[:6] for job in engine.ranks] == [
         ("/opt/gpudoctor", "-x", "fleet", "rank", "--pairs", "n0,n1,n2,n3,n4,n5"),
@@ -96,10 +96,10 @@ def test_a_link_without_a_way_fails(run: Run, engine: Engine, tmp_path: Path) ->
     assert ran.code == 1
     said = " ".join(ran.out.split())
     assert "All-reduce between neighbor nodes fails or is wrong" in said
-    assert "n1 and n2: no sum" in said
+    assert "n1 and n2: all-reduce failed" in said
     again = run("fleet", "report", str(tmp_path / "run"))
     assert again.code == 1
-    assert "Neighbours cannot sum" in again.out
+    assert "All-reduce between neighbor nodes fails or is wrong" in " ".join(again.out.split())
 
 
 def test_an_engine_that_breaks_then_is_said_and_the_reports_stay(run: Run, engine: Engine, tmp_path: Path) -> None:

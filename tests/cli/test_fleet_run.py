@@ -23,7 +23,7 @@ ROOT = Path(local.__file__).parents[3]
 def test_all_report(fleet: Run, tmp_path: Path) -> None:
     ran = fleet("a,b,noise1", "--quick", "--fan", "2")
     assert (ran.code, ran.err) == (0, "")
-    assert "3 nodes are well" in ran.out
+    assert "3 nodes are healthy" in ran.out
     assert states(tmp_path) == dict.fromkeys(("a", "b", "noise1"), "reported")
     assert reports(tmp_path) == {"a.json", "b.json", "noise1.json"}
     said = asked(tmp_path)
@@ -132,7 +132,7 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
             "A manifest selects nodes by labels such as nvidia.com/gpu.present",
         ),
         ("run ray --into x --address=", "--address needs a value; an unset shell variable gives an empty one."),
-        ("run local nonsense --into x", '"nonsense" is no set of nodes.'),
+        ("run local nonsense --into x", '"nonsense" is not a node set.'),
         ("run local --into x", "local lists no node."),
         ("run local a --into /proc/none/x", "/proc/none/x cannot be used: No such file or directory."),
         ("run local a --into x --agin", 'Unknown option "--agin". Did you mean "--again"?'),

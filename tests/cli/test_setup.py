@@ -65,8 +65,10 @@ def test_a_plan_is_printed_and_nothing_is_made(run: Run, ada: str, tmp_path: Pat
 def test_a_wish_that_cannot_be_met_gives_3_and_is_told_first(run: Run, tmp_path: Path) -> None:
     ran = run("setup", "pytorch", "tensorflow", "--facts", _file(tmp_path, machine("blackwell")))
     assert ran.code == 3
-    assert ran.out.index("NOT     TensorFlow is not available here") < ran.out.index("1       Create an environment")
-    assert "instead Run NVIDIA's own build of it" in ran.out
+    assert ran.out.index("NOT       TensorFlow is not available here") < ran.out.index(
+        "1         Create an environment"
+    )
+    assert "instead   Use NVIDIA's build in the container" in ran.out
 
 
 def test_json_is_the_plan(run: Run, ada: str) -> None:
@@ -90,7 +92,7 @@ def test_every_form_is_written(run: Run, ada: str, form: str) -> None:
         (("pytorch", "--as", "ansible", "--manager", "pixi"), "--as ansible supports uv and pip, not pixi."),
         (("pytorch", "--run"), "--run cannot be used with --facts: the file is from another machine."),
         (("pytorch", "--as", "environment.yml", "--manager", "uv"), "--as environment.yml supports conda, not uv."),
-        (("pytorch", "--env", ""), '"" cannot be the folder of an environment.'),
+        (("pytorch", "--env", ""), '"" cannot be the directory of an environment.'),
         (("pytorch", "--yes"), "--yes works only with --run."),
         (("pytorch", "--with-root"), "--with-root works only with --run."),
     ],
@@ -100,7 +102,7 @@ def test_wrong_usage_is_one_sentence(run: Run, ada: str, words: tuple[str, ...],
 
 
 def test_gpus_that_are_left_out_are_told(run: Run, ada: str) -> None:
-    told = "note    The GPUs of this machine are left out"
+    told = "note      The GPUs of this machine are not used"
     assert told in run("setup", "pytorch", "--cpu", "--facts", ada).out
     assert told not in run("setup", "pytorch", "--facts", ada).out
 

@@ -61,7 +61,7 @@ def test_the_timeout_ends_what_hangs_and_the_report_is_written(tmp_path: Path, h
     ran = gpudoctor("check", "--quick", "--json", "--timeout", "1", env=hanging)
     assert time.monotonic() - begun < 8
     error = json.loads(ran.out)["python"]["error"]
-    assert "did not answer" in error
+    assert "did not respond" in error
     assert ran.err == ""
     _nothing_left(tmp_path)
 
@@ -69,7 +69,7 @@ def test_the_timeout_ends_what_hangs_and_the_report_is_written(tmp_path: Path, h
 def test_a_given_interpreter_that_hangs_is_wrong_usage(tmp_path: Path, hanging: dict[str, str]) -> None:
     path = f"{tmp_path}/env/bin/python"
     ran = gpudoctor("check", "--quick", "--timeout", "1", "--python", path, env={"MARK": str(tmp_path)})
-    assert ran.sentence.startswith(f"{path} did not answer within")
+    assert ran.sentence.startswith(f"{path} did not respond within")
     _nothing_left(tmp_path)
 
 

@@ -29,7 +29,7 @@ def test_the_list_names_every_test_and_runs_none() -> None:
         (["--dtype", "fp64"], 'Unknown data type "fp64". There are fp32, tf32, fp16, bf16, fp8.'),
         (["--device", ""], "Empty name"),
         (["--mnist", "", "--device", "cpu"], "Empty name"),
-        (["--seconds", "0"], "stress lasts 1 to 600 seconds, not 0."),
+        (["--seconds", "0"], "stress takes 1 to 600 seconds, not 0."),
         (["--seconds", "long"], "--seconds takes a whole number of seconds, not long."),
         (["--mnist", "/no/such/file", "--backend", "cpu", "mnist"], "/no/such/file"),
         (["--python", "/no/such/python"], "/no/such/python"),

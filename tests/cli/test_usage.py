@@ -88,8 +88,8 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
         (str(tmp_path / "none"), f"{tmp_path}/none: no such file or directory."),
         ("no-such-program", "no-such-program: no such file, directory or program on PATH."),
         (str(tmp_path), "contains no bin/python."),
-        (str(text), "is not executable, so it is no Python interpreter."),
-        (str(tmp_path / "dangling"), "is a link to /proc/none/python, which is not there, or"),
+        (str(text), "is not executable."),
+        (str(tmp_path / "dangling"), "is a link to /proc/none/python, which does not exist or"),
         ("/bin/sh", "is no Python interpreter, by its name."),
     ):
         assert words in run("check", "--quick", "--python", given).sentence

@@ -45,7 +45,7 @@ def test_a_wild_value_is_unknown_with_what_was_read(place: str, value: Any) -> N
     for step in place.split("."):
         node = node[int(step)] if step.isdecimal() else getattr(node, step)
     assert isinstance(node, Unknown)
-    assert node.unknown.startswith("what was read cannot be: ")
+    assert node.unknown.startswith("impossible value: ")
     assert len(node.unknown) < 100
     assert change(facts, place, None) == change(HOST, place, None)
     assert load(msgspec.json.encode(facts)) == facts

@@ -153,8 +153,8 @@ def test_what_was_sampled_outlives_the_watch(folder: str) -> None:
     ("env", "why"),
     [
         ({"STANDIN_NVML": "18"}, "nvmlInit failed with 18: Driver/library version mismatch"),
-        ({"STANDIN_NVML_TROUBLE": "crash"}, "the child died of SIGSEGV in stage init"),
-        ({"STANDIN_NVML_TROUBLE": "exit"}, "the child ended in stage init with exit code 7"),
+        ({"STANDIN_NVML_TROUBLE": "crash"}, "the child process was killed by SIGSEGV in stage init"),
+        ({"STANDIN_NVML_TROUBLE": "exit"}, "the child process exited in stage init with code 7"),
         ({"STANDIN_DEVICES": "0"}, "it lists no GPU"),
     ],
 )
@@ -246,9 +246,9 @@ def test_a_test_on_the_cpu_or_on_several_gpus_has_no_samples() -> None:
 @pytest.mark.parametrize(
     ("ended", "why"),
     [
-        (ChildResult(argv=(), missing="Permission denied"), "it was not asked: Permission denied"),
-        (ChildResult(argv=(), cancelled=True), "the examination was cancelled"),
-        (ChildResult(argv=(), timed_out=True, signal="SIGTERM"), "the examination ran out of time"),
+        (ChildResult(argv=(), missing="Permission denied"), "it was not run: Permission denied"),
+        (ChildResult(argv=(), cancelled=True), "the run was canceled"),
+        (ChildResult(argv=(), timed_out=True, signal="SIGTERM"), "the run was out of time"),
     ],
 )
 def test_a_child_that_could_not_run_says_why(ended: ChildResult, why: str) -> None:

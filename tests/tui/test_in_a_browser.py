@@ -100,10 +100,10 @@ def test_it_waits_for_the_probes(place: Path) -> None:
         session = pilot.app.session  # type: ignore[attr-defined]
         session.running = True
         await pilot.press("w", "enter")
-        await settled(pilot, lambda: "The probes still look" in text(pilot))
+        await settled(pilot, lambda: "The probes are still running" in text(pilot))
         session.running = False
         pilot.app.changed.publish(session)  # type: ignore[attr-defined]
-        await settled(pilot, lambda: "The probes still look" not in text(pilot))
+        await settled(pilot, lambda: "The probes are still running" not in text(pilot))
         await pilot.press("enter")
         await settled(pilot, lambda: pilot.app.handed)  # type: ignore[attr-defined]
 

@@ -225,7 +225,7 @@ def test_nothing_is_saved_while_probes_look() -> None:
         pilot.app.changed.publish(session)  # type: ignore[attr-defined]
         await settled(pilot)
         assert pilot.app.screen.query_one("#save-do", Button).disabled
-        assert "The probes still look" in screen(pilot)
+        assert "The probes are still running" in screen(pilot)
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(pilot.app.screen, SaveScreen)
@@ -317,12 +317,12 @@ def test_the_dialog_fits(size: tuple[int, int]) -> None:
 
 def test_names_that_mean_no_file(tmp_path: Path) -> None:
     wrong = {
-        "": "needs a name",
-        "  ": "needs a name",
+        "": "Enter a file name.",
+        "  ": "Enter a file name.",
         "a\0b": "null",
-        str(tmp_path): "is a folder",
-        f"{tmp_path}/new/": "is a folder",
-        f"{tmp_path}/no/where.json": "There is no folder",
+        str(tmp_path): "is a directory",
+        f"{tmp_path}/new/": "is a directory",
+        f"{tmp_path}/no/where.json": "No such directory",
     }
     for given, words in wrong.items():
         with pytest.raises(NotSavedError, match=words):

@@ -91,7 +91,7 @@ def test_all_text_can_be_read(keys: tuple[str, ...], theme: Any) -> None:
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
-        ((), "WARN    A GPU"),
+        ((), "WARN    PCIe link"),
         (("3", "tab"), "WARN"),
         (("5",), "mismatch: "),
         (("w", "shift+tab"), "JSON: "),

@@ -154,7 +154,7 @@ class EnvironmentScreen(Screen[None]):
             return failed + described(entry.python)
         if entry is not None:
             return [*failed, LabeledLine("", entry.path, "heading"), LabeledLine("", SAYS[entry.state], "dim")]
-        return [*failed, LabeledLine("", SAYS["checking"], "dim")]
+        return [*failed, LabeledLine("", SAYS["examining"], "dim")]
 
     # -- keys --------------------------------------------------------------------------------------------------
 
@@ -180,6 +180,6 @@ class EnvironmentScreen(Screen[None]):
 
 SAYS = {
     "found": "This interpreter was not checked. Enter re-runs the checks with it.",
-    "checking": "Checking: results appear when the probes have finished.",
-    "checked": "",
+    "examining": "Checking: results appear when the probes have finished.",
+    "examined": "",
 }

@@ -96,7 +96,7 @@ def test_a_ledger_of_an_earlier_release_lists_none(tmp_path: Path) -> None:
 
 def test_every_form_tells_them_by_name_and_none_counts_them_as_well(tmp_path: Path) -> None:
     fleet = ran(tmp_path, {"n1": ("pass", 8), "n2": ("no-gpu", 8)})
-    assert "nodes   NO GPU      1  n2" in text.render(fleet)
+    assert "nodes     NO GPU      1  n2" in text.render(fleet)
     page = html.render(fleet)
     assert "1 of 2 nodes is healthy; 1 has NO GPU." in page
     assert '<i class="s8"' in page

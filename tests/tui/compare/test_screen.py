@@ -202,7 +202,7 @@ def test_another_examination_is_compared_again() -> None:
         session = pilot.app.session  # type: ignore[attr-defined]
         session.take(Done(check(facts=GOOD), having(GOOD, created="2026-01-01T00:00:00Z")))
         pilot.app.changed.publish(session)  # type: ignore[attr-defined]
-        await settled(pilot, lambda: "Nothing differs" in text(pilot))
+        await settled(pilot, lambda: "No relevant differences" in text(pilot))
 
     run(doctor(), what)
 
@@ -295,7 +295,7 @@ def test_this_machine_is_kept_and_compared_with_later(monkeypatch: pytest.Monkey
         await pilot.press("K")
         await settled(pilot, lambda: "This machine, saved earlier" in text(pilot))
         await pilot.press("home", "enter")
-        await settled(pilot, lambda: "Nothing differs" in text(pilot))
+        await settled(pilot, lambda: "No relevant differences" in text(pilot))
 
     run(lambda: Doctor(SessionSource()), what)
     assert len(list((tmp_path / "state" / "gpudoctor").iterdir())) == 1

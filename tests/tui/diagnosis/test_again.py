@@ -83,7 +83,7 @@ def test_what_is_mended_is_marked_and_stays_until_all_is_examined(monkeypatch: p
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")
         await came(pilot, "✓ fixed")
-        assert "Mended: the check does not find it any more." in screen(pilot)
+        assert "Fixed: the check passes now." in screen(pilot)
         await pilot.press("r")
         await settled(pilot, lambda: "✓ fixed" not in screen(pilot))
 
@@ -139,9 +139,9 @@ def test_an_examination_of_everything_takes_over(monkeypatch: pytest.MonkeyPatch
 
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")
-        await came(pilot, "trying driver.library-mismatch again")
+        await came(pilot, "re-checking driver.library-mismatch")
         await pilot.press("r")
-        await settled(pilot, lambda: "trying" not in screen(pilot))
+        await settled(pilot, lambda: "re-checking" not in screen(pilot))
         assert conducted.machines[0].over, "its children were ended"
         conducted.go.set()  # what was cut off says nothing any more
         await settled(pilot, lambda: not [w for w in pilot.app.workers if w.group == "trial" and w.is_running])
@@ -156,7 +156,7 @@ def test_leaving_ends_the_children_of_a_trial(monkeypatch: pytest.MonkeyPatch) -
 
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")
-        await came(pilot, "trying driver.library-mismatch again")
+        await came(pilot, "re-checking driver.library-mismatch")
         await pilot.press("q")
         conducted.go.set()
 
@@ -180,7 +180,7 @@ def test_while_all_probes_look_one_cannot_be_tried(monkeypatch: pytest.MonkeyPat
         session = pilot.app.session  # type: ignore[attr-defined]
         session.running = True
         await pilot.press("x")
-        await came(pilot, "The probes still look")
+        await came(pilot, "The probes are still running")
 
     conduct(monkeypatch, conducted, look)
     assert conducted.asked == []

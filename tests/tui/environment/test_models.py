@@ -104,8 +104,8 @@ def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
     assert said["built for"][0] == "CUDA 12.8, cuDNN 9.10.2"
     assert said["sees"] == ("1 GPU", "pass")
     assert said["import"][0] == "works in 1.5 s"
-    assert said["  wins"][0] == CUDNN
-    assert said["  loses"] == (SYSTEM_CUDNN, "dim")
+    assert said["  used"][0] == CUDNN
+    assert said["  hidden"] == (SYSTEM_CUDNN, "dim")
     assert said["  loaded"] == (CUBLAS, "warn")
     assert said["libnccl.so.2"][1] == "fail"
 
@@ -115,18 +115,18 @@ def test_a_framework_is_told_by_what_it_was_built_for_sees_and_loads() -> None:
     [
         (framework(live=None), "sees", "unknown: it was not imported", "dim"),
         (framework(live=live(0, error="CUDA error 803")), "sees", "no GPU", "fail"),
-        (framework(live=live(0, error="CUDA error 803")), "refuses", "CUDA error 803", "fail"),
+        (framework(live=live(0, error="CUDA error 803")), "error", "CUDA error 803", "fail"),
         (
             framework(live=live(import_error="ImportError: libcudnn.so.8")),
             "import",
             "ImportError: libcudnn.so.8",
             "fail",
         ),
-        (framework(live=live(died="SIGSEGV", stage="init")), "import", "ended by SIGSEGV in the stage init", "fail"),
+        (framework(live=live(died="SIGSEGV", stage="init")), "import", "killed by SIGSEGV in stage init", "fail"),
         (
             framework(live=live(hung=True, stage="devices")),
             "import",
-            "did not answer any more in the stage devices",
+            "stopped responding in stage devices",
             "fail",
         ),
         (framework(live=live(count=Unknown("it hung"))), "sees", "unknown: it hung", "warn"),
@@ -159,8 +159,8 @@ def test_an_interpreter_tells_what_quarrels_in_it() -> None:
     (examined,) = machine().pythons
     said = lines(described(examined))
     assert said["Python"][0] == "cpython, 3.11.7, venv, pip installs"
-    assert said["hides"] == ("torch comes from /code/torch.py (working directory)", "warn")
-    assert said["unmet"][0] == "torch 2.9.1 requires nvidia-cudnn-cu12==9.10.2.21; has 9.1.0.70"
+    assert said["shadowed"] == ("torch comes from /code/torch.py (working directory)", "warn")
+    assert said["unmet"][0] == "torch 2.9.1 requires nvidia-cudnn-cu12==9.10.2.21; found 9.1.0.70"
     assert lines(described(python(error="it did not answer")))["error"] == ("it did not answer", "fail")
     assert any("No framework" in line.text for line in described(python()))
 
@@ -171,7 +171,7 @@ def test_toolkits_and_driver_libraries_are_told_the_winner_first() -> None:
     assert said["nvcc"][0] == "/usr/bin/nvcc -> /usr/local/cuda-12.4/bin/nvcc, 12.4, on PATH"
     assert said["CUDA_HOME"] == ("/usr/local/cuda, by CUDA_HOME, nvcc 12.4, no headers", "warn")
     assert said["compiler"][0] == "/usr/bin/cc, gcc 11.4.0"
-    texts = [line.text for line in found if line.label in ("  wins", "  loses")]
+    texts = [line.text for line in found if line.label in ("  used", "  hidden")]
     assert texts[0].startswith("/usr/local/cuda/lib64/libcudart.so.12")
     assert texts[1].startswith("/opt/old/libcudart.so.12")
     assert "loaded" in said["libcuda.so.1"][0]

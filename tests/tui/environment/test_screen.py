@@ -122,7 +122,7 @@ def test_a_search_goes_from_place_to_place() -> None:
         await settled(pilot)
         tree = pilot.app.screen.query_one(FactsTree)
         assert place(tree) == "pythons.0.unmet.0.requires"
-        assert "1 of 8 with cudnn" in text(pilot)
+        assert "1 of 8 matches for cudnn" in text(pilot)
         await pilot.press("enter", "n")
         await settled(pilot)
         assert place(tree) == "pythons.0.frameworks.0.cudnn"

@@ -57,8 +57,8 @@ def test_the_nodes_of_several_values_are_copied_as_one_set(monkeypatch: pytest.M
 
 def test_a_click_on_the_set_copies_it(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
-        row = next(number for number, row in enumerate(text_of(there.app)) if " on      node[" in row)
-        await there.pilot.click(offset=(text_of(there.app)[row].index(" on      node[") + 12, row))
+        row = next(number for number, row in enumerate(text_of(there.app)) if " on         node[" in row)
+        await there.pilot.click(offset=(text_of(there.app)[row].index(" on         node[") + 15, row))
         await settled(there.pilot)
         assert there.app.clipboard == "node[0005-0008,0501-0503]"
 

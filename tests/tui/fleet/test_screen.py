@@ -250,9 +250,17 @@ def test_save_says_what_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_key_is_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
         await there.press("tab", "question_mark")
-        told = ("Mark nodes by name or", "Mark the nodes of one state", "Copy the nodes as a folded", "the next marked",
-                "The report of the node", "Reload the reports", "To the first", "Open the reports of another fleet",
-                "6  Many machines")  # fmt: skip
+        told = (
+            "Select nodes by name or",
+            "Select nodes by state",
+            "Copy the nodes as a node set",
+            "Next selected node",
+            "Open the report of the selected node",
+            "Reload the reports",
+            "First node",
+            "Open the reports of another fleet",
+            "6  Many machines",
+        )
         assert [words for words in told if words not in there.text] == []
 
     at(monkeypatch, LARGE, look, (120, 60))

@@ -47,7 +47,7 @@ def drawn(key: str, one: Watched, kind: str = LIVE, width: int = 26, height: int
 @pytest.mark.parametrize(
     ("key", "title"),
     [
-        ("utilization", "Utilization           97 %"),
+        ("utilization", "Utilization            97%"),
         ("memory", "Memory    60.0 of 80.0 GiB"),
         ("temperature", "Temperature    64 of 90 °C"),
         ("power", "Power         512 of 700 W"),
@@ -125,7 +125,7 @@ def test_a_row_of_several_lines_has_its_values_at_the_foot() -> None:
 @pytest.mark.parametrize(
     ("changes", "holds"),
     [
-        ({"link_width": 4}, "5x4!"), ({"event_reasons": 1 << 6}, "heat!"), ({"event_reasons": ()}, "5x16"),
+        ({"link_width": 4}, "5x4!"), ({"event_reasons": 1 << 6}, "thermal!"), ({"event_reasons": ()}, "5x16"),
         ({"utilization": Unknown("?")}, "?"), ({"utilization": None}, " - "), ({"link_width": None}, "-"),
     ],
 )  # fmt: skip
@@ -146,8 +146,8 @@ def test_a_gpu_that_cannot_be_asked_says_why() -> None:
 @pytest.mark.parametrize(
     ("reasons", "message"),
     [
-        ((), "nothing"),
-        (("gpu-idle",), "nothing to do"),
+        ((), "none"),
+        (("gpu-idle",), "idle"),
         (("sw-power-cap", "hw-thermal-slowdown"), "power cap, thermal: hardware slowdown"),
         (1 << 47, "bit-47"),
         (Unknown("amdgpu does not tell"), "?"),
@@ -248,7 +248,7 @@ def test_whose_samples_these_are_is_said(kind: str, message: str) -> None:
 
 
 def test_a_trouble_stands_in_its_place() -> None:
-    said = "NVIDIA's driver stopped responding 4 s ago, queried for the state of GPU 1."
+    said = "NVIDIA's driver stopped responding 4 s ago, asked for the state of GPU 1."
     assert [line.plain for line in note(look(gpu(), troubles=(said,)))] == [f"{said} The values shown are older."]
     assert note(look()) == []
 
@@ -261,6 +261,6 @@ def test_the_time_that_a_chart_shows(step: float, message: str) -> None:
 
 def test_the_values_as_text() -> None:
     assert summary((gpu(),)) == (
-        "GPU 0 NVIDIA H100: Utilization 97 %, Memory 60.0 of 80.0 GiB, Temperature 64 of 90 °C, Power 512 of 700 W, "
-        "SM clock 1755 of 1980 MHz, PCIe in 9.2 out 1.6 GB/s, held by power cap"
+        "GPU 0 NVIDIA H100: Utilization 97%, Memory 60.0 of 80.0 GiB, Temperature 64 of 90 °C, Power 512 of 700 W, "
+        "SM clock 1755 of 1980 MHz, PCIe in 9.2 out 1.6 GB/s, throttle: power cap"
     )

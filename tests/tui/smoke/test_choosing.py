@@ -148,15 +148,15 @@ def test_without_colours_a_choice_is_told_by_its_mark() -> None:
 
 def test_on_a_narrow_screen_a_key_turns_from_the_choice_to_the_results() -> None:
     async def do(there: There) -> None:
-        assert "Choose, then start." not in there.text
+        assert "Select tests and press s to start." not in there.text
         await there.press("e")
-        assert "Choose, then start." in there.text
+        assert "Select tests and press s to start." in there.text
         assert "Tests 7 of 11" not in there.text
         await there.press("e")
         assert there.app.focused is there.place.query_one("#tests")
         await there.pilot.resize_terminal(150, 40)
         await there.press("down")
-        assert "Choose, then start." in there.text
+        assert "Select tests and press s to start." in there.text
         assert "Tests 7 of 11" in there.text
 
     at(plain_host(), do, (80, 24))

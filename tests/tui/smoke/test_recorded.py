@@ -17,7 +17,7 @@ EIGHT = ill(machine(count=8), "transfer", at=3, figures={"h2d pinned": 12.0})
 def test_eight_gpus_of_which_one_has_a_bad_link(size: tuple[int, int]) -> None:
     async def do(there: There) -> None:
         compare(there.app, "smoke-eight")
-        assert "FAIL PyTorch on GPU 3 copies 12 of 63 GB/s (19 %) to the GPU." in there.text
+        assert "FAIL PyTorch on GPU 3 copies at 12 of 63 GB/s (19%) to the GPU." in there.text
 
     recorded(EIGHT, do, size)
 
@@ -66,7 +66,10 @@ def test_a_finding_is_selected_in_the_diagnosis() -> None:
 
 def test_a_machine_without_results_says_how_to_get_them() -> None:
     async def do(there: There) -> None:
-        assert "No smoke tests were recorded on it." in there.text
+        assert (
+            "No smoke tests were recorded. `gpudoctor check --smoke` or `gpudoctor smoke` runs them on the machine itself."
+            in there.text
+        )
 
     recorded(plain_host(), do, (80, 24))
 

@@ -60,8 +60,8 @@ def test_a_run_ends_with_its_figures_in_the_sessions_report() -> None:
         await there.until(lambda: ended(there))
         assert "transfer copy" in there.text
         assert "GB/s" in there.text
-        assert "Ended: 1 done, after 0:" in there.text
-        assert "1 test ran to its end, and nothing was found wrong." in there.text
+        assert "Finished: 1 done, after 0:" in there.text
+        assert "1 test passed, no problems found." in there.text
         assert "this proves nothing about a GPU" in there.text
         report, facts = there.app.session.report, there.app.session.facts
         assert report is not None
@@ -172,7 +172,7 @@ def test_an_examination_ends_the_run() -> None:
         await there.until(lambda: ended(there), 10)
         assert children() <= before
         assert there.app.session.running
-        assert "The machine is being checked" in there.text
+        assert "The checks are running" in there.text
         assert "the run was stopped" in there.text
         type(there.app).facts = plain_host()
         await there.press("r")
