@@ -90,7 +90,7 @@ def test_interpreters_that_are_none(run: Run, tmp_path: Path) -> None:
         (str(tmp_path), "contains no bin/python."),
         (str(text), "is not executable."),
         (str(tmp_path / "dangling"), "is a link to /proc/none/python, which does not exist or"),
-        ("/bin/sh", "is no Python interpreter, by its name."),
+        ("/bin/sh", "is not named like a Python interpreter."),
     ):
         assert words in run("check", "--quick", "--python", given).sentence
         assert words in run("facts", "--quick", "--python", given).sentence

@@ -37,14 +37,14 @@ def links(gpu: Watched) -> list[Content]:
 def _pcie(gpu: Watched) -> list[Part]:
     last, device = gpu.last, gpu.device
     if last is None:
-        return [("Link ", "$foreground-muted"), (words.UNKNOWN, "")]
+        return [("PCIe ", "$foreground-muted"), (words.UNKNOWN, "")]
     now = words.link(last.link_generation, last.link_width)
     if last.link_generation is None and last.link_width is None:
-        return [("Link ", "$foreground-muted"), (now, "")]
+        return [(now, "")]
     most = words.link(device.link_generation_max, device.link_width_max)
     narrow = words.narrow(gpu)
     return [
-        ("Link PCIe ", "$foreground-muted"),
+        ("PCIe ", "$foreground-muted"),
         (now, "$text-warning bold" if narrow else ""),
         (f" of {most}", "$foreground-muted"),
         *([(" (too few lanes)", "$text-warning")] if narrow else []),

@@ -168,7 +168,7 @@ def test_links_say_what_is_narrow_and_what_is_down() -> None:
     device = msgspec.structs.replace(HEALTHY, nvlinks=(True, False), pcie_replays=3, ecc_uncorrected=1)
     (line,) = links(gpu(device, link_width=4))
     assert line.plain == (
-        "Link PCIe Gen5 x4 of Gen5 x16 (too few lanes)   NVLink 1 of 2 up   MIG off   Replays 3   ECC errors 1"
+        "PCIe Gen5 x4 of Gen5 x16 (too few lanes)   NVLink 1 of 2 up   MIG off   Replays 3   ECC errors 1"
     )
 
 
