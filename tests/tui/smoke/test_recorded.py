@@ -66,10 +66,8 @@ def test_a_finding_is_selected_in_the_diagnosis() -> None:
 
 def test_a_machine_without_results_says_how_to_get_them() -> None:
     async def do(there: There) -> None:
-        assert (
-            "No smoke tests were recorded. `gpudoctor check --smoke` or `gpudoctor smoke` runs them on the machine itself."
-            in there.text
-        )
+        assert "No smoke tests were recorded. `gpudoctor check --smoke` or `gpudoctor smoke` runs them" in there.text
+        assert "runs them on the machine itself." in there.text
 
     recorded(plain_host(), do, (80, 24))
 
