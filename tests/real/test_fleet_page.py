@@ -98,7 +98,7 @@ def test_a_click_on_a_node_tells_of_it(page: Page, tmp_path: Path, width: int) -
     assert bottom, "what is said lies below the window"
     page.click(*centre(page, cell("node0017")))
     said = page.run(SAID)
-    assert "gpus.*.vbios: 96.00.61.00.01 and 96.00.5E.00.02, most have 96.00.61.00.01" in said
+    assert "gpus.*.vbios: 96.00.61.00.01 and 96.00.5E.00.02, most nodes have 96.00.61.00.01" in said
     assert "GPU 3, pytorch.transfer.h2d pinned: 13.1 GB/s; the median is 54.9 (-104.5 sigma, MAD)" in said
     page.click(*centre(page, cell("node0998")))
     assert "No route to host" in page.run(SAID)
@@ -162,7 +162,7 @@ def test_filters_narrow_and_are_taken_back(page: Page, tmp_path: Path) -> None:
         *centre(page, "[...document.querySelectorAll('#legend button')].find(b => b.innerText.includes('unreach'))")
     )
     assert len(page.run(SEEN)) == 13
-    assert page.run("return document.querySelector('#filter [role=status]').innerText") == "13 of 1000 nodes"
+    assert page.run("return document.querySelector('#filter [role=status]').innerText") == "13 of 1,000 nodes"
     page.click(*centre(page, "document.querySelector('#filter input')"))
     page.call("actions", actions=[{"type": "key", "id": "keys", "actions": _typed("ECC-unc")}])
     assert page.run(SEEN) == ["node0014", "node0015"]
@@ -203,7 +203,7 @@ def test_every_button_finds_the_nodes_that_stand_beside_it(page: Page, tmp_path:
         " [...document.querySelectorAll('#grid i')].filter(cell => !cell.hidden).length] })"
     )
     assert len(counted) > 8
-    assert [int(words.split(" node")[0].replace(" ", "")) for words, _ in counted] == [count for _, count in counted]
+    assert [int(words.split(" node")[0].replace(",", "")) for words, _ in counted] == [count for _, count in counted]
 
 
 def test_without_scripts_every_section_is_there(page: Page, tmp_path: Path) -> None:

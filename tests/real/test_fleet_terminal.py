@@ -16,7 +16,7 @@ ILL = (17, 400, 1999)
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    """A terminal of 100 columns, in a folder with the reports of 2 000 nodes of which three are ill."""
+    """A terminal of 100 columns, in a folder with the reports of 2,000 nodes of which three are ill."""
     well, ill = report(), report(status="fail", findings=[finding(status="fail", fix="Reseat it.")])
     lay(tmp_path / "run" / "reports", {f"node{at:04d}": ill if at in ILL else well for at in range(1, 2001)})
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8", **coverage()}
@@ -27,14 +27,14 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def test_a_fleet_is_read_walked_through_and_left(terminal: Terminal, tmp_path: Path) -> None:
-    terminal.shows("2 000 nodes   F 3 fail   · 1 997 pass")
+    terminal.shows("2,000 nodes   F 3 fail   · 1,997 pass")
     terminal.shows("node[0017,0400,1999]")
     terminal.type("N")  # the last of them, far down in the grid
     terminal.shows("node    node1999")
     terminal.type("Enter")
     terminal.shows("node1999  FAIL")
     terminal.type("Escape")
-    terminal.shows("2 000 nodes")
+    terminal.shows("2,000 nodes")
     terminal.call("resize-window", "-x", "160", "-y", "50")
     terminal.until(lambda: "^p Palette" in terminal.screen.split("\n")[49], "a footer in the last row")
     assert "node    node1999" in terminal.screen
