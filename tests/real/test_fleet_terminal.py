@@ -30,18 +30,18 @@ def test_a_fleet_is_read_walked_through_and_left(terminal: Terminal, tmp_path: P
     terminal.shows("2,000 nodes   F 3 fail   · 1,997 pass")
     terminal.shows("node[0017,0400,1999]")
     terminal.type("N")  # the last of them, far down in the grid
-    terminal.shows("node    node1999")
+    terminal.shows("node       node1999")
     terminal.type("Enter")
     terminal.shows("node1999  FAIL")
     terminal.type("Escape")
     terminal.shows("2,000 nodes")
     terminal.call("resize-window", "-x", "160", "-y", "50")
     terminal.until(lambda: "^p Palette" in terminal.screen.split("\n")[49], "a footer in the last row")
-    assert "node    node1999" in terminal.screen
+    assert "node       node1999" in terminal.screen
     worse = tmp_path / "run" / "reports" / "node0001.json"
     worse.write_bytes(msgspec.json.encode(report(status="warn", created="2026-11-22T00:00:00Z")))
     terminal.type("r")
-    terminal.shows("F 3 fail   W 1 warn   · 1 996 pass")
+    terminal.shows("F 3 fail   W 1 warn   · 1,996 pass")
     terminal.type("q")
     terminal.shows("left 0")
     assert [terminal.ask(name) for name in ("alternate_on", "mouse_any_flag", "cursor_flag")] == ["0", "0", "1"]
