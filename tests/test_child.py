@@ -17,7 +17,7 @@ import pytest
 
 from gpudoctor.child import ChildResult, end_all, reap, run
 from gpudoctor.children import process
-from gpudoctor.children.output import LINE_LIMIT, OUTPUT_LIMIT, Kept, LineSplitter
+from gpudoctor.children.output import LINE_LIMIT, OUTPUT_LIMIT, KeptOutput, LineSplitter
 
 GRACE = 0.2
 
@@ -162,7 +162,7 @@ def test_a_flood_is_cut_in_the_middle() -> None:
 
 
 def test_kept_says_how_much_is_cut() -> None:
-    kept = Kept()
+    kept = KeptOutput()
     for _ in range(100):
         kept.add(b"0123456789" * 10_000)
     cut = 10_000_000 - OUTPUT_LIMIT
@@ -171,7 +171,7 @@ def test_kept_says_how_much_is_cut() -> None:
 
 
 def test_kept_cuts_nothing_at_its_limit() -> None:
-    kept = Kept()
+    kept = KeptOutput()
     kept.add(b"a" * (OUTPUT_LIMIT - 1))
     kept.add(b"b")
     assert kept.text() == "a" * (OUTPUT_LIMIT - 1) + "b"

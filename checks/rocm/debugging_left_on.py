@@ -10,7 +10,7 @@ from gpudoctor.knowledge import rocm
 from gpudoctor.targets import amd_compute
 
 
-class OnVariable(NamedTuple):
+class OnRocmVariable(NamedTuple):
     """One environment variable that only debugging needs."""
 
     facts: Facts
@@ -18,15 +18,15 @@ class OnVariable(NamedTuple):
     does: str
 
 
-def _variables(facts: Facts) -> Iterator[tuple[About, OnVariable]]:
+def _variables(facts: Facts) -> Iterator[tuple[About, OnRocmVariable]]:
     for _ in amd_compute(facts):
         for name, value in facts.host.environment.items():
             does = rocm.debugging(name, value)
             if does is not None:
-                yield MACHINE, OnVariable(facts, name, does)
+                yield MACHINE, OnRocmVariable(facts, name, does)
 
 
-def _fixes(on: OnVariable) -> tuple[Fix, ...]:
+def _fixes(on: OnRocmVariable) -> tuple[Fix, ...]:
     return (unset(on.facts, on.name, why="Set it only for the run that you debug."),)
 
 
@@ -43,7 +43,7 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
-def debugging_left_on(on: OnVariable) -> Problem | None:
+def debugging_left_on(on: OnRocmVariable) -> Problem | None:
     """It is set to a value that enables it."""
     value = on.facts.host.environment[on.name]
     return Problem(f"{on.name}={value} is set: {on.does}.", (f"{on.name}={value}",))

@@ -7,7 +7,7 @@ LINE_LIMIT = 1 << 20  # bytes after which an unfinished line is handed on in pie
 _HALF = OUTPUT_LIMIT // 2
 
 
-class Kept:
+class KeptOutput:
     """The head and the tail of a stream: OUTPUT_LIMIT bytes, and in between a line that says what was cut."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
-from gpudoctor.children.output import Kept, LineSplitter
+from gpudoctor.children.output import KeptOutput, LineSplitter
 
 _CHUNK, _POLL = 1 << 16, 0.02
 _DRAIN = 0.25  # seconds for the rest of its output: a grandchild may hold the pipes open
@@ -26,7 +26,7 @@ class _Child:
 
     def __init__(self, popen: "subprocess.Popen[bytes]", on_line: Callable[[str], object] | None) -> None:
         self.popen, self.cancelled = popen, False
-        self.out, self.err = Kept(), Kept()
+        self.out, self.err = KeptOutput(), KeptOutput()
         self.lines = LineSplitter(on_line) if on_line else None
         self.fault: Exception | None = None
         self.readers = [

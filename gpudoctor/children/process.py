@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from gpudoctor.children.output import Kept, LineSplitter
+from gpudoctor.children.output import KeptOutput, LineSplitter
 
 if sys.platform != "win32":
     import fcntl
@@ -43,7 +43,7 @@ class Child:
         import selectors
 
         self.argv = argv
-        self.out, self.err = Kept(), Kept()
+        self.out, self.err = KeptOutput(), KeptOutput()
         self.lines = LineSplitter(on_line) if on_line else None
         self.failure: Exception | None = None
         self.status: os.waitid_result | None = None

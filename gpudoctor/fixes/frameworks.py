@@ -42,8 +42,8 @@ def where_it_hangs(on: OnLive) -> tuple[Fix, ...]:
     init = BY_MODULE[on.framework.name].init
     code = f"import faulthandler; faulthandler.dump_traceback_later(60); {init}"
     message = (
-        "See where it stands: the first command writes its stack after 60 s; the second tells whether the environment "
-        "lies on a network file system (nfs, cifs, fuse), which may not answer."
+        "See where it stands: the first command writes its stack after 60 s; the second shows whether the environment "
+        "is on a network file system (nfs, cifs, fuse), which may not respond."
     )
     place = on.python.prefix if isinstance(on.python.prefix, str) else on.python.path
     commands = (query("timeout", "90", *verify(on.python, code).argv), query("df", "-hT", place))

@@ -44,7 +44,7 @@ def _wrong(name: str, value: str) -> str | None:
     if name == "max_split_size_mb":
         return _wrong_size(value)
     if name == "garbage_collection_threshold":
-        return None if _between(value) else "the value has to lie between 0.0 and 1.0, both excluded"
+        return None if _between(value) else "the value must be between 0.0 and 1.0, both excluded"
     if name == "backend" and not re.fullmatch(r"native|(?:cuda|hip)MallocAsync", value):
         return "the value has to be native or cudaMallocAsync"
     return None

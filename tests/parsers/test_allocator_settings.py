@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.parsers.allocator_settings import Setting, settings
 
 BOOLEAN = "the value has to be True or False, with a capital letter"
-BETWEEN = "the value has to lie between 0.0 and 1.0, both excluded"
+BETWEEN = "the value must be between 0.0 and 1.0, both excluded"
 
 
 @pytest.mark.parametrize(
