@@ -46,7 +46,7 @@ class Served:
         )
         assert self.process.stdout is not None
         self.said = ""
-        while not (found := re.search(r"gpudoctor is on (\S+)/\?token=(\S+) \(Ctrl-C ends it\)\n", self.said)):
+        while not (found := re.search(r"gpudoctor is at (\S+)/\?token=(\S+) \(Ctrl-C stops it\)\n", self.said)):
             line = self.process.stdout.readline()
             assert line, self.said
             self.said += line
