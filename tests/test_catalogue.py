@@ -12,12 +12,13 @@ from gpudoctor.facts import Facts
 
 # Names that are written so by those who made them.
 LOWER_CASE = {
-    "bitsandbytes", "cuDNN", "import", "jax-metal", "tensorflow-metal", "libcuda.so", "libdevice.10.bc", "libnvrtc",
+    "bitsandbytes", "cuDNN", "import", "jax-metal", "tensorflow-metal", "libNVVM", "libcuda.so", "libdevice.10.bc", "libnvrtc",
     "nvcc", "nvidia-uvm", "nvidia_peermem", "nvidia_uvm", "ptxas", "tensorflow-gpu",
 }  # fmt: skip
 LOWER_CASE.add("torchvision")
 LOWER_CASE |= {"containerd", "cuInit", "cuda-compat's", "libcuda", "no-cgroups", "nouveau", "nova_core", "nvidia-imex"}
-LOWER_CASE |= {"nvidia-smi", "vGPU"}
+LOWER_CASE |= {"nvidia-smi", "vGPU", "cgroup", "intel-extension-for-pytorch", "transformers", "llama-cpp-python"}
+LOWER_CASE |= {"torchcodec", "pip", "amdgpu", "libnvdxgdmal.so.1"}
 EVERY = ["device.none", "driver.library-mismatch", "driver.not-loaded", "pytorch.cpu-build"]
 
 

@@ -154,7 +154,7 @@ def test_every_node_that_is_not_well_is_accounted_for(
         "timed out", "It did not finish within its limit of 5 s and was canceled.",
     )  # fmt: skip
     assert entries["node3"].state == "unreachable"
-    assert "Slurm hears nothing from it any more" in entries["node3"].why
+    assert "Slurm has lost contact with it" in entries["node3"].why
     assert (entries["node4"].state, entries["node4"].why) == (
         "not asked", "Slurm reports it as down: a new fan | burnt.",
     )  # fmt: skip

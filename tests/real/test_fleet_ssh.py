@@ -154,9 +154,9 @@ def test_every_node_ends_in_the_ledger_as_it_should_and_a_second_run_asks_the_re
         "wrongkey": "Permission denied (publickey)",
         "changed": "Host key verification failed",
         "bare": "gpudoctor does not start there (",
-        "cut": "in mid-run: Timeout, server",
-        "lost": "in mid-run: Connection to",
-        "killed": "ended there by a signal",
+        "cut": "during the run: Timeout, server",
+        "lost": "during the run: Connection to",
+        "killed": "killed there by a signal",
         "hangs": "It did not finish within",
     }
     assert {name: words for name, words in message.items() if words not in entries[name].why} == {}
@@ -238,7 +238,7 @@ def test_a_gateway_that_is_lost_takes_no_node_out_of_the_ledger(lab: Lab, monkey
     assert {name: entry.state for name, entry in entries.items()} == {
         "behind1": "unreachable", "behind2": "unreachable",
     }  # fmt: skip
-    assert all("The gateway on the way there was lost" in entry.why for entry in entries.values())
+    assert all("The connection to the gateway was lost" in entry.why for entry in entries.values())
     assert lab.ours() == []
 
 

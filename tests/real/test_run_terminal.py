@@ -166,5 +166,5 @@ def test_a_failure_is_explained_under_the_programs_own_words(terminal: Terminal,
     terminal.type("clear; " + _script(tmp_path, text) + "; echo left $?", "Enter")
     terminal.shows("left 1", 60)
     whole = terminal.raw.decode()
-    assert whole.index("RuntimeError: CUDA error 802") < whole.index("ended with exit code 1.")
+    assert whole.index("RuntimeError: CUDA error 802") < whole.index("exited with code 1.")
     assert "The NVLink fabric is not ready" in whole
