@@ -41,7 +41,7 @@ def page(served: Served, tmp_path: Path) -> Iterator[Page]:
 
 def test_it_asks_nobody_else_and_keeps_no_token(served: Served, page: Page) -> None:
     page.press("2")
-    page.shows("The PCI bus shows")  # keys work before any click
+    page.shows("On the PCI bus:")  # keys work before any click
     assert page.run("return document.title") == "gpudoctor: demo: mismatch"
     assert page.run("return location.href") == f"{served.base}/"
     asked = page.asked
@@ -85,9 +85,9 @@ def test_it_is_drawn_and_a_click_is_answered(page: Page, tmp_path: Path) -> None
     before = page.picture(tmp_path / "before.png")
     assert before.startswith(b"\x89PNG")
     assert len(set(before)) > 200  # no empty page
-    assert "The PCI bus shows" not in page.told
+    assert "On the PCI bus:" not in page.told
     _click_first_row(page, "2 GPUs")
-    page.shows("The PCI bus shows")
+    page.shows("On the PCI bus:")
     until(lambda: page.picture(tmp_path / "after.png") != before, "another picture")
 
 
@@ -141,7 +141,7 @@ def test_who_lost_the_server_is_told_what_to_do(served: Served, page: Page, tmp_
     served.process.wait(20)
     with serving(tmp_path, "--demo", "mismatch", port=served.port):
         page.press(ENTER)
-        until(lambda: "Open the address that `gpudoctor serve` has printed" in _dialog(page), "what to do")
+        until(lambda: "Open the address that `gpudoctor serve` printed" in _dialog(page), "what to do")
 
 
 def _dialog(page: Page) -> str:

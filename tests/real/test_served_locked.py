@@ -95,8 +95,8 @@ def test_only_its_own_page_is_answered(served: Served) -> None:
 def test_another_address_than_loopback_is_warned_of(tmp_path: Path) -> None:
     with serving(tmp_path, "--demo", "mismatch", "--host", "0.0.0.0") as served:
         warned = (
-            f"gpudoctor: Warning: 0.0.0.0 port {served.port} is reached over the network, without encryption: whoever "
-            "can read along gets the token, and with it this machine's facts and its smoke tests.\n"
+            f"gpudoctor: Warning: 0.0.0.0 port {served.port} is reachable over the network without encryption: "
+            "anybody who can read the traffic gets the token, and with it this machine's facts and its smoke tests.\n"
         )
         assert served.said.startswith(warned)
         assert served.printed == f"http://{os.uname().nodename}:{served.port}"
