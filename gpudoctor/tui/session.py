@@ -42,7 +42,7 @@ class SessionSource(msgspec.Struct, frozen=True, kw_only=True):
         return self.facts is None
 
 
-class Probe(msgspec.Struct, frozen=True):
+class ProbeProgress(msgspec.Struct, frozen=True):
     """How far a probe is: running, done, failed."""
 
     key: str
@@ -71,7 +71,7 @@ class Session:
     def open(self, source: SessionSource) -> None:
         """Look at something else; nothing of the last is left."""
         self.source = source
-        self.probes: dict[str, Probe] = {}
+        self.probes: dict[str, ProbeProgress] = {}
         self.report: Report | None = None
         self.facts: Facts | None = source.facts
         self.verdicts: tuple[Any, ...] = ()
@@ -85,10 +85,10 @@ class Session:
     def take(self, event: Event) -> bool:
         """Take note of an event; whether the screens have something new to show."""
         if isinstance(event, StepStarted):
-            self.probes[event.key] = Probe(event.key, event.label)
+            self.probes[event.key] = ProbeProgress(event.key, event.label)
         elif isinstance(event, StepEnded):
             state = "failed" if event.error else "done"
-            self.probes[event.key] = Probe(event.key, event.label, state, event.seconds, event.error)
+            self.probes[event.key] = ProbeProgress(event.key, event.label, state, event.seconds, event.error)
         elif isinstance(event, Glimpsed):
             self.report = event.report
         elif isinstance(event, Judged):

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from gpudoctor.report.counts import counts
 from gpudoctor.report.model import Report
 from gpudoctor.report.model import word as word_of
-from gpudoctor.tui.session import Probe, Session
+from gpudoctor.tui.session import ProbeProgress, Session
 
 Part = tuple[str, str]  # text, and the name of its class
 STATUS = {"fail": "fail", "warn": "warn", "pass": "pass", "no-gpu": "warn", "incomplete": "warn"}
@@ -55,7 +55,7 @@ def _recorded(session: Session, width: int) -> list[Part]:
     return [(_cut(words, width), "dim")]
 
 
-def _after(number: int, failed: Collection[Probe], report: Report | None, width: int) -> list[Part]:
+def _after(number: int, failed: Collection[ProbeProgress], report: Report | None, width: int) -> list[Part]:
     if not number:
         return []
     if failed:
