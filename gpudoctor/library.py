@@ -28,7 +28,7 @@ Texts = Text | Iterable[Text]
 
 def check(
     machine: Machine | None = None,
-    wishes: CheckOptions | None = None,
+    options: CheckOptions | None = None,
     facts: Facts | None = None,
     *,
     only: Texts = (),
@@ -42,7 +42,7 @@ def check(
 
     Args:
         machine: what to examine; None: this machine.
-        wishes: all wishes at once, instead of those below.
+        options: all options at once, instead of those below.
         facts: facts that were gathered before; then nothing is examined.
         only: ids or areas of checks to ask; none: all.
         skip: ids or areas of checks not to ask.
@@ -57,7 +57,7 @@ def check(
         InterpreterError: a given interpreter is not there or is no Python.
         ValueError: `timeout` is no time.
     """
-    wanted = wishes or CheckOptions(pythons=_texts(python), quick=quick, only=_texts(only), skip=_texts(skip))
+    wanted = options or CheckOptions(pythons=_texts(python), quick=quick, only=_texts(only), skip=_texts(skip))
     if files := _texts(expect):
         import msgspec
 
@@ -69,7 +69,7 @@ def check(
 
 def gather(
     machine: Machine | None = None,
-    wishes: CheckOptions | None = None,
+    options: CheckOptions | None = None,
     *,
     python: Texts = (),
     quick: bool = False,
@@ -81,7 +81,7 @@ def gather(
         InterpreterError: a given interpreter is not there or is no Python.
         ValueError: `timeout` is no time.
     """
-    wanted = wishes or CheckOptions(pythons=_texts(python), quick=quick)
+    wanted = options or CheckOptions(pythons=_texts(python), quick=quick)
     return pipeline.gather(machine or _machine(timeout), wanted)
 
 
@@ -136,8 +136,8 @@ def smoke(
         dtypes=_texts(dtype),
         seconds=seconds,
     )
-    wishes = CheckOptions(pythons=_texts(python), quick=True, smoke=choice, area="smoke")
-    return pipeline.check(_machine(timeout, SMOKE_SECONDS), wishes)
+    options = CheckOptions(pythons=_texts(python), quick=True, smoke=choice, area="smoke")
+    return pipeline.check(_machine(timeout, SMOKE_SECONDS), options)
 
 
 def require(
@@ -171,9 +171,9 @@ def require(
     wanted = validated(demands)
     tests = tuple(dict.fromkeys(demand.smoke for demand, _ in wanted.values() if demand.smoke))
     imports = any(name.endswith("_sees") for name in wanted)
-    wishes = CheckOptions(pythons=_texts(python), quick=not imports and not tests, smoke=_tests(tests))
+    options = CheckOptions(pythons=_texts(python), quick=not imports and not tests, smoke=_tests(tests))
     machine = None if facts else _machine(timeout, SMOKE_SECONDS if tests else TOTAL_SECONDS)
-    *_, done = (event for event in pipeline.examine(machine, wishes, facts) if isinstance(event, pipeline.Done))
+    *_, done = (event for event in pipeline.examine(machine, options, facts) if isinstance(event, pipeline.Done))
     if missing := unmet(wanted, done.facts, done.report):
         raise RequirementError(tuple(_planned(one, done.facts, wanted[one.name].given) for one in missing), done.report)
     return done.report
@@ -275,7 +275,7 @@ def record(
     from gpudoctor.expect.record import recorded
     from gpudoctor.smoketests import quick_suite
 
-    wishes = CheckOptions(pythons=_texts(python), smoke=quick_suite() if smoke and facts is None else None)
+    options = CheckOptions(pythons=_texts(python), smoke=quick_suite() if smoke and facts is None else None)
     machine = None if facts else _machine(timeout, SMOKE_SECONDS if smoke else TOTAL_SECONDS)
-    *_, done = (event for event in pipeline.examine(machine, wishes, facts) if isinstance(event, pipeline.Done))
+    *_, done = (event for event in pipeline.examine(machine, options, facts) if isinstance(event, pipeline.Done))
     return recorded(done.facts, done.report, force)

@@ -103,7 +103,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
 ANYTHING = CheckOptions()
 
 
-def examine(machine: Machine | None, wishes: CheckOptions = ANYTHING, facts: Facts | None = None) -> Iterator[Event]:
+def examine(machine: Machine | None, options: CheckOptions = ANYTHING, facts: Facts | None = None) -> Iterator[Event]:
     """Examine a machine, or judge facts that were gathered before.
 
     Raises:
@@ -111,21 +111,21 @@ def examine(machine: Machine | None, wishes: CheckOptions = ANYTHING, facts: Fac
         InterpreterError: a given interpreter is not there or is no Python.
         ChoiceError: a chosen smoke test, backend or device is not there.
     """
-    own = {one.id: one for one in wishes.expect}
-    chosen = catalogue.select([*catalogue.ids(), *own], wishes.only, wishes.skip)
+    own = {one.id: one for one in options.expect}
+    chosen = catalogue.select([*catalogue.ids(), *own], options.only, options.skip)
     wanted = [id_ for id_ in chosen if id_ not in own]
     if facts is None:
         general = [id_ for id_ in wanted if always(id_)]
         load = ParallelStep("checks", "the checks", lambda: catalogue.load(general))  # while children answer
         machine = machine or Machine()
-        facts = yield from _gathering(gather_events(machine, wishes, load), wanted)
-        if wishes.smoke is not None:
-            facts = yield from _smoke(machine, facts, wishes.smoke)
+        facts = yield from _gathering(gather_events(machine, options, load), wanted)
+        if options.smoke is not None:
+            facts = yield from _smoke(machine, facts, options.smoke)
     yield Gathered(facts)
     expected = [own[id_].check(facts) for id_ in chosen if id_ in own]
     verdicts = tuple(judge(facts, [*catalogue.load_for(facts, wanted), *expected]))
     yield Judged(verdicts)
-    yield Done(build(facts, verdicts, chosen=bool(wishes.only or wishes.skip), area=wishes.area), facts)
+    yield Done(build(facts, verdicts, chosen=bool(options.only or options.skip), area=options.area), facts)
 
 
 def _gathering(events: "Generator[Any, None, Facts]", wanted: Sequence[str]) -> "Generator[Event, None, Facts]":
@@ -171,9 +171,9 @@ def interpreters(machine: Machine) -> tuple[tuple[str, str], ...]:
     return tuple((one.path, one.kind) for one in discovery.probe(machine)) if machine.here else ()
 
 
-def gather(machine: Machine | None = None, wishes: CheckOptions = ANYTHING) -> Facts:
+def gather(machine: Machine | None = None, options: CheckOptions = ANYTHING) -> Facts:
     """The facts of a machine."""
-    events = gather_events(machine or Machine(), wishes)
+    events = gather_events(machine or Machine(), options)
     while True:
         try:
             next(events)
@@ -182,13 +182,13 @@ def gather(machine: Machine | None = None, wishes: CheckOptions = ANYTHING) -> F
             return facts
 
 
-def check(machine: Machine | None = None, wishes: CheckOptions = ANYTHING, facts: Facts | None = None) -> Report:
+def check(machine: Machine | None = None, options: CheckOptions = ANYTHING, facts: Facts | None = None) -> Report:
     """The report on a machine, or on facts."""
-    done = [event for event in examine(machine, wishes, facts) if isinstance(event, Done)]
+    done = [event for event in examine(machine, options, facts) if isinstance(event, Done)]
     return done[-1].report
 
 
-def gather_events(machine: Machine, wishes: CheckOptions, *beside: ParallelStep) -> "Generator[Any, None, Facts]":
+def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep) -> "Generator[Any, None, Facts]":
     """Gather facts; the generator's value is the Facts. With `glimpses`, what there is so far comes in between.
 
     All steps begin at once; those that need to know what the machine is wait for it themselves.
@@ -197,24 +197,24 @@ def gather_events(machine: Machine, wishes: CheckOptions, *beside: ParallelStep)
     from gpudoctor.probes import python as python_probe
 
     begun = time.monotonic()
-    interpreters = python_probe.choose(machine, wishes.pythons) if machine.here or wishes.pythons else []
-    foreign = _foreign(machine, wishes.quick)
+    interpreters = python_probe.choose(machine, options.pythons) if machine.here or options.pythons else []
+    foreign = _foreign(machine, options.quick)
     inputs: dict[str, Callable[[], Any]] = {"machine": lambda: machine, "host": lambda: host.get()}
     host = Lazy(foreign.host if foreign else lambda: probes.HOST.run(inputs), unanswered(Host, NO_ANSWER))
     pci: Bus = Lazy(foreign.pci if foreign else lambda: probes.PCI.run(inputs), Unknown(NO_ANSWER))
     steps = [ParallelStep(*probes.HOST[:2], host.make), ParallelStep(*probes.PCI[:2], pci.make)]
     system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci))
     steps += [
-        *_python_steps(machine, interpreters, wishes.quick, pci),  # they wait for children of their own: so first
+        *_python_steps(machine, interpreters, options.quick, pci),  # they wait for children of their own: so first
         *(ParallelStep(*named) for named in system),
         *beside,
     ]
     found: dict[str, Any] = {}
     for event in run_steps(steps, machine.left(TOTAL_SECONDS) + LATE, found):
         yield event
-        if wishes.glimpses and isinstance(event, StepEnded):
-            yield _so_far(_facts(wishes, interpreters, found, begun), found)
-    return _facts(wishes, interpreters, found, begun)
+        if options.glimpses and isinstance(event, StepEnded):
+            yield _so_far(_facts(options, interpreters, found, begun), found)
+    return _facts(options, interpreters, found, begun)
 
 
 def _so_far(facts: Facts, found: dict[str, Any]) -> Facts:
@@ -223,7 +223,9 @@ def _so_far(facts: Facts, found: dict[str, Any]) -> Facts:
     return msgspec.structs.replace(facts, failed=(), pythons=answered)
 
 
-def _facts(wishes: CheckOptions, interpreters: Sequence[tuple[str, str]], found: dict[str, Any], begun: float) -> Facts:
+def _facts(
+    options: CheckOptions, interpreters: Sequence[tuple[str, str]], found: dict[str, Any], begun: float
+) -> Facts:
     """The facts out of what the steps found; a step that failed or did not end leaves its part unknown, with why."""
     from gpudoctor.probes import FOREIGN, HOST, PCI, PROBES
 
@@ -239,7 +241,7 @@ def _facts(wishes: CheckOptions, interpreters: Sequence[tuple[str, str]], found:
         version=__version__,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         seconds=round(time.monotonic() - begun, 3),
-        quick=wishes.quick,
+        quick=options.quick,
         failed=tuple((part, result.why) for part, result in found.items() if isinstance(result, StepFailure)),
         gpus=_together(_none_there(gpus[0], parts["nvidia"], parts["pci"], parts["host"]), gpus[1]),
         pythons=tuple(_of_python(found[f"python {i}"], path, why) for i, (path, why) in enumerate(interpreters)),

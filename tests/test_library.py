@@ -73,7 +73,7 @@ def test_a_smoke_test_without_any_framework() -> None:
 @pytest.mark.parametrize("names", [("matmul", "bandwidth"), (["matmul", "bandwidth"],), ("matmul", ["bandwidth"])])
 def test_several_smoke_tests_by_name(names: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr("gpudoctor.pipeline.check", lambda machine, wishes: asked.append(wishes.smoke))
+    monkeypatch.setattr("gpudoctor.pipeline.check", lambda machine, options: asked.append(options.smoke))
     gpudoctor.smoke(*names)
     assert [choice.tests for choice in asked] == [("matmul", "bandwidth")]
 

@@ -14,8 +14,8 @@ from tests.checks import healthy_nvidia as nv
 from tests.machines import driver
 
 asked = []
-def gather(**wishes):
-    asked.append(wishes)
+def gather(**options):
+    asked.append(options)
     return {machine}
 library.gather = gather
 

@@ -32,14 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Examine, pack and say what is in it."""
     _must_be_free(arguments.file, arguments.force)
     facts = facts_of(arguments)
-    wishes = wishes_of(arguments, [], [])
-    report, facts = told(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
+    options = wishes_of(arguments, [], [])
+    report, facts = told(None if facts else machine_of(arguments, arguments.smoke), options, facts)
     from gpudoctor.cli.bundle_archive import FOLDER, archive, parts
     from gpudoctor.cli.output_options import ReportOutput, leaving
     from gpudoctor.facts.facts_file import write
     from gpudoctor.privacy import harmless
 
-    report, facts, _ = leaving(report, facts, wishes, ReportOutput("json", not arguments.no_mask))
+    report, facts, _ = leaving(report, facts, options, ReportOutput("json", not arguments.no_mask))
     packed = parts(harmless(facts), report)
     data = archive(packed, facts.created)
     _must_be_free(arguments.file, arguments.force)  # again: the examination took its time

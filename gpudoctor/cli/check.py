@@ -92,12 +92,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     form = chosen(arguments)
     facts = facts_of(arguments)
-    wishes = expecting(arguments, wishes_of(arguments, arguments.only, arguments.skip))
+    options = expecting(arguments, wishes_of(arguments, arguments.only, arguments.skip))
     try:
-        report, facts = told(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
+        report, facts = told(None if facts else machine_of(arguments, arguments.smoke), options, facts)
     except SelectionError as error:
         raise UsageError(str(error)) from None
-    report, facts, hidden = leaving(report, facts, wishes, form)
+    report, facts, hidden = leaving(report, facts, options, form)
     if arguments.symptom:
         from gpudoctor.symptoms import attach
 
@@ -106,18 +106,18 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(report, form, arguments.fail_on)
 
 
-def told(machine: "Machine | None", wishes: "CheckOptions", facts: "Facts | None" = None) -> "tuple[Report, Facts]":
+def told(machine: "Machine | None", options: "CheckOptions", facts: "Facts | None" = None) -> "tuple[Report, Facts]":
     """The report and what it is about, with the progress on standard error while it is made.
 
     Raises:
         UsageError: a given interpreter does not answer, or what was chosen for the smoke tests is not there.
         SelectionError: --only or --skip matches nothing.
     """
-    return judged(machine, wishes, facts)[:2]
+    return judged(machine, options, facts)[:2]
 
 
 def judged(
-    machine: "Machine | None", wishes: "CheckOptions", facts: "Facts | None" = None
+    machine: "Machine | None", options: "CheckOptions", facts: "Facts | None" = None
 ) -> "tuple[Report, Facts, tuple[Verdict, ...]]":
     """The report, the facts that it is about, and what each check said.
 
@@ -130,7 +130,7 @@ def judged(
 
     with CheckProgress() as progress:
         try:
-            for event in examine(machine, wishes, facts):
+            for event in examine(machine, options, facts):
                 progress.tell(event)
                 if isinstance(event, Gathered) and machine:
                     answered(event.facts)
@@ -138,14 +138,14 @@ def judged(
                     verdicts = event.verdicts
                 if isinstance(event, Done):
                     found = event.report, event.facts
-        except _choice_errors(wishes) as error:
+        except _choice_errors(options) as error:
             raise UsageError(str(error)) from None
     return *found, verdicts
 
 
-def _choice_errors(wishes: "CheckOptions") -> tuple[type[Exception], ...]:
+def _choice_errors(options: "CheckOptions") -> tuple[type[Exception], ...]:
     """What can be wrong with the choice of smoke tests; their modules are loaded for those who want them."""
-    if wishes.smoke is None:
+    if options.smoke is None:
         return ()
     from gpudoctor.smoketests.options import ChoiceError
 

@@ -31,8 +31,8 @@ def expect_options(one: Parser) -> None:
     one.add_argument("--no-expect", action="store_true", help="read only the expectations files named with --expect")
 
 
-def expecting(arguments: argparse.Namespace, wishes: "CheckOptions") -> "CheckOptions":
-    """The wishes with what files expect; facts of a file are held only against files that are named.
+def expecting(arguments: argparse.Namespace, options: "CheckOptions") -> "CheckOptions":
+    """The options with what files expect; facts of a file are held only against files that are named.
 
     Raises:
         UsageError: a file of expectations cannot be used.
@@ -40,7 +40,7 @@ def expecting(arguments: argparse.Namespace, wishes: "CheckOptions") -> "CheckOp
     import msgspec
 
     found = in_time(lambda: _read(arguments), "; --no-expect skips them")
-    return msgspec.structs.replace(wishes, expect=found) if found else wishes
+    return msgspec.structs.replace(options, expect=found) if found else options
 
 
 def _read(arguments: argparse.Namespace) -> "tuple[Expectation, ...]":
@@ -82,18 +82,18 @@ def in_time(read: "Callable[[], T]", hint: str = "") -> "T":
     return ended[0]
 
 
-def told_hidden(wishes: "CheckOptions", facts: "Facts", text: "Callable[[str], str]") -> "CheckOptions":
-    """The wishes for a report that leaves the machine: expectations are judged by what is true, in masked words.
+def told_hidden(options: "CheckOptions", facts: "Facts", text: "Callable[[str], str]") -> "CheckOptions":
+    """The options for a report that leaves the machine: expectations are judged by what is true, in masked words.
 
     Args:
-        wishes: as they were given.
+        options: as they were given.
         facts: as they were found.
         text: masks a text.
     """
-    if not wishes.expect:
-        return wishes
+    if not options.expect:
+        return options
     import msgspec
 
     from gpudoctor.expect.masking import hidden
 
-    return msgspec.structs.replace(wishes, expect=hidden(wishes.expect, facts, text))
+    return msgspec.structs.replace(options, expect=hidden(options.expect, facts, text))

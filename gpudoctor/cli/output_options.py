@@ -95,7 +95,7 @@ class Leaving(NamedTuple):
     text: "Callable[[str], str]"
 
 
-def leaving(report: "Report", facts: "Facts", wishes: "CheckOptions", form: ReportOutput) -> Leaving:
+def leaving(report: "Report", facts: "Facts", options: "CheckOptions", form: ReportOutput) -> Leaving:
     """What may leave: masked facts are judged anew, because a name may stand in any sentence or command."""
     from gpudoctor.privacy import Masks, harmless
     from gpudoctor.privacy.secrets import without_secrets
@@ -106,8 +106,8 @@ def leaving(report: "Report", facts: "Facts", wishes: "CheckOptions", form: Repo
 
     masks = Masks(facts)
     hidden = masks.facts()
-    wishes = told_hidden(wishes, facts, masks.text)
-    return Leaving(check(None, wishes, hidden), hidden, masks.text)
+    options = told_hidden(options, facts, masks.text)
+    return Leaving(check(None, options, hidden), hidden, masks.text)
 
 
 def deliver(report: "Report", facts: "Facts", form: ReportOutput) -> None:

@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.expect.record import RecordError, recorded
 
     facts = facts_of(arguments)
-    wishes = wishes_of(arguments, [], [])
-    report, facts, _ = judged(None if facts else machine_of(arguments, arguments.smoke), wishes, facts)
+    options = wishes_of(arguments, [], [])
+    report, facts, _ = judged(None if facts else machine_of(arguments, arguments.smoke), options, facts)
     try:
         text = recorded(facts, report, arguments.force)
     except RecordError as error:

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) and not arguments.carry:
             raise UsageError(f"--{name.replace('_', '-')} works only with --run.")
     facts = found(arguments)
-    made = plan(facts, wishes(arguments, facts))
+    made = plan(facts, setup_request(arguments, facts))
     if made.machine.kernel == "Windows" and arguments.form not in (None, "environment.yml"):
         raise UsageError(f"--as {arguments.form} is for Linux; this plan is for Windows.")
     if arguments.carry:
@@ -195,7 +195,7 @@ def found(arguments: argparse.Namespace) -> "Facts":
     raise UsageError("This machine could not be checked.")
 
 
-def wishes(arguments: argparse.Namespace, facts: "Facts") -> "SetupRequest":
+def setup_request(arguments: argparse.Namespace, facts: "Facts") -> "SetupRequest":
     """What the arguments wish for.
 
     Raises:

@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.pipeline import CheckOptions
 
     form = chosen(arguments)
-    wishes = CheckOptions(pythons=tuple(arguments.python), quick=True, smoke=choice(arguments), area="smoke")
-    report, facts, _ = leaving(*told(machine_of(arguments, smoke=True), wishes), wishes, form)
+    options = CheckOptions(pythons=tuple(arguments.python), quick=True, smoke=choice(arguments), area="smoke")
+    report, facts, _ = leaving(*told(machine_of(arguments, smoke=True), options), options, form)
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
 

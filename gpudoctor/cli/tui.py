@@ -115,8 +115,8 @@ def source_of(arguments: argparse.Namespace) -> SessionSource:
         return SessionSource(title=os.path.basename(arguments.facts), facts=facts, samples=samples)
     machine_of(arguments)  # tells what cannot be used before the screen is taken
     title = "this machine" if arguments.root == "/" else arguments.root
-    wishes = CheckOptions(pythons=tuple(arguments.python), quick=arguments.quick, glimpses=True)
-    return SessionSource(title=title, wishes=wishes, make=lambda: machine_of(arguments), samples=samples)
+    options = CheckOptions(pythons=tuple(arguments.python), quick=arguments.quick, glimpses=True)
+    return SessionSource(title=title, options=options, make=lambda: machine_of(arguments), samples=samples)
 
 
 def _samples(path: str | None) -> tuple[SampleLine, ...]:

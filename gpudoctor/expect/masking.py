@@ -67,7 +67,7 @@ def hidden(expected: Iterable[Any], facts: Facts, text: Text) -> tuple[Hidden, .
     """The same expectations for a report that leaves the machine.
 
     Args:
-        expected: those of the wishes.
+        expected: those of the options.
         facts: as they were found.
         text: masks a text.
     """

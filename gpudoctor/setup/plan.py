@@ -93,7 +93,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The whole plan.
 
     Attributes:
-        wishes: the frameworks that were wished for.
+        requested: the frameworks that were asked for.
         machine: what decided.
         cuda: the CUDA of the wheels ("13"), "rocm7.2", "xpu", or "cpu"; None: there is nothing to install.
         driver_cuda: the CUDA release of the driver that the wheels will run on.
@@ -112,7 +112,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     version: str = ""
     created: str = ""
-    wishes: tuple[str, ...] = ()
+    requested: tuple[str, ...] = ()
     machine: TargetPlatform = TargetPlatform()
     cuda: str | None = None
     driver_cuda: str | None = None

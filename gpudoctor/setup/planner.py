@@ -63,7 +63,7 @@ def plan(facts: Facts, request: SetupRequest) -> Plan:
     made = Plan(
         version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        wishes=request.frameworks,
+        requested=request.frameworks,
         machine=ground,
         cuda=found.cuda,
         driver_cuda=found.driver_cuda,
@@ -136,7 +136,7 @@ def _nvidia(
 
 def _in_the_way(facts: Facts) -> tuple[str, ...]:
     """What keeps programs from an AMD or Intel GPU, whose driver is the kernel's own."""
-    report = check(facts=facts, wishes=Wanted(only=("rocm", "intel"), quick=True))
+    report = check(facts=facts, options=Wanted(only=("rocm", "intel"), quick=True))
     found = next((f for f in report.findings if f.status == "fail" and f.check not in _OF_WHEELS), None)
     return () if found is None else (f"{found.message} Fix that first: gpudoctor fix {found.check}",)
 

@@ -36,7 +36,7 @@ def measure(
     Args:
         machine: where they run.
         facts: what was found out about it before.
-        choice: what the user wishes.
+        choice: what the user chose.
         worker: the script; tests give one that is ill.
         halted: ends the run when somebody sets it; what was measured is kept.
 

@@ -1,4 +1,4 @@
-"""What the user wishes of the smoke tests, held against what there is."""
+"""What the user asked of the smoke tests, checked against what there is."""
 
 from collections.abc import Sequence
 

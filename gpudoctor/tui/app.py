@@ -145,7 +145,7 @@ class Doctor(App[int]):
         """The stream of `examine`, event by event, into the session; in a thread, because each waits for children."""
         worker = get_current_worker()
         try:
-            for event in examine(machine, source.wishes, source.facts):
+            for event in examine(machine, source.options, source.facts):
                 if worker.is_cancelled:
                     return
                 self.call_from_thread(self._take, event, worker)

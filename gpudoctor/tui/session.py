@@ -23,7 +23,7 @@ class SessionSource(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         title: for people: "this machine", "host.json", "demo: mismatch".
         facts: of a recorded machine; None: the running one is checked.
-        wishes: how it is checked.
+        options: how it is checked.
         make: makes the machine again for each examination, because each has its own time.
         demo: the name of the demo that it is; empty: it is none.
         samples: a recording of GPUs, which is played instead of what their drivers say now; empty: there is none.
@@ -31,7 +31,7 @@ class SessionSource(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str = "this machine"
     facts: Facts | None = None
-    wishes: CheckOptions = CheckOptions(glimpses=True)
+    options: CheckOptions = CheckOptions(glimpses=True)
     make: Callable[[], Machine] = Machine
     demo: str = ""
     samples: tuple[SampleLine, ...] = ()

@@ -64,9 +64,9 @@ def test_the_facts_are_refused_beside_what_looks_at_this_machine(run: Run, facts
 
 def test_it_opens_what_was_asked_for(facts_file: str) -> None:
     plain = tui.source_of(_arguments("tui --quick"))
-    assert (plain.title, plain.live, plain.wishes.quick, plain.wishes.glimpses) == ("this machine", True, True, True)
+    assert (plain.title, plain.live, plain.options.quick, plain.options.glimpses) == ("this machine", True, True, True)
     named = tui.source_of(_arguments(f"tui --python {sys.executable} --timeout 7"))
-    assert named.wishes.pythons == (sys.executable,)
+    assert named.options.pythons == (sys.executable,)
     assert 6 < named.make().left(100) <= 7
     assert named.make() is not named.make()
     assert tui.source_of(_arguments("tui --root /tmp")).title == "/tmp"

@@ -80,7 +80,7 @@ def test_the_mark_of_the_page_is_taken(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         "import gpudoctor.library as library\n"
         "from gpudoctor import demo\n"
-        "library.gather = lambda **wishes: demo.load('mismatch')\n"
+        "library.gather = lambda **options: demo.load('mismatch')\n"
     )
     pytester.makepyfile(block.text)
     result = pytester.runpytest_subprocess("-p", "no:gpudoctor", "-p", "gpudoctor.pytest_plugin", "-rs")

@@ -48,8 +48,8 @@ def test_another_reason_leaves_it_incomplete() -> None:
 def test_what_somebody_expects_has_to_be_found_out(tmp_path: Path) -> None:
     file = tmp_path / "e.toml"
     file.write_text('[expect."gpus"]\ncount = 8\n')
-    wishes = CheckOptions(expect=expectations([str(file)], automatic=False))
-    assert check(wishes=wishes, facts=mounted()).status == "incomplete"
+    options = CheckOptions(expect=expectations([str(file)], automatic=False))
+    assert check(options=options, facts=mounted()).status == "incomplete"
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -119,9 +119,9 @@ def test_monitors_and_test_readers_see_a_failure_or_that_nothing_is_known(name: 
     assert json.loads(sarif.render(report))["runs"][0]["properties"] == {"verdict": "no-gpu"}
 
 
-@pytest.mark.parametrize("wishes", [CheckOptions(only=("host",)), CheckOptions(skip=("device.no-gpu",))])
-def test_a_choice_of_checks_makes_no_pass_of_it(wishes: CheckOptions) -> None:
-    report = check(facts=MACHINES["torch of the index cu128"][0], wishes=wishes)
+@pytest.mark.parametrize("options", [CheckOptions(only=("host",)), CheckOptions(skip=("device.no-gpu",))])
+def test_a_choice_of_checks_makes_no_pass_of_it(options: CheckOptions) -> None:
+    report = check(facts=MACHINES["torch of the index cu128"][0], options=options)
     assert (report.status, report.failed) == ("no-gpu", False)
     assert exit_code(report, ReportOutput("text", mask=False), "fail") == INCOMPLETE
     assert exit_code(report, ReportOutput("text", mask=False), "never") == 0
@@ -129,7 +129,7 @@ def test_a_choice_of_checks_makes_no_pass_of_it(wishes: CheckOptions) -> None:
 
 @pytest.mark.parametrize(("facts", "status"), [(plain_host(), "no-gpu"), (plain_host(pci=(UHD,)), "incomplete")])
 def test_smoke_tests_that_found_no_gpu_ran_none_and_say_so(facts: Facts, status: str) -> None:
-    report = check(facts=change(facts, "smoke", Smoke(instead=True)), wishes=CheckOptions(area="smoke"))
+    report = check(facts=change(facts, "smoke", Smoke(instead=True)), options=CheckOptions(area="smoke"))
     assert report.status == status
     assert report.next[0].startswith("No GPU that can run smoke tests was found, so none ran")
     assert exit_code(report, ReportOutput("text", mask=False), "fail") == INCOMPLETE

@@ -7,8 +7,8 @@ from gpudoctor.setup.request import SetupRequest
 from tests.machines.registry import machines
 
 
-def made(facts: object, *names: str, **wishes: object) -> Plan:
-    return plan(facts, SetupRequest(frameworks=names, **wishes))  # type: ignore[arg-type]
+def made(facts: object, *names: str, **options: object) -> Plan:
+    return plan(facts, SetupRequest(frameworks=names, **options))  # type: ignore[arg-type]
 
 
 def wheels(one: Plan) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Plans over GPU generations, driver branches, Pythons, distributions and wishes."""
+"""Plans over GPU generations, driver branches, Pythons, distributions and requests."""
 
 import itertools
 

@@ -31,7 +31,7 @@ class Slow:
         self.machines: list[Machine] = []
         self.go = threading.Event()
 
-    def __call__(self, machine: Machine | None, wishes: CheckOptions, facts: Facts | None) -> Iterator[Any]:
+    def __call__(self, machine: Machine | None, options: CheckOptions, facts: Facts | None) -> Iterator[Any]:
         from gpudoctor.pipeline import examine
 
         assert machine is not None
@@ -42,8 +42,8 @@ class Slow:
         yield StepEnded("host", "the machine", 0.1)
         title = f"kernel {len(self.machines)}"
         found = msgspec.structs.replace(demo.load("mismatch"), version=title)
-        yield from (event for event in examine(None, wishes, found) if not isinstance(event, Done))
-        (done,) = (event for event in examine(None, wishes, found) if isinstance(event, Done))
+        yield from (event for event in examine(None, options, found) if not isinstance(event, Done))
+        (done,) = (event for event in examine(None, options, found) if isinstance(event, Done))
         yield done
 
 

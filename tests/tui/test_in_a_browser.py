@@ -111,7 +111,7 @@ def test_it_waits_for_the_probes(place: Path) -> None:
 
 
 def test_facts_are_handed_over(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    live = SessionSource(title="this machine", wishes=CheckOptions(quick=True))
+    live = SessionSource(title="this machine", options=CheckOptions(quick=True))
 
     async def look(pilot: Pilot[Any]) -> None:
         await examined(pilot)

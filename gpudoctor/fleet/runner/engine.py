@@ -8,7 +8,7 @@ import msgspec
 
 
 class FleetTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine that somebody wishes to ask.
+    """One machine that is to be checked.
 
     Attributes:
         node: its name, as the engine calls it.

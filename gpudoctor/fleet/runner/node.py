@@ -54,9 +54,9 @@ def answer(name: str, seconds: float, write: Write, *, quick: bool, smoke: bool,
     from gpudoctor.machine import Machine
     from gpudoctor.smoketests import quick_suite
 
-    wishes = pipeline.CheckOptions(quick=quick, smoke=quick_suite() if smoke else None, expect=of_node(unpacked(sent)))
+    options = pipeline.CheckOptions(quick=quick, smoke=quick_suite() if smoke else None, expect=of_node(unpacked(sent)))
     left = seconds - (time.monotonic() - begun)
-    report = pipeline.check(Machine(seconds=max(1.0, left - min(REST, left * REST_SHARE))), wishes)
+    report = pipeline.check(Machine(seconds=max(1.0, left - min(REST, left * REST_SHARE))), options)
     for line in protocol.lines(name, compact(report)):
         write(line)
 

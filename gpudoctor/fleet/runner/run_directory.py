@@ -96,7 +96,7 @@ class RunDirectory:
         """The nodes that are still to be asked, each once; the ledger learns of reports that it does not know of.
 
         Args:
-            targets: all that somebody wishes to ask.
+            targets: all nodes that are to be checked.
             again: whether those that have reported are asked once more; their reports are kept in a directory next to.
 
         Raises:

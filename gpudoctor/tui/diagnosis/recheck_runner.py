@@ -78,12 +78,12 @@ class Trials(Static):
     def _try(self, key: str, old: FindingEntry, source: SessionSource, only: tuple[str, ...], before: Report) -> None:
         worker, app = get_current_worker(), self.app
         begun = ended = 0
-        wishes = CheckOptions(pythons=source.wishes.pythons, quick=source.wishes.quick, only=only)
+        options = CheckOptions(pythons=source.options.pythons, quick=source.options.quick, only=only)
         try:
             self._machine = machine = source.make()
             if worker.is_cancelled:
                 return
-            for event in examine(machine, wishes):
+            for event in examine(machine, options):
                 if worker.is_cancelled:
                     return
                 begun += isinstance(event, StepStarted)

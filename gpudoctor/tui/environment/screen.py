@@ -109,11 +109,11 @@ class EnvironmentScreen(Screen[None]):
 
     def refresh_from(self, session: Session) -> None:
         """Show the session as it is now."""
-        facts, wishes = session.facts, session.source.wishes
+        facts, options = session.facts, session.source.options
         for python in facts.pythons if facts else ():
             kind = python.kind if isinstance(python.kind, str) else ""
             self._found.setdefault(python.path, {"standalone": "uv"}.get(kind, kind))
-        self._entries = entries(facts, self._found.items(), wishes.pythons, session.running)
+        self._entries = entries(facts, self._found.items(), options.pythons, session.running)
         self.query_one(Picker).show(self._entries)
         self.query_one(FactsView).show(facts)
         self._describe()
@@ -129,8 +129,8 @@ class EnvironmentScreen(Screen[None]):
             return
         session, app = self.session, cast("Doctor", self.app)
         at_first = session.source == app.first
-        wishes = msgspec.structs.replace(session.source.wishes, pythons=(message.path,))
-        session.source = msgspec.structs.replace(session.source, wishes=wishes)
+        options = msgspec.structs.replace(session.source.options, pythons=(message.path,))
+        session.source = msgspec.structs.replace(session.source, options=options)
         if at_first:  # it is the same machine, to which one may come back
             app.first = session.source
         app.action_again()

@@ -34,7 +34,7 @@ class SaveFormat(NamedTuple):
         return f"./gpudoctor-report.{self.suffix}"
 
 
-def masked_report(facts: Facts, wishes: CheckOptions) -> tuple[Report, Facts]:
+def masked_report(facts: Facts, options: CheckOptions) -> tuple[Report, Facts]:
     """The report on a machine whose names, home directories, serial numbers and tokens are masked, and its facts.
 
     The masked facts are judged again, because a name may be anywhere in a sentence or a command of the report.
@@ -42,7 +42,7 @@ def masked_report(facts: Facts, wishes: CheckOptions) -> tuple[Report, Facts]:
     from gpudoctor.privacy import masked
 
     hidden = masked(facts)
-    return check(None, wishes, hidden), hidden
+    return check(None, options, hidden), hidden
 
 
 def _json(report: Report, _: Facts) -> str:

@@ -177,7 +177,7 @@ class SaveScreen(ModalScreen[None]):
             if taken(path) and not over:
                 app.call_from_thread(self._ask, path)
                 return
-            size = save(path, form.render(*masked_report(facts, self.session.source.wishes)))
+            size = save(path, form.render(*masked_report(facts, self.session.source.options)))
         except NotSavedError as error:
             app.call_from_thread(self._failed, str(error))
         except Exception as error:
@@ -192,7 +192,7 @@ class SaveScreen(ModalScreen[None]):
         if facts is None:
             return
         try:
-            text = form.render(*masked_report(facts, self.session.source.wishes))
+            text = form.render(*masked_report(facts, self.session.source.options))
             app.call_from_thread(app.deliver, text, os.path.basename(form.file))
         except Exception as error:
             app.call_from_thread(self._failed, f"The report could not be written: {type(error).__name__}: {error}.")

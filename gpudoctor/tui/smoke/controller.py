@@ -23,15 +23,20 @@ Told = StepStarted | StepEnded | SmokeEvent | Glimpsed | Gathered | Judged | Don
 
 
 def conduct(
-    machine: Machine, facts: Facts, choice: SmokeOptions, wishes: CheckOptions, halted: Event, worker: str | None = None
+    machine: Machine,
+    facts: Facts,
+    choice: SmokeOptions,
+    options: CheckOptions,
+    halted: Event,
+    worker: str | None = None,
 ) -> Iterator[tuple[Told, SmokeEntry | None]]:
     """Run the tests and judge; gives each event, with the entry of the report for what was measured so far.
 
     Args:
         machine: where they run; they take their own time.
         facts: what was found out about it before.
-        choice: what the user wishes.
-        wishes: how the machine was checked, so that the same checks are asked again.
+        choice: what the user chose.
+        options: how the machine was checked, so that the same checks are asked again.
         halted: ends the run when somebody sets it; what was measured is judged.
         worker: the script; tests give one that is unhealthy.
 
@@ -40,7 +45,7 @@ def conduct(
     """
     patient = Machine(machine.root, machine.env, LONGEST)
     facts = yield from _measured(patient, facts, choice, halted, worker)
-    for event in examine(None, wishes, facts):
+    for event in examine(None, options, facts):
         yield event, None
 
 

@@ -60,14 +60,14 @@ class SmokeRunner(Widget):
         """Whether tests run."""
         return self.course is not None and self.course.running
 
-    def begin(self, machine: Machine, facts: Facts, choice: SmokeOptions, wishes: CheckOptions) -> Course:
+    def begin(self, machine: Machine, facts: Facts, choice: SmokeOptions, options: CheckOptions) -> Course:
         """Begin a run; none may be running.
 
         Args:
             machine: where the tests run.
             facts: what was found out about it.
             choice: which tests, and on what.
-            wishes: how the machine was checked.
+            options: how the machine was checked.
 
         Raises:
             ChoiceError: what was chosen cannot be run.
@@ -79,7 +79,7 @@ class SmokeRunner(Widget):
         def work() -> None:
             error = ""
             try:
-                for told, entry in conduct(machine, facts, choice, wishes, halted, self.worker):
+                for told, entry in conduct(machine, facts, choice, options, halted, self.worker):
                     self.post_message(self.Heard(course, told, entry))
             except ChoiceError as refused:
                 error = str(refused)

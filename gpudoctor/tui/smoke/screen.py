@@ -177,7 +177,7 @@ class SmokeScreen(Screen[None]):
             if facts is None or why:
                 raise ChoiceError(why)
             choice = self.query_one(SmokeChooser).choice
-            self.runner.begin(session.source.make(), facts, choice, session.source.wishes)
+            self.runner.begin(session.source.make(), facts, choice, session.source.options)
         except Exception as error:  # it cannot be run, or an interpreter or a directory is not there any more
             self.notify(str(error) or type(error).__name__, severity="warning", markup=False)
             return

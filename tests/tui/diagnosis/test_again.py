@@ -44,8 +44,8 @@ class Conducted:
         yield Judged(VERDICTS)
         yield Done(msgspec.structs.replace(REPORT), mismatch())
 
-    def one(self, machine: Machine, wishes: CheckOptions) -> Iterator[Event]:
-        self.asked.append(wishes.only)
+    def one(self, machine: Machine, options: CheckOptions) -> Iterator[Event]:
+        self.asked.append(options.only)
         self.machines.append(machine)
         yield StepStarted("host", "the machine")
         yield StepStarted("pci", "the PCI bus")

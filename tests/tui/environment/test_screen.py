@@ -219,9 +219,9 @@ def offered(app: Doctor) -> list[str]:
 def test_an_interpreter_that_is_picked_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def examined(machine: object, wishes: pipeline.CheckOptions, facts: object) -> object:
-        asked.append(wishes.pythons)
-        found = having(FACTS, pythons=(python(path=wishes.pythons[0] if wishes.pythons else "/opt/env/bin/python"),))
+    def examined(machine: object, options: pipeline.CheckOptions, facts: object) -> object:
+        asked.append(options.pythons)
+        found = having(FACTS, pythons=(python(path=options.pythons[0] if options.pythons else "/opt/env/bin/python"),))
         yield pipeline.Done(pipeline.check(facts=found), found)
 
     monkeypatch.setattr("gpudoctor.tui.app.examine", examined)
@@ -247,7 +247,7 @@ def test_an_interpreter_that_is_picked_is_examined(monkeypatch: pytest.MonkeyPat
         await app.open(SessionSource(title="another", facts=FACTS))
         assert "Back to this machine" in offered(app)
         await app.open(app.first)
-        assert app.session.source.wishes.pythons == ("/home/me/.venvs/jax/bin/python",)
+        assert app.session.source.options.pythons == ("/home/me/.venvs/jax/bin/python",)
 
     run(lambda: Doctor(source), what)
     assert asked[:2] == [(), ("/home/me/.venvs/jax/bin/python",)]

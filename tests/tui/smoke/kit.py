@@ -36,7 +36,7 @@ class Examined(Doctor):
         self.session.begin()
         facts = self.session.source.facts or self.facts
         if facts is not None:
-            for event in examine(None, self.session.source.wishes, facts):
+            for event in examine(None, self.session.source.options, facts):
                 self.session.take(event)
         self.changed.publish(self.session)
 

@@ -1,4 +1,4 @@
-"""Which nodes somebody wishes for, for engines that are not asked about sets of nodes themselves."""
+"""Which nodes were requested, for engines that are not asked about sets of nodes themselves."""
 
 from gpudoctor.fleet.runner.engine import EngineError
 
