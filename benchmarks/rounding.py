@@ -15,7 +15,7 @@ from rows import Row
 
 sys.path.insert(0, str(ROOT))
 
-from gpudoctor.queries.smoke_errors import BOUNDS, ODD_ROW
+from gpudoctor.queries.smoke.errors import BOUNDS, ODD_ROW
 
 LENGTHS = (1024, 8192)  # terms of a sum
 ROWS, COLUMNS, SPLIT = 64, 512, 8

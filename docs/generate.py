@@ -35,12 +35,12 @@ def _code(one: Check[Any]) -> str:
 
 
 def tests(one: Check[Any]) -> list[str]:
-    """The files of tests that ask a check by its id or import it; the one that has its name first."""
+    """The files of tests that ask a check by its id or import it; those of its area first."""
     module = one.id.replace("-", "_")
-    named = f"tests/checks/{module.replace('.', '/test_')}.py"
+    area = f"tests/checks/{module.partition('.')[0]}/"
     marks = f'"{one.id}"', f"from gpudoctor.checks.{module} import"
-    found = [name for name, text in _test_files().items() if name == named or any(mark in text for mark in marks)]
-    return sorted(found, key=lambda name: (name != named, name))
+    found = [name for name, text in _test_files().items() if any(mark in text for mark in marks)]
+    return sorted(found, key=lambda name: (not name.startswith(area), name))
 
 
 @cache

@@ -20,7 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gpudoctor import catalogue, demo
 from gpudoctor.check_engine import Check, Outcome, Verdict, judge
 from gpudoctor.facts import Facts
-from gpudoctor.queries import cause_groups, smoke_cause_groups
+from gpudoctor.queries import cause_groups
+from gpudoctor.queries.smoke import cause_groups as smoke_cause_groups
 from gpudoctor.root_causes import findings
 from tests.causes.composed import is_excused, is_explained
 from tests.machines.registry import machines

@@ -20,7 +20,7 @@ ALLOWED = {
     "fleet/runner/report_store.py": {"urllib"},
     "fleet/runner/pair_node.py": {"socket"},
     "fleet/runner/protocol.py": {"urllib"},
-    "workers/smoke/backends/pytorch_ranks.py": {"socket"},
+    "workers/smoke/backends/pytorch/ranks.py": {"socket"},
     "report/renderers/sarif.py": {"urllib"},
 }
 SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "eval", "exec"}

@@ -58,7 +58,7 @@ def bit(load):
 
 def zeros(load):
     """Copies to the device are lost."""
-    load("backends.pytorch_copies").Copies.to_device = lambda _: None
+    load("backends.pytorch.copies").Copies.to_device = lambda _: None
 
 
 def image(load):
@@ -74,7 +74,7 @@ def image(load):
 
 def pageable(load):
     """What is asked to be pinned is not."""
-    copies = load("backends.pytorch_copies")
+    copies = load("backends.pytorch.copies")
     buffer = copies.buffer
     copies.buffer = lambda backend, size, _: buffer(backend, size, False)
 

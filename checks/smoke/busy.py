@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import on_gpu
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.smoke import OnDevice, smoke_gpus
-from gpudoctor.queries.smoke_speed import busy as is_busy
+from gpudoctor.queries.smoke.speed import busy as is_busy
 from gpudoctor.tasks import cmd
 
 

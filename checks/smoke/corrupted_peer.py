@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again
 from gpudoctor.queries.smoke import OnTests, count, each, many, sentence, smoke_tests
-from gpudoctor.queries.smoke_cause_groups import MEMORY
+from gpudoctor.queries.smoke.cause_groups import MEMORY
 from gpudoctor.tasks import export, filtered, query, unset
 
 

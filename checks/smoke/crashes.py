@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, updated
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.smoke import OnRun, called, ended, sentence, smoke_runs
-from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
+from gpudoctor.queries.smoke.cause_groups import MEMORY, NOT_RUNNING
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

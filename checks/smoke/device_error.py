@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import hardware
 from gpudoctor.queries.cause_groups import SYSTEM
 from gpudoctor.queries.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
-from gpudoctor.queries.smoke_cause_groups import MEMORY
+from gpudoctor.queries.smoke.cause_groups import MEMORY
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

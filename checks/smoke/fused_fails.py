@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.smoke import again, updated
 from gpudoctor.queries.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
-from gpudoctor.queries.smoke_cause_groups import NOT_RUNNING
+from gpudoctor.queries.smoke.cause_groups import NOT_RUNNING
 
 _COMPILER = ("C compiler", "gcc", "Python.h", "g++", "cc1plus")
 

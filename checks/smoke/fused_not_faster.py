@@ -8,8 +8,8 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again
 from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.queries.smoke_cause_groups import SLOW
-from gpudoctor.queries.smoke_speed import idle
+from gpudoctor.queries.smoke.cause_groups import SLOW
+from gpudoctor.queries.smoke.speed import idle
 
 # Unfused, the operations move four times the bytes; a compiled kernel that is far below that speedup does not
 # fuse them.

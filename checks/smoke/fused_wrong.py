@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again, updated
 from gpudoctor.queries.smoke import OnTests, dtype_of, each, sentence, smoke_tests
-from gpudoctor.queries.smoke_cause_groups import wrong_before
+from gpudoctor.queries.smoke.cause_groups import wrong_before
 from gpudoctor.tasks import Shell, cmd
 
 # Elementwise in float32, kept away from zero: rounding makes 1e-7, an approximated error function some 1e-6.

@@ -5,7 +5,7 @@ from gpudoctor.facts import SmokeRun
 from gpudoctor.fixes.smoke import again
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.smoke import OnRun, called, ended, sentence, smoke_runs
-from gpudoctor.queries.smoke_cause_groups import MEMORY, NOT_RUNNING
+from gpudoctor.queries.smoke.cause_groups import MEMORY, NOT_RUNNING
 from gpudoctor.tasks import Shell, as_root, filtered, query
 from gpudoctor.tasks.placeholders import PID
 

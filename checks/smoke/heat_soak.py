@@ -7,8 +7,8 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import LONG, again, clocks
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.smoke import OnTests, each, gpu_tests, sentence
-from gpudoctor.queries.smoke_cause_groups import SLOW
-from gpudoctor.queries.smoke_speed import idle
+from gpudoctor.queries.smoke.cause_groups import SLOW
+from gpudoctor.queries.smoke.speed import idle
 from gpudoctor.tasks import query
 
 _LESS = 0.90

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, updated
 from gpudoctor.knowledge import import_errors
 from gpudoctor.queries.smoke import OnRun, backend_name, quoted, sentence, smoke_runs
-from gpudoctor.queries.smoke_cause_groups import NOT_RUNNING
+from gpudoctor.queries.smoke.cause_groups import NOT_RUNNING
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:

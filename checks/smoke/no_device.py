@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, updated
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.smoke import OnRun, gpu_runs, quoted, sentence
-from gpudoctor.queries.smoke_cause_groups import NOT_RUNNING
+from gpudoctor.queries.smoke.cause_groups import NOT_RUNNING
 from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import query
 

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, unset
 from gpudoctor.maybe import UnknownFactError
 from gpudoctor.queries.smoke import OnTests, gpu_tests, noted, sentence
-from gpudoctor.queries.smoke_speed import idle
+from gpudoctor.queries.smoke.speed import idle
 from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import filtered, query
 

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import hardware
 from gpudoctor.queries.smoke import OnTests, count, dtype_of, each, gpu_tests, many, sentence
-from gpudoctor.queries.smoke_cause_groups import wrong_before
+from gpudoctor.queries.smoke.cause_groups import wrong_before
 
 # These call cuBLAS with one stream, for which it guarantees the same bits. Compilers (XLA) and rocBLAS, which may sum
 # with atomic additions, guarantee less.

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again
 from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.queries.smoke_errors import BOUNDS, errors, kinds
+from gpudoctor.queries.smoke.errors import BOUNDS, errors, kinds
 from gpudoctor.tasks import code
 
 

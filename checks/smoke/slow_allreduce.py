@@ -9,7 +9,7 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again
 from gpudoctor.maybe import UnknownFactError
 from gpudoctor.queries.smoke import OnTests, each, gpu_tests, sentence
-from gpudoctor.queries.smoke_speed import ALLREDUCE, share
+from gpudoctor.queries.smoke.speed import ALLREDUCE, share
 from gpudoctor.tasks import filtered, query
 
 _OVER_LINKS = ("nccl", "rccl")  # transports that use the links between GPUs

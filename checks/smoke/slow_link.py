@@ -8,8 +8,8 @@ from gpudoctor.knowledge import pcie
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.smoke import OnTests, gpu_tests, sentence
-from gpudoctor.queries.smoke_cause_groups import LINK
-from gpudoctor.queries.smoke_speed import Share, share
+from gpudoctor.queries.smoke.cause_groups import LINK
+from gpudoctor.queries.smoke.speed import Share, share
 from gpudoctor.tasks import cmd, filtered, query
 from gpudoctor.tasks.placeholders import PROGRAM
 

@@ -7,9 +7,9 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again, clocks, updated
 from gpudoctor.maybe import UnknownFactError
 from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.queries.smoke_cause_groups import SLOW
-from gpudoctor.queries.smoke_limits import FEWEST_WAVES, waves
-from gpudoctor.queries.smoke_speed import product_lines, share
+from gpudoctor.queries.smoke.cause_groups import SLOW
+from gpudoctor.queries.smoke.limits import FEWEST_WAVES, waves
+from gpudoctor.queries.smoke.speed import product_lines, share
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

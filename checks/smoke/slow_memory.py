@@ -5,8 +5,8 @@ from functools import partial
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, clocks
 from gpudoctor.queries.smoke import OnTests, gpu_tests, sentence
-from gpudoctor.queries.smoke_cause_groups import SLOW
-from gpudoctor.queries.smoke_speed import memory_lines, share
+from gpudoctor.queries.smoke.cause_groups import SLOW
+from gpudoctor.queries.smoke.speed import memory_lines, share
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

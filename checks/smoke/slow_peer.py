@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again
 from gpudoctor.queries.smoke import OnTests, each, gpu_tests, sentence
-from gpudoctor.queries.smoke_speed import PEER, share
+from gpudoctor.queries.smoke.speed import PEER, share
 from gpudoctor.tasks import query
 
 _SHOWN = 4  # pairs that a message lists

@@ -6,8 +6,8 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again, clocks
 from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.queries.smoke_cause_groups import SLOW
-from gpudoctor.queries.smoke_speed import idle
+from gpudoctor.queries.smoke.cause_groups import SLOW
+from gpudoctor.queries.smoke.speed import idle
 
 _LARGE = "speed-up 256"  # a small batch is bound by kernel launches, on the fastest GPU too
 

@@ -3,8 +3,8 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, clocks
 from gpudoctor.queries.smoke import OnRun, sentence
-from gpudoctor.queries.smoke_cause_groups import SLOW
-from gpudoctor.queries.smoke_peers import behind, runs_with_peers
+from gpudoctor.queries.smoke.cause_groups import SLOW
+from gpudoctor.queries.smoke.peers import behind, runs_with_peers
 
 # Differences of 5 percent between identical GPUs of one node are normal (stas00/ml-engineering).
 _LEAST = 0.92

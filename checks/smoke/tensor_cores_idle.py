@@ -6,8 +6,8 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again, clocks, updated
 from gpudoctor.queries.smoke import OnTests, dtype_of, each, gpu_tests, sentence
-from gpudoctor.queries.smoke_cause_groups import SLOW
-from gpudoctor.queries.smoke_speed import product_lines, share
+from gpudoctor.queries.smoke.cause_groups import SLOW
+from gpudoctor.queries.smoke.speed import product_lines, share
 
 # The CUDA cores' own rate in 16 bits is 0.14 of the tensor cores' on an H100, 0.25 on an A100; a library that falls
 # back on them reaches part of that.

@@ -7,8 +7,8 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again, unset
 from gpudoctor.maybe import phrase
 from gpudoctor.queries.smoke import OnTests, dtype_of, sentence, smoke_tests
-from gpudoctor.queries.smoke_errors import kinds, wrong
-from gpudoctor.queries.smoke_training import OVERRIDE, is_tf32
+from gpudoctor.queries.smoke.errors import kinds, wrong
+from gpudoctor.queries.smoke.training import OVERRIDE, is_tf32
 from gpudoctor.tasks import Task, Variable, code
 
 _SWITCHES: dict[str, Task] = {

@@ -6,8 +6,8 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, unset, updated
 from gpudoctor.maybe import UnknownFactError, known
 from gpudoctor.queries.smoke import OnTests, cuda_tests, sentence
-from gpudoctor.queries.smoke_errors import kinds
-from gpudoctor.queries.smoke_training import HAS_TF32, OVERRIDE
+from gpudoctor.queries.smoke.errors import kinds
+from gpudoctor.queries.smoke.training import HAS_TF32, OVERRIDE
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import on_gpu
 from gpudoctor.queries.smoke import OnDevice, called, growth, many, smoke_gpus
-from gpudoctor.queries.smoke_cause_groups import MEMORY
+from gpudoctor.queries.smoke.cause_groups import MEMORY
 from gpudoctor.tasks import as_root, query
 
 

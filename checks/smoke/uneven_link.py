@@ -6,8 +6,8 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again
 from gpudoctor.queries.gpus import has_slot
 from gpudoctor.queries.smoke import OnTests, gpu_tests, sentence
-from gpudoctor.queries.smoke_cause_groups import LINK
-from gpudoctor.queries.smoke_speed import idle
+from gpudoctor.queries.smoke.cause_groups import LINK
+from gpudoctor.queries.smoke.speed import idle
 from gpudoctor.tasks import query
 
 # nvbandwidth's and others' results differ by 1 to 6 percent between the directions.

@@ -7,8 +7,8 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import hardware
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.smoke import OnTests, count, dtype_of, each, many, sentence, smoke_tests
-from gpudoctor.queries.smoke_cause_groups import wrong_before
-from gpudoctor.queries.smoke_errors import kind_of
+from gpudoctor.queries.smoke.cause_groups import wrong_before
+from gpudoctor.queries.smoke.errors import kind_of
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again, hardware, updated
 from gpudoctor.queries.smoke import OnTests, dtype_of, each, sentence, smoke_tests
-from gpudoctor.queries.smoke_cause_groups import wrong_before
+from gpudoctor.queries.smoke.cause_groups import wrong_before
 
 # float32 on both sides differs by 1e-6; bf16 keeps eight bits through four layers.
 _MOST = {"fp32": 1e-4, "bf16": 3e-2, "fp16": 1e-2}

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again, hardware, updated
 from gpudoctor.queries.smoke import OnTests, count, dtype_of, each, sentence, smoke_tests
-from gpudoctor.queries.smoke_cause_groups import wrong_before
+from gpudoctor.queries.smoke.cause_groups import wrong_before
 
 # On a CPU the worst gradient of the step in bf16 is off by 2.3e-2 (PyTorch), 2.5e-2 (JAX) and 7.5e-2 (TensorFlow, which
 # keeps more in bf16), the loss by 1.6e-4; fp16 has three bits more. Images shifted by a pixel give 3e-1.

@@ -5,8 +5,8 @@ from functools import partial
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import hardware
 from gpudoctor.queries.smoke import OnTests, each, sentence, smoke_tests
-from gpudoctor.queries.smoke_cause_groups import wrong_before
-from gpudoctor.queries.smoke_errors import wrong
+from gpudoctor.queries.smoke.cause_groups import wrong_before
+from gpudoctor.queries.smoke.errors import wrong
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

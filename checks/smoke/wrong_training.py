@@ -5,8 +5,8 @@ from functools import partial
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.smoke import again, hardware, updated
 from gpudoctor.queries.smoke import OnTests, sentence, smoke_tests
-from gpudoctor.queries.smoke_cause_groups import wrong_before
-from gpudoctor.queries.smoke_training import faults, inexact, is_tf32, may_be_tf32
+from gpudoctor.queries.smoke.cause_groups import wrong_before
+from gpudoctor.queries.smoke.training import faults, inexact, is_tf32, may_be_tf32
 
 _EITHER = (
     "Every gradient is slightly off. Convolutions in TF32 cause that although it was disabled for them, and so does a "

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gpudoctor.expect.toml_writer import TomlEntry
 from gpudoctor.facts import Facts, Figure, SmokeRun, SmokeTest
-from gpudoctor.queries.smoke_speed import busy
+from gpudoctor.queries.smoke.speed import busy
 from gpudoctor.smoketests.suite import DTYPES
 
 # GPUs of one kind differ by some 5 % from one another (https://github.com/stas00/ml-engineering, compute/accelerator).

@@ -3,8 +3,8 @@
 import msgspec
 
 from gpudoctor.facts import Facts, Figure, SmokeRun, SmokeTest
-from gpudoctor.queries.smoke_limits import limit
-from gpudoctor.queries.smoke_speed import busy
+from gpudoctor.queries.smoke.limits import limit
+from gpudoctor.queries.smoke.speed import busy
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry, UnknownEntry
 
 # Who runs the smoke tests asks whether the GPU works: that the CPU does is no answer.

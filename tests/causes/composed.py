@@ -19,14 +19,14 @@ from tests.causes.more import more
 from tests.checks import healthy_nvidia as nv
 from tests.checks import smoke_machines as smoke
 from tests.checks.amd_machines import amd_host
+from tests.checks.apple.test_apple import mac
+from tests.checks.apple.test_apple import torch as apple_torch
+from tests.checks.container.test_container import inside
 from tests.checks.environments import environment, torch
 from tests.checks.intel_machines import arc_host, xpu
 from tests.checks.rows import problems
-from tests.checks.test_apple import mac
-from tests.checks.test_apple import torch as apple_torch
-from tests.checks.test_container import inside
-from tests.checks.test_windows import windows
-from tests.checks.test_wsl import wsl
+from tests.checks.windows.test_windows import windows
+from tests.checks.wsl.test_wsl import wsl
 
 Path = tuple[str | int, ...]
 Changes = list[tuple[Path, object]]

@@ -9,10 +9,10 @@ from tests.builders import framework, live, nvidia_host, python, with_framework
 from tests.checks import healthy_nvidia as nv
 from tests.checks import smoke_machines as smoke
 from tests.checks.amd_machines import amd_host, kfd, render
+from tests.checks.container.test_container import bare, inside
 from tests.checks.environments import SITE, blind, environment, machine, package, torch
 from tests.checks.nvidia_machines import event, having, nodes, unloaded, versions, xid
-from tests.checks.test_container import bare, inside
-from tests.checks.test_wsl import wsl
+from tests.checks.wsl.test_wsl import wsl
 
 NO_GPU = live(0, error="No CUDA GPUs are available", error_code=100)
 FOUR = {"torch": "2.7.1", "tensorflow": "2.20.0", "cupy": "13.4.1", "jax": "0.6.0"}

@@ -40,7 +40,7 @@ def problems() -> list[Pair]:
 
 def _tests() -> Iterator[tuple[Any, dict[str, Any]]]:
     """The tests that need no fixture, with each row of their tables."""
-    for info in pkgutil.iter_modules(tests.checks.__path__, "tests.checks."):
+    for info in pkgutil.walk_packages(tests.checks.__path__, "tests.checks."):
         if info.name in APART:
             continue
         for name, test in inspect.getmembers(importlib.import_module(info.name), inspect.isfunction):

@@ -16,6 +16,7 @@ from gpudoctor.tasks.as_typed import typed
 from tests.builders import FEDORA, card, change, framework, library, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 from tests.checks.intel_machines import arc_host, xpu
+from tests.checks.link.test_link import links
 from tests.checks.nvidia_machines import (
     event,
     failing,
@@ -26,7 +27,6 @@ from tests.checks.nvidia_machines import (
     versions,
     xid,
 )
-from tests.checks.test_link_health import links
 
 READS = GpuProcess(pid=42, name="python3", state="D")
 HELD = GpuProcess(pid=7, name="server", state="S")

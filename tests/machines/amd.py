@@ -29,7 +29,7 @@ def user_not_in_render() -> Facts:
 @machine("rocm.gfx-not-in-wheel")
 def card_that_the_wheel_does_not_know() -> Facts:
     """A Radeon RX 6700 XT: the wheel has no code for gfx1031."""
-    from tests.checks.test_rocm import card
+    from tests.checks.rocm.test_rocm import card
 
     error = "HIP error: invalid device function"
     return having(amd_host((card("gfx1031"),)), pythons__0__frameworks__0__live=live(1, error=error, error_code=98))

@@ -7,10 +7,10 @@ import msgspec
 from gpudoctor.facts import Facts
 from tests.builders import framework, library, live, nvidia_host, plain_host, with_framework
 from tests.checks import healthy_nvidia as nv
+from tests.checks.container.test_container import bare, closed, inside
 from tests.checks.healthy_software import DOCKER
 from tests.checks.nvidia_machines import having
-from tests.checks.test_container import bare, closed, inside
-from tests.checks.test_wsl import wsl
+from tests.checks.wsl.test_wsl import wsl
 from tests.machines.registry import machine
 
 NO_DRIVER = framework(live=live(0, error="Found no NVIDIA driver on your system."))

@@ -7,8 +7,8 @@ import msgspec
 from gpudoctor.facts import Adapter, Facts, LiveFramework
 from tests.builders import framework, live
 from tests.checks import intel_machines as intel
-from tests.checks import test_apple as apple
-from tests.checks import test_windows as windows
+from tests.checks.apple import test_apple as apple
+from tests.checks.windows import test_windows as windows
 from tests.machines.registry import machine
 
 

@@ -4,10 +4,10 @@ import msgspec
 
 from gpudoctor.facts import Cloud, Cluster, Facts
 from tests.builders import framework, library, live, nvidia_host, plain_host, with_framework
+from tests.checks.cluster.test_cluster import closed, without_devices
+from tests.checks.container.test_container import inside
+from tests.checks.container.test_handing_in import without_libraries
 from tests.checks.nvidia_machines import having
-from tests.checks.test_cluster import closed, without_devices
-from tests.checks.test_container import inside
-from tests.checks.test_container_handing_in import without_libraries
 from tests.machines.registry import machine
 
 NO_DRIVER = framework(live=live(0, error="Found no NVIDIA driver on your system."))

@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.smoke import called
-from gpudoctor.queries.smoke_limits import Limit, limit, sheet, waves
+from gpudoctor.queries.smoke.limits import Limit, limit, sheet, waves
 from tests.checks import smoke_machines as m
 from tests.checks.nvidia_machines import having
 

@@ -8,7 +8,7 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Outcome, judge
 from gpudoctor.facts import Facts
-from gpudoctor.queries.smoke_limits import limit, sheet
+from gpudoctor.queries.smoke.limits import limit, sheet
 from tests.checks import smoke_machines as m
 
 CHECKS = [one for one in catalogue.load() if one.area == "smoke"]

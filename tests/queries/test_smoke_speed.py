@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown, UnknownFactError
 from gpudoctor.queries.smoke import OnRun
-from gpudoctor.queries.smoke_speed import (
+from gpudoctor.queries.smoke.speed import (
     AMD,
     FP8,
     GDDR,

@@ -247,7 +247,7 @@ def test_copies_between_two_parts_of_the_cpu(python: str) -> None:
 
 def test_pinned_memory_where_this_release_has_it_on_the_cpu(interpreter: Interpreter) -> None:
     lines = """
-from gpudoctor.workers.smoke.backends.jax_transfer import PinnedTransfer
+from gpudoctor.workers.smoke.backends.jax.transfer import PinnedTransfer
 copies = PinnedTransfer(backend, 1 << 20)
 copies.fill(3)
 copies.clear()

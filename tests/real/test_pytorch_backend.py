@@ -128,7 +128,7 @@ tell([abs(loss - true_loss) / true_loss, *map(off, found, true)])
 def test_images_have_the_same_bits_everywhere(python: str) -> None:
     lines = """
 import numpy
-from gpudoctor.workers.smoke.backends.pytorch_network import batch
+from gpudoctor.workers.smoke.backends.pytorch.network import batch
 from gpudoctor.workers.smoke.network import _batch
 pictures, classes = batch(torch, images, labels)
 same, numbers = _batch(numpy, images, labels, numpy.float32)
@@ -243,7 +243,7 @@ tell([list(first.shape), *(float(abs(backend.values(now()) - first).max()) for n
 
 def test_a_rank_that_has_answered_stays_for_the_others(python: str) -> None:
     lines = """
-from gpudoctor.workers.smoke.backends.pytorch_ranks import Rank, end, free_port, gathered
+from gpudoctor.workers.smoke.backends.pytorch.ranks import Rank, end, free_port, gathered
 import time
 rank = Rank(0, 1, "gloo", 4096, free_port())
 (told,) = gathered([rank], lambda: None)

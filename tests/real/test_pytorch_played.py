@@ -127,7 +127,7 @@ tell([before, pair.differing(), ran("peer")])
 def test_the_triton_kernel(interpreter: Interpreter) -> None:
     triton = interpreter("torchcpu-triton", TORCH, "numpy", "triton", pip=True)
     lines = """
-from gpudoctor.workers.smoke.backends.pytorch_fused import TritonKernel
+from gpudoctor.workers.smoke.backends.pytorch.fused import TritonKernel
 x = torch.randn(5000)
 kernel = TritonKernel(backend, x)
 kernel.compile()

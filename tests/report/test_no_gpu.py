@@ -16,8 +16,8 @@ from gpudoctor.report.renderers import nagios, npd, sarif, tap
 from gpudoctor.report.renderers.html import render as page
 from gpudoctor.report.renderers.text import render as text
 from tests.builders import change, framework, host, library, live, nvidia_host, plain_host, with_framework
+from tests.checks.container.test_container import bare, inside
 from tests.checks.intel_machines import UHD
-from tests.checks.test_container import bare, inside
 
 NO_DRIVER = live(0, error="Found no NVIDIA driver on your system.")
 CHOSEN = framework(version="2.9.1+cu128", live=NO_DRIVER)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.workers.smoke.backends import jax, jax_platform, jax_transfer
+from gpudoctor.workers.smoke.backends import jax
+from gpudoctor.workers.smoke.backends.jax import platform, transfer
 from gpudoctor.workers.smoke.runner import Unsupported
 from tests.smoke.xla_kit import with_gpu, worked
 
@@ -116,7 +117,7 @@ def test_a_release_without_a_setting(played: Played) -> None:
     assert played.config.set == {"jax_platforms": "cpu"}
 
 
-@pytest.mark.parametrize(("tests", "flags"), [([], "--other"), (["allreduce"], "--other " + jax_platform.SPLIT)])
+@pytest.mark.parametrize(("tests", "flags"), [([], "--other"), (["allreduce"], "--other " + platform.SPLIT)])
 def test_the_cpu_is_split_for_sums_alone(
     played: Played, monkeypatch: pytest.MonkeyPatch, tests: list[str], flags: str
 ) -> None:
@@ -160,8 +161,8 @@ def test_no_more_peers_than_the_task_permits(played: Played, task: dict[str, Any
     ("words", "found"), [("9.0", (9, 0)), ("12.0", (12, 0)), ("gfx942", None), ("gfx90a:sramecc+", None), (None, None)]
 )
 def test_compute_capabilities(words: str | None, found: tuple[int, int] | None) -> None:
-    assert jax_platform.capability(SimpleNamespace(compute_capability=words)) == found
-    assert jax_platform.capability(SimpleNamespace()) is None
+    assert platform.capability(SimpleNamespace(compute_capability=words)) == found
+    assert platform.capability(SimpleNamespace()) is None
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_compute_capabilities(words: str | None, found: tuple[int, int] | None) 
 def test_how_much_memory_is_free(left: int | None, stats: Any, given: int | None, free: int) -> None:
     device = SimpleNamespace(memory_stats=lambda: stats)
     chip: Any = SimpleNamespace(free=lambda: left)
-    assert jax_platform.free(device, "cuda", chip, given) == free
+    assert platform.free(device, "cuda", chip, given) == free
 
 
 class Broken(SimpleNamespace):
@@ -209,7 +210,7 @@ def test_pinned_memory_that_jax_does_not_copy(error: Exception, raised: type[Exc
     sharding = SimpleNamespace(SingleDeviceSharding=lambda *_, **__: None)
     backend: Any = Broken(error=error, numpy=numpy, device=None, jax=SimpleNamespace(sharding=sharding))
     with pytest.raises(raised) as found:
-        jax_transfer.transfer(backend, 4096, True)
+        transfer.transfer(backend, 4096, True)
     assert type(found.value) is raised
     assert str(error) in str(found.value)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gpudoctor.workers.smoke.backends import pytorch
-from gpudoctor.workers.smoke.backends.pytorch_fused import A, B, C, worst
-from gpudoctor.workers.smoke.backends.pytorch_precision import lacks_on_cpu, lacks_on_gpu, release, switched
+from gpudoctor.workers.smoke.backends.pytorch.fused import A, B, C, worst
+from gpudoctor.workers.smoke.backends.pytorch.precision import lacks_on_cpu, lacks_on_gpu, release, switched
 from gpudoctor.workers.smoke.runner import Unsupported
 
 

@@ -178,7 +178,7 @@ tell([equal, backend.unequal(one, other), backend.unequal(other, other)])
 def test_switches_are_put_back_without_a_warning(python: str) -> None:
     lines = """
 warnings.simplefilter("error")
-from gpudoctor.workers.smoke.backends.pytorch_precision import _switches, has
+from gpudoctor.workers.smoke.backends.pytorch.precision import _switches, has
 def seen():
     return [str(getattr(place, name)) for place, name, _ in _switches(torch, "fp32") if has(place, name)]
 before = seen()
@@ -225,7 +225,7 @@ def test_one_gpu_has_no_peer(python: str) -> None:
 
 def test_nccl_sums_on_one_gpu(python: str) -> None:
     lines = """
-from gpudoctor.workers.smoke.backends.pytorch_ranks import allreduce
+from gpudoctor.workers.smoke.backends.pytorch.ranks import allreduce
 backend.peers = lambda: 1
 tell(allreduce(backend, 1 << 20, lambda: None))
 """

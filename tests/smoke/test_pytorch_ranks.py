@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.workers.smoke.backends import pytorch_ranks
-from gpudoctor.workers.smoke.backends.pytorch_ranks import Rank, allreduce, end, free_port, gathered
+from gpudoctor.workers.smoke.backends.pytorch import ranks as rank_processes
+from gpudoctor.workers.smoke.backends.pytorch.ranks import Rank, allreduce, end, free_port, gathered
 from gpudoctor.workers.smoke.runner import Stopped, Unsupported
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -36,7 +36,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     def make(script: str, count: int = 2) -> list[Rank]:
         path = tmp_path / "rank.py"
         path.write_text(BEGIN + script)
-        monkeypatch.setattr(pytorch_ranks, "SCRIPT", str(path))
+        monkeypatch.setattr(rank_processes, "SCRIPT", str(path))
         started.extend(Rank(number, count, "gloo", 4096, 12345) for number in range(count))
         return started
 
@@ -102,7 +102,7 @@ def test_ranks_that_do_not_end(start: Start) -> None:
 def test_much_output_is_bounded(start: Start) -> None:
     ranks = start("for at in range(20000): print('x' * 80, at)\nanswer(wrong=0)", count=1)
     gathered(ranks, lambda: None)
-    assert len(ranks[0].lines) <= pytorch_ranks.KEPT
+    assert len(ranks[0].lines) <= rank_processes.KEPT
 
 
 def test_who_is_asked_to_stop_stops_while_they_run(start: Start) -> None:
@@ -191,7 +191,7 @@ def test_an_error_ends_the_others(start: Start) -> None:
     start(WAITS, count=0)
     with pytest.raises(RuntimeError, match="rank 0 ended with 0"):
         allreduce(backend(), 4096, lambda: None)
-    assert not alive(int(Path(pytorch_ranks.SCRIPT + ".pid").read_text()))
+    assert not alive(int(Path(rank_processes.SCRIPT + ".pid").read_text()))
 
 
 # -- what a rank does by itself -----------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_an_error_ends_the_others(start: Start) -> None:
 BOUND = f"""
 import os, sys, time
 sys.path.insert(0, {str(ROOT)!r})
-from gpudoctor.workers.smoke.backends.pytorch_rank import die_with
+from gpudoctor.workers.smoke.backends.pytorch.rank import die_with
 die_with(int(sys.argv[1]))
 print(os.getpid(), flush=True)
 time.sleep(60)

@@ -17,10 +17,10 @@ from gpudoctor.fleet.runner import protocol
 from gpudoctor.fleet.runner.node import REST, own_name
 from gpudoctor.fleet.runner.pairs import PairReport, Size
 from gpudoctor.machine import Machine
-from gpudoctor.workers.smoke.backends.pytorch_rank import PREFIX
+from gpudoctor.workers.smoke.backends.pytorch.rank import PREFIX
 from gpudoctor.workers.smoke.tests.allreduce import bus_rate
 
-RANK = workers.script("smoke", "backends", "pytorch_rank.py")
+RANK = workers.script("smoke", "backends", "pytorch", "rank.py")
 MIB = 1 << 20
 # 256 MiB reach nine tenths of what 16 GiB reach (stas00/ml-engineering, network/benchmarks); small sums show latency.
 ON_GPUS, ON_CPU = (MIB, 16 * MIB, 256 * MIB), (MIB // 16, MIB, 4 * MIB)

@@ -1,4 +1,4 @@
-"""The engine with a stand-in for ssh; tests/real/test_fleet_ssh.py has the real one."""
+"""The engine with a stand-in for ssh; tests/real/fleet/test_ssh.py has the real one."""
 
 import os
 import resource

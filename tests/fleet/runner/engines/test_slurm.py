@@ -1,4 +1,4 @@
-"""The Slurm engine over programs that stand in for Slurm's; the real ones are in tests/real/test_fleet_slurm.py."""
+"""The Slurm engine over programs that stand in for Slurm's; the real ones are in tests/real/fleet/test_slurm.py."""
 
 import os
 import re

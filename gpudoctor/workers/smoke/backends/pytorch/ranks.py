@@ -1,0 +1,161 @@
+"""Sums over several devices: one process each (rank.py), started, listened to and ended here."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+
+from ...runner import Unsupported
+from .rank import PREFIX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from . import PytorchBackend
+
+SCRIPT = __file__[: -len("ranks.py")] + "rank.py"
+CPU_RANKS = 2
+DEADLINE = 45.0  # seconds for all of it, most of them importing PyTorch and letting NCCL find its ways
+JOINING = 30.0  # seconds for which a rank waits for the others, so that it can still tell
+FAREWELL = 1.0  # seconds that the others have for their words, once one has failed
+PATIENCE = 0.5  # seconds before somebody who does not end is asked less kindly
+KEPT = 40  # last lines of each rank
+# Nothing leaves the machine; a choice of the user's stands. NCCL tells what it warns of, and nothing else.
+DEFAULTS = {"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}
+
+
+def allreduce(backend: PytorchBackend, size: int, pause: Callable[[], None]) -> dict[str, Any]:
+    """Let the ranks sum, and gather what they tell; as gpudoctor/workers/smoke/backends/base.py has it."""
+    on_cpu = backend.kind == "cpu"
+    library = "gloo" if on_cpu else "nccl"
+    distributed = backend.torch.distributed
+    if not (distributed.is_available() and getattr(distributed, "is_%s_available" % library, lambda: True)()):
+        raise Unsupported("This build of PyTorch has no %s." % library.upper())
+    count = CPU_RANKS if on_cpu else backend.peers()
+    backend.release()
+    port = free_port()
+    ranks: list[Rank] = []
+    try:
+        ranks.extend(Rank(number, count, library, size, port) for number in range(count))
+        told = gathered(ranks, pause)
+    finally:
+        end(ranks)
+    return {
+        "ranks": count,
+        "transport": "rccl" if backend.kind == "rocm" else library,
+        "wrong": sum(one["wrong"] for one in told),
+        "seconds": [max(each) for each in zip(*(one["seconds"] for one in told))],
+        "bytes": size,
+    }
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Rank:
+    """One process and what it tells: its answer, and its last lines.
+
+    It belongs to this process's group, so that who ends the group ends it too.
+    """
+
+    def __init__(self, number: int, count: int, library: str, size: int, port: int) -> None:
+        self.number = number
+        self.answer: dict[str, Any] | None = None
+        self.lines: deque[str] = deque(maxlen=KEPT)
+        task = {"rank": number, "ranks": count, "library": library, "bytes": size, "port": port, "seconds": JOINING}
+        self.process = subprocess.Popen(
+            [sys.executable, SCRIPT, json.dumps(dict(task, parent=os.getpid()))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=dict(DEFAULTS, **os.environ),
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout or ():
+            text = line.decode("utf-8", "replace").rstrip()
+            if text.startswith(PREFIX):
+                self.answer = json.loads(text[len(PREFIX) :])
+            elif text:
+                self.lines.append(text)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has nothing more to tell."""
+        return self.process.poll() is not None and not self._reader.is_alive()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it told an error, or ended without an answer."""
+        return "error" in self.answer if self.answer else self.ended
+
+    def words(self) -> str:
+        """How it failed, with what NCCL warned of, or with its last lines where it told nothing itself."""
+        warned = [line for line in self.lines if "WARN" in line]
+        if self.answer:
+            return "; ".join(["rank %d: %s" % (self.number, self.answer.get("error", "waits")), *warned])
+        code = self.process.poll()
+        how = "sent nothing" if code is None else "died of signal %d" % -code if code < 0 else "ended with %d" % code
+        return "; ".join(["rank %d %s" % (self.number, how), *(warned or list(self.lines)[-3:])])
+
+
+def gathered(ranks: Sequence[Rank], pause: Callable[[], None], seconds: float = DEADLINE) -> list[dict[str, Any]]:
+    """The answers of all ranks.
+
+    Raises:
+        RuntimeError: one of them failed, or they do not end; in their words.
+    """
+    begun = time.monotonic()
+    while not all(rank.answer for rank in ranks) and not any(rank.failed for rank in ranks):
+        pause()
+        if time.monotonic() - begun > seconds:
+            raise RuntimeError(
+                "all-reduce did not finish within %g seconds: %s" % (seconds, " | ".join(r.words() for r in ranks))
+            )
+        time.sleep(0.02)
+    if any(rank.failed for rank in ranks):
+        _wait(lambda: all(rank.failed for rank in ranks), FAREWELL)
+        pause()
+        raise RuntimeError(" | ".join(rank.words() for rank in ranks if rank.failed))
+    return [rank.answer for rank in ranks if rank.answer]
+
+
+def end(ranks: Sequence[Rank]) -> None:
+    """Let them end, then ask them to, then make them.
+
+    One that hangs in the driver is left behind, since waiting for it would hang us too.
+    """
+    for ask in (_close, subprocess.Popen.terminate, subprocess.Popen.kill):
+        for rank in ranks:
+            ask(rank.process)
+        if _wait(lambda: all(rank.process.poll() is not None for rank in ranks), PATIENCE):
+            return
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin:
+        process.stdin.close()
+
+
+def _wait(until: Callable[[], bool], seconds: float) -> bool:
+    """Whether it came true in time."""
+    last = time.monotonic() + seconds
+    while not until():
+        if time.monotonic() > last:
+            return False
+        time.sleep(0.01)
+    return True

@@ -1,0 +1,1 @@
+"""Fleets for real: Slurm, ssh, Ray, kubectl, and their pages."""
