@@ -90,10 +90,10 @@ def clocks(runs: list[Run], processors: float | None, capability: float | None) 
 def asked(argv: list[str]) -> list[Row]:
     """What a program beside it tells."""
     try:
-        told = lines_of(argv)
+        reported = lines_of(argv)
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
         return [Row(Path(argv[1] if len(argv) > 1 else argv[0]).name, why=str(error)[-300:], failed=True)]
-    return [Row(line["what"], line["value"], None, line["unit"], why=line["why"]) for line in told]
+    return [Row(line["what"], line["value"], None, line["unit"], why=line["why"]) for line in reported]
 
 
 def copies(program: str | None) -> Iterator[Row]:
@@ -101,10 +101,10 @@ def copies(program: str | None) -> Iterator[Row]:
     if program is None:
         return
     try:
-        for told in lines_of([program, *COPIES]):
-            size = int(told["bytes"]) >> 20
+        for reported in lines_of([program, *COPIES]):
+            size = int(reported["bytes"]) >> 20
             for way in ("h2d", "d2h"):
-                yield Row(f"copies.cu: {way} pinned, {size} MiB", told[way], None, "GB/s", why=told["affinity"])
+                yield Row(f"copies.cu: {way} pinned, {size} MiB", reported[way], None, "GB/s", why=reported["affinity"])
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
         yield Row("copies.cu", why=str(error)[-300:], failed=True)
 
@@ -129,9 +129,9 @@ def main() -> int:
             *asked([sys.executable, str(HERE / "peers" / "nvml_times.py")]),
         ]
     head = about(looked(), arguments.python)
-    told = json.dumps({"about": head, "rows": [row.plain() for row in rows]}, indent=2) + "\n"
+    reported = json.dumps({"about": head, "rows": [row.plain() for row in rows]}, indent=2) + "\n"
     arguments.reports.mkdir(parents=True, exist_ok=True)
-    (arguments.reports / "calibration.json").write_text(told)
+    (arguments.reports / "calibration.json").write_text(reported)
     lines = [f"{key:<10} {value}" for key, value in head.items()]
     sys.stdout.write("\n".join([*lines, "", *(row.line() for row in rows)]) + "\n")
     return 0

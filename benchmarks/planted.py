@@ -26,11 +26,11 @@ def planted(machine: Any, one: Any, digits: Any, tell: Any, *_: str) -> Any:
     """`gpudoctor.smoketests.job.run_job` with the ill worker instead of the one that is given."""
     begun = time.monotonic()
 
-    def hear(what: str, told: Any) -> None:
+    def hear(what: str, reported: Any) -> None:
         nonlocal begun
-        if what == "stage" and told.stage == SLOW:
+        if what == "stage" and reported.stage == SLOW:
             begun = time.monotonic()
-        tell(what, told)
+        tell(what, reported)
 
     ran = _run_job(machine, one, digits, hear, str(HERE / "peers" / "ill_worker.py"))
     if any(test.outcome == "hung" for test in ran.run.tests):

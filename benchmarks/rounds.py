@@ -58,27 +58,27 @@ class Rounds(NamedTuple):
     failed: list[str]
 
 
-def gathered(doctor: Doctor, beside: Beside, wish: Wish, say: Say) -> Rounds:
+def gathered(doctor: Doctor, beside: Beside, request: Wish, say: Say) -> Rounds:
     """Run the suite so many times, with the peers in turn beside the first of them.
 
     Args:
         doctor: runs the suite.
         beside: the peers.
-        wish: how often, and what.
+        request: how often, and what.
         say: hears of every step.
     """
     rounds = Rounds([], [], {}, [], [], [])
-    for number in range(wish.runs):
-        if number and time.monotonic() > wish.until:
-            rounds.failed.append(f"no time was left after {number} of {wish.runs} runs")
+    for number in range(request.runs):
+        if number and time.monotonic() > request.until:
+            rounds.failed.append(f"no time was left after {number} of {request.runs} runs")
             break
-        say(f"run {number + 1} of {wish.runs}")
+        say(f"run {number + 1} of {request.runs}")
         run = doctor.smoke()
         rounds.runs.append(run)
-        if wish.keep:
-            (wish.keep / f"report-{number + 1:02d}.json").write_text(json.dumps(run.report))
+        if request.keep:
+            (request.keep / f"report-{number + 1:02d}.json").write_text(json.dumps(run.report))
         if number < BESIDE:
-            _peers(rounds, beside, wish.names, run, say)
+            _peers(rounds, beside, request.names, run, say)
     return rounds
 
 
@@ -111,13 +111,13 @@ def _products(rounds: Rounds, beside: Beside, run: Run) -> None:
 def _rates(python: str | None, shapes: Any, failed: list[str]) -> dict[tuple[str, str], float]:
     """TFLOP/s by data type and shape."""
     found = {}
-    for told in lines_of([str(python), str(HERE / "peers" / "products.py"), json.dumps(shapes)]):
-        name = (str(told["dtype"]), " x ".join(map(str, told["shape"])))
-        if "seconds" in told:
-            rows, inner, columns = told["shape"]
-            found[name] = 2e-12 * rows * inner * columns / told["seconds"]
+    for reported in lines_of([str(python), str(HERE / "peers" / "products.py"), json.dumps(shapes)]):
+        name = (str(reported["dtype"]), " x ".join(map(str, reported["shape"])))
+        if "seconds" in reported:
+            rows, inner, columns = reported["shape"]
+            found[name] = 2e-12 * rows * inner * columns / reported["seconds"]
         else:
-            failed.append(f"torch.mm in {' '.join(name)}: {told['error']}")
+            failed.append(f"torch.mm in {' '.join(name)}: {reported['error']}")
     return found
 
 

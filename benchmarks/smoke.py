@@ -136,11 +136,11 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         head = about(report, arguments.python)
         rows = measured(arguments, report, Path(folder))
-    told = json.dumps({"about": head, "rows": [row.plain() for row in rows]}, indent=2) + "\n"
+    reported = json.dumps({"about": head, "rows": [row.plain() for row in rows]}, indent=2) + "\n"
     if arguments.keep:
-        (arguments.keep / "rows.json").write_text(told)
+        (arguments.keep / "rows.json").write_text(reported)
     if arguments.json:
-        sys.stdout.write(told)
+        sys.stdout.write(reported)
     else:
         lines = [f"{key:<10} {value}" for key, value in head.items()]
         sys.stdout.write("\n".join([*lines, "", HEAD, *(row.line() for row in rows)]) + "\n")

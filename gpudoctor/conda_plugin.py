@@ -50,10 +50,10 @@ def health(prefix: str, verbose: bool = False) -> None:
 
         _write(render(report, verbose=True))
     else:
-        _write(told(report, prefix))
+        _write(report_text(report, prefix))
 
 
-def told(report: Report, prefix: str) -> str:
+def report_text(report: Report, prefix: str) -> str:
     """The report in a few lines: what fails or warns, and the first thing to type."""
     found = [entry for entry in report.findings if entry.status in ("fail", "warn")]
     mark = "❌" if report.failed else MARKS[report.status]

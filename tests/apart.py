@@ -21,7 +21,7 @@ def limited(what: int, amount: int) -> Callable[[Callable[P, None]], Callable[P,
     def decorate(test: Callable[P, None]) -> Callable[P, None]:
         @functools.wraps(test)
         def run(*args: P.args, **kwargs: P.kwargs) -> None:
-            told, tells = os.pipe()
+            reported, tells = os.pipe()
             pid = os.fork()
             if pid == 0:
                 code = 1
@@ -36,7 +36,7 @@ def limited(what: int, amount: int) -> Callable[[Callable[P, None]], Callable[P,
                 finally:
                     os._exit(code)
             os.close(tells)
-            with open(told, errors="replace") as words:
+            with open(reported, errors="replace") as words:
                 said = words.read()
             assert os.waitpid(pid, 0)[1] == 0, said
 

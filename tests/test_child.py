@@ -178,13 +178,13 @@ def test_kept_cuts_nothing_at_its_limit() -> None:
 
 
 def test_lines_are_told_when_whole_and_a_huge_one_in_pieces() -> None:
-    told: list[str] = []
-    lines = LineSplitter(told.append)
+    reported: list[str] = []
+    lines = LineSplitter(reported.append)
     for data in (b"on", b"e\ntwo\n\nth", b"\xff\n"):
         lines.add(data)
-    assert told == ["one", "two", "", "th\ufffd"]
+    assert reported == ["one", "two", "", "th\ufffd"]
     lines.add(b"x" * (LINE_LIMIT + 1))
-    assert len(told[-1]) == LINE_LIMIT + 1
+    assert len(reported[-1]) == LINE_LIMIT + 1
 
 
 def test_binary_output_is_text_all_the_same() -> None:
@@ -222,14 +222,14 @@ def test_an_argument_no_program_can_get_is_an_error() -> None:
 
 
 def test_lines_arrive_before_a_hang() -> None:
-    told: list[tuple[str, float]] = []
+    reported: list[tuple[str, float]] = []
     start = time.monotonic()
     ended = run(
         ["/bin/sh", "-c", "echo stage 1; sleep 0.1; echo stage 2; printf half; sleep 60"],
-        timeout=0.6, grace=GRACE, on_line=lambda line: told.append((line, time.monotonic() - start)),
+        timeout=0.6, grace=GRACE, on_line=lambda line: reported.append((line, time.monotonic() - start)),
     )  # fmt: skip
-    assert [line for line, _ in told] == ["stage 1", "stage 2"]
-    assert told[1][1] < 0.5
+    assert [line for line, _ in reported] == ["stage 1", "stage 2"]
+    assert reported[1][1] < 0.5
     assert ended.out == "stage 1\nstage 2\nhalf"
 
 
@@ -369,7 +369,7 @@ def test_a_daemon_thread_does_not_keep_its_child_past_exit() -> None:
 
 
 def test_a_program_may_be_ended_by_what_it_has_told() -> None:
-    told: list[str] = []
-    ended = run(["sh", "-c", "echo stage; sleep 60"], timeout=30, on_line=told.append, late=lambda: bool(told))
+    reported: list[str] = []
+    ended = run(["sh", "-c", "echo stage; sleep 60"], timeout=30, on_line=reported.append, late=lambda: bool(reported))
     assert (ended.timed_out, ended.out) == (True, "stage\n")
     assert ended.seconds < 5

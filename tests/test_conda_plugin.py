@@ -85,24 +85,24 @@ def test_an_environment_without_python(conda: Conda, tmp_path: Path, capsys: pyt
 
 
 def test_what_it_says(conda: Conda) -> None:
-    told = conda.plugin.told
-    assert told(check(facts=demo.load("mismatch")), OF_ENVIRONMENT) == (
+    reported = conda.plugin.report_text
+    assert reported(check(facts=demo.load("mismatch")), OF_ENVIRONMENT) == (
         "❌ 1 problem found.\n"
         "  FAIL The loaded kernel module is 550.107.02, the driver's libraries are 550.120: the versions do not match. "
         "Module 550.120 is installed on disk but not loaded yet.\n"
         "    sudo reboot\n"
         "`gpudoctor check --python /opt/env` shows the full report.\n"
     )
-    well = told(check(facts=nvidia_host()), OF_ENVIRONMENT)
+    well = reported(check(facts=nvidia_host()), OF_ENVIRONMENT)
     assert well.startswith("✅ No problems found (")
     assert well.count("\n") == 1
-    assert told(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too little is known about the GPU.\n`")
+    assert reported(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too little is known about the GPU.\n`")
 
 
 @pytest.mark.parametrize("machine", machines(), ids=lambda one: one.name)
 def test_every_machine_has_its_lines(conda: Conda, machine: Any) -> None:
     report = check(facts=machine.make())
-    lines = conda.plugin.told(report, OF_ENVIRONMENT).splitlines()
+    lines = conda.plugin.report_text(report, OF_ENVIRONMENT).splitlines()
     assert sum(line.startswith(("  FAIL ", "  WARN ")) for line in lines) == report.summary.fail + report.summary.warn
     unjudged = "⚪" if report.status == "no-gpu" else "✅"
     assert lines[0].startswith("❌" if report.failed or report.status == "incomplete" else unjudged)

@@ -122,9 +122,9 @@ def test_users_with_the_name_of_something_else(user: str, text: str, expected: s
 
 def test_a_message_that_names_a_package_and_a_home_keeps_nobodys_name() -> None:
     facts = change(with_home("/opt/alice/x alice: denied"), "containers.docker_config_error", None)
-    told = "/opt/e/lib/python3.11/site-packages/torch/x.so: /home/alice/lib/y.so: no such file"
-    found = masked(change(facts, "containers.docker_config_error", told))
-    assert found.containers.docker_config_error == told.replace("alice", "user")
+    reported = "/opt/e/lib/python3.11/site-packages/torch/x.so: /home/alice/lib/y.so: no such file"
+    found = masked(change(facts, "containers.docker_config_error", reported))
+    assert found.containers.docker_config_error == reported.replace("alice", "user")
     assert found.host.environment["LD_LIBRARY_PATH"] == "/opt/user/x user: denied"
 
 
@@ -222,10 +222,10 @@ def test_the_words_of_a_log_are_masked() -> None:
     assert report.symptoms[0].program == "driver"
 
 
-Told = tuple[str, list[object], list[str]]
+Reported = tuple[str, list[object], list[str]]
 
 
-def told(facts: Facts) -> Told:
+def reported(facts: Facts) -> Reported:
     """What is found: each check and how it ended, not the sentences and paths in which a name may stand."""
     report = check(facts=facts)
     found = [(f.check, f.status, tuple(c.check for c in f.consequences), len(f.fixes)) for f in report.findings]
@@ -251,7 +251,7 @@ def test_masked_facts_are_judged_the_same(name: str) -> None:
         if hostname:
             facts = change(change(facts, "host.hostname", hostname), "host.user.name", user)
         found = masked(facts)
-        assert told(found) == told(facts), (hostname, user)
+        assert reported(found) == reported(facts), (hostname, user)
         assert masked(found) == found, (hostname, user)
         assert len(list(strings(found))) == len(list(strings(facts)))
 

@@ -119,5 +119,5 @@ def test_our_own_command_imports_nothing_of_it_wherever_it_is_started(besieged: 
 def test_what_would_hide_a_framework_is_told(trapped: Path) -> None:
     argv = [sys.executable, "-m", "gpudoctor", "facts", "--quick"]
     ended = subprocess.run(argv, cwd=trapped, capture_output=True, text=True, timeout=120, check=True)
-    told = json.loads(ended.stdout)["host"]["working_directory_shadows"]
-    assert {name.removesuffix(".py") for name in told} == set(FRAMEWORKS)
+    reported = json.loads(ended.stdout)["host"]["working_directory_shadows"]
+    assert {name.removesuffix(".py") for name in reported} == set(FRAMEWORKS)

@@ -35,14 +35,14 @@ def main():
     for dtype, shapes in json.loads(sys.argv[1]).items():
         torch.set_float32_matmul_precision("high" if dtype == "tf32" else "highest")
         for number, shape in enumerate(shapes):
-            told = {"dtype": dtype, "shape": shape}
+            reported = {"dtype": dtype, "shape": shape}
             try:
                 call = product(dtype, *shape)
                 for _ in range(1 if number else 2):
-                    told["seconds"] = do_bench(call, warmup=WARM_UP, rep=REPEAT, return_mode="median") / 1000
+                    reported["seconds"] = do_bench(call, warmup=WARM_UP, rep=REPEAT, return_mode="median") / 1000
             except Exception as error:
-                told["error"] = f"{type(error).__name__}: {str(error).strip().splitlines()[:1]}"
-            sys.stdout.write(json.dumps(told) + "\n")
+                reported["error"] = f"{type(error).__name__}: {str(error).strip().splitlines()[:1]}"
+            sys.stdout.write(json.dumps(reported) + "\n")
             sys.stdout.flush()
 
 

@@ -43,8 +43,8 @@ def main():
         grid = (triton.cdiv(elements, block),)
         rates[block] = rate(lambda grid=grid, block=block: triad[grid](x, y, z, elements, BLOCK=block), 3 * size)
     wrong = int((z != 4 * x).sum())
-    told = {"bytes": size, "triad": max(rates.values()), "copy": rate(lambda: z.copy_(x), 2 * size), "wrong": wrong}
-    sys.stdout.write(json.dumps(told) + "\n")
+    reported = {"bytes": size, "triad": max(rates.values()), "copy": rate(lambda: z.copy_(x), 2 * size), "wrong": wrong}
+    sys.stdout.write(json.dumps(reported) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import os
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import facts_of, machine_of, source, told, wishes_of
+from gpudoctor.cli.check import facts_of, machine_of, options_of, report_and_facts, source
 from gpudoctor.cli.output import out
 
 DESCRIPTION = """Check this machine and pack facts, report, kernel log lines and tool versions for a bug report. Names
@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Examine, pack and say what is in it."""
     _must_be_free(arguments.file, arguments.force)
     facts = facts_of(arguments)
-    options = wishes_of(arguments, [], [])
-    report, facts = told(None if facts else machine_of(arguments, arguments.smoke), options, facts)
+    options = options_of(arguments, [], [])
+    report, facts = report_and_facts(None if facts else machine_of(arguments, arguments.smoke), options, facts)
     from gpudoctor.cli.bundle_archive import FOLDER, archive, parts
     from gpudoctor.cli.output_options import ReportOutput, leaving
     from gpudoctor.facts.facts_file import write

@@ -92,9 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     form = chosen(arguments)
     facts = facts_of(arguments)
-    options = expecting(arguments, wishes_of(arguments, arguments.only, arguments.skip))
+    options = expecting(arguments, options_of(arguments, arguments.only, arguments.skip))
     try:
-        report, facts = told(None if facts else machine_of(arguments, arguments.smoke), options, facts)
+        report, facts = report_and_facts(None if facts else machine_of(arguments, arguments.smoke), options, facts)
     except SelectionError as error:
         raise UsageError(str(error)) from None
     report, facts, hidden = leaving(report, facts, options, form)
@@ -106,7 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(report, form, arguments.fail_on)
 
 
-def told(machine: "Machine | None", options: "CheckOptions", facts: "Facts | None" = None) -> "tuple[Report, Facts]":
+def report_and_facts(
+    machine: "Machine | None", options: "CheckOptions", facts: "Facts | None" = None
+) -> "tuple[Report, Facts]":
     """The report and what it is about, with the progress on standard error while it is made.
 
     Raises:
@@ -152,7 +154,7 @@ def _choice_errors(options: "CheckOptions") -> tuple[type[Exception], ...]:
     return (ChoiceError,)
 
 
-def wishes_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -> "CheckOptions":
+def options_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) -> "CheckOptions":
     """What the arguments wish for.
 
     Raises:

@@ -66,8 +66,8 @@ def _summary(comparison: Comparison, shown: int) -> str:
     parts = [_many(len(comparison.matters), "relevant difference", "relevant differences")]
     parts += [_many(others, "other", "others")] * bool(others)
     parts += [f"{unknown} unknown on one side"] * bool(unknown)
-    told = ", ".join(parts) + (" (--all lists them)" if shown < len(comparison.rows) else "") + "."
-    return told if comparison.whole else f"{told} One side is a report, which contains less than facts."
+    reported = ", ".join(parts) + (" (--all lists them)" if shown < len(comparison.rows) else "") + "."
+    return reported if comparison.whole else f"{reported} One side is a report, which contains less than facts."
 
 
 def _many(number: int, one: str, several: str) -> str:

@@ -82,7 +82,7 @@ def in_time(read: "Callable[[], T]", hint: str = "") -> "T":
     return ended[0]
 
 
-def told_hidden(options: "CheckOptions", facts: "Facts", text: "Callable[[str], str]") -> "CheckOptions":
+def masked_expectations(options: "CheckOptions", facts: "Facts", text: "Callable[[str], str]") -> "CheckOptions":
     """The options for a report that leaves the machine: expectations are judged by what is true, in masked words.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import facts_of, judged, machine_of, source, wishes_of
+from gpudoctor.cli.check import facts_of, judged, machine_of, options_of, source
 from gpudoctor.cli.output import out, out_json
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _log(arguments: argparse.Namespace) -> int:
         raise UsageError("Only one of log and facts can be standard input.")
     log = scan(pieces(arguments.log))
     facts = facts_of(arguments)
-    report, facts, verdicts = judged(None if facts else machine_of(arguments), wishes_of(arguments, [], []), facts)
+    report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
     from gpudoctor.privacy import harmless
 
     report = harmless(explained(report, log, facts, verdicts))
@@ -108,8 +108,8 @@ def show(report: "Report", json: bool, verbose: bool) -> None:
 
 def exit_code(report: "Report", log: "Log") -> int:
     """0 no trouble in the log and none here, 1 some recognised or found, 3 an unknown failure or too little known."""
-    told = [entry for entry in report.symptoms if entry.role != "harmless"]
-    if report.failed or any(entry.id or entry.explained_by for entry in told):
+    reported = [entry for entry in report.symptoms if entry.role != "harmless"]
+    if report.failed or any(entry.id or entry.explained_by for entry in reported):
         return FAILED
     return INCOMPLETE if log.failed or report.status == "incomplete" else OK
 

@@ -4,7 +4,7 @@ import argparse
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import answered, machine_of, source, wishes_of
+from gpudoctor.cli.check import answered, machine_of, options_of, source
 from gpudoctor.cli.output import out_json
 
 DESCRIPTION = """Write everything known about this machine as JSON. Names of users and hosts, home directories, serial
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.privacy import harmless, masked
     from gpudoctor.report.sanitize import document
 
-    facts = answered(gather(machine_of(arguments), wishes_of(arguments, [], [])))
+    facts = answered(gather(machine_of(arguments), options_of(arguments, [], [])))
     text = document(harmless(facts) if arguments.no_mask else masked(facts))
     if arguments.output not in (None, "-"):
         from gpudoctor.facts.facts_file import write

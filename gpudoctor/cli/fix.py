@@ -86,9 +86,9 @@ def _known(id_: str) -> str:
 
 
 def _examined(arguments: argparse.Namespace, only: tuple[str, ...] = ()) -> "Report":
-    from gpudoctor.cli.check import machine_of, told, wishes_of
+    from gpudoctor.cli.check import machine_of, options_of, report_and_facts
 
-    return told(machine_of(arguments), wishes_of(arguments, list(only), []))[0]
+    return report_and_facts(machine_of(arguments), options_of(arguments, list(only), []))[0]
 
 
 def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
@@ -145,14 +145,14 @@ def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
     """Mended is what the check says, not what the command says."""
     from gpudoctor.setup.fix_steps import is_mended
 
-    mended = is_mended(_examined(arguments), entry.check)
-    if mended:
+    repaired = is_mended(_examined(arguments), entry.check)
+    if repaired:
         out(f"Fixed: {entry.check} passes.\n")
         return OK
     if fix.needs:
         out(f"Done. It takes effect after: {fix.needs}. Then verify: gpudoctor check --only {entry.check}\n")
         return OK
-    message = "it is unknown whether it helped" if mended is None else "the check still fails"
+    message = "it is unknown whether it helped" if repaired is None else "the check still fails"
     complain(f"The fix ran, but {message}: gpudoctor check --only {entry.check}")
     return STEP_FAILED
 

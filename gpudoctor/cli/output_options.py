@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.expect_options import told_hidden
+from gpudoctor.cli.expect_options import masked_expectations
 from gpudoctor.cli.output import complain, out, out_json
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def leaving(report: "Report", facts: "Facts", options: "CheckOptions", form: Rep
 
     masks = Masks(facts)
     hidden = masks.facts()
-    options = told_hidden(options, facts, masks.text)
+    options = masked_expectations(options, facts, masks.text)
     return Leaving(check(None, options, hidden), hidden, masks.text)
 
 

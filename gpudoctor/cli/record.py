@@ -5,7 +5,7 @@ import os
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import facts_of, judged, machine_of, source, wishes_of
+from gpudoctor.cli.check import facts_of, judged, machine_of, options_of, source
 from gpudoctor.cli.output import complain, out
 
 DESCRIPTION = """Record this machine as an expectations file: driver, GPUs, links, frameworks and the GPUs that they
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.expect.record import RecordError, recorded
 
     facts = facts_of(arguments)
-    options = wishes_of(arguments, [], [])
+    options = options_of(arguments, [], [])
     report, facts, _ = judged(None if facts else machine_of(arguments, arguments.smoke), options, facts)
     try:
         text = recorded(facts, report, arguments.force)

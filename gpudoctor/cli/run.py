@@ -98,16 +98,16 @@ def _ending(log: "Log", ended: "ProgramResult") -> None:
     from gpudoctor.symptoms import Scanner
 
     number = ended.signal or max(0, ended.code - 128)
-    told = {
+    reported = {
         signal.SIGKILL: "exit code 137",
         signal.SIGSEGV: "Segmentation fault, exit code 139",
         signal.SIGBUS: "Bus error, exit code 135",
         signal.SIGILL: "Illegal instruction, exit code 132",
         signal.SIGABRT: "Aborted (core dumped), exit code 134",
     }.get(number)  # type: ignore[call-overload]
-    if told:
+    if reported:
         scanner = Scanner(log)
-        scanner.feed(f"The program ended: {told}".encode())
+        scanner.feed(f"The program ended: {reported}".encode())
         scanner.close()
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import FAIL_ON, machine_of, python_option, timeout_option, told
+from gpudoctor.cli.check import FAIL_ON, machine_of, python_option, report_and_facts, timeout_option
 from gpudoctor.cli.output import out
 from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, options
 
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     form = chosen(arguments)
     options = CheckOptions(pythons=tuple(arguments.python), quick=True, smoke=choice(arguments), area="smoke")
-    report, facts, _ = leaving(*told(machine_of(arguments, smoke=True), options), options, form)
+    report, facts, _ = leaving(*report_and_facts(machine_of(arguments, smoke=True), options), options, form)
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
 

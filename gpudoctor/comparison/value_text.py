@@ -57,9 +57,9 @@ def _counted(value: float, unit: str) -> str:
 def _entry(entry: dict[str, Any]) -> str:
     if is_unknown(entry):
         return f"unknown: {entry['unknown']}"
-    told = [str(entry[name]) for name in TELLING if isinstance(entry.get(name), (str, int)) and entry[name] != ""]
-    if told:
-        return ", ".join(dict.fromkeys(told))
+    reported = [str(entry[name]) for name in TELLING if isinstance(entry.get(name), (str, int)) and entry[name] != ""]
+    if reported:
+        return ", ".join(dict.fromkeys(reported))
     if all(isinstance(value, (str, int, float)) for value in entry.values()):
         return ", ".join(f"{name} {value}" for name, value in entry.items()) or "none"
     return counted(len(entry))

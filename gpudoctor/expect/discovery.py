@@ -49,9 +49,9 @@ def of_node(texts: Sequence[tuple[str, str]] = (), root: str = "/") -> "tuple[Ex
     files = _site(root) if os.name == "posix" else []
     if not files and not texts:
         return ()
-    from gpudoctor.expect.loader import load, loads, told_apart
+    from gpudoctor.expect.loader import distinct, load, loads
 
-    return told_apart([*load(files), *(one for name, text in texts for one in loads(text, name))])
+    return distinct([*load(files), *(one for name, text in texts for one in loads(text, name))])
 
 
 def _site(root: str) -> list[str]:

@@ -44,11 +44,11 @@ class Expectation(NamedTuple):
     def check(self, facts: Facts) -> Check[Any]:
         """The check that holds it against these facts."""
         try:
-            return self.told([(one, judged(self.wanted, one.value)) for one in found(facts, self.steps)])
+            return self.reported([(one, judged(self.wanted, one.value)) for one in found(facts, self.steps)])
         except Exception as error:  # a fault of ours is one check that is broken
             return broken(self.id, f"{type(error).__name__}: {error}")
 
-    def told(self, values: Sequence[tuple[FoundValue, str | None]]) -> Check[Any]:
+    def reported(self, values: Sequence[tuple[FoundValue, str | None]]) -> Check[Any]:
         """The check that says what was judged of each value."""
         bad = [one for one, why in values if why == ""]
         unknown = [(one, why) for one, why in values if why]
@@ -91,8 +91,8 @@ class Expectation(NamedTuple):
             ends = _ends(one)
             where = by_value.setdefault(ends or self._shown(one.value), [])
             where += [one.label or one.path] if several and not ends else []
-        told = [f"{value} ({', '.join(where)})" if where else value for value, where in by_value.items()]
-        return wrong(self.path, self.wanted_words, "; ".join(told))
+        reported = [f"{value} ({', '.join(where)})" if where else value for value, where in by_value.items()]
+        return wrong(self.path, self.wanted_words, "; ".join(reported))
 
     def _shown(self, value: Any) -> str:
         if value is None:

@@ -26,10 +26,10 @@ def load(paths: Iterable[str]) -> tuple[Expectation, ...]:
     found: list[Expectation] = []
     for path in paths:
         found += loads(read(path), path)
-    return told_apart(found)
+    return distinct(found)
 
 
-def told_apart(found: Iterable[Expectation]) -> tuple[Expectation, ...]:
+def distinct(found: Iterable[Expectation]) -> tuple[Expectation, ...]:
     """The same with numbers after ids that come twice: each is a check."""
     named: dict[str, Expectation] = {}
     for one in found:
@@ -60,7 +60,7 @@ def loads(text: str, name: str) -> tuple[Expectation, ...]:
             found.append(_one(path, table, nth, name, where))
     if not found:
         raise ExpectFileError(f'{name} contains no expectations: it needs tables such as [expect."gpus"].')
-    return told_apart(found)
+    return distinct(found)
 
 
 def _tables(text: str, name: str) -> dict[str, Any]:

@@ -39,9 +39,9 @@ class Hidden(NamedTuple):
             masked = found(facts, tuple(map(self.text, self.true.steps)))
             shown = masked if len(masked) == len(seen) else tuple(map(self._without, seen))
             whys = [judged(self.true.wanted, one.value) for one in seen]
-            told = [(one, None if why is None else self.text(why)) for one, why in zip(shown, whys, strict=True)]
+            reported = [(one, None if why is None else self.text(why)) for one, why in zip(shown, whys, strict=True)]
             secret = any(one.value != other.value for one, other in zip(seen, shown, strict=True))
-            return self._expectation(secret).told(told)
+            return self._expectation(secret).reported(reported)
         except Exception as error:  # as of one that is not hidden
             return broken(self.id, type(error).__name__)
 

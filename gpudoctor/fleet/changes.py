@@ -93,13 +93,13 @@ def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
 def _updates(updates: Mapping[tuple[str, str, str], Having], new: _Agreed) -> Iterator[Change]:
     """An update each; the same of the same nodes once (the driver as NVML tells it), and many packages in one line."""
     packages: dict[Having, list[str]] = {}
-    told = set()
+    reported = set()
     for (fact, was, is_), ways in updates.items():
         message = f"{fact}: {was} before, {is_} now"
         if fact.startswith("packages"):
             packages.setdefault(ways, []).append(message)
-        elif (echo := (was, is_, ways)) not in told:
-            told.add(echo)
+        elif (echo := (was, is_, ways)) not in reported:
+            reported.add(echo)
             yield change("fact", message, new.having(ways))
     for ways, all_ in packages.items():
         if len(all_) > _PACKAGES:

@@ -98,8 +98,8 @@ class Sampler:
             self._failed = "an earlier child process hangs in it and cannot be killed"
             return RETRY
         machine.without_end()
-        for told in lines_before(task):
-            self._history.take(msgspec.convert(told, SampleLine), self._vendor.name)
+        for reported in lines_before(task):
+            self._history.take(msgspec.convert(reported, SampleLine), self._vendor.name)
         self._users = Users.of(machine)
         return self._ask(machine, task)
 

@@ -35,8 +35,10 @@ def lines(facts: Facts, seed: int = 7, seconds: int = SECONDS) -> Iterator[Sampl
     yield SampleLine(schema=SCHEMA, title="synthetic demo data")
     runs = [_Run(gpu, random.Random(seed * 1009 + gpu.index)) for gpu in gpus_of(facts)]  # noqa: S311 - no secret
     for run in runs:
-        told = msgspec.to_builtins(watched(run.gpu).device)
-        yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, device={**told, "memory_clock_max": MEMORY_CLOCK}, at=0.0)
+        reported = msgspec.to_builtins(watched(run.gpu).device)
+        yield SampleLine(
+            gpu=run.name, vendor=run.gpu.vendor, device={**reported, "memory_clock_max": MEMORY_CLOCK}, at=0.0
+        )
         yield SampleLine(gpu=run.name, vendor=run.gpu.vendor, processes=run.processes(), at=0.0)
     host = facts.host
     if runs:
@@ -60,9 +62,9 @@ class _Run:
 
     def processes(self) -> tuple[MonitorProcess, ...] | Unknown:
         """The training, where the facts name nobody."""
-        told = watched(self.gpu).processes
-        if self._ill or (isinstance(told, tuple) and told):
-            return told
+        reported = watched(self.gpu).processes
+        if self._ill or (isinstance(reported, tuple) and reported):
+            return reported
         used = MonitorProcess(
             pid=48213 + self.gpu.index,
             kind="C",

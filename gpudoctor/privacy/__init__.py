@@ -53,8 +53,8 @@ class Masks:
 
     def text(self, text: str) -> str:
         """A text of this machine, masked."""
-        told = without_secrets(text)
-        return self._names.hidden(self._uuids.hidden(told) if self._also_uuids else told)
+        reported = without_secrets(text)
+        return self._names.hidden(self._uuids.hidden(reported) if self._also_uuids else reported)
 
     def facts(self) -> Facts:
         """The facts, masked."""
@@ -66,11 +66,11 @@ class Masks:
 
     def report(self, report: Report) -> Report:
         """A report on masked facts with the words of a log, which were not among the facts."""
-        told = tuple(
+        reported = tuple(
             msgspec.structs.replace(one, message=self.text(one.message), details=tuple(map(self.text, one.details)))
             for one in report.symptoms
         )
-        return msgspec.structs.replace(report, symptoms=told)
+        return msgspec.structs.replace(report, symptoms=reported)
 
     def _host(self, host: Host) -> Host:
         """The names themselves: they hide in no sentence, so no rule for words has to find them."""

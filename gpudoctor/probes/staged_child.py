@@ -63,11 +63,11 @@ def ask(
     said: dict[str, Any] = {}
     rows: dict[int, dict[str, Any]] = {}
     for line in ended.out.splitlines():
-        told = _parsed(line)
-        part = told.pop(row, None)
+        reported = _parsed(line)
+        part = reported.pop(row, None)
         if isinstance(part, dict) and isinstance(part.get("index"), int):
             rows.setdefault(part["index"], {}).update(part)
-        said.update(told)
+        said.update(reported)
     stage = str(said.get("stage", "start"))
     machine.driver_hangs |= ended.timed_out and not hurried
     return StagedOutput(

@@ -62,7 +62,7 @@ def has_cuda_wheel(facts: Facts) -> bool:
     return any(isinstance(f.cuda, str) for p in facts.pythons for f in p.frameworks)
 
 
-def wishes_gpu(facts: Facts) -> bool:
+def requests_gpu(facts: Facts) -> bool:
     """Whether a GPU is wanted here: a framework for CUDA, driver libraries, or the variable that requests GPUs."""
     return asks_for_nvidia(facts) or has_cuda_wheel(facts) or asked_for_nvidia(facts)
 

@@ -15,10 +15,10 @@ class FailuresError(Exception):
 
     def __init__(self, report: Report, found: tuple[FindingEntry, ...]) -> None:
         self.report = report
-        super().__init__("\n".join(line for entry, *_ in alike(found) for line in told(entry)))
+        super().__init__("\n".join(line for entry, *_ in alike(found) for line in failure_lines(entry)))
 
 
-def told(entry: FindingEntry) -> list[str]:
+def failure_lines(entry: FindingEntry) -> list[str]:
     """A finding as a few lines: its message, and each fix."""
     return [f"{entry.check}: {entry.message}", *ways(entry.fixes)]
 

@@ -25,8 +25,8 @@ def alike(findings: Iterable[FindingEntry]) -> list[tuple[FindingEntry, ...]]:
 
 def own_commands(entry: FindingEntry, first: FindingEntry) -> tuple[str, ...]:
     """What is to be typed for this one and was not already said of the first."""
-    told = {command for fix in first.fixes for command in fix.commands}
-    own = (command for fix in entry.fixes for command in fix.commands if command not in told)
+    reported = {command for fix in first.fixes for command in fix.commands}
+    own = (command for fix in entry.fixes for command in fix.commands if command not in reported)
     return tuple(dict.fromkeys(own))
 
 

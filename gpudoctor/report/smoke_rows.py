@@ -65,10 +65,10 @@ def remarks(entry: SmokeEntry) -> list[str]:
 
 def table_rows(entry: SmokeEntry) -> Iterator[SmokeRow]:
     """The lines of all tests; why one test after the other was not reached is said once."""
-    told = ""
+    reported = ""
     for test in entry.tests:
-        again = test.outcome == "not reached" and test.message == told
-        told = test.message
+        again = test.outcome == "not reached" and test.message == reported
+        reported = test.message
         for row in rows(test):
             yield row._replace(remark="") if again else row
 

@@ -42,7 +42,7 @@ def cases(report: Report) -> list[Case]:
     return [*found, Case("gpudoctor", passed, notes="\n".join(report.next))]
 
 
-def told(entry: FindingEntry) -> str:
+def failure_text(entry: FindingEntry) -> str:
     """A finding as lines: message, cause, evidence, fixes, effects."""
     lines = [entry.message, f"cause: {entry.cause}", *(f"evidence: {seen}" for seen in entry.evidence)]
     for fix in entry.fixes:
@@ -54,7 +54,7 @@ def told(entry: FindingEntry) -> str:
 
 
 def _finding(entry: FindingEntry) -> Case:
-    area, name, text = entry.check.split(".")[0], f"{entry.check} ({entry.subject})", told(entry)
+    area, name, text = entry.check.split(".")[0], f"{entry.check} ({entry.subject})", failure_text(entry)
     if entry.status == "advice" and entry.check == "device.no-gpu":
         return Case(area, name, skipped=entry.message, notes=text, kind=entry.status)
     if entry.status == "advice":

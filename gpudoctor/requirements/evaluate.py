@@ -8,7 +8,7 @@ from gpudoctor.expect.operators import OPERATORS, shown
 from gpudoctor.expect.paths import Leaf
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown, phrase
-from gpudoctor.report.failures import told, ways
+from gpudoctor.report.failures import failure_lines, ways
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.requirements.demands import DEMANDS, OF_GPUS, Demand
 from gpudoctor.root_causes import BEARABLE, KEEPS_OUT
@@ -50,7 +50,7 @@ class RequirementError(Exception):
 
     def __init__(self, unmet: tuple[UnmetDemand, ...], report: Report) -> None:
         self.unmet, self.report = unmet, report
-        super().__init__("\n".join(_all_told(unmet)))
+        super().__init__("\n".join(_all_reported(unmet)))
 
 
 class WantedDemand(NamedTuple):
@@ -169,11 +169,11 @@ def _have(have: object) -> str:
     return have if isinstance(have, str) else shown(have)
 
 
-def _all_told(unmet: tuple[UnmetDemand, ...]) -> Iterator[str]:
+def _all_reported(unmet: tuple[UnmetDemand, ...]) -> Iterator[str]:
     """Each demand with what explains it; what explains several is told whole at the first of them."""
     before: set[str] = set()
     for one in unmet:
-        lines = told(one.finding) if one.finding else ways(one.planned)
+        lines = failure_lines(one.finding) if one.finding else ways(one.planned)
         if one.finding and lines[0] in before:
             lines = [f"{one.finding.check}: as above."]
         before.update(lines[:1] if one.finding else ())

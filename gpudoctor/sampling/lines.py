@@ -39,8 +39,8 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def reasons(self) -> Maybe[tuple[str, ...] | None]:
         """What holds the clocks, by name."""
-        told = self.event_reasons
-        return event_reasons(told) if isinstance(told, int) else told
+        reported = self.event_reasons
+        return event_reasons(reported) if isinstance(reported, int) else reported
 
 
 class Counters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -137,11 +137,11 @@ class SampleLine(msgspec.Struct, omit_defaults=True, kw_only=True):
 decode = msgspec.json.Decoder(SampleLine).decode
 
 
-def device(told: dict[str, Any], before: MonitorDevice) -> MonitorDevice:
+def device(reported: dict[str, Any], before: MonitorDevice) -> MonitorDevice:
     """A device with what a line tells of it; what the line does not name stays.
 
     Raises:
         msgspec.ValidationError: the line tells something of another type.
     """
-    known = {name: value for name, value in told.items() if name in MonitorDevice.__struct_fields__}
+    known = {name: value for name, value in reported.items() if name in MonitorDevice.__struct_fields__}
     return msgspec.convert(msgspec.to_builtins(before) | known, MonitorDevice)

@@ -28,42 +28,42 @@ def refusal(
         choice: the choice that was made, without it.
         fixed_python: the Python is an environment's own, which cannot change.
     """
-    wish = NAMES[name]
+    request = NAMES[name]
     return (
-        _no_capability(ground, wish)
+        _no_capability(ground, request)
         or _system(ground, name)
         or _gpu(ground, name)
         or _driver(ground, name, driver_cuda)
         or _python(ground, name, driver_cuda, choice, fixed_python)
-        or _beside(wish, choice)
+        or _beside(request, choice)
     )
 
 
-def _no_capability(ground: TargetPlatform, wish: str) -> Refusal | None:
+def _no_capability(ground: TargetPlatform, request: str) -> Refusal | None:
     if ground.capabilities:
         return None
     why = "The GPU's compute capability is unknown, and it decides which build has code for this GPU."
-    return Refusal(wish, why, "Run `gpudoctor check`: it shows why the GPU does not report it, and how to fix that.")
+    return Refusal(request, why, "Run `gpudoctor check`: it shows why the GPU does not report it, and how to fix that.")
 
 
 def _system(ground: TargetPlatform, name: str, *, cpu: bool = False) -> Refusal | None:
     """The C library or the CPU."""
     if libc_fits(ground, name, cpu=cpu):
         return None
-    wish, architecture = NAMES[name], ground.architecture or "x86_64"
+    request, architecture = NAMES[name], ground.architecture or "x86_64"
     if ground.kernel == "Darwin":
-        why = f"The newest releases of {wish} have no wheels for Intel Macs."
-        return Refusal(wish, why, "Use a Mac with Apple silicon, or Linux on this one.")
+        why = f"The newest releases of {request} have no wheels for Intel Macs."
+        return Refusal(request, why, "Use a Mac with Apple silicon, or Linux on this one.")
     if ground.kernel == "Windows" and name in LINUX_ONLY:
-        why = f"{wish} has GPU builds for Linux only."
-        return Refusal(wish, why, "Install it in WSL 2 (`wsl --install`), and run this again there.")
+        why = f"{request} has GPU builds for Linux only."
+        return Refusal(request, why, "Install it in WSL 2 (`wsl --install`), and run this again there.")
     lowest = wheels.lowest_glibc(name, architecture, cpu=cpu)
     if lowest is None:
-        why = f"The package index has no wheels of {wish} for NVIDIA GPUs on {architecture}."
-        return Refusal(wish, why, f"Use NVIDIA's container of {wish}, or build it from source.")
+        why = f"The package index has no wheels of {request} for NVIDIA GPUs on {architecture}."
+        return Refusal(request, why, f"Use NVIDIA's container of {request}, or build it from source.")
     own = "musl" if ground.glibc == "musl" else phrase("glibc {}", ground.glibc) or "an unknown glibc version"
-    why = f"{ground.system or 'This distribution'} has {own}; the wheels of {wish} need glibc {lowest} or newer."
-    return Refusal(wish, why, "Run it in a container of a newer distribution, Debian or Ubuntu for example.")
+    why = f"{ground.system or 'This distribution'} has {own}; the wheels of {request} need glibc {lowest} or newer."
+    return Refusal(request, why, "Run it in a container of a newer distribution, Debian or Ubuntu for example.")
 
 
 def _alone(ground: TargetPlatform, name: str, driver_cuda: str | None = None, python: str | None = None) -> WheelChoice:
@@ -74,10 +74,10 @@ def _gpu(ground: TargetPlatform, name: str) -> Refusal | None:
     """No build has code for all of the GPUs, whatever the driver and Python."""
     if _alone(ground, name).wheels:
         return None
-    wish, each = NAMES[name], {c: _alone(_only(ground, c), name) for c in ground.capabilities}
+    request, each = NAMES[name], {c: _alone(_only(ground, c), name) for c in ground.capabilities}
     served = [c for c, choice in each.items() if choice.wheels]
     if served and len(ground.capabilities) > 1:
-        return _mixed(wish, ground, served)
+        return _mixed(request, ground, served)
     if name == "tensorflow" and version(ground.capabilities[-1])[0] >= 10:
         why = (
             f"No release of TensorFlow has code for compute capability {ground.capabilities[-1]} (Blackwell and "
@@ -87,23 +87,23 @@ def _gpu(ground: TargetPlatform, name: str) -> Refusal | None:
             f"Use NVIDIA's build in the container {NGC} (tag 25.02 or newer), or use PyTorch or JAX, which have code "
             "for this GPU (Keras 3 runs on both)."
         )
-        return Refusal(wish, why, instead)
-    return Refusal(wish, _too_old(ground, wish, name), _instead_of_old(name))
+        return Refusal(request, why, instead)
+    return Refusal(request, _too_old(ground, request, name), _instead_of_old(name))
 
 
-def _mixed(wish: str, ground: TargetPlatform, served: list[str]) -> Refusal:
+def _mixed(request: str, ground: TargetPlatform, served: list[str]) -> Refusal:
     them = ", ".join(ground.capabilities)
-    why = f"No build of {wish} has code for all GPUs of this machine (compute capabilities {them})."
+    why = f"No build of {request} has code for all GPUs of this machine (compute capabilities {them})."
     if len(served) < len(ground.capabilities):
         instead = f"Set CUDA_VISIBLE_DEVICES so that it sees only the GPUs of compute capability {', '.join(served)}."
     else:
         instead = (
             "Create one environment for each GPU generation, and set CUDA_VISIBLE_DEVICES to the matching GPUs in each."
         )
-    return Refusal(wish, why, instead)
+    return Refusal(request, why, instead)
 
 
-def _too_old(ground: TargetPlatform, wish: str, name: str) -> str:
+def _too_old(ground: TargetPlatform, request: str, name: str) -> str:
     lowest = ground.capabilities[0]
     found = generations.generation_of_capability(lowest)
     generation = f" ({found.name})" if found else ""
@@ -111,7 +111,7 @@ def _too_old(ground: TargetPlatform, wish: str, name: str) -> str:
     if name == "jax":
         more = f" (its plugins start at {jax.plugin('cuda12').lowest_capability})"
     last = f"; the last CUDA toolkit for it is {found.last_cuda}" if found and found.last_cuda else ""
-    return f"No build of {wish} that includes its CUDA libraries has code for {lowest}{generation}{more}{last}."
+    return f"No build of {request} that includes its CUDA libraries has code for {lowest}{generation}{more}{last}."
 
 
 def _instead_of_old(name: str) -> str:
@@ -124,14 +124,14 @@ def _driver(ground: TargetPlatform, name: str, driver_cuda: str | None) -> Refus
     """The driver is too old, and a newer one does not come."""
     if driver_cuda is None or _alone(ground, name, driver_cuda).wheels:
         return None
-    wish = NAMES[name]
+    request = NAMES[name]
     major = _alone(ground, name).major
     old = [c for c in ground.capabilities if (g := generations.generation_of_capability(c)) and g.last_driver]
-    why = f"{wish} is built for CUDA {major} here, but the driver supports CUDA up to {driver_cuda}."
+    why = f"{request} is built for CUDA {major} here, but the driver supports CUDA up to {driver_cuda}."
     if old and int(version(driver_cuda)[0]) <= 12:
         found = generations.generation_of_capability(old[0])
         why += phrase(" The last driver branch for compute capability {} is {}.", old[0], found and found.last_driver)
-    return Refusal(wish, why, "Allow a newer driver (--driver yes) if the GPU has one, or use another framework.")
+    return Refusal(request, why, "Allow a newer driver (--driver yes) if the GPU has one, or use another framework.")
 
 
 def _python(
@@ -141,15 +141,17 @@ def _python(
     if choice.python is None or _alone(ground, name, driver_cuda, choice.python).wheels:
         return None
     others = [p for p in wheels.preferred_pythons() if _alone(ground, name, driver_cuda, p).wheels]
-    wish = NAMES[name]
-    why = f"No wheel of {wish} for this GPU and driver exists for Python {choice.python}."
+    request = NAMES[name]
+    why = f"No wheel of {request} for this GPU and driver exists for Python {choice.python}."
     if not others:
-        return Refusal(wish, why, "Use another framework.")
+        return Refusal(request, why, "Use another framework.")
     where = "without --into" if fixed else "of its own"
-    return Refusal(wish, why, f"Create an environment {where} with Python {others[0]} (--python-version {others[0]}).")
+    return Refusal(
+        request, why, f"Create an environment {where} with Python {others[0]} (--python-version {others[0]})."
+    )
 
 
-def _beside(wish: str, choice: WheelChoice) -> Refusal:
+def _beside(request: str, choice: WheelChoice) -> Refusal:
     """It would be well alone, and not next to the others."""
     there = ", ".join(NAMES[w.framework] for w in choice.wheels)
     need = "needs" if len(choice.wheels) == 1 else "need"
@@ -158,7 +160,7 @@ def _beside(wish: str, choice: WheelChoice) -> Refusal:
         "and NCCL; one process can load only one of each."
     )
     return Refusal(
-        wish, why, f"Install it in a separate environment: `gpudoctor setup {wish.lower().replace(' ', '')}`."
+        request, why, f"Install it in a separate environment: `gpudoctor setup {request.lower().replace(' ', '')}`."
     )
 
 
@@ -186,12 +188,12 @@ def on_cpu(ground: TargetPlatform, name: str, python: str | None) -> Refusal:
 
 def on_amd(ground: TargetPlatform, name: str) -> Refusal:
     """Why a framework is not installed for an AMD GPU."""
-    wish, gfx = NAMES[name], ", ".join(ground.gfx)
+    request, gfx = NAMES[name], ", ".join(ground.gfx)
     if name == "jax" and set(ground.gfx) <= set(jax.jax().rocm.gfx.split()) and not rocm_fits(ground):
         own = f"ROCm {ground.rocm} is installed" if ground.rocm else "no ROCm is installed"
         why = f"JAX's plugin uses ROCm {jax.jax().rocm.rocm} from the machine, but {own}."
-        return Refusal(wish, why, f"Install a release {jax.jax().rocm.rocm} of ROCm first: {INSTALL}")
-    no_build = f"The package index has no current build of {wish} for ROCm."
+        return Refusal(request, why, f"Install a release {jax.jax().rocm.rocm} of ROCm first: {INSTALL}")
+    no_build = f"The package index has no current build of {request} for ROCm."
     known = {
         "torch": (
             f"No build of PyTorch for ROCm has code for {gfx}, or no such build exists for this Python.",
@@ -210,4 +212,4 @@ def on_amd(ground: TargetPlatform, name: str) -> Refusal:
         ),
     }
     why, instead = known.get(name, (no_build, "Use PyTorch, or use the CPU (--cpu)."))
-    return Refusal(wish, why, instead)
+    return Refusal(request, why, instead)

@@ -46,9 +46,9 @@ class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A wish that cannot be met here: why, and what would do instead."""
+    """A request that cannot be met here: why, and what would do instead."""
 
-    wish: str
+    requested: str
     why: str
     instead: str = ""
 

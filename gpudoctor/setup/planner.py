@@ -171,11 +171,11 @@ def _container(found: PlanDraft, facts: Facts, ground: TargetPlatform) -> None:
     found.notes += [note] if note else []
 
 
-def _managed(wish: str, request: SetupRequest) -> Refusal:
+def _managed(framework: str, request: SetupRequest) -> Refusal:
     why = f"{present(request.into)} is managed by the distribution (PEP 668: externally-managed-environment)."
-    return Refusal(wish, why, "Omit --into: then a separate environment is created.")
+    return Refusal(framework, why, "Omit --into: then a separate environment is created.")
 
 
-def _jetson(wish: str) -> Refusal:
+def _jetson(framework: str) -> Refusal:
     guide = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
-    return Refusal(wish, JETSON, f"Install NVIDIA's wheel for this JetPack, or use NVIDIA's container: {guide}")
+    return Refusal(framework, JETSON, f"Install NVIDIA's wheel for this JetPack, or use NVIDIA's container: {guide}")

@@ -24,7 +24,7 @@ def render(plan: Plan, width: int | None = None, colour: bool = False) -> str:
     _head(out, plan)
     for refused in plan.refused:
         out.print()
-        headline(out, "NOT", "bold red", f"{refused.wish} is not available here")
+        headline(out, "NOT", "bold red", f"{refused.requested} is not available here")
         labelled(out, "why", refused.why)
         if refused.instead:
             labelled(out, "instead", refused.instead)

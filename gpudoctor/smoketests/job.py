@@ -43,8 +43,8 @@ Tell = Callable[[str, WorkerOutput], object]
 class StageDeadlines:
     """How long a worker may be silent: each stage has its deadline, and each line starts it again."""
 
-    def __init__(self, told: WorkerOutput, stress: float, tell: Tell, halted: Event) -> None:
-        self._told, self._stress, self._tell, self._halted = told, stress, tell, halted
+    def __init__(self, reported: WorkerOutput, stress: float, tell: Tell, halted: Event) -> None:
+        self._told, self._stress, self._tell, self._halted = reported, stress, tell, halted
         self._heard = time.monotonic()
 
     def line(self, line: str) -> None:
@@ -85,19 +85,19 @@ def run_job(
         worker: the script; tests give one that is unhealthy.
         halted: ends the job when somebody sets it.
     """
-    told, left, halted = WorkerOutput(), job.tests, halted or Event()
+    reported, left, halted = WorkerOutput(), job.tests, halted or Event()
     for _ in range(ATTEMPTS):
-        pace = StageDeadlines(told, job.seconds, tell, halted)
-        ended, end = _attempt(machine, job, left, digits, told, pace, worker)
+        pace = StageDeadlines(reported, job.seconds, tell, halted)
+        ended, end = _attempt(machine, job, left, digits, reported, pace, worker)
         if end is None:
-            return _ran(job, told, ended, end, ())
-        _under(told, left, end)
+            return _ran(job, reported, ended, end, ())
+        _under(reported, left, end)
         _settle(machine, job, ended, worker)
-        reached = {test.name for test in told.tests}
+        reached = {test.name for test in reported.tests}
         left = tuple(name for name in left if name not in reached)
         if not left or not reached or end.outcome == "stopped" or ended.abandoned:
             break
-    return _ran(job, told, ended, end, left)
+    return _ran(job, reported, ended, end, left)
 
 
 def _settle(machine: Machine, job: SmokeJob, ended: ChildResult, worker: str) -> None:
@@ -117,14 +117,14 @@ def _attempt(
     job: SmokeJob,
     tests: Sequence[str],
     digits: Digits,
-    told: WorkerOutput,
+    reported: WorkerOutput,
     pace: StageDeadlines,
     worker: str,
 ) -> tuple[ChildResult, Death | None]:
     """One worker; how it ended, and its death where it did not end well."""
-    told.stage, told.variant = "start", ""
+    reported.stage, reported.variant = "start", ""
     for name in ("outcome", "message", "error"):
-        told.facts.pop(name, None)
+        reported.facts.pop(name, None)
     before = killed_for_memory(machine)
     longest = sum(STAGES.values()) + sum(8 * deadline(name, job.seconds) for name in tests)  # a stage a data type
     with spare_home(_environment(machine, job)) as env:
@@ -138,10 +138,10 @@ def _attempt(
             late=pace.late,
             grace=GRACE,
         )
-    if told.stage == "done" and told.facts.get("outcome") == "done":  # however long its process took to leave
+    if reported.stage == "done" and reported.facts.get("outcome") == "done":  # however long its process took to leave
         return ended, None
-    end = death(ended, told.place, before, killed_for_memory(machine), pace.halted, machine.over)
-    if end is None and told.facts.get("outcome") == "failed" and told.facts.get("error") == "device-error":
+    end = death(ended, reported.place, before, killed_for_memory(machine), pace.halted, machine.over)
+    if end is None and reported.facts.get("outcome") == "failed" and reported.facts.get("error") == "device-error":
         # The worker told the test's failure itself; what is left needs a process with a context that lives.
         return ended, Death("failed", "The GPU's context died.", "device-error")
     return ended, end
@@ -170,34 +170,34 @@ def _task(job: SmokeJob, tests: Sequence[str], digits: Digits) -> dict[str, obje
     }
 
 
-def _under(told: WorkerOutput, tests: Sequence[str], end: Death) -> None:
+def _under(reported: WorkerOutput, tests: Sequence[str], end: Death) -> None:
     """Give its result to the test under which a worker ended.
 
     A worker that stops when it is asked to has told the result itself, but knows not why it was asked: where it was
     late, that is a hang like another. One that was in no test (it was ending, or began) leaves none.
     """
-    last = told.tests[-1] if told.tests else None
+    last = reported.tests[-1] if reported.tests else None
     if end.outcome in ("hung", "stopped") and last and last.outcome == "stopped":
-        told.tests[-1] = msgspec.structs.replace(last, outcome=end.outcome, message=end.message)
-    elif told.stage in tests:
+        reported.tests[-1] = msgspec.structs.replace(last, outcome=end.outcome, message=end.message)
+    elif reported.stage in tests:
         test = SmokeTest(
-            name=told.stage, variant=told.variant, outcome=end.outcome, message=end.message, error=end.error
+            name=reported.stage, variant=reported.variant, outcome=end.outcome, message=end.message, error=end.error
         )
-        told.tests.append(test)
-        told.windows.append((_since(told), ()))
+        reported.tests.append(test)
+        reported.windows.append((_since(reported), ()))
 
 
-def _since(told: WorkerOutput) -> tuple[float, float]:
+def _since(reported: WorkerOutput) -> tuple[float, float]:
     now = time.monotonic()
-    return (told.began if told.began is not None else now, now)
+    return (reported.began if reported.began is not None else now, now)
 
 
-def so_far(job: SmokeJob, told: WorkerOutput, **more: object) -> Ran:
+def so_far(job: SmokeJob, reported: WorkerOutput, **more: object) -> Ran:
     """What a job has measured.
 
     Args:
         job: which.
-        told: what its workers have told.
+        reported: what its workers have told.
         more: further facts of the run.
     """
     target = job.target
@@ -209,15 +209,15 @@ def so_far(job: SmokeJob, told: WorkerOutput, **more: object) -> Ran:
         "label": target.label,
         "mig": target.mig,
     }
-    if target.name and not told.facts.get("name"):
+    if target.name and not reported.facts.get("name"):
         known["name"] = target.name
-    return Ran(run=told.run(**known, **more), started=told.started, windows=tuple(told.windows))
+    return Ran(run=reported.run(**known, **more), started=reported.started, windows=tuple(reported.windows))
 
 
-def _ran(job: SmokeJob, told: WorkerOutput, ended: ChildResult, end: Death | None, left: Sequence[str]) -> Ran:
+def _ran(job: SmokeJob, reported: WorkerOutput, ended: ChildResult, end: Death | None, left: Sequence[str]) -> Ran:
     """The facts; what is left was not reached."""
     rest = tuple(SmokeTest(name=name, message=end.message if end else "") for name in left)
     died = {"outcome": end.outcome, "message": end.message, "error": end.error} if end is not None else {}
-    ran = so_far(job, told, stderr=tail(ended.err, TAIL), **died)
+    ran = so_far(job, reported, stderr=tail(ended.err, TAIL), **died)
     run = msgspec.structs.replace(ran.run, tests=(*ran.run.tests, *rest))
     return msgspec.structs.replace(ran, run=run)

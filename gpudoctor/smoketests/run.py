@@ -68,13 +68,13 @@ def _one(
     """One job in a thread, so that its steps can be told while it runs."""
     events: SimpleQueue[SmokeStage | SmokeProgress | _Measured | Ran] = SimpleQueue()
 
-    def tell(what: str, told: WorkerOutput) -> None:
+    def tell(what: str, reported: WorkerOutput) -> None:
         if what == "stage":
-            events.put(SmokeStage(job.title, told.stage, told.variant, *place))
+            events.put(SmokeStage(job.title, reported.stage, reported.variant, *place))
         elif what == "progress":
-            events.put(SmokeProgress(job.title, told.done))
+            events.put(SmokeProgress(job.title, reported.done))
         else:
-            events.put(_Measured(so_far(job, told)))
+            events.put(_Measured(so_far(job, reported)))
 
     def conduct() -> None:
         try:

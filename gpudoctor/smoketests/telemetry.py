@@ -99,11 +99,11 @@ def busy(
 
 def _one(values: Iterable[Maybe[N | None]], choose: Callable[[list[N]], N], missing: Unknown) -> Maybe[N | None]:
     """One number of many; without any None, if the GPU has no such thing, else why it is unknown."""
-    told = list(values)
-    numbers = [value for value in told if value is not None and not isinstance(value, Unknown)]
+    reported = list(values)
+    numbers = [value for value in reported if value is not None and not isinstance(value, Unknown)]
     if numbers:
         return choose(numbers)
-    return None if None in told else next((value for value in told if isinstance(value, Unknown)), missing)
+    return None if None in reported else next((value for value in reported if isinstance(value, Unknown)), missing)
 
 
 # -- samples -------------------------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ def _working(samples: list[GpuSample]) -> list[GpuSample]:
 
 def _bits(sample: GpuSample) -> Maybe[int | None]:
     """NVML's bits; a sampler never writes their names, as a recording may."""
-    told = sample.event_reasons
-    return Unknown("told by name") if isinstance(told, tuple) else told
+    reported = sample.event_reasons
+    return Unknown("told by name") if isinstance(reported, tuple) else reported
 
 
 @cache
@@ -165,8 +165,8 @@ def _growth(counters: Sequence[Counters], name: str, window: Window, why: str | 
     Where one of them is missing, what grew in between is told all the same; that nothing grew is not known then.
     """
     begun, ended = window
-    told = [(c.at, getattr(c, name)) for c in counters]
-    readings = [(at, value) for at, value in told if isinstance(value, int)]
+    reported = [(c.at, getattr(c, name)) for c in counters]
+    readings = [(at, value) for at, value in reported if isinstance(value, int)]
     before = [value for at, value in readings if at <= begun][-1:]
     after = [value for at, value in readings if at >= ended][:1]
     found = [*before, *(value for at, value in readings if begun < at < ended), *after]
@@ -175,6 +175,6 @@ def _growth(counters: Sequence[Counters], name: str, window: Window, why: str | 
         return grown if grown > 0 else BACK
     if before and after:
         return 0
-    others = [value for at, value in told if at > begun and not isinstance(value, int)]
+    others = [value for at, value in reported if at > begun and not isinstance(value, int)]
     missing = Unknown(why or "the counter was not read both before and after the test")
     return others[0] if others else missing

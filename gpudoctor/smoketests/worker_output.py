@@ -43,20 +43,20 @@ class WorkerOutput:
         if not line.startswith(PREFIX):
             return None
         try:
-            told = json.loads(line[len(PREFIX) :])
+            reported = json.loads(line[len(PREFIX) :])
         except (ValueError, RecursionError):  # cut short by the worker's death
             return None
-        if not isinstance(told, dict):
+        if not isinstance(reported, dict):
             return None
-        if "result" in told:
-            return "result" if self._result(told["result"]) else None
-        if "progress" in told:
-            return "progress" if self._progress(told["progress"]) else None
-        if "stage" in told:
-            self._stage(told)
+        if "result" in reported:
+            return "result" if self._result(reported["result"]) else None
+        if "progress" in reported:
+            return "progress" if self._progress(reported["progress"]) else None
+        if "stage" in reported:
+            self._stage(reported)
             return "stage"
-        self.facts |= told.pop("about", {})
-        self.facts |= told
+        self.facts |= reported.pop("about", {})
+        self.facts |= reported
         return None
 
     def _progress(self, done: Any) -> bool:
@@ -65,18 +65,18 @@ class WorkerOutput:
         self.done = float(done)
         return True
 
-    def _stage(self, told: dict[str, Any]) -> None:
-        self.stage, self.variant = str(told.pop("stage")), str(told.pop("variant", ""))
-        self.began, self.done = told.pop("at", None), 0.0
+    def _stage(self, reported: dict[str, Any]) -> None:
+        self.stage, self.variant = str(reported.pop("stage")), str(reported.pop("variant", ""))
+        self.began, self.done = reported.pop("at", None), 0.0
         if self.stage == "start" and self.started is None:
             self.started = self.began
-        self.facts |= told
+        self.facts |= reported
 
-    def _result(self, told: Any) -> bool:
+    def _result(self, reported: Any) -> bool:
         try:
-            begun, ended = told.pop("at")
-            timed = tuple((float(a), float(b)) for a, b in told.pop("timed"))
-            test = msgspec.convert(told, SmokeTest)
+            begun, ended = reported.pop("at")
+            timed = tuple((float(a), float(b)) for a, b in reported.pop("timed"))
+            test = msgspec.convert(reported, SmokeTest)
         except (msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError):
             return False
         self.tests.append(test)

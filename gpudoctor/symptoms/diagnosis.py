@@ -8,7 +8,7 @@ from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FindingEntry, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
-from gpudoctor.symptoms.extractors import NOTHING, Extracted, told
+from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.scanner import KEPT, scan
 
@@ -26,7 +26,7 @@ class _Case(msgspec.Struct):
     line: int
     hit: Hit | None = None
     raised: Raised | None = None
-    told: Extracted = NOTHING
+    reported: Extracted = NOTHING
     findings: tuple[FindingEntry, ...] = ()
 
     @property
@@ -84,7 +84,7 @@ def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], 
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
     failing = _failing(log)
     for hit in log.hits.values():
-        said = told(hit.symptom.tells, hit.lines, facts)
+        said = extracted(hit.symptom.tells, hit.lines, facts)
         if said.harmless:
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
             continue
@@ -165,16 +165,16 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
         role=role,
         program=row.program,
         message=case.hit.text,
-        meaning=case.told.meaning or row.meaning,
+        meaning=case.reported.meaning or row.meaning,
         line=case.line,
         times=case.hit.times,
         rank=case.hit.rank,
-        details=case.told.details,
+        details=case.reported.details,
         explained_by=tuple(f.check for f in case.findings),
         ruled_out=tuple(sorted(i for i in looked if ruled[i] is Outcome.PASS)),
         unknown=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
-        suggestions=tuple(dict.fromkeys((*case.told.tries, *row.tries))),
-        advice=case.told.advice or row.advice,
+        suggestions=tuple(dict.fromkeys((*case.reported.tries, *row.tries))),
+        advice=case.reported.advice or row.advice,
     )
 
 

@@ -168,22 +168,22 @@ def loads(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
 def memory(nv: NvmlLibrary, handle: Any) -> Any:
     """Total and used memory in bytes."""
 
-    def told(*version: Any) -> tuple[int, int]:
+    def reported(*version: Any) -> tuple[int, int]:
         found = nv.py.nvmlDeviceGetMemoryInfo(handle, *version)
         return found.total, found.used
 
     # The second version leaves what the driver keeps for itself out of `used`.
-    return nv.ask(lambda: told(nv.py.nvmlMemory_v2), told)
+    return nv.ask(lambda: reported(nv.py.nvmlMemory_v2), reported)
 
 
 def performance(nv: NvmlLibrary, handle: Any) -> Any:
     """The performance state, 0 fastest."""
 
-    def told() -> Any:
+    def reported() -> Any:
         state = nv.py.nvmlDeviceGetPerformanceState(handle)
         return unknown("NVML does not know the performance state") if state == nv.py.NVML_PSTATE_UNKNOWN else state
 
-    return nv.ask(told)
+    return nv.ask(reported)
 
 
 def temperature(nv: NvmlLibrary, handle: Any) -> Any:
@@ -329,12 +329,12 @@ def tell_gpu(nv: NvmlLibrary, index: int, rarer: Any) -> None:
         say(gpu={"index": index, "status": status(nv, handle), "error": handle})
         return
     say(gpu=dict(identity(nv, handle), index=index))
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for part in (modes, health, links, loads):
-        told.update(part(nv, handle))
-    say(gpu=dict(told, index=index, status=status(nv)))
+        reported.update(part(nv, handle))
+    say(gpu=dict(reported, index=index, status=status(nv)))
     if rarer:
-        say(gpu=dict(rarer.gpu(nv, handle, told), index=index, status=status(nv)))
+        say(gpu=dict(rarer.gpu(nv, handle, reported), index=index, status=status(nv)))
 
 
 def status(nv: NvmlLibrary, refused: Any = None) -> Any:

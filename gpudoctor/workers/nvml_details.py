@@ -27,19 +27,21 @@ def driver(nv: NvmlLibrary) -> dict[str, Any]:
     return {"confidential": on, "accepts_work": ready}
 
 
-def gpu(nv: NvmlLibrary, handle: Any, told: dict[str, Any]) -> dict[str, Any]:
+def gpu(nv: NvmlLibrary, handle: Any, reported: dict[str, Any]) -> dict[str, Any]:
     """What is rarely ill of one GPU.
 
     Args:
         nv: the library.
         handle: the GPU.
-        told: what NVML has said of it so far; a GPU without ECC or NVLink is not asked about them.
+        reported: what NVML has said of it so far; a GPU without ECC or NVLink is not asked about them.
     """
     found = dict(heat(nv, handle), **clocks(nv, handle))
-    found.update(memory(nv, handle) if isinstance(told.get("ecc"), bool) else dict.fromkeys(MEMORY, told.get("ecc")))
-    nvlinks = told.get("nvlinks")
+    found.update(
+        memory(nv, handle) if isinstance(reported.get("ecc"), bool) else dict.fromkeys(MEMORY, reported.get("ecc"))
+    )
+    nvlinks = reported.get("nvlinks")
     found.update(links(nv, handle) if isinstance(nvlinks, list) else dict.fromkeys(LINKS, nvlinks))
-    state = told.get("fabric_state")
+    state = reported.get("fabric_state")
     found.update(fabric(nv, handle) if isinstance(state, int) and state else dict.fromkeys(FABRIC))
     return found
 
@@ -92,13 +94,13 @@ def memory(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
     """Corrected errors, what is left for repairs, and whether the board's own store is whole."""
     py, ask = nv.py, nv.ask
     corrected = py.NVML_MEMORY_ERROR_TYPE_CORRECTED
-    told = (
+    reported = (
         ask(lambda: py.nvmlDeviceGetTotalEccErrors(handle, corrected, py.NVML_VOLATILE_ECC)),
         ask(lambda: py.nvmlDeviceGetRowRemapperHistogram(handle).none),
         ask(lambda: sram_threshold(nv, handle)),
         ask(lambda: inforom(nv, handle)),
     )
-    return {name: told[at] for at, name in enumerate(MEMORY)}
+    return {name: reported[at] for at, name in enumerate(MEMORY)}
 
 
 def sram_threshold(nv: NvmlLibrary, handle: Any) -> bool:
@@ -136,10 +138,10 @@ FABRIC = ("fabric_health", "fabric_of_several")
 def fabric(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
     """The mask of the health of the GPU's NVLink fabric, and whether it spans machines: only then it has a number."""
 
-    def told() -> tuple[int | None, bool]:
+    def reported() -> tuple[int | None, bool]:
         info = nv.py.c_nvmlGpuFabricInfoV_t()
         nv.py.nvmlDeviceGetGpuFabricInfoV(handle, ctypes.byref(info))
         return info.healthMask or None, any(bytes(info.clusterUuid))
 
-    found = nv.ask(told)
+    found = nv.ask(reported)
     return {name: found[at] if isinstance(found, tuple) else found for at, name in enumerate(FABRIC)}

@@ -242,8 +242,8 @@ def main() -> None:
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # from here on whatever Ray prints goes to stderr
 
-    def say(**told: Any) -> None:
-        channel.write(json.dumps(told) + "\n")
+    def say(**reported: Any) -> None:
+        channel.write(json.dumps(reported) + "\n")
         channel.flush()
 
     sys.path.append(os.path.dirname(__file__))  # at the end, so that nothing there hides a module of the environment

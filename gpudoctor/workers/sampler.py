@@ -132,20 +132,20 @@ class ProcessTable:
             kind: C for computing, G for graphics, C+G for both.
             memory: of the GPU, in bytes, or why it is unknown.
         """
-        told = {"pid": pid, "kind": kind, "memory": memory}
+        reported = {"pid": pid, "kind": kind, "memory": memory}
         ps = self._psutil()
         if ps is None:
-            return dict(told, **dict.fromkeys(DESCRIBED, self._why))
+            return dict(reported, **dict.fromkeys(DESCRIBED, self._why))
         user = "uids" if hasattr(ps.Process, "uids") else "username"  # Windows has no numbers
         try:
             found = ps.Process(pid).as_dict(("name", "cmdline", user, "memory_info", "create_time"), ad_value=DENIED)
         except ps.NoSuchProcess:
-            return dict(told, **dict.fromkeys(DESCRIBED))
+            return dict(reported, **dict.fromkeys(DESCRIBED))
         except (ps.Error, OSError, ValueError) as problem:
             why = {"unknown": "psutil: %s" % problem}
-            return dict(told, **dict.fromkeys(DESCRIBED, why))
+            return dict(reported, **dict.fromkeys(DESCRIBED, why))
         return dict(
-            told,
+            reported,
             name=found["name"],
             command=_of(found["cmdline"], lambda words: " ".join(words)[:MAX_COMMAND] or None),
             user=_of(found[user], lambda who: getattr(who, "real", who)),

@@ -71,12 +71,12 @@ class SampledAmdGpu:
 
     def full_sample(self) -> dict[str, Any]:
         """The same and more."""
-        told = self.sample()
+        reported = self.sample()
         if self._asleep():
-            return dict(told, memory_used=ASLEEP, fan=ASLEEP, pcie_rx=None, pcie_tx=None)
+            return dict(reported, memory_used=ASLEEP, fan=ASLEEP, pcie_rx=None, pcie_tx=None)
         fan = self._first(100.0 / FULL, self._hwmon + "/pwm1")
         return dict(
-            told,
+            reported,
             memory_used=self._first(1, "mem_info_vram_used"),
             fan=None if isinstance(fan, dict) else round(fan),  # most cards for servers have none
             performance_state=None,
@@ -195,11 +195,11 @@ def gpus(task: str, say: Callable[..., None], processes: ProcessTable) -> list[A
         say: writes a line.
         processes: describes processes.
     """
-    told = json.loads(task)
+    reported = json.loads(task)
     found = []
-    for gpu in told.pop("gpus"):
+    for gpu in reported.pop("gpus"):
         if os.path.isdir(gpu["folder"]):
-            found.append(SampledAmdGpu(processes=processes, **gpu, **told))
+            found.append(SampledAmdGpu(processes=processes, **gpu, **reported))
         else:
             say(gpu=gpu["name"], refused={"unknown": gpu["folder"] + " is not shown here"})
     return found

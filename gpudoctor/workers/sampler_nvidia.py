@@ -80,11 +80,11 @@ class SampledNvidiaGpu:
         """Who it is, its limits, its links and how it is shared."""
         nv, py, handle, ours = self._nv, self._nv.py, self._handle, self._ours
         nv.worst = 0
-        told = dict(ours.identity(nv, handle), **ours.loads(nv, handle))
-        told.update(ours.links(nv, handle))
+        reported = dict(ours.identity(nv, handle), **ours.loads(nv, handle))
+        reported.update(ours.links(nv, handle))
         mig = nv.ask(lambda: bool(py.nvmlDeviceGetMigMode(handle)[0]))
         return dict(
-            told,
+            reported,
             memory_clock_max=nv.ask(lambda: py.nvmlDeviceGetMaxClockInfo(handle, py.NVML_CLOCK_MEM)),
             ecc_uncorrected=ours.ecc_errors(nv, handle, "UNCORRECTED", py.NVML_VOLATILE_ECC),
             mig=mig,
@@ -101,10 +101,10 @@ class SampledNvidiaGpu:
                 if error.value != self._ours.NOT_FOUND:
                     raise
                 continue
-            told = self._ours.spread(("memory", "memory_used"), self._ours.memory(nv, each))
+            reported = self._ours.spread(("memory", "memory_used"), self._ours.memory(nv, each))
             found.append(
                 dict(
-                    told,
+                    reported,
                     uuid=nv.ask(functools.partial(py.nvmlDeviceGetUUID, each)),
                     name=nv.ask(functools.partial(py.nvmlDeviceGetName, each)),
                 )

@@ -67,10 +67,10 @@ def instinct_node(cards: int = 8, parts: int = 1, iommu: str | None = "identity"
     devices = tuple(
         msgspec.structs.replace(c, device="74a1", bar1=256 << 30, iommu=iommu) for c in known_or(facts.pci, ())
     )
-    told = tuple(board(c.address, **(plain | changes)) for c in devices)
+    reported = tuple(board(c.address, **(plain | changes)) for c in devices)
     node = change(change(facts, "gpus", gpus), "pci", devices)
     seen = change(node, "pythons.0.frameworks.0.live", live(len(gpus)))
-    return change(seen, "amd.boards", told)
+    return change(seen, "amd.boards", reported)
 
 
 def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx1030", "gfx1100"), **amd: Any) -> Facts:

@@ -237,8 +237,8 @@ def seen(model: Model) -> During:
 
 def done(name: str, variant: str, figures: dict[str, float], **notes: Any) -> SmokeTest:
     """A test that was done."""
-    told = tuple(Figure(name=figure, value=value, unit="") for figure, value in figures.items())
-    return SmokeTest(name=name, variant=variant, outcome="done", seconds=1.2, figures=told, notes=notes)
+    reported = tuple(Figure(name=figure, value=value, unit="") for figure, value in figures.items())
+    return SmokeTest(name=name, variant=variant, outcome="done", seconds=1.2, figures=reported, notes=notes)
 
 
 def tests(model: Model) -> list[SmokeTest]:

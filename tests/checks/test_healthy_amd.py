@@ -46,11 +46,11 @@ def guest() -> Facts:
     """A virtual machine with a virtual function of an MI210: no hive, no clocks, no RAS of its own."""
     gpu = msgspec.structs.replace(RADEON, name="AMD Instinct MI210 VF", gfx="gfx90a", memory=64 << 30)
     facts = amd_host((gpu,), ("gfx90a", "gfx942"))
-    told = tuple(
+    reported = tuple(
         msgspec.structs.replace(board, performance_level=HIDDEN, pages_retired=HIDDEN, pages_pending=HIDDEN)
         for board in known_or(facts.amd.boards, ())
     )
-    return having(facts, amd__boards=told, host__virtual="kvm", host__platform="vm", pci__0__iommu=None)
+    return having(facts, amd__boards=reported, host__virtual="kvm", host__platform="vm", pci__0__iommu=None)
 
 
 def windows() -> Facts:
@@ -72,8 +72,12 @@ def windows() -> Facts:
 def asleep() -> Facts:
     """A laptop whose Radeon sleeps beside the processor's graphics."""
     facts = amd_host((RADEON, IGPU))
-    told = tuple(msgspec.structs.replace(board, performance_level=ASLEEP) for board in known_or(facts.amd.boards, ()))
-    return having(facts, amd__boards=told, host__platform="laptop", host__shm=SHM, pci__0__runtime_status="suspended")
+    reported = tuple(
+        msgspec.structs.replace(board, performance_level=ASLEEP) for board in known_or(facts.amd.boards, ())
+    )
+    return having(
+        facts, amd__boards=reported, host__platform="laptop", host__shm=SHM, pci__0__runtime_status="suspended"
+    )
 
 
 def line(kind: str, text: str, **what: str) -> LogEvent:

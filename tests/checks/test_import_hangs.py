@@ -18,20 +18,20 @@ WHY = "no answer within 5 s in the stage import, all that the examination had le
 each = pytest.mark.parametrize("name", EVERY)
 
 
-def told(name: str, **changes: Any) -> tuple[str, str]:
+def reported(name: str, **changes: Any) -> tuple[str, str]:
     found = framework(name, "1.2.3", live=live(**changes))
     return ask(EVERY[name], with_framework(found))[0]
 
 
 @each
 def test_one_that_was_cut_short_is_unknown(name: str) -> None:
-    assert told(name, available=Unknown(WHY), stage="import") == ("unknown", WHY)
+    assert reported(name, available=Unknown(WHY), stage="import") == ("unknown", WHY)
     assert EVERY[name].essential
 
 
 @each
 def test_one_that_had_its_time_hangs(name: str) -> None:
-    outcome, message = told(name, available=Unknown("no answer"), stage="import", hung=True)
+    outcome, message = reported(name, available=Unknown("no answer"), stage="import", hung=True)
     assert (outcome, message.partition(" hangs ")[2]) == ("problem", "while importing.")
 
 
@@ -48,7 +48,7 @@ def test_one_that_had_its_time_hangs(name: str) -> None:
     ids=["well", "died", "raised", "answered", "done"],
 )
 def test_one_that_ended_does_not_hang(name: str, changes: dict[str, Any]) -> None:
-    assert told(name, **changes) == ("pass", "")
+    assert reported(name, **changes) == ("pass", "")
 
 
 @each

@@ -21,8 +21,8 @@ def roots(facts: Facts) -> dict[str, str]:
 @pytest.mark.parametrize("level", ["low", "auto"])
 def test_a_card_that_is_held_slow_explains_no_failure(level: str) -> None:
     facts = change(amd_host(), "pythons.0.frameworks.0.live", blind(error="HIP error: unknown"))
-    told = tuple(msgspec.structs.replace(b, performance_level=level) for b in facts.amd.boards)  # type: ignore[union-attr]
-    found = roots(change(facts, "amd.boards", told))
+    reported = tuple(msgspec.structs.replace(b, performance_level=level) for b in facts.amd.boards)  # type: ignore[union-attr]
+    found = roots(change(facts, "amd.boards", reported))
     assert found["pytorch.no-gpu"] == "fail"
     assert ("rocm.held-slow" in found) == (level == "low")
 

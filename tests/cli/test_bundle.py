@@ -115,8 +115,8 @@ def test_no_link_is_followed(run: Run, alices: str, tmp_path: Path, more: tuple[
     for name, target in (("a.tar.gz", "theirs"), ("b.tar.gz", "nowhere")):
         link = tmp_path / name
         link.symlink_to(target)
-        told = run("bundle", str(link), "--facts", alices, *more).sentence
-        assert told == f"{link} is a link; links are not followed."
+        reported = run("bundle", str(link), "--facts", alices, *more).sentence
+        assert reported == f"{link} is a link; links are not followed."
         assert link.is_symlink()
     assert (tmp_path / "theirs").read_text() == "theirs"
     assert not (tmp_path / "nowhere").exists()
@@ -128,8 +128,8 @@ def test_a_name_laid_beforehand_is_not_written_through(
     """The file beside it, in which the archive is written first, may be a link, should somebody guess its name."""
     monkeypatch.setattr("gpudoctor.facts.facts_file.os.urandom", bytes)
     (tmp_path / f"bug.tar.gz.{os.getpid()}-00000000.part").symlink_to("theirs")
-    told = run("bundle", str(tmp_path / "bug.tar.gz"), "--facts", alices).sentence
-    assert told.endswith("bug.tar.gz cannot be written: File exists.")
+    reported = run("bundle", str(tmp_path / "bug.tar.gz"), "--facts", alices).sentence
+    assert reported.endswith("bug.tar.gz cannot be written: File exists.")
     assert not (tmp_path / "theirs").exists()
 
 

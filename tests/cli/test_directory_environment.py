@@ -29,10 +29,10 @@ def examined(*words: str, cwd: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("folder", "why"), [(".", FOUND), ("src", ABOVE)])
 def test_it_is_examined(folder: str, why: str, project: Path) -> None:
-    told = examined(cwd=project / folder)
-    assert told["python"]["path"] == f"{project}/.venv/bin/python"
-    assert told["python"]["found_by"] == why
-    assert [f["version"] for f in told["frameworks"]] == ["2.7.1"]
+    reported = examined(cwd=project / folder)
+    assert reported["python"]["path"] == f"{project}/.venv/bin/python"
+    assert reported["python"]["found_by"] == why
+    assert [f["version"] for f in reported["frameworks"]] == ["2.7.1"]
 
 
 def test_the_head_names_it_as_the_user_does(project: Path) -> None:
@@ -51,8 +51,8 @@ def test_the_library_and_the_plan_take_it_too(project: Path, monkeypatch: pytest
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_that_of_another_user_is_not_run(project: Path) -> None:
     os.lchown(project / ".venv/bin/python", 12345, 12345)
-    told = examined(cwd=project)
-    assert told["python"]["path"] != f"{project}/.venv/bin/python"
-    (finding,) = (f for f in told["findings"] if f["check"] == "python.environment-not-run")
+    reported = examined(cwd=project)
+    assert reported["python"]["path"] != f"{project}/.venv/bin/python"
+    (finding,) = (f for f in reported["findings"] if f["check"] == "python.environment-not-run")
     assert f"{project}/.venv, which has PyTorch, belongs to user 12345, so its Python was not run" in finding["message"]
     assert finding["fixes"][0]["commands"] == [f"gpudoctor check --python {project}/.venv"]

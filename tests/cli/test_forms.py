@@ -52,14 +52,14 @@ def test_json_has_two_names(judge: Run) -> None:
         assert first.pop(changing) == second.pop(changing)
     assert first == second
     assert judge("acme", "--json", "--format", "json").code == 1
-    told = judge("acme", "--json", "--format", "junit").sentence
-    assert told == "--json and --format junit cannot be used together."
+    reported = judge("acme", "--json", "--format", "junit").sentence
+    assert reported == "--json and --format junit cannot be used together."
 
 
 def test_wrong_names(run: Run) -> None:
     assert run("check", "--format", "jnit").sentence == 'Unknown --format value "jnit". Did you mean "junit"?'
-    told = "--output needs a file name; an unset shell variable gives an empty one."
-    assert run("smoke", "--output", "").sentence == told
+    reported = "--output needs a file name; an unset shell variable gives an empty one."
+    assert run("smoke", "--output", "").sentence == reported
 
 
 @pytest.mark.parametrize("name", output_options.NAMES)
@@ -74,10 +74,10 @@ def test_a_file_holds_what_standard_output_would(judge: Run, tmp_path: Path, nam
 
 def test_a_file_that_cannot_be_written(judge: Run, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
-    told = judge("acme.well", "-o", str(tmp_path / "no" / "x")).sentence
-    assert told == f"{tmp_path}/no/x cannot be written: No such file or directory."
-    told = judge("acme.well", "-o", str(tmp_path / "there")).sentence
-    assert told == f"{tmp_path}/there cannot be written: Is a directory."
+    reported = judge("acme.well", "-o", str(tmp_path / "no" / "x")).sentence
+    assert reported == f"{tmp_path}/no/x cannot be written: No such file or directory."
+    reported = judge("acme.well", "-o", str(tmp_path / "there")).sentence
+    assert reported == f"{tmp_path}/there cannot be written: Is a directory."
     assert judge("acme.well", "-o", str(tmp_path / "no" / "x"), "--format", "nagios").code == 3
     assert os.listdir(tmp_path) == ["there"]
 
@@ -102,11 +102,11 @@ def alices(tmp_path: Path) -> str:
 def test_what_is_handed_on_is_masked(run: Run, alices: str, name: str) -> None:
     symptom = "alice@gpu-node-7: CUDA error in /home/alice/train.py, token hf_abcdefghijklmnop"
     words = ("check", "--facts", alices, "--verbose", "--format", name, "--symptom", symptom)
-    told = {mask: run(*words, *([mask] if mask else [])).out for mask in ("", "--mask", "--no-mask")}
-    assert told[""] == told["--mask" if FORMATS[name].leaves else "--no-mask"]
-    assert "alice" not in told["--mask"]
-    assert "gpu-node-7" not in told["--mask"]
-    assert "hf_" not in "".join(told.values())
+    reported = {mask: run(*words, *([mask] if mask else [])).out for mask in ("", "--mask", "--no-mask")}
+    assert reported[""] == reported["--mask" if FORMATS[name].leaves else "--no-mask"]
+    assert "alice" not in reported["--mask"]
+    assert "gpu-node-7" not in reported["--mask"]
+    assert "hf_" not in "".join(reported.values())
 
 
 def test_the_same_is_found_under_the_mask(run: Run, alices: str) -> None:

@@ -102,9 +102,9 @@ def test_wrong_usage_is_one_sentence(run: Run, ada: str, words: tuple[str, ...],
 
 
 def test_gpus_that_are_left_out_are_told(run: Run, ada: str) -> None:
-    told = "note      The GPUs of this machine are not used"
-    assert told in run("setup", "pytorch", "--cpu", "--facts", ada).out
-    assert told not in run("setup", "pytorch", "--facts", ada).out
+    reported = "note      The GPUs of this machine are not used"
+    assert reported in run("setup", "pytorch", "--cpu", "--facts", ada).out
+    assert reported not in run("setup", "pytorch", "--facts", ada).out
 
 
 def _carried(tmp_path: Path, tools: str, *words: str, **env: str) -> tuple[int, str, str]:

@@ -179,10 +179,10 @@ def test_a_storm_ends_it_and_nothing_stays(name: str, storm: str, seed: int, tmp
         with contextlib.suppress(subprocess.TimeoutExpired):
             one.run.wait(moment)
         sent = one.storm(STORMS[storm], dice)
-        told = f"after {moment:.3f} s and {sent} signals: {one.run.poll()} {one.written[-2000:]!r}"
-        assert one.run.poll() is not None, told
-        assert one.run.returncode in TOLD | {0, 1, 2, 3, 4, 5}, told
-        assert b"gpudoctor/" not in one.written.partition(b"Traceback")[2], told
+        reported = f"after {moment:.3f} s and {sent} signals: {one.run.poll()} {one.written[-2000:]!r}"
+        assert one.run.poll() is not None, reported
+        assert one.run.returncode in TOLD | {0, 1, 2, 3, 4, 5}, reported
+        assert b"gpudoctor/" not in one.written.partition(b"Traceback")[2], reported
         one.nothing_left()
 
 

@@ -35,9 +35,9 @@ def test_a_reader_that_goes_away(line: str, unbuffered: str) -> None:
 
 
 def test_closed_streams() -> None:
-    told = "Standard output is closed."
-    assert shell("gpudoctor check --quick >&-").sentence == told
-    assert shell("gpudoctor --version >&-").sentence == told
+    reported = "Standard output is closed."
+    assert shell("gpudoctor check --quick >&-").sentence == reported
+    assert shell("gpudoctor --version >&-").sentence == reported
     assert shell("gpudoctor check --facts - <&-").sentence == "Standard input is closed: no facts to read."
     json.loads(shell("gpudoctor check --quick --json <&-").out)
     json.loads(shell("gpudoctor check --quick --json 2>&-").out)
@@ -128,21 +128,21 @@ def _on_terminal(*arguments: str, **env: str) -> tuple[str, str]:
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=theirs, env=BARE | env, cwd="/", text=True) as child:
         os.close(theirs)
         out = child.communicate(timeout=60)[0]
-    told = b""
+    reported = b""
     try:
         while data := os.read(ours, 4096):
-            told += data
+            reported += data
     except OSError:  # EIO: the other end was closed, pty(7)
         pass
     os.close(ours)
-    return out, told.decode()
+    return out, reported.decode()
 
 
 def test_progress_goes_to_a_terminal_on_standard_error_and_is_wiped() -> None:
-    out, told = _on_terminal("check", "--quick", "--json", TERM="xterm")
+    out, reported = _on_terminal("check", "--quick", "--json", TERM="xterm")
     assert json.loads(out)["schema"] == "gpudoctor.report/1"
-    assert "Checking the machine ..." in told
-    assert told.endswith("\r\x1b[K")
+    assert "Checking the machine ..." in reported
+    assert reported.endswith("\r\x1b[K")
     assert _on_terminal("check", "--quick", "--json", TERM="dumb")[1] == ""
 
 

@@ -58,8 +58,8 @@ def test_one_sentence(run: Run, line: str, sentence: str) -> None:
 
 
 def test_the_facts_are_refused_beside_what_looks_at_this_machine(run: Run, facts_file: str) -> None:
-    told = "cannot be used with --facts: the file contains what was found on its own machine."
-    assert run("serve", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
+    reported = "cannot be used with --facts: the file contains what was found on its own machine."
+    assert run("serve", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {reported}"
 
 
 def test_it_opens_what_was_asked_for(facts_file: str) -> None:
@@ -154,8 +154,8 @@ def test_without_the_extra_it_says_how_to_install_it(run: Run, monkeypatch: pyte
 
     monkeypatch.delitem(sys.modules, "gpudoctor.cli.web_server", raising=False)
     monkeypatch.setattr(builtins, "__import__", missing)
-    told = "`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`."
-    assert run("serve", "--demo", "mismatch").sentence == told
+    reported = "`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`."
+    assert run("serve", "--demo", "mismatch").sentence == reported
 
 
 def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:
@@ -166,8 +166,8 @@ def test_a_port_that_is_taken_is_told_in_a_sentence() -> None:
         one.bind(("127.0.0.1", 0))
         one.listen()
         port = one.getsockname()[1]
-        told = gpudoctor("serve", "--demo", "mismatch", "--port", str(port)).sentence
-    assert told == f"Cannot listen on 127.0.0.1 port {port}: Address already in use."
+        reported = gpudoctor("serve", "--demo", "mismatch", "--port", str(port)).sentence
+    assert reported == f"Cannot listen on 127.0.0.1 port {port}: Address already in use."
 
 
 def test_what_a_signal_undoes_is_what_textual_does() -> None:

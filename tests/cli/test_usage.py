@@ -56,11 +56,11 @@ def test_one_sentence(run: Run, line: str, sentence: str) -> None:
 
 
 def test_options_that_contradict_each_other(run: Run, facts_file: str) -> None:
-    told = "cannot be used with --facts: the file contains what was found on its own machine."
-    assert run("check", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {told}"
-    assert run("check", "--facts", facts_file, "--python", "python3").sentence == f"--python {told}"
-    told = "--python cannot be used with --root: it would run an interpreter, and nothing is run there."
-    assert run("check", "--root", "/tmp", "--python", "/usr/bin/python3").sentence == told
+    reported = "cannot be used with --facts: the file contains what was found on its own machine."
+    assert run("check", "--facts", facts_file, "--root", "/tmp").sentence == f"--root {reported}"
+    assert run("check", "--facts", facts_file, "--python", "python3").sentence == f"--python {reported}"
+    reported = "--python cannot be used with --root: it would run an interpreter, and nothing is run there."
+    assert run("check", "--root", "/tmp", "--python", "/usr/bin/python3").sentence == reported
 
 
 def test_facts_files_that_are_none(run: Run, tmp_path: Path, facts_file: str) -> None:

@@ -62,11 +62,11 @@ def run(block: Block, names: dict[str, Any]) -> None:
 def test_what_the_page_on_the_library_prints(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On a machine whose driver was upgraded under the running kernel."""
     names: dict[str, Any] = {}
-    told = []
+    reported = []
     for block in PAGES["docs/library.md"][:4]:
         run(block, names)
-        told.append(capsys.readouterr().out)
-    first, script, demands, single = told
+        reported.append(capsys.readouterr().out)
+    first, script, demands, single = reported
     assert first.startswith("fail driver.library-mismatch The loaded kernel module")
     assert "('sudo reboot',) True nvidia-smi" in first
     assert script == "shutdown -r +1\n"

@@ -126,12 +126,12 @@ def test_what_can_run_runs(line: Line, recorded: Path, capsys: pytest.CaptureFix
     if words[0] == "record":
         words.append("--force")  # the recorded machine is no good one
     code = main(words)
-    told = capsys.readouterr()
+    reported = capsys.readouterr()
     # Healthy, not healthy, not known; 2 is wrong usage, and for Nagios a failure.
-    assert code in (OK, 1, 3, *([2] if "nagios" in words else [])), told.err
-    assert "Traceback" not in told.err
+    assert code in (OK, 1, 3, *([2] if "nagios" in words else [])), reported.err
+    assert "Traceback" not in reported.err
     if output:
-        assert told.out
+        assert reported.out
     for option in ("-o", "--output"):
         if option in words:
             assert (recorded / words[words.index(option) + 1]).stat().st_size > 0

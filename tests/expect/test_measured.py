@@ -14,7 +14,7 @@ TESTS = Path(gpudoctor.workers.smoke.__path__[0]) / "tests"
 TELLING = {"figure": 0, "_queued": 1, "_single": 1, "_rate": 1, "_tell": 1}
 
 
-def told(path: Path) -> set[str]:
+def reported(path: Path) -> set[str]:
     """The names of figures in a test's source."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -36,7 +36,9 @@ def test_every_test_has_its_figures() -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_those_that_are_told(name: str) -> None:
     named = {figure.removesuffix(" 256").removesuffix(" 1") for figure in FIGURES[name]}
-    assert named - {"%s"} == {one for one in told(TESTS / f"{name.replace('-', '_')}.py") if not one.startswith("%s")}
+    assert named - {"%s"} == {
+        one for one in reported(TESTS / f"{name.replace('-', '_')}.py") if not one.startswith("%s")
+    }
 
 
 def test_parts_of_a_path() -> None:

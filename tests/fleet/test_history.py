@@ -40,7 +40,7 @@ def cause(check: str, nodes: str, status: str = "fail", message: str = "") -> Ca
     )
 
 
-def told(before: Fleet, now: Fleet) -> list[tuple[str, str, str]]:
+def reported(before: Fleet, now: Fleet) -> list[tuple[str, str, str]]:
     return [(one.kind, one.message, one.nodes) for one in changes(before, now)]
 
 
@@ -67,12 +67,12 @@ def told(before: Fleet, now: Fleet) -> list[tuple[str, str, str]]:
     ],
 )
 def test_a_node_goes_its_way(old: str, new: str, kind: str) -> None:
-    found = told(fleet({old: "n1,n2"}), fleet({new: "n1", old: "n2"} if new != old else {old: "n1,n2"}))
+    found = reported(fleet({old: "n1,n2"}), fleet({new: "n1", old: "n2"} if new != old else {old: "n1,n2"}))
     assert found == ([(kind, f"{old} before, {new} now", "n1")] if kind else [])
 
 
 def test_nodes_come_and_go() -> None:
-    found = told(fleet({"pass": "n[1-3]"}), fleet({"pass": "n[2-5]"}))
+    found = reported(fleet({"pass": "n[1-3]"}), fleet({"pass": "n[2-5]"}))
     assert found == [("vanished", "No longer in the fleet", "n1"), ("appeared", "New in the fleet", "n[4-5]")]
 
 
@@ -98,7 +98,7 @@ def test_causes(before: str, now: str, expected: list[tuple[str, str, str]]) -> 
     def with_(nodes: str) -> Fleet:
         return fleet({"fail": "n[1-3]"}, (cause("a.b", nodes),) if nodes else ())
 
-    assert told(with_(before), with_(now)) == expected
+    assert reported(with_(before), with_(now)) == expected
 
 
 def test_other_words_are_no_other_cause() -> None:
@@ -110,7 +110,7 @@ def test_other_words_are_no_other_cause() -> None:
 def test_who_says_nothing_has_solved_nothing() -> None:
     before = fleet({"fail": "n[1-4]"}, (cause("a.b", "n[1-4]"),))
     now = fleet({"unreachable": "n1", "incomplete": "n2", "pass": "n3"})
-    assert [one for one in told(before, now) if one[0] == "solved"] == [
+    assert [one for one in reported(before, now) if one[0] == "solved"] == [
         ("solved", f"Solved on some of its nodes: {NAME}", "n3")
     ]
 
@@ -118,9 +118,9 @@ def test_who_says_nothing_has_solved_nothing() -> None:
 def test_where_nobody_looked_before_nothing_has_spread() -> None:
     before = fleet({"fail": "n1", "unreachable": "n2"}, (cause("a.b", "n1"),))
     now = fleet({"fail": "n[1-2]"}, (cause("a.b", "n[1-2]"),))
-    assert told(before, now) == [("worse", "unreachable before, fail now", "n2")]
+    assert reported(before, now) == [("worse", "unreachable before, fail now", "n2")]
     first = fleet({"unreachable": "n2"})  # of a cause that nobody has seen before, all nodes are told
-    assert ("cause", f"New: {NAME}", "n[1-2]") in told(first, now)
+    assert ("cause", f"New: {NAME}", "n[1-2]") in reported(first, now)
 
 
 def of_group(nodes: str, facts: dict[str, str], *apart: tuple[str, str, str]) -> Fleet:
@@ -142,20 +142,20 @@ def of_group(nodes: str, facts: dict[str, str], *apart: tuple[str, str, str]) ->
 def test_what_most_have_is_another() -> None:
     before = of_group("n[1-9]", {"nvidia.kernel.loaded": "570.1", "amd.rocm": "6"})
     now = of_group("n[1-9]", {"nvidia.kernel.loaded": "580.2"}, ("nvidia.kernel.loaded", "570.1", "n9"))
-    assert told(before, now) == [("fact", "nvidia.kernel.loaded: 570.1 before, 580.2 now", "n[1-8]")]
+    assert reported(before, now) == [("fact", "nvidia.kernel.loaded: 570.1 before, 580.2 now", "n[1-8]")]
 
 
 def test_the_same_update_is_told_once() -> None:
     driver = ("nvidia.kernel.loaded", "nvidia.nvml.driver_version")
-    found = told(of_group("n1", dict.fromkeys(driver, "570.1")), of_group("n1", dict.fromkeys(driver, "580.2")))
+    found = reported(of_group("n1", dict.fromkeys(driver, "570.1")), of_group("n1", dict.fromkeys(driver, "580.2")))
     assert found == [("fact", "nvidia.kernel.loaded: 570.1 before, 580.2 now", "n1")]
 
 
 def test_many_packages_are_one_line() -> None:
     names = [f"packages.p{n}" for n in range(30)] + ["packages.torch"]
-    found = told(of_group("n1", dict.fromkeys(names, "1")), of_group("n1", dict.fromkeys(names, "2")))
+    found = reported(of_group("n1", dict.fromkeys(names, "1")), of_group("n1", dict.fromkeys(names, "2")))
     assert found == [("fact", "31 packages changed, such as packages.torch: 1 before, 2 now", "n1")]
-    few = told(of_group("n1", dict.fromkeys(names[:2], "1")), of_group("n1", dict.fromkeys(names[:2], "2")))
+    few = reported(of_group("n1", dict.fromkeys(names[:2], "1")), of_group("n1", dict.fromkeys(names[:2], "2")))
     assert [one[1] for one in few] == ["packages.p0: 1 before, 2 now", "packages.p1: 1 before, 2 now"]
 
 
@@ -163,7 +163,7 @@ def test_nodes_leave_what_most_have_and_come_back() -> None:
     most = {"gpus.*.vbios": "96"}
     before = of_group("n[1-9]", most, ("gpus.*.vbios", "95", "n[1-2]"))
     now = of_group("n[1-9],n20", most, ("gpus.*.vbios", "97", "n[2-3],n20"))
-    assert [one for one in told(before, now) if one[0] == "fact"] == [
+    assert [one for one in reported(before, now) if one[0] == "fact"] == [
         ("fact", "gpus.*.vbios no longer has the majority value 96", "n3"),
         ("fact", "gpus.*.vbios has the majority value 96 again", "n1"),
     ]
@@ -175,9 +175,9 @@ def test_values_that_are_not_listed_are_not_taken_for_what_most_have() -> None:
 
     apart = ("amd.rocm", "5", "n1")
     cut = with_more(of_group("n[1-9]", {"amd.rocm": "6"}, apart))
-    assert told(cut, of_group("n[1-9]", {"amd.rocm": "6"})) == []
-    assert told(of_group("n[1-9]", {"amd.rocm": "6"}), cut) == []
-    assert told(of_group("n[1-9]", {"amd.rocm": "4"}), cut) == [("fact", "amd.rocm: 4 before, 6 now", "")]
+    assert reported(cut, of_group("n[1-9]", {"amd.rocm": "6"})) == []
+    assert reported(of_group("n[1-9]", {"amd.rocm": "6"}), cut) == []
+    assert reported(of_group("n[1-9]", {"amd.rocm": "4"}), cut) == [("fact", "amd.rocm: 4 before, 6 now", "")]
 
 
 def test_groups_that_go_the_same_way_are_one_change() -> None:
@@ -186,11 +186,11 @@ def test_groups_that_go_the_same_way_are_one_change() -> None:
                   for name, nodes in (("a", "n[1-2]"), ("b", "n[3-4]"))]  # fmt: skip
         return fleet({"pass": "n[1-4]"}, groups=tuple(groups))
 
-    assert told(two("6"), two("7")) == [("fact", "amd.rocm: 6 before, 7 now", "n[1-4]")]
+    assert reported(two("6"), two("7")) == [("fact", "amd.rocm: 6 before, 7 now", "n[1-4]")]
 
 
 def test_a_fact_that_was_not_known_before_has_not_changed() -> None:
-    assert told(of_group("n1", {}), of_group("n1", {"amd.rocm": "6"}, ("amd.rocm", "5", "n1"))) == []
+    assert reported(of_group("n1", {}), of_group("n1", {"amd.rocm": "6"}, ("amd.rocm", "5", "n1"))) == []
 
 
 def spread(median: float, deviation: float = 0.5, count: int = 400, figure: str = "f") -> Spread:
@@ -231,7 +231,7 @@ def test_noise_is_three_standard_errors() -> None:
 def test_what_is_bad_comes_first() -> None:
     before = fleet({"pass": "n[1-2]", "fail": "n3"}, (cause("c.d", "n3"),))
     now = fleet({"pass": "n3,n4", "fail": "n1"}, (cause("a.b", "n1"),))
-    assert [one[0] for one in told(before, now)] == ["worse", "cause", "vanished", "appeared", "solved", "better"]
+    assert [one[0] for one in reported(before, now)] == ["worse", "cause", "vanished", "appeared", "solved", "better"]
 
 
 @pytest.mark.parametrize("name", FLEETS)

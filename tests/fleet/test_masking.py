@@ -32,23 +32,23 @@ FLEET = Fleet(
 
 
 def test_people_go_and_nodes_stay() -> None:
-    told = masked(FLEET)
-    assert "anna" not in render(told)
-    assert told.states == FLEET.states
-    assert told.causes[0].example == "secret9"
-    assert told.causes[0].message == "secret9 cannot read /home/user2/x."
+    reported = masked(FLEET)
+    assert "anna" not in render(reported)
+    assert reported.states == FLEET.states
+    assert reported.causes[0].example == "secret9"
+    assert reported.causes[0].message == "secret9 cannot read /home/user2/x."
 
 
 def test_nodes_get_other_names_everywhere() -> None:
-    told = masked(FLEET, nodes=True)
-    text = render(told)
+    reported = masked(FLEET, nodes=True)
+    text = render(reported)
     assert not [word for word in ("anna", "secret", "login", "acme") if word in text]
-    assert told.states == {"fail": "node[1-3]"}
-    assert told.causes[0].nodes == "node[2-3]"
-    assert (told.causes[0].example, told.causes[0].message) == ("node3", "node3 cannot read /home/user2/x.")
-    assert told.causes[0].fixes[0].commands == ("ssh node2 rm /home/user2/x",)
-    assert told.missing[0].why == "ssh: connect to host node4"
-    assert told.changes[0].nodes == "node4"
+    assert reported.states == {"fail": "node[1-3]"}
+    assert reported.causes[0].nodes == "node[2-3]"
+    assert (reported.causes[0].example, reported.causes[0].message) == ("node3", "node3 cannot read /home/user2/x.")
+    assert reported.causes[0].fixes[0].commands == ("ssh node2 rm /home/user2/x",)
+    assert reported.missing[0].why == "ssh: connect to host node4"
+    assert reported.changes[0].nodes == "node4"
 
 
 def test_a_node_that_is_called_like_a_check_changes_no_check() -> None:
@@ -83,15 +83,15 @@ def test_equal_names_stay_equal_and_others_differ() -> None:
 
 
 def test_hostile_names_are_masked_too() -> None:
-    told = masked(FLEETS["hostile"], nodes=True)
-    assert json.loads(render(told))["causes"][0]["example"].startswith("node")
+    reported = masked(FLEETS["hostile"], nodes=True)
+    assert json.loads(render(reported))["causes"][0]["example"].startswith("node")
 
 
 def test_a_secret_goes_and_a_name_that_looks_like_one_stays() -> None:
     pod = "0123456789abcdef" * 4
     cause = msgspec.structs.replace(FLEET.causes[0], message="token=hf_abcdefghijkl", nodes=pod, example=pod)
-    told = harmless(msgspec.structs.replace(FLEET, states={"fail": pod}, causes=(cause,)))
-    assert told.states == {"fail": pod}
-    assert (told.causes[0].nodes, told.causes[0].example) == (pod, pod)
-    assert "hf_" not in told.causes[0].message
+    reported = harmless(msgspec.structs.replace(FLEET, states={"fail": pod}, causes=(cause,)))
+    assert reported.states == {"fail": pod}
+    assert (reported.causes[0].nodes, reported.causes[0].example) == (pod, pod)
+    assert "hf_" not in reported.causes[0].message
     assert harmless(FLEET) == FLEET

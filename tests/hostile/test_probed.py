@@ -69,8 +69,8 @@ def test_what_cannot_be_unknown_is_left_out_and_named_as_failed() -> None:
 
 
 def test_a_child_that_tells_nonsense_of_one_thing_is_believed_in_the_others() -> None:
-    told = {"vendor": "nvidia", "index": 0, "memory": -3, "temperature": 51, "name": "NVIDIA H100"}
-    found = of_child(Gpu, told)
+    reported = {"vendor": "nvidia", "index": 0, "memory": -3, "temperature": 51, "name": "NVIDIA H100"}
+    found = of_child(Gpu, reported)
     assert isinstance(found.memory, Unknown)
     assert (found.temperature, found.name) == (51, "NVIDIA H100")
     assert of_child(Gpu, msgspec.to_builtins(gpu())) == gpu()

@@ -148,6 +148,6 @@ def test_a_recording_that_claims_any_gpu_takes_no_memory() -> None:
 
 
 def test_nonsense_about_a_device_leaves_what_was_known() -> None:
-    told = {"name": ["no", "text"], "memory": 5}
-    replay = Replay([SampleLine(gpu="GPU 0", device={"memory": 3}), SampleLine(gpu="GPU 0", device=told)])
+    reported = {"name": ["no", "text"], "memory": 5}
+    replay = Replay([SampleLine(gpu="GPU 0", device={"memory": 3}), SampleLine(gpu="GPU 0", device=reported)])
     assert json.dumps(replay.look().devices[0].device.memory) == "3"

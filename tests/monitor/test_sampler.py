@@ -63,8 +63,8 @@ def test_a_fault_of_ours_before_the_child_is_told_too() -> None:
     def fails(_: Machine) -> SamplerTask:
         raise ZeroDivisionError
 
-    told = state(Sampler(vendor(fails), Machine, History()), lambda now: now.absent)
-    assert told.absent == "NVIDIA's driver: ZeroDivisionError."
+    reported = state(Sampler(vendor(fails), Machine, History()), lambda now: now.absent)
+    assert reported.absent == "NVIDIA's driver: ZeroDivisionError."
 
 
 def test_a_child_that_cannot_be_killed_is_not_joined_by_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,9 @@ def samples(facts: Facts, gpu: str = "GPU 0", seed: int = 7) -> list[GpuSample]:
 
 
 def numbers(found: list[GpuSample], name: str) -> list[float]:
-    told = [getattr(sample, name) for sample in found]
-    assert all(isinstance(value, int | float) for value in told)
-    return told
+    reported = [getattr(sample, name) for sample in found]
+    assert all(isinstance(value, int | float) for value in reported)
+    return reported
 
 
 def test_they_are_a_recording() -> None:

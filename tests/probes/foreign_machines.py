@@ -59,7 +59,7 @@ def torch_files(site: str, version: str, cuda: str | None = None) -> dict[str, s
     }
 
 
-def told(**facts: Any) -> str:
+def reported(**facts: Any) -> str:
     """What the script that imports a framework tells."""
     return PREFIX + json.dumps({"stage": "done", "error": None, "archs": [], "cudnn": None} | facts) + "\n"
 
@@ -77,7 +77,7 @@ def mac(sysctl: str = SYSCTL, arch: str = "arm64", live: str | ChildResult = "",
     commands: dict[str, str | ChildResult] = {
         "sysctl": sysctl,
         "python": interpreter(prefix, "Darwin", arch),
-        f"python {_SCRIPT} torch": live or told(available=True, count=1, mps_built=True, devices=[]),
+        f"python {_SCRIPT} torch": live or reported(available=True, count=1, mps_built=True, devices=[]),
     }
     env = {"VIRTUAL_ENV": prefix, "HOME": "/Users/kurt", "PATH": "/usr/bin:/bin"}
     return RecordedMachine(
@@ -106,7 +106,7 @@ def windows(
     commands: dict[str, str | ChildResult] = {
         "powershell.exe": json.dumps(system | more.pop("system_says", {})),
         "python.exe": interpreter(prefix, "Windows", "AMD64"),
-        f"python.exe {_SCRIPT} torch": live or told(available=False, count=0, mps_built=None),
+        f"python.exe {_SCRIPT} torch": live or reported(available=False, count=0, mps_built=None),
     }
     if RTX in adapters:
         files["/C:/Windows/System32/nvidia-smi.exe"] = ""

@@ -162,7 +162,7 @@ def undamaged(facts: Facts) -> dict[str, PciDevice]:
     return {device.address: device for device in facts.pci}
 
 
-def told(facts: Facts) -> None:
+def reported(facts: Facts) -> None:
     """Everything that can be said of the facts is said without a fault of ours."""
     assert load(document(facts).encode()) == facts
     report = harmless(pipeline.check(facts=facts))
@@ -188,7 +188,7 @@ def test_the_machine_is_seen_as_it_is(laid: Path) -> None:
     assert isinstance(facts.gpus, tuple)
     assert [(gpu.vendor, gpu.memory) for gpu in facts.gpus if gpu.vendor == "amd"] == [("amd", 206141652992)]
     assert facts.host.cpus == 8.0
-    told(facts)
+    reported(facts)
 
 
 def test_one_bad_value_makes_one_fact_unknown(laid: Path) -> None:
@@ -215,7 +215,7 @@ def test_one_bad_value_makes_one_fact_unknown(laid: Path) -> None:
             for address, device in undamaged(whole).items():
                 if address not in path:
                     assert devices[address] == device
-            told(facts)
+            reported(facts)
         except Exception as error:
             error.add_note(f"damage {number}: {path}: {how}")
             raise

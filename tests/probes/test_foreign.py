@@ -20,7 +20,7 @@ from gpudoctor.probes.windows import nvidia
 from gpudoctor.recorded_machine import RecordedMachine
 from gpudoctor.report.model import Report
 from gpudoctor.report.renderers.text import render
-from tests.probes.foreign_machines import INTEL_SYSCTL, RTX, UHD, mac, told, windows
+from tests.probes.foreign_machines import INTEL_SYSCTL, RTX, UHD, mac, reported, windows
 
 
 def findings(report: Report) -> list[tuple[str, str]]:
@@ -29,9 +29,12 @@ def findings(report: Report) -> list[tuple[str, str]]:
 
 MACHINES: dict[str, Callable[[], RecordedMachine]] = {
     "Apple silicon": mac,
-    "a Mac with Intel's processor": lambda: mac(INTEL_SYSCTL, "x86_64", told(available=False, count=0, mps_built=True)),
+    "a Mac with Intel's processor": lambda: mac(
+        INTEL_SYSCTL, "x86_64", reported(available=False, count=0, mps_built=True)
+    ),
     "Windows with NVIDIA": lambda: windows(
-        torch=("2.9.1+cu126", "12.6"), live=told(available=True, count=1, built_for="12.6", archs=["sm_86", "sm_90"])
+        torch=("2.9.1+cu126", "12.6"),
+        live=reported(available=True, count=1, built_for="12.6", archs=["sm_86", "sm_90"]),
     ),
     "Windows without a GPU for computing": lambda: windows((UHD,)),
     "Windows without PowerShell": lambda: windows(
@@ -97,7 +100,7 @@ def test_the_wheel_that_pip_installs_on_windows_is_named_as_the_cause() -> None:
 def test_masked_facts_name_nobody_of_windows() -> None:
     message = 'OSError: [WinError 126] Error loading "C:\\\\Users\\\\kurt\\\\env\\\\torch\\\\lib\\\\c10.dll"'
     env = {"USERNAME": "Kurt Godel", "TEMP": "C:\\Users\\Kurt Godel\\Temp", "TMPDIR": "D:/users/kurt/tmp"}
-    facts = gather(windows(live=told(import_error=message), env=env))
+    facts = gather(windows(live=reported(import_error=message), env=env))
     text = msgspec.json.encode(masked(facts)).decode().lower()
     assert not re.search(r"\bkurt\b|godel", text)
     assert "c:/users/user" in text

@@ -156,10 +156,10 @@ def test_a_broken_inforom_is_no_error_of_the_question(datacentre: str) -> None:
 
 
 @needs_gcc
-@pytest.mark.parametrize(("feature", "told"), [("0", (False, None)), ("1", (True, False))])
-def test_confidential_computing(datacentre: str, feature: str, told: tuple[bool, bool | None]) -> None:
+@pytest.mark.parametrize(("feature", "reported"), [("0", (False, None)), ("1", (True, False))])
+def test_confidential_computing(datacentre: str, feature: str, reported: tuple[bool, bool | None]) -> None:
     said, _ = asked(datacentre, STANDIN_CONFIDENTIAL=feature)
-    assert (said.confidential, said.accepts_work) == told
+    assert (said.confidential, said.accepts_work) == reported
 
 
 @needs_gcc
@@ -309,12 +309,12 @@ def test_the_kernel_tells_numa_and_render_node() -> None:
 
 
 def test_the_one_lost_gpu_gets_the_address_that_is_left_over() -> None:
-    told = """{"code": 0, "count": 2}
+    reported = """{"code": 0, "count": 2}
 {"gpu": {"index": 0, "status": "lost", "error": {"unknown": "NVML: GPU is lost"}}}
 {"gpu": {"index": 1, "status": "ok", "address": "0000:02:00.0"}}
 """
     folders = [f"/proc/driver/nvidia/gpus/0000:0{bus}:00.0" for bus in (1, 2)]
-    machine = RecordedMachine(folders=folders, commands={Path(sys.executable).name: told})
+    machine = RecordedMachine(folders=folders, commands={Path(sys.executable).name: reported})
     gpus = all_of(nvml.probe(machine, SOME, Host())[1])
     assert [gpu.address for gpu in gpus] == ["0000:01:00.0", "0000:02:00.0"]
     assert gpus[0].generation == Unknown("NVML: GPU is lost")

@@ -14,12 +14,12 @@ from gpudoctor.recorded_machine import RecordedMachine
 PYTHON = Path(sys.executable).name
 
 
-def told(ended: str | ChildResult) -> StagedOutput:
+def reported(ended: str | ChildResult) -> StagedOutput:
     return ask(RecordedMachine(commands={PYTHON: ended}), "cuda_driver.py", row="device", seconds=8)
 
 
 def test_lines_of_one_device_are_joined_and_put_in_order() -> None:
-    answer = told(
+    answer = reported(
         '{"device": {"index": 1, "a": 1}}\n{"device": {"index": 0}}\n{"device": {"index": 1, "b": 2}}\n{"x": 3}'
     )
     assert answer.rows == ({"index": 0}, {"index": 1, "a": 1, "b": 2})
@@ -28,7 +28,7 @@ def test_lines_of_one_device_are_joined_and_put_in_order() -> None:
 
 @pytest.mark.parametrize("noise", ["", "warning: noise", '{"code": 0, "na', "[1]", '{"device": 5}', '{"device": {}}'])
 def test_what_is_no_fact_is_passed_over(noise: str) -> None:
-    answer = told(f'{{"code": 9}}\n{noise}\n')
+    answer = reported(f'{{"code": 9}}\n{noise}\n')
     assert (answer.said, answer.rows) == ({"code": 9}, ())
 
 
@@ -55,7 +55,7 @@ def test_what_is_no_fact_is_passed_over(noise: str) -> None:
     ],
 )
 def test_every_end_has_its_words(ended: ChildResult, hung: str | None, died: str | None, why: str) -> None:
-    answer = told(msgspec.structs.replace(ended, out='{"stage": "init"}\n'))
+    answer = reported(msgspec.structs.replace(ended, out='{"stage": "init"}\n'))
     assert (answer.hung, answer.died, answer.why) == (hung, died, why)
 
 

@@ -77,13 +77,13 @@ class Page:
         return self.call("execute/sync", script=script, args=[])
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """Everything that the application has written."""
         return str(self.run("return window.told"))
 
     def shows(self, text: str) -> None:
         """Wait until the application has written a text."""
-        until(lambda: text in self.told, text)
+        until(lambda: text in self.reported, text)
 
     @property
     def asked(self) -> list[str]:

@@ -74,9 +74,9 @@ class Env:
     def check(self) -> dict[str, Any]:
         """What gpudoctor says in the project's directory, with its .venv not activated."""
         ran = self.run(sys.executable, "-m", "gpudoctor", "check", "--json", "--only", "python", "--only", "pytorch")
-        told: dict[str, Any] = json.loads(ran.stdout)
-        assert told["python"]["path"] == str(self.python)
-        return told
+        reported: dict[str, Any] = json.loads(ran.stdout)
+        assert reported["python"]["path"] == str(self.python)
+        return reported
 
     def first(self) -> dict[str, Any]:
         """Its first finding."""
@@ -161,9 +161,9 @@ CASES: dict[str, tuple[Callable[[Env], object], str, str]] = {
 def test_what_is_broken_is_found_and_repaired(name: str, env: Env) -> None:
     breaks, check, status = CASES[name]
     breaks(env)
-    told = env.check()
-    assert [(f["check"], f["status"]) for f in told["findings"]] == [(check, status)]
-    env.type(told["findings"][0])
+    reported = env.check()
+    assert [(f["check"], f["status"]) for f in reported["findings"]] == [(check, status)]
+    env.type(reported["findings"][0])
     assert env.whole()
 
 

@@ -94,7 +94,7 @@ def test_cupy_has_all_that_the_backend_asks_of_it(python: str) -> None:
 
 
 def test_it_says_why_it_finds_no_gpu(python: str) -> None:
-    lines = told(python, {"tests": ["matmul"], "kind": "cuda"})
+    lines = reported(python, {"tests": ["matmul"], "kind": "cuda"})
     (message,) = [line for line in lines if "message" in line]
     assert message["outcome"] == "unsupported"
     assert message["message"].startswith("CuPy finds no GPU: cudaError")
@@ -105,7 +105,7 @@ def test_bfloat16_by_its_bits(interpreter: Interpreter, tmp_path: Path) -> None:
     shutil.copy(str(standin_cupy.__file__), tmp_path / "cupy.py")
     task = {"tests": ["matmul", "stress"], "kind": "cuda", "dtypes": ["bf16"], "seconds": 1}
     env = {"PYTHONPATH": str(tmp_path), "STANDIN_CUPY": "free=300"}
-    lines = told(interpreter("jax", "jax[cpu]"), task, **env)
+    lines = reported(interpreter("jax", "jax[cpu]"), task, **env)
     found = {line["result"]["name"]: line["result"] for line in lines if "result" in line}
     error = next(f["value"] for f in found["matmul"]["figures"] if f["name"] == "error")
     assert found["matmul"]["outcome"] == "done"
@@ -114,7 +114,7 @@ def test_bfloat16_by_its_bits(interpreter: Interpreter, tmp_path: Path) -> None:
     assert (found["stress"]["notes"]["dtype"], found["stress"]["notes"]["wrong"]) == ("bf16", 0)
 
 
-def told(python: str, task: dict[str, Any], **env: str) -> list[dict[str, Any]]:
+def reported(python: str, task: dict[str, Any], **env: str) -> list[dict[str, Any]]:
     """The lines of a worker."""
     done = subprocess.run(
         [python, str(worker.__file__)],

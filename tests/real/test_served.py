@@ -85,7 +85,7 @@ def test_it_is_drawn_and_a_click_is_answered(page: Page, tmp_path: Path) -> None
     before = page.picture(tmp_path / "before.png")
     assert before.startswith(b"\x89PNG")
     assert len(set(before)) > 200  # no empty page
-    assert "On the PCI bus:" not in page.told
+    assert "On the PCI bus:" not in page.reported
     _click_first_row(page, "2 GPUs")
     page.shows("On the PCI bus:")
     until(lambda: page.picture(tmp_path / "after.png") != before, "another picture")
@@ -154,13 +154,13 @@ def _click_first_row(page: Page, text: str) -> None:
     sizes = [json.loads(said) for said in page.run("return window.said") if '"resize"' in said]
     size: dict[str, Any] = sizes[-1][1] if sizes else {}
     columns, rows = size["width"], size["height"]
-    at = _column(page.told, text)
+    at = _column(page.reported, text)
     x, y, width, height = page.run(f"const r = {SCREEN}.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]")
     page.click(x + (at + len(text) / 2) * width / columns, y + 0.5 * height / rows)
 
 
-def _column(told: str, text: str) -> int:
+def _column(reported: str, text: str) -> int:
     """The column in which a text of the first row begins: the row is written from its beginning."""
-    plain = re.sub(r"\x1b\[[0-9;?]*m", "", told)
+    plain = re.sub(r"\x1b\[[0-9;?]*m", "", reported)
     row = max((part for part in re.split(r"\x1b\[[0-9;?<=>$]*[A-Za-z]|\n", plain) if text in part), key=len)
     return row.index(text)

@@ -42,23 +42,23 @@ def test_alike(findings: tuple[FindingEntry, ...], sizes: list[int]) -> None:
 
 
 def test_text_says_of_each_what_differs() -> None:
-    told = text.render(Report(findings=(hot(0), hot(1), hot(2))))
+    reported = text.render(Report(findings=(hot(0), hot(1), hot(2))))
     assert (
         "\n          GPU 0 is hot at 90 degrees C.\nalso      GPU 1 is hot at 91 degrees C.\n          GPU 2 is hot"
-        in told
+        in reported
     )
-    assert told.count("A GPU is too hot") == told.count("cause     Dust.") == told.count("one line") == 1
-    assert "          The same for GPU 2:\n            sudo nvidia-smi -i 2 -lgc 300\n" in told
-    assert told.count("nvidia-smi -q") == 1
-    assert all(f"Slow {i}." in told for i in range(3))
+    assert reported.count("A GPU is too hot") == reported.count("cause     Dust.") == reported.count("one line") == 1
+    assert "          The same for GPU 2:\n            sudo nvidia-smi -i 2 -lgc 300\n" in reported
+    assert reported.count("nvidia-smi -q") == 1
+    assert all(f"Slow {i}." in reported for i in range(3))
 
 
 def test_markdown_says_of_each_what_differs() -> None:
-    told = markdown.render(Report(findings=(hot(0), hot(1))))
-    assert "\n\n- Also: GPU 1 is hot at 91 degrees C.\n\n" in told
-    assert "The same for GPU 1:\n\n```sh\nsudo nvidia-smi -i 1 -lgc 300\n```" in told
-    assert "applies to GPU 0, GPU 1" in told
-    assert told.count("### ") == 1
+    reported = markdown.render(Report(findings=(hot(0), hot(1))))
+    assert "\n\n- Also: GPU 1 is hot at 91 degrees C.\n\n" in reported
+    assert "The same for GPU 1:\n\n```sh\nsudo nvidia-smi -i 1 -lgc 300\n```" in reported
+    assert "applies to GPU 0, GPU 1" in reported
+    assert reported.count("### ") == 1
 
 
 def test_those_of_which_the_same_is_said_are_only_named() -> None:

@@ -78,20 +78,20 @@ def test_nothing_is_called_proven_that_was_not_tried() -> None:
     ):
         assert CUDA not in closing(change(nvidia_host(), path, value), PASSED, "pass", ())
     for asked in (live(1, available=Unknown("x")), live(1, count=Unknown("x")), live(0), None):
-        told = closing(with_framework(framework(live=asked)), PASSED, "pass", ())
-        assert not [line for line in told if "was imported" in line]
+        reported = closing(with_framework(framework(live=asked)), PASSED, "pass", ())
+        assert not [line for line in reported if "was imported" in line]
 
 
 def test_numbers_are_words_of_their_number() -> None:
-    told = closing(with_framework(framework(live=live(2)), nvidia_host(2)), PASSED, "pass", ())
-    assert told[0] == "The NVIDIA driver responds: CUDA initializes and lists 2 GPUs."
-    assert told[1] == "PyTorch 2.7.1 was imported and sees 2 GPUs."
+    reported = closing(with_framework(framework(live=live(2)), nvidia_host(2)), PASSED, "pass", ())
+    assert reported[0] == "The NVIDIA driver responds: CUDA initializes and lists 2 GPUs."
+    assert reported[1] == "PyTorch 2.7.1 was imported and sees 2 GPUs."
 
 
 def smoked(*runs: tuple[str, str], instead: bool = False) -> Facts:
     test = SmokeTest(name="mnist", outcome="done")
-    told = tuple(SmokeRun(backend="driver", kind=kind, label=label, tests=(test,)) for kind, label in runs)
-    return msgspec.structs.replace(plain_host(), smoke=Smoke(runs=told, instead=instead))
+    reported = tuple(SmokeRun(backend="driver", kind=kind, label=label, tests=(test,)) for kind, label in runs)
+    return msgspec.structs.replace(plain_host(), smoke=Smoke(runs=reported, instead=instead))
 
 
 @pytest.mark.parametrize(
@@ -114,16 +114,16 @@ def test_what_the_smoke_tests_have_shown(runs: list[tuple[str, str]], said: str)
 
 
 def test_a_cpu_that_stood_in_for_a_gpu_is_not_praised() -> None:
-    told = closing(smoked(("cpu", "CPU"), instead=True), PASSED, "incomplete", ())
-    assert not [line for line in told if "ran to the end" in line]
+    reported = closing(smoked(("cpu", "CPU"), instead=True), PASSED, "incomplete", ())
+    assert not [line for line in reported if "ran to the end" in line]
 
 
 def test_who_has_cupy_is_told_why_it_was_left_out() -> None:
     said = "CuPy was not tested: it computes only on a GPU."
     cupy = with_framework(framework("cupy"), plain_host()).pythons
     on_cpu, on_gpu = smoked(("cpu", "CPU")), smoked(("cuda", "GPU 0"))
-    for facts, told in ((on_cpu, False), (msgspec.structs.replace(on_cpu, pythons=cupy), True)):
-        assert (said in closing(facts, PASSED, "pass", ())) == told
+    for facts, reported in ((on_cpu, False), (msgspec.structs.replace(on_cpu, pythons=cupy), True)):
+        assert (said in closing(facts, PASSED, "pass", ())) == reported
     assert said not in closing(msgspec.structs.replace(on_gpu, pythons=cupy), PASSED, "pass", ())
 
 

@@ -98,24 +98,26 @@ def firsts(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("width", [60, 100])
 def test_the_text_says_all_that_json_says(report: Report, width: int) -> None:
     whole, lines = document(report), text.render(report, width, verbose=True)
-    told = even(lines)
+    reported = even(lines)
     first = firsts(whole["findings"])
     for finding in whole["findings"]:
         for words in said(finding):
             if finding in first or words in finding["evidence"]:
-                assert even(words) in told
+                assert even(words) in reported
         if finding not in first:  # folded: named, or with a sentence of its own
             assert (
-                even(finding["message"]) in told or f"{finding['subject']}," in told or f"{finding['subject']}." in told
+                even(finding["message"]) in reported
+                or f"{finding['subject']}," in reported
+                or f"{finding['subject']}." in reported
             )
             for command in (command for fix in finding["fixes"] for command in fix["commands"]):
-                assert even(command) in told
-            assert all(even(one["message"]) in told for one in finding["consequences"])
+                assert even(command) in reported
+            assert all(even(one["message"]) in reported for one in finding["consequences"])
     for unknown in whole["unknown"]:
-        assert even(f"{unknown['check']} ({unknown['subject']}): {unknown['reason']}") in told
-    assert all(even(sentence) in told for sentence in whole["next"])
+        assert even(f"{unknown['check']} ({unknown['subject']}): {unknown['reason']}") in reported
+    assert all(even(sentence) in reported for sentence in whole["next"])
     _commands_stand_alone(lines, whole)
-    _the_machine(told, whole)
+    _the_machine(reported, whole)
 
 
 def _commands_stand_alone(lines: str, whole: dict[str, Any]) -> None:
@@ -125,23 +127,23 @@ def _commands_stand_alone(lines: str, whole: dict[str, Any]) -> None:
         assert {line.strip() for command in fix["commands"] for line in command.splitlines()} <= typed
 
 
-def _the_machine(told: str, whole: dict[str, Any]) -> None:
+def _the_machine(reported: str, whole: dict[str, Any]) -> None:
     """The head names what JSON names."""
     for name in ("kernel", "driver", "driver_cuda", "toolkit", "distribution"):
         if value := whole["machine"][name]:
-            assert str(value) in told or name == "driver_cuda"  # without a driver that answers nobody asks for it
+            assert str(value) in reported or name == "driver_cuda"  # without a driver that answers nobody asks for it
     for gpu in whole["gpus"]:
-        assert gpu["name"] is None or even(gpu["name"]) in told
+        assert gpu["name"] is None or even(gpu["name"]) in reported
     for framework in whole["frameworks"]:
-        assert framework["version"] is None or framework["version"] in told
+        assert framework["version"] is None or framework["version"] in reported
 
 
 @EVERY
 def test_json_says_all_that_the_text_says(report: Report) -> None:
-    told = groups(document(report)["findings"])
+    reported = groups(document(report)["findings"])
     parts = list(_parts(text.render(report, 100, verbose=True)))
-    assert len(parts) == len(told)
-    for part, group in zip(parts, told, strict=True):
+    assert len(parts) == len(reported)
+    for part, group in zip(parts, reported, strict=True):
         left = even(part)
         strings = [even(words) for one in group for words in (*said(one), one["subject"])]
         for words in sorted({*strings, "irreversible", "data loss"}, key=len, reverse=True):
@@ -168,9 +170,9 @@ def test_what_is_folded_is_counted(report: Report) -> None:
     assert [summary[name] for name in ("fail", "warn", "advice")] == [counts[n] for n in ("fail", "warn", "advice")]
     assert summary["consequences"] == sum(len(finding["consequences"]) for finding in whole["findings"])
     for part, group in zip(_parts(lines), groups(whole["findings"]), strict=True):
-        told = even(part)
+        reported = even(part)
         for words, times in Counter(even(c["message"]) for one in group for c in one["consequences"]).items():
-            assert (f"{words} ({times} times)" in told) == (times > 1)
+            assert (f"{words} ({times} times)" in reported) == (times > 1)
     last = next(
         line for line in reversed(lines.splitlines()) if re.match(r"(FAIL|WARN|PASS|INCOMPLETE|NO GPU) {2}", line)
     )
@@ -180,13 +182,13 @@ def test_what_is_folded_is_counted(report: Report) -> None:
 @EVERY
 def test_the_page_says_all_that_json_says(report: Report) -> None:
     page = html.render(report)
-    told = unescape(even(re.sub(r"<[^>]+>", "", page)).replace("`", ""))
+    reported = unescape(even(re.sub(r"<[^>]+>", "", page)).replace("`", ""))
     whole = document(report)
     for finding in firsts(whole["findings"]):
         for words in said(finding):
-            assert even(words).replace("`", "") in told
+            assert even(words).replace("`", "") in reported
     for unknown in whole["unknown"]:
-        assert even(unknown["reason"]).replace("`", "") in told
+        assert even(unknown["reason"]).replace("`", "") in reported
 
 
 def test_strings_made_to_break_it_stay_in_both() -> None:

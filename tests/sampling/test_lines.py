@@ -9,7 +9,7 @@ from gpudoctor.sampling.history import History
 SAMPLE = '{"gpu": "GPU 0", "sample": {"at": %d, "power": 9, "sm_clock": null, "temperature": {"unknown": "x"}}}'
 
 
-class Told:
+class Reported:
     """A child that wrote some lines, and the history that took them."""
 
     def __init__(self, *lines: str, max_samples: int = 100) -> None:
@@ -20,7 +20,7 @@ class Told:
 
 
 def test_samples_are_kept_by_gpu_and_in_order() -> None:
-    kept = Told(SAMPLE % 1, SAMPLE.replace("GPU 0", "GPU 1") % 2, SAMPLE % 3).history.gpus
+    kept = Reported(SAMPLE % 1, SAMPLE.replace("GPU 0", "GPU 1") % 2, SAMPLE % 3).history.gpus
     assert {gpu: [sample.at for sample in one.samples] for gpu, one in kept.items()} == {
         "nvidia 0": [1.0, 3.0],
         "nvidia 1": [2.0],
@@ -32,14 +32,14 @@ def test_samples_are_kept_by_gpu_and_in_order() -> None:
 
 def test_the_oldest_are_forgotten() -> None:
     counters = '{"gpu": "GPU 0", "counters": {"at": %d, "others": 0}}'
-    told = Told(*(SAMPLE % at for at in range(10)), *(counters % at for at in range(10)), max_samples=3)
-    kept = told.history.gpus["nvidia 0"]
+    reported = Reported(*(SAMPLE % at for at in range(10)), *(counters % at for at in range(10)), max_samples=3)
+    kept = reported.history.gpus["nvidia 0"]
     assert [sample.at for sample in kept.samples] == [7.0, 8.0, 9.0]
     assert [each.at for each in kept.counters] == [7.0, 8.0, 9.0]
 
 
 def test_a_stage_lasts_until_the_next() -> None:
-    child = Told('{"stage": "state of GPU 0"}', SAMPLE % 1, SAMPLE % 2).child
+    child = Reported('{"stage": "state of GPU 0"}', SAMPLE % 1, SAMPLE % 2).child
     assert (child.stage, child.asked, child.answered) == (
         "state of GPU 0",
         "asked for the state of GPU 0",
@@ -51,8 +51,8 @@ def test_a_stage_lasts_until_the_next() -> None:
     "noise", ["", "warning", '{"gpu": "GPU 0", "sam', "[1]", '{"gpu": 5}', '{"gpu": "GPU 0", "sample": {"at": "x"}}']
 )
 def test_what_is_no_line_of_ours_is_passed_over(noise: str) -> None:
-    told = Told('{"stage": "init"}', noise)
-    assert (told.child.asked, told.history.gpus, told.child.failed) == ("in stage init", {}, "")
+    reported = Reported('{"stage": "init"}', noise)
+    assert (reported.child.asked, reported.history.gpus, reported.child.failed) == ("in stage init", {}, "")
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,18 @@ def test_what_is_no_line_of_ours_is_passed_over(noise: str) -> None:
     ],
 )
 def test_why_there_is_nothing_to_sample_is_kept(line: str, failed: str, absent: str) -> None:
-    child = Told(line, '{"stage": "later"}', '{"count": 0}').child
+    child = Reported(line, '{"stage": "later"}', '{"count": 0}').child
     assert child.failed == failed
     assert child.absent == (absent or ("" if failed else "it lists no GPU"))
 
 
 def test_a_gpu_that_is_refused_says_why_until_it_responds() -> None:
     refused = '{"gpu": "GPU 1", "refused": {"unknown": "NVML: GPU is lost"}}'
-    assert Told(refused).history.gpus["nvidia 1"].refused == "NVML: GPU is lost"
-    assert Told(refused, SAMPLE.replace("GPU 0", "GPU 1") % 1).history.gpus["nvidia 1"].refused is None
+    assert Reported(refused).history.gpus["nvidia 1"].refused == "NVML: GPU is lost"
+    assert Reported(refused, SAMPLE.replace("GPU 0", "GPU 1") % 1).history.gpus["nvidia 1"].refused is None
 
 
 def test_the_hosts_memory_is_kept() -> None:
-    host = Told('{"at": 1, "host": {"memory": 8, "memory_available": {"unknown": "x"}}}', SAMPLE % 1).history.host
+    host = Reported('{"at": 1, "host": {"memory": 8, "memory_available": {"unknown": "x"}}}', SAMPLE % 1).history.host
     assert host
     assert (host.memory, host.memory_available) == (8, Unknown("x"))

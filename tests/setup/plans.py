@@ -16,7 +16,7 @@ def wheels(one: Plan) -> dict[str, str]:
 
 
 def refused(one: Plan) -> dict[str, str]:
-    return {r.wish: r.why for r in one.refused}
+    return {r.requested: r.why for r in one.refused}
 
 
 def step(one: Plan, id_: str) -> SetupStep:

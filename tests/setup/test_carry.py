@@ -41,12 +41,12 @@ class Runner:
 
 
 def test_all_steps_are_done_and_noted(journal: Journal) -> None:
-    run, told = Runner(), list[str]()
+    run, reported = Runner(), list[str]()
     steps = (step("one", "a", undo=(cmd("back-a"),)), step("two", "b", verify=(cmd("v"),)))
-    ended = carry(steps, run, journal, told.append, "setup")
+    ended = carry(steps, run, journal, reported.append, "setup")
     assert (ended.done, ended.failed) == (("one", "two"), None)
     assert run.ran == ["a", "b", "v"]
-    assert told == ["one", "$ a", "two", "$ b", "$ v"]
+    assert reported == ["one", "$ a", "two", "$ b", "$ v"]
     events = [(e.event, e.step or e.what or e.outcome) for e in journal.entries()]
     assert events == [
         ("begin", "setup"), ("step", "one"), ("command", "one"), ("step", "two"), ("command", "two"),

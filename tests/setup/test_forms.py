@@ -51,7 +51,7 @@ def loaded(text: str) -> Any:
 def test_every_form_names_every_wheel_and_every_refusal(name: str, form: str) -> None:
     text = render(form, PLANS[name])
     assert all(split(wheel.requirement)[0] in text for wheel in PLANS[name].wheels)
-    assert all(refused.wish in text for refused in PLANS[name].refused)
+    assert all(refused.requested in text for refused in PLANS[name].refused)
     assert text.endswith("\n")
 
 

@@ -200,16 +200,16 @@ def test_an_index_of_its_own_comes_first_and_its_package_stays_part_of_the_solut
 
 
 @pytest.mark.parametrize(
-    ("id_", "version", "wish", "why"),
+    ("id_", "version", "requested", "why"),
     [
         ("alpine", "3.20", "PyTorch", "musl"),
         ("centos", "7", "PyTorch", "glibc 2.17"),
         ("ubuntu", "18.04", "PyTorch", "glibc 2.27"),
     ],
 )
-def test_an_old_or_other_c_library_is_told(id_: str, version: str, wish: str, why: str) -> None:
+def test_an_old_or_other_c_library_is_told(id_: str, version: str, requested: str, why: str) -> None:
     found = made(distribution(machine("ada"), id_, version), "torch")
-    assert why in refused(found)[wish]
+    assert why in refused(found)[requested]
     assert found.wheels == ()
 
 
@@ -247,7 +247,7 @@ def test_every_wish_is_met_or_told_and_never_mixed(kind: str, names: tuple[str, 
         if branch and not (generation.first_driver or 0) <= branch <= (generation.last_driver or 9999):
             continue
         found = made(machine(kind, branch=branch, minor=minor), *names)
-        assert len(found.wheels) + len([r for r in found.refused if r.wish != "driver"]) == len(names)
+        assert len(found.wheels) + len([r for r in found.refused if r.requested != "driver"]) == len(names)
         majors = {w.variant.removeprefix("cu")[:2] for w in found.wheels}
         assert len(majors) <= 1
         assert all(r.why and r.instead for r in found.refused)

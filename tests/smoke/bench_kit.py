@@ -82,10 +82,10 @@ def bench(backend: Base | None = None, **task: Any) -> Bench:
 def results(run: Callable[[Bench], None], on: Bench) -> list[Done]:
     """Run a test, and give what it told."""
     on.run(run.__module__.rpartition(".")[2].replace("_", "-"), run)
-    return [Done(line["result"]) for line in told(on) if "result" in line]
+    return [Done(line["result"]) for line in reported(on) if "result" in line]
 
 
-def told(on: Bench) -> list[dict[str, Any]]:
+def reported(on: Bench) -> list[dict[str, Any]]:
     """The lines that were told."""
     teller: Kept = on._teller
     return teller.lines

@@ -61,10 +61,10 @@ def worked(folder: str | None, tests: str, task: dict[str, Any] | None = None, *
         timeout=SECONDS,
     )
     assert done.returncode == 0, done.stderr
-    told = WorkerOutput()
+    reported = WorkerOutput()
     for line in done.stdout.splitlines():
-        assert told.line(line) or line.startswith("gpudoctor:"), line
-    return told
+        assert reported.line(line) or line.startswith("gpudoctor:"), line
+    return reported
 
 
 @contextmanager

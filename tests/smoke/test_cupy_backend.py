@@ -213,7 +213,7 @@ def test_the_training_steps_gradients(cupy: Any) -> None:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+def reported(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
     """Run a worker whose `import cupy` finds the stand-in, and give its lines."""
     shutil.copy(str(standin.__file__), tmp_path / "cupy.py")
 
@@ -235,8 +235,8 @@ def told(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
     return run
 
 
-def test_a_worker_on_the_stand_in(told: Callable[..., list[dict[str, Any]]]) -> None:
-    lines = told("mixed-precision", "inference", free=300)
+def test_a_worker_on_the_stand_in(reported: Callable[..., list[dict[str, Any]]]) -> None:
+    lines = reported("mixed-precision", "inference", free=300)
     found = {line["result"]["name"]: line["result"] for line in lines if "result" in line}
     assert found["mixed-precision"]["outcome"] == "unsupported"
     assert found["mixed-precision"]["message"] == "This network, written by hand, has no mixed precision."
@@ -245,6 +245,6 @@ def test_a_worker_on_the_stand_in(told: Callable[..., list[dict[str, Any]]]) -> 
     assert lines[-1] == {"stage": "done", "outcome": "done"}
 
 
-def test_a_worker_without_a_gpu(told: Callable[..., list[dict[str, Any]]]) -> None:
-    (message,) = [line["message"] for line in told("matmul", devices=0) if "message" in line]
+def test_a_worker_without_a_gpu(reported: Callable[..., list[dict[str, Any]]]) -> None:
+    (message,) = [line["message"] for line in reported("matmul", devices=0) if "message" in line]
     assert message.startswith("CuPy finds no GPU: cudaErrorInsufficientDriver: ")

@@ -32,9 +32,9 @@ def pair(libcuda: str) -> WorkerOutput:
     return worked(libcuda, "overlap,peer,allreduce", STANDIN_FREE="300")
 
 
-def one(told: WorkerOutput, name: str, variant: str | None = None) -> SmokeTest:
+def one(reported: WorkerOutput, name: str, variant: str | None = None) -> SmokeTest:
     """The only result of a test."""
-    (found,) = [test for test in told.tests if test.name == name and variant in (None, test.variant)]
+    (found,) = [test for test in reported.tests if test.name == name and variant in (None, test.variant)]
     return found
 
 
@@ -143,13 +143,13 @@ def test_sums_over_all_devices_need_a_framework(pair: WorkerOutput) -> None:
 
 
 def test_streams_out_of_order_show(libcuda: str) -> None:
-    told = worked(libcuda, "overlap", STANDIN_FREE="300", STANDIN_STALE="1")
-    assert int(one(told, "overlap").notes["wrong"] or 0) > 1 << 20
+    reported = worked(libcuda, "overlap", STANDIN_FREE="300", STANDIN_STALE="1")
+    assert int(one(reported, "overlap").notes["wrong"] or 0) > 1 << 20
 
 
 def test_a_lost_end_of_a_copy_between_devices_shows(libcuda: str) -> None:
-    told = worked(libcuda, "peer", STANDIN_FREE="300", STANDIN_LOSE="peer", STANDIN_NO_PEER="1")
-    for test in told.tests:
+    reported = worked(libcuda, "peer", STANDIN_FREE="300", STANDIN_LOSE="peer", STANDIN_NO_PEER="1")
+    for test in reported.tests:
         assert test.notes["can_access"] is False
         assert 4000 < int(test.notes["differing"] or 0) <= 4096
 
@@ -201,17 +201,17 @@ def test_lost_copies_of_odd_length_show_as_pieces(libcuda: str, lost: str) -> No
     [("700", "ILLEGAL_ADDRESS"), ("719", "LAUNCH_FAILED"), ("702", "LAUNCH_TIMEOUT"), ("214", "ECC_UNCORRECTABLE")],
 )
 def test_a_context_that_dies_ends_the_process_with_its_name(libcuda: str, code: str, name: str) -> None:
-    told = worked(libcuda, "mnist,transfer", STANDIN_DEAD_AT="7", STANDIN_DEAD_CODE=code)
-    (step,) = told.tests
+    reported = worked(libcuda, "mnist,transfer", STANDIN_DEAD_AT="7", STANDIN_DEAD_CODE=code)
+    (step,) = reported.tests
     assert (step.name, step.outcome, step.error) == ("mnist", "failed", "device-error")
     assert f"CUDA_ERROR_{name}" in step.message
     assert "cuMemcpyDtoHAsync_v2" in step.message
-    assert (told.facts["outcome"], told.facts["error"]) == ("failed", "device-error")
+    assert (reported.facts["outcome"], reported.facts["error"]) == ("failed", "device-error")
 
 
 def test_full_memory_fails_one_test_and_not_the_next(libcuda: str) -> None:
-    told = worked(libcuda, "mnist,transfer", STANDIN_OOM_AT="3")
-    step, copies = told.tests
+    reported = worked(libcuda, "mnist,transfer", STANDIN_OOM_AT="3")
+    step, copies = reported.tests
     assert (step.outcome, step.error) == ("failed", "out-of-memory")
     assert "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)" in step.message
     assert copies.outcome == "done"
@@ -256,10 +256,10 @@ def test_a_gpu_older_than_the_kernels_copies_and_does_not_compute(libcuda: str) 
 
 
 def test_a_driver_that_does_not_start_is_told_by_its_errors_name(libcuda: str) -> None:
-    told = worked(libcuda, "mnist", STANDIN_CUINIT="100")
-    assert told.facts["outcome"] == "unsupported"
+    reported = worked(libcuda, "mnist", STANDIN_CUINIT="100")
+    assert reported.facts["outcome"] == "unsupported"
     words = "cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)"
-    assert told.facts["message"] == f"The NVIDIA driver does not start: {words}."
+    assert reported.facts["message"] == f"The NVIDIA driver does not start: {words}."
 
 
 def test_an_error_without_a_name_is_told_by_its_number(libcuda: str) -> None:
@@ -268,9 +268,9 @@ def test_an_error_without_a_name_is_told_by_its_number(libcuda: str) -> None:
 
 def test_a_missing_library_is_told_in_the_loaders_words(tmp_path: Path) -> None:
     (tmp_path / "libcuda.so.1").write_text("not a library, but long enough to hold the header of one" * 2)
-    told = worked(str(tmp_path), "mnist")
-    assert told.facts["outcome"] == "unsupported"
-    assert "libcuda.so.1: invalid ELF header" in told.facts["message"]
+    reported = worked(str(tmp_path), "mnist")
+    assert reported.facts["outcome"] == "unsupported"
+    assert "libcuda.so.1: invalid ELF header" in reported.facts["message"]
 
 
 @pytest.mark.parametrize(
@@ -283,14 +283,14 @@ def test_a_missing_library_is_told_in_the_loaders_words(tmp_path: Path) -> None:
 def test_a_device_that_cannot_be_had_fails_with_the_functions_name(
     libcuda: str, task: dict[str, object], env: dict[str, str], words: str
 ) -> None:
-    told = worked(libcuda, "mnist", task, **env)
-    assert (told.facts["outcome"], told.tests) == ("failed", [])
-    assert words in told.facts["message"]
+    reported = worked(libcuda, "mnist", task, **env)
+    assert (reported.facts["outcome"], reported.tests) == ("failed", [])
+    assert words in reported.facts["message"]
 
 
 def test_the_cpu_is_not_its_business(libcuda: str) -> None:
-    told = worked(libcuda, "mnist", {"kind": "cpu"})
-    assert told.facts["message"] == "The bare driver computes on GPUs only."
+    reported = worked(libcuda, "mnist", {"kind": "cpu"})
+    assert reported.facts["message"] == "The bare driver computes on GPUs only."
 
 
 def test_no_call_is_made_that_the_first_drivers_with_this_ptx_lack() -> None:

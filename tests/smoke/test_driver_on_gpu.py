@@ -28,36 +28,36 @@ COUNTS = {
 
 
 @pytest.fixture(scope="module")
-def told() -> WorkerOutput:
+def reported() -> WorkerOutput:
     skip_without_gpu()
     return worked(None, TESTS, {"seconds": 2})
 
 
-def test_all_is_done(told: WorkerOutput) -> None:
-    assert [(test.name, test.outcome, test.message) for test in told.tests] == [
+def test_all_is_done(reported: WorkerOutput) -> None:
+    assert [(test.name, test.outcome, test.message) for test in reported.tests] == [
         (name, "done", "") for name in TESTS.split(",")
     ]
-    assert (told.facts["outcome"], told.facts["kind"]) == ("done", "cuda")
-    assert told.facts["processors"] > 0
+    assert (reported.facts["outcome"], reported.facts["kind"]) == ("done", "cuda")
+    assert reported.facts["processors"] > 0
 
 
-def test_results_are_right_to_float32(told: WorkerOutput) -> None:
-    found = {(test.name, f.name): f.value for test in told.tests for f in test.figures}
+def test_results_are_right_to_float32(reported: WorkerOutput) -> None:
+    found = {(test.name, f.name): f.value for test in reported.tests for f in test.figures}
     assert {key: found[key] for key, limit in LIMITS.items() if not 0 < found[key] < limit} == {}
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_nothing_is_lost_or_changes(told: WorkerOutput, name: str) -> None:
-    (test,) = [test for test in told.tests if test.name == name]
+def test_nothing_is_lost_or_changes(reported: WorkerOutput, name: str) -> None:
+    (test,) = [test for test in reported.tests if test.name == name]
     assert {note: test.notes[note] for note in COUNTS[name]} == dict.fromkeys(COUNTS[name], 0)
 
 
-def test_pinned_memory_is_known_as_such(told: WorkerOutput) -> None:
-    (test,) = [test for test in told.tests if test.name == "transfer"]
+def test_pinned_memory_is_known_as_such(reported: WorkerOutput) -> None:
+    (test,) = [test for test in reported.tests if test.name == "transfer"]
     assert test.notes["pinned"] is True or test.notes["pinned_refused"]
 
 
-def test_the_device_computes_faster_than_it_would_on_one_processor(told: WorkerOutput) -> None:
+def test_the_device_computes_faster_than_it_would_on_one_processor(reported: WorkerOutput) -> None:
     """Any GPU since Maxwell has 0.5 TFLOP/s and more, and a product of 2048 x 2048 fills it."""
-    (test,) = [test for test in told.tests if test.name == "matmul"]
+    (test,) = [test for test in reported.tests if test.name == "matmul"]
     assert (test.figure("rate") or 0) > 0.05

@@ -22,7 +22,7 @@ def samples(name: str, *values: Any, at: float = 0.0) -> list[GpuSample]:
     return [GpuSample(at=at + place, **plain | {name: value}) for place, value in enumerate(values)]
 
 
-def told(
+def reported(
     found: list[GpuSample], window: tuple[float, float], *timed: tuple[float, float], why: str | None = None
 ) -> During:
     return during(found, [], window, timed, why)
@@ -44,18 +44,18 @@ def told(
     ],
 )
 def test_clocks_are_those_of_the_measurement(timed: list[tuple[float, float]], middle: object, least: object) -> None:
-    found = told(samples("sm_clock", 100, 200, 300, 400, 500), (0.0, 4.0), *timed)
+    found = reported(samples("sm_clock", 100, 200, 300, 400, 500), (0.0, 4.0), *timed)
     assert (found.sm_clock, found.sm_clock_min) == (middle, least)
 
 
 def test_a_sample_after_the_measurement_stands_in_and_never_joins() -> None:
     found = [GpuSample(at=at, sm_clock=clock) for at, clock in ((1.0, 1900), (1.55, 300))]
-    assert told(found, (0.0, 4.0), (0.9, 1.5)).sm_clock == 1900
-    assert told(found, (0.0, 4.0), (1.1, 1.5)).sm_clock == 300
+    assert reported(found, (0.0, 4.0), (0.9, 1.5)).sm_clock == 1900
+    assert reported(found, (0.0, 4.0), (1.1, 1.5)).sm_clock == 300
 
 
 def test_memory_has_its_clock_too() -> None:
-    assert told(samples("memory_clock", 800, 2619, 2619), (0.0, 2.0)).memory_clock == 2619
+    assert reported(samples("memory_clock", 800, 2619, 2619), (0.0, 2.0)).memory_clock == 2619
 
 
 def test_the_clocks_of_an_idle_gpu_say_nothing_unless_it_was_always_idle() -> None:
@@ -63,14 +63,14 @@ def test_the_clocks_of_an_idle_gpu_say_nothing_unless_it_was_always_idle() -> No
         GpuSample(at=float(at), sm_clock=clock, event_reasons=bits)
         for at, (clock, bits) in enumerate([(210, IDLE), (1900, 0), (1800, POWER), (345, IDLE | POWER)])
     ]
-    assert (told(found, (0.0, 3.0)).sm_clock, told(found, (0.0, 3.0)).sm_clock_min) == (1850, 1800)
-    assert told(found, (0.0, 3.0), (2.5, 3.5)).sm_clock == 345
+    assert (reported(found, (0.0, 3.0)).sm_clock, reported(found, (0.0, 3.0)).sm_clock_min) == (1850, 1800)
+    assert reported(found, (0.0, 3.0), (2.5, 3.5)).sm_clock == 345
 
 
 def test_temperature_and_power_are_the_highest_of_the_test_and_of_nothing_else() -> None:
     hot, loud = samples("temperature", 99, 50, 70, 60, 98), samples("power", 700, 200.5, 300, 250, 700)
-    assert told(hot, (1.0, 3.0), (3.0, 3.0)).temperature == 70
-    assert told(loud, (1.0, 3.0), (3.0, 3.0)).power == 300
+    assert reported(hot, (1.0, 3.0), (3.0, 3.0)).temperature == 70
+    assert reported(loud, (1.0, 3.0), (3.0, 3.0)).power == 300
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_temperature_and_power_are_the_highest_of_the_test_and_of_nothing_else()
     ],
 )
 def test_reasons_are_all_that_were_seen(bits: list[Any], names: object) -> None:
-    assert told(samples("event_reasons", *bits), (0.0, 2.0)).reasons == names
+    assert reported(samples("event_reasons", *bits), (0.0, 2.0)).reasons == names
 
 
 @pytest.mark.parametrize(
@@ -105,25 +105,25 @@ def test_reasons_are_all_that_were_seen(bits: list[Any], names: object) -> None:
 )
 def test_the_link_is_the_fastest_that_was_seen(links: list[tuple[Any, Any]], best: object) -> None:
     found = [GpuSample(at=float(at), link_generation=g, link_width=w) for at, (g, w) in enumerate(links)]
-    assert (told(found, (0.0, 9.0)).link_generation, told(found, (0.0, 9.0)).link_width) == best
+    assert (reported(found, (0.0, 9.0)).link_generation, reported(found, (0.0, 9.0)).link_width) == best
 
 
 @pytest.mark.parametrize(
     ("values", "power"), [([None], None), ([LOST, None], None), ([LOST], LOST), ([LOST, 9.0, None], 9.0), ([], FAR)]
 )
 def test_one_number_is_enough(values: list[Any], power: object) -> None:
-    assert told(samples("power", *values), (0.0, 9.0)).power == power
+    assert reported(samples("power", *values), (0.0, 9.0)).power == power
 
 
 def test_what_is_missing_says_why_and_what_came_before_is_kept() -> None:
     found = samples("power", 100.0, 200.0)
-    assert told(found, (5.0, 9.0), why=HUNG).power == Unknown(HUNG)
-    halfway = told(found, (1.0, 9.0), (4.0, 5.0), why=HUNG)
+    assert reported(found, (5.0, 9.0), why=HUNG).power == Unknown(HUNG)
+    halfway = reported(found, (1.0, 9.0), (4.0, 5.0), why=HUNG)
     assert (halfway.samples, halfway.power, halfway.sm_clock) == (1, 200.0, Unknown(HUNG))
 
 
 def test_where_nobody_was_asked_everything_has_one_reason() -> None:
-    assert told([], (0.0, 1.0), why="x") == nothing("x")
+    assert reported([], (0.0, 1.0), why="x") == nothing("x")
     assert (nothing("x").samples, nothing("x").power, nothing("x").pcie_replays) == (0, Unknown("x"), Unknown("x"))
 
 

@@ -8,7 +8,7 @@ from gpudoctor.workers.smoke.backends.base import Fused
 from gpudoctor.workers.smoke.runner import Unsupported
 from gpudoctor.workers.smoke.tests import fused
 from gpudoctor.workers.smoke.timing import Samples
-from tests.smoke.bench_kit import Device, Done, bench, results, told
+from tests.smoke.bench_kit import Device, Done, bench, reported, results
 
 
 class Way(Fused):
@@ -110,7 +110,7 @@ def test_no_way_at_all(why: Exception, outcome: str, message: str) -> None:
 def test_a_hang_before_the_ways_are_known_has_a_name() -> None:
     on = bench(Compilers(ways=()))
     fused.run(on)
-    assert [line["stage"] for line in told(on)] == ["fused"]
+    assert [line["stage"] for line in reported(on)] == ["fused"]
 
 
 @pytest.mark.parametrize(

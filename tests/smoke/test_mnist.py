@@ -160,9 +160,9 @@ def test_a_step_that_is_not_taken_as_it_should_shows(times: float) -> None:
         with whole.test("mnist"):
             mnist._taken(whole, mnist.TrainingStep(whole, FIRST_SMALL, true(FIRST_SMALL)))
 
-    (told,) = results(run, bench(Sick({})))
-    assert told.figures["step error"] > 500 * TOLERANCE
-    assert not DESCENT[0] <= told.figures["descent"] <= DESCENT[1]
+    (reported,) = results(run, bench(Sick({})))
+    assert reported.figures["step error"] > 500 * TOLERANCE
+    assert not DESCENT[0] <= reported.figures["descent"] <= DESCENT[1]
 
 
 class Tie(ArrayNetwork):
@@ -195,7 +195,7 @@ def test_a_near_tie_is_asked_again_with_other_weights(
             made.tie, made.off = weights.buffers[0] in tied, off
             return made
 
-    (told,) = results(mnist.run, bench(Near({})))
-    assert told.outcome == "done", told.message
-    assert told.notes["other_weights"] == others
-    assert (told.figures["gradient error"] > TOLERANCE) == shows
+    (reported,) = results(mnist.run, bench(Near({})))
+    assert reported.outcome == "done", reported.message
+    assert reported.notes["other_weights"] == others
+    assert (reported.figures["gradient error"] > TOLERANCE) == shows

@@ -54,8 +54,8 @@ def words(ranks: list[Rank], seconds: float = 20.0) -> str:
 
 def test_all_answers_in_order(start: Start) -> None:
     ranks = start("time.sleep(0.2 * (1 - task['rank']))\nanswer(got=task)")
-    found = [told["got"] for told in gathered(ranks, lambda: None)]
-    assert [told["rank"] for told in found] == [0, 1]
+    found = [reported["got"] for reported in gathered(ranks, lambda: None)]
+    assert [reported["rank"] for reported in found] == [0, 1]
     assert {name: found[0][name] for name in ("ranks", "library", "bytes", "port")} == {
         "ranks": 2,
         "library": "gloo",

@@ -8,8 +8,8 @@ from gpudoctor.facts import SmokeTest
 from gpudoctor.smoketests.worker_output import WorkerOutput
 
 
-def line(**told: object) -> str:
-    return "gpudoctor:" + json.dumps(told)
+def line(**reported: object) -> str:
+    return "gpudoctor:" + json.dumps(reported)
 
 
 RESULT = {
@@ -26,7 +26,7 @@ RESULT = {
 }
 
 
-def told(*lines: str) -> WorkerOutput:
+def reported(*lines: str) -> WorkerOutput:
     found = WorkerOutput()
     for each in lines:
         found.line(each)
@@ -34,7 +34,7 @@ def told(*lines: str) -> WorkerOutput:
 
 
 def test_a_run_is_what_its_lines_said() -> None:
-    found = told(
+    found = reported(
         line(stage="import", at=1.0),
         line(stage="start", at=2.5, import_seconds=1.5, version="2.13.0"),
         line(start_seconds=0.5, about={"kind": "cuda", "name": "NVIDIA H100 80GB HBM3", "processors": 132}),
@@ -52,7 +52,7 @@ def test_a_run_is_what_its_lines_said() -> None:
 
 
 def test_the_stage_names_test_and_data_type() -> None:
-    found = told(line(stage="matmul", variant="bf16", at=3.0))
+    found = reported(line(stage="matmul", variant="bf16", at=3.0))
     assert found.run(backend="pytorch", kind="cuda").stage == "matmul bf16"
 
 
@@ -71,13 +71,13 @@ def test_the_stage_names_test_and_data_type() -> None:
     ],
 )
 def test_lines_that_are_none_are_passed_over(odd: str) -> None:
-    found = told(odd, line(result=dict(RESULT)))
+    found = reported(odd, line(result=dict(RESULT)))
     assert [test.name for test in found.tests] == ["matmul"]
     assert len(found.windows) == 1
 
 
 def test_how_far_a_stage_is_begins_anew_with_each() -> None:
-    found = told(line(stage="stress", at=1.0))
+    found = reported(line(stage="stress", at=1.0))
     assert found.line(line(progress=0.25)) == "progress"
     assert found.done == 0.25
     assert found.line(line(stage="mnist", at=2.0)) == "stage"
@@ -85,7 +85,7 @@ def test_how_far_a_stage_is_begins_anew_with_each() -> None:
 
 
 def test_nonsense_about_the_device_leaves_the_results() -> None:
-    found = told(line(about={"processors": "many"}), line(result=dict(RESULT)))
+    found = reported(line(about={"processors": "many"}), line(result=dict(RESULT)))
     run = found.run(backend="pytorch", kind="cuda")
     assert run.outcome == "failed"
     assert run.message.startswith("its output is invalid: ")

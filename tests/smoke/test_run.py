@@ -17,45 +17,45 @@ from gpudoctor.smoketests.options import SmokeOptions
 from tests.builders import plain_host
 
 ILL = str(Path(__file__).parent / "ill_worker.py")
-Told = StepStarted | StepEnded | SmokeEvent
+Reported = StepStarted | StepEnded | SmokeEvent
 
 
 def ran(
     *tests: str,
     fault: str = "",
     backends: tuple[str, ...] = ("cpu",),
-    then: Callable[[Told, Event], object],
+    then: Callable[[Reported, Event], object],
     seconds: float = 250,
-) -> tuple[list[Told], Facts]:
+) -> tuple[list[Reported], Facts]:
     """The events of a run and its facts; `then` hears of each event and may halt."""
     machine, halted = Machine(env={**os.environ, "FAULT": fault}, seconds=seconds), Event()
-    events, told = measure(machine, plain_host(), SmokeOptions(tests=tests, backends=backends), ILL, halted), []
+    events, reported = measure(machine, plain_host(), SmokeOptions(tests=tests, backends=backends), ILL, halted), []
     while True:
         try:
-            told.append(next(events))
+            reported.append(next(events))
         except StopIteration as end:
-            return told, end.value
-        then(told[-1], halted)
+            return reported, end.value
+        then(reported[-1], halted)
 
 
 def outcomes(facts: Facts) -> list[dict[str, str]]:
     return [{test.name: test.outcome for test in run.tests} for run in facts.smoke.runs]
 
 
-def halt_in_mnist(event: Told, halted: Event) -> None:
+def halt_in_mnist(event: Reported, halted: Event) -> None:
     if isinstance(event, SmokeStage) and event.stage == "mnist":
         halted.set()
 
 
 def test_each_step_is_told_with_what_was_measured_so_far() -> None:
-    told, facts = ran("transfer", "mnist", then=lambda *_: None)
-    results = [event for event in told if isinstance(event, SmokeResult)]
+    reported, facts = ran("transfer", "mnist", then=lambda *_: None)
+    results = [event for event in reported if isinstance(event, SmokeResult)]
     assert [[test.name for test in event.run.tests] for event in results] == [["transfer"], ["transfer", "mnist"]]
     assert all(event.run.tests[-1] == event.test and event.run.label == "CPU" for event in results)
-    progress = [event.done for event in told if isinstance(event, SmokeProgress)]
+    progress = [event.done for event in reported if isinstance(event, SmokeProgress)]
     assert progress == sorted(progress)
     assert progress[-1] == 1
-    assert isinstance(told[-1], SmokeEnded)
+    assert isinstance(reported[-1], SmokeEnded)
     assert outcomes(facts) == [{"transfer": "done", "mnist": "done"}]
 
 
@@ -75,19 +75,19 @@ def test_a_worker_that_does_not_listen_is_killed_when_the_run_is_halted() -> Non
 
 
 def test_no_job_is_begun_after_the_one_that_was_ended() -> None:
-    def end(event: Told, halted: Event) -> None:
+    def end(event: Reported, halted: Event) -> None:
         if isinstance(event, SmokeStage) and event.stage == "mnist":
             stop()
 
-    told, facts = ran("mnist", "transfer", fault="sleeps", backends=("cpu", "driver"), then=end)
-    assert {event.title for event in told if isinstance(event, SmokeStage)} == {"NumPy on CPU"}
+    reported, facts = ran("mnist", "transfer", fault="sleeps", backends=("cpu", "driver"), then=end)
+    assert {event.title for event in reported if isinstance(event, SmokeStage)} == {"NumPy on CPU"}
     assert [(run.backend, run.outcome) for run in facts.smoke.runs] == [("cpu", "stopped"), ("driver", "stopped")]
     assert outcomes(facts)[1] == {"mnist": "not reached", "transfer": "not reached"}
 
 
 def test_what_is_halted_before_it_begins_starts_nothing() -> None:
-    told, facts = ran("transfer", then=lambda _, halted: halted.set())
-    assert not any(isinstance(event, SmokeStage | SmokeEnded) for event in told)
+    reported, facts = ran("transfer", then=lambda _, halted: halted.set())
+    assert not any(isinstance(event, SmokeStage | SmokeEnded) for event in reported)
     assert outcomes(facts) == [{"transfer": "not reached"}]
 
 

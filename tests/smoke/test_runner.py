@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.workers.smoke import runner as module
 from gpudoctor.workers.smoke.runner import Bench, DeviceLost, Stopped, Unsupported
-from tests.smoke.bench_kit import Device, Done, bench, told
+from tests.smoke.bench_kit import Device, Done, bench, reported
 
 
 class Dead(Device):
@@ -24,7 +24,7 @@ class Stuck(Device):
 
 
 def last(on: Bench) -> Done:
-    return Done(told(on)[-1]["result"])
+    return Done(reported(on)[-1]["result"])
 
 
 @pytest.mark.parametrize("device", [Dead, Stuck])
@@ -53,7 +53,7 @@ def test_an_error_between_the_parts_of_a_test_is_the_tests(error: Exception, out
 
     on = bench(Device())
     on.run("inference", test)
-    parts = [(line["result"]["variant"], line["result"]["outcome"]) for line in told(on) if "result" in line]
+    parts = [(line["result"]["variant"], line["result"]["outcome"]) for line in reported(on) if "result" in line]
     assert parts == [("fp32", "done"), ("", outcome)]
 
 
@@ -78,4 +78,4 @@ def test_a_start_for_want_of_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     home = type("home", (), {"FullBackend": Full})
     monkeypatch.setattr("importlib.import_module", lambda *_: home)
     assert module._started(on._teller, {"backend": "full"}) is None
-    assert told(on)[-1]["error"] == "out-of-memory"
+    assert reported(on)[-1]["error"] == "out-of-memory"

@@ -9,7 +9,7 @@ from gpudoctor.workers.smoke import runner as benches
 from gpudoctor.workers.smoke.runner import Stopped
 from gpudoctor.workers.smoke.tests import stress
 from gpudoctor.workers.smoke.timing import Samples
-from tests.smoke.bench_kit import Device, Done, bench, results, told
+from tests.smoke.bench_kit import Device, Done, bench, reported, results
 
 SIZE = 64
 
@@ -90,7 +90,7 @@ def test_a_healthy_device(clock: Clock) -> None:
 def test_progress_is_told_each_second(clock: Clock) -> None:
     on = bench(Burner(clock=clock), seconds=4)
     stress.run(on)
-    assert [line["progress"] for line in told(on) if "progress" in line] == pytest.approx(
+    assert [line["progress"] for line in reported(on) if "progress" in line] == pytest.approx(
         [0.25, 0.5, 0.75, 1.0], abs=0.05
     )
 
@@ -173,7 +173,7 @@ def test_what_was_counted_is_told_where_it_is_ended_early(clock: Clock, monkeypa
     on.backend.spoil = spoil  # type: ignore[attr-defined]
     with pytest.raises(Stopped):
         stress.run(on)
-    done = Done(told(on)[-1]["result"])
+    done = Done(reported(on)[-1]["result"])
     assert (done.outcome, done.notes["wrong"]) == ("stopped", 0)
     assert done.notes["products"] > 100
     assert done.figures["rate"] > 0

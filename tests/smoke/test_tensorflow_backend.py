@@ -220,7 +220,7 @@ class Layers:
     """keras.layers: each layer as its name and what it was told."""
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *sizes, **told: (name, sizes, told)
+        return lambda *sizes, **reported: (name, sizes, reported)
 
 
 def test_the_layers_are_those_of_the_references() -> None:
@@ -236,8 +236,17 @@ def test_the_layers_are_those_of_the_references() -> None:
         ("Dense", (128,)),
         ("Dense", (10,)),
     ]
-    assert {told["dtype"] for _, _, told in made[1:]} == {"mixed_float16"}
-    assert [told.get("activation") for _, _, told in made] == [None, "relu", None, "relu", None, None, "relu", None]
+    assert {reported["dtype"] for _, _, reported in made[1:]} == {"mixed_float16"}
+    assert [reported.get("activation") for _, _, reported in made] == [
+        None,
+        "relu",
+        None,
+        "relu",
+        None,
+        None,
+        "relu",
+        None,
+    ]
 
 
 @pytest.mark.gpu

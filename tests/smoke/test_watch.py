@@ -62,13 +62,13 @@ def until(watch: Watch, so: Callable[[During], bool], window: tuple[float, float
     """What is told of the first GPU as soon as it is as wanted, or at the end of our patience."""
     end = time.monotonic() + PATIENCE
     while True:
-        told = watch.during(FIRST, window, ())
-        if so(told) or time.monotonic() > end:
-            return told
+        reported = watch.during(FIRST, window, ())
+        if so(reported) or time.monotonic() > end:
+            return reported
 
 
-def some(told: During) -> bool:
-    return told.samples >= 5
+def some(reported: During) -> bool:
+    return reported.samples >= 5
 
 
 # -- a driver that answers -----------------------------------------------------------------------------------
@@ -77,11 +77,16 @@ def some(told: During) -> bool:
 @needs_gcc
 def test_a_gpu_under_load_is_told_from_its_samples(folder: str) -> None:
     with watched(folder) as watch:
-        told = until(watch, some)
-    count = told.samples  # the stand-in counts its rounds: 10 MHz and a degree more in each, idle in the first
-    assert (told.sm_clock_min, told.sm_clock) == (1020, 1000 + 10 * (count + 2) / 2)
-    assert (told.memory_clock, told.temperature, told.power, told.reasons) == (2619, 40 + count, 30.5, ())
-    assert (told.link_generation, told.link_width) == (4, 8)
+        reported = until(watch, some)
+    count = reported.samples  # the stand-in counts its rounds: 10 MHz and a degree more in each, idle in the first
+    assert (reported.sm_clock_min, reported.sm_clock) == (1020, 1000 + 10 * (count + 2) / 2)
+    assert (reported.memory_clock, reported.temperature, reported.power, reported.reasons) == (
+        2619,
+        40 + count,
+        30.5,
+        (),
+    )
+    assert (reported.link_generation, reported.link_width) == (4, 8)
 
 
 @needs_gcc
@@ -90,10 +95,10 @@ def test_a_counter_that_grows_is_seen_and_the_others_stand_still(folder: str) ->
         assert watch.ready(PATIENCE)
         begun = time.monotonic()
         until(watch, some, (begun, math.inf))
-        told = until(watch, lambda told: told.ecc_corrected == 0, (begun, time.monotonic()))
-    assert isinstance(told.ecc_uncorrected, int)
-    assert told.ecc_uncorrected >= 3
-    assert (told.ecc_corrected, told.pcie_replays) == (0, 0)
+        reported = until(watch, lambda reported: reported.ecc_corrected == 0, (begun, time.monotonic()))
+    assert isinstance(reported.ecc_uncorrected, int)
+    assert reported.ecc_uncorrected >= 3
+    assert (reported.ecc_corrected, reported.pcie_replays) == (0, 0)
 
 
 @needs_gcc
@@ -114,9 +119,9 @@ def test_a_gpu_that_is_held_back_says_by_what(folder: str) -> None:
 @needs_gcc
 def test_what_a_gpu_has_not_is_none_and_what_the_driver_is_too_old_for_is_unknown(plain: str) -> None:
     with watched(plain) as watch:
-        told = until(watch, some)
-    assert (told.ecc_corrected, told.ecc_uncorrected) == (None, None)
-    assert told.pcie_replays == Unknown("NVML: this driver is too old to report it")
+        reported = until(watch, some)
+    assert (reported.ecc_corrected, reported.ecc_uncorrected) == (None, None)
+    assert reported.pcie_replays == Unknown("NVML: this driver is too old to report it")
 
 
 @needs_gcc
@@ -140,9 +145,9 @@ def test_every_gpu_has_its_own_samples(folder: str) -> None:
 def test_what_was_sampled_outlives_the_watch(folder: str) -> None:
     with watched(folder) as watch:
         until(watch, some)
-    told = watch.during(FIRST, ALWAYS, ())
-    assert told.samples >= 5
-    assert told.ecc_corrected == Unknown("the counter was not read both before and after the test")
+    reported = watch.during(FIRST, ALWAYS, ())
+    assert reported.samples >= 5
+    assert reported.ecc_corrected == Unknown("the counter was not read both before and after the test")
 
 
 # -- one that fails ------------------------------------------------------------------------------------------
@@ -177,18 +182,18 @@ def test_a_driver_that_is_gone_says_so(tmp_path: Path) -> None:
 def test_a_gpu_that_falls_off_the_bus_keeps_what_it_told(folder: str) -> None:
     lost = Unknown("NVML: GPU is lost")
     with watched(folder, STANDIN_BAD="0", STANDIN_ROUNDS="4", STANDIN_GPU_CODE="15") as watch:
-        assert until(watch, lambda told: told.samples >= 8).temperature == 43
+        assert until(watch, lambda reported: reported.samples >= 8).temperature == 43
         after = (time.monotonic(), math.inf)
-        told = until(watch, lambda told: told.ecc_uncorrected == lost, after)
-    assert told.power == told.reasons == told.pcie_replays == told.ecc_uncorrected == lost
+        reported = until(watch, lambda reported: reported.ecc_uncorrected == lost, after)
+    assert reported.power == reported.reasons == reported.pcie_replays == reported.ecc_uncorrected == lost
 
 
 @needs_gcc
 def test_a_gpu_beside_a_lost_one_is_watched(folder: str) -> None:
     with watched(folder, 2, STANDIN_BAD="1", STANDIN_GPU_CODE="15") as watch:
-        told = until(watch, some)
-        assert told.reasons == ()
-        assert told.temperature == 40 + told.samples
+        reported = until(watch, some)
+        assert reported.reasons == ()
+        assert reported.temperature == 40 + reported.samples
         assert watch.busy(FIRST, time.monotonic())[0] == 1
         assert watch.during(SECOND, ALWAYS, ()).reasons == Unknown("NVML: GPU is lost")
 
@@ -201,7 +206,7 @@ def test_a_driver_that_hangs_halfway_keeps_what_came_before(
     monkeypatch.setattr(watching, "STALLED", 0.5)
     why = Unknown("the driver stopped responding, asked for the state of GPU 1")
     with watched(folder, 2, STANDIN_BAD="1", STANDIN_ROUNDS="4", STANDIN_GPU_TROUBLE=how) as watch:
-        assert until(watch, lambda told: told.ecc_corrected == why).temperature == 44
+        assert until(watch, lambda reported: reported.ecc_corrected == why).temperature == 44
         assert watch.during(SECOND, ALWAYS, ()).temperature == 43
         assert watch.during(SECOND, (time.monotonic(), math.inf), ()) == nothing(why.unknown)
     assert watch.during(SECOND, ALWAYS, ()).ecc_corrected == why
@@ -213,7 +218,7 @@ def test_a_driver_that_hangs_at_the_start_names_the_stage(folder: str, monkeypat
     why = "the driver stopped responding, in stage init"
     with watched(folder, STANDIN_NVML_TROUBLE="hang") as watch:
         assert not watch.ready(0.1)
-        assert until(watch, lambda told: told == nothing(why)).samples == 0
+        assert until(watch, lambda reported: reported == nothing(why)).samples == 0
 
 
 # -- who is watched ------------------------------------------------------------------------------------------

@@ -41,9 +41,9 @@ def inside(python: str, lines: str, kind: str = "cpu", **env: str) -> Any:
             text=True,
             timeout=SECONDS,
         )
-    told = [line[5:] for line in done.stdout.splitlines() if line.startswith("told:")]
+    reported = [line[5:] for line in done.stdout.splitlines() if line.startswith("told:")]
     assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(told[-1])
+    return json.loads(reported[-1])
 
 
 def worker(python: str, tests: str, kind: str = "cpu", env: dict[str, str] | None = None, **more: Any) -> list[Done]:

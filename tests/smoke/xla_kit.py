@@ -27,7 +27,9 @@ import numpy
 from gpudoctor.workers.smoke.runner import Unsupported
 from gpudoctor.workers.smoke.weights import Weights
 task = json.loads(sys.stdin.read())
-exec("from gpudoctor.workers.smoke.backends.%s import Backend" % task["backend"])
+import importlib
+module = importlib.import_module("gpudoctor.workers.smoke.backends." + task["backend"])
+Backend = getattr(module, task["backend"].capitalize() + "Backend")
 images, labels = (base64.b64decode(task["digits"][name]) for name in ("images", "labels"))
 def tell(value): print("told:" + json.dumps(value), flush=True)
 def refused(call):

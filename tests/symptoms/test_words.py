@@ -6,7 +6,7 @@ import re
 import pytest
 
 from gpudoctor.facts import Facts
-from gpudoctor.symptoms.extractors import NOTHING, READERS, told
+from gpudoctor.symptoms.extractors import NOTHING, READERS, extracted
 from tests.builders import change, nvidia_host
 from tests.symptoms.samples import OOM
 
@@ -15,14 +15,14 @@ HERE = nvidia_host()  # one RTX 4090, 8.9, 24 GiB, CUDA 12.8
 
 
 def details(name: str, text: str, facts: Facts | None = None) -> tuple[str, ...]:
-    return told(name, text.splitlines(), facts).details
+    return extracted(name, text.splitlines(), facts).details
 
 
 @pytest.mark.parametrize("name", [name for names in READERS.values() for name in names])
 @pytest.mark.parametrize("text", ["", "x", "(((", "exitcode", "sm_", "Xid (", "error 999999999", "\x00"])
 def test_words_without_sense_tell_nothing(name: str, text: str) -> None:
-    assert told(name, [text], HERE) == NOTHING
-    assert told(name, [text] * 13) == NOTHING
+    assert extracted(name, [text], HERE) == NOTHING
+    assert extracted(name, [text] * 13) == NOTHING
 
 
 TABLE = [
@@ -104,7 +104,7 @@ def test_words_tell(name: str, text: str, said: tuple[str, ...] | None) -> None:
 def test_cudas_numbers_and_names_are_explained() -> None:
     assert details("cuda_number", "Error 802: x")[0].startswith("CUDA_ERROR_SYSTEM_NOT_READY means: ")
     assert details("cuda_name", "CUDA_ERROR_NO_DEVICE")[0].startswith("CUDA_ERROR_NO_DEVICE means: ")
-    assert told("cuda_name", ["failed call to cuInit: UNKNOWN ERROR (303)"]).meaning.startswith(
+    assert extracted("cuda_name", ["failed call to cuInit: UNKNOWN ERROR (303)"]).meaning.startswith(
         "libcuda.so.1 could not"
     )
 
@@ -113,9 +113,9 @@ def test_a_gpu_that_the_builds_code_fits_is_no_trouble() -> None:
     """The GB10 has 12.1, and code for 12.0 runs on it: PyTorch warns all the same."""
     lines = ["Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.", "    Minimum and Maximum cuda capability supported",
              "    by this version of PyTorch is", "    (8.0) - (12.0)"]  # fmt: skip
-    found = told("torch_arch", lines)
+    found = extracted("torch_arch", lines)
     assert (found.harmless, found.details) == (True, ())
-    assert not told("torch_arch", [line.replace("12.1", "13.0") for line in lines]).harmless
+    assert not extracted("torch_arch", [line.replace("12.1", "13.0") for line in lines]).harmless
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_gpu_that_the_builds_code_fits_is_no_trouble() -> None:
     ],
 )
 def test_who_took_the_memory(own: float, kept: float, meaning: str, rules_out: bool) -> None:
-    found = told("out_of_memory", [OOM.format(own=own, torch=own - 1, kept=kept)])
+    found = extracted("out_of_memory", [OOM.format(own=own, torch=own - 1, kept=kept)])
     assert found.meaning == meaning
     assert bool(found.rules_out) == rules_out
     assert bool(found.advice) == (kept < 2)
@@ -138,8 +138,8 @@ def test_the_old_form_of_pytorchs_count() -> None:
         "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity; {} already allocated; 38.44 MiB "
         "free; {} reserved in total by PyTorch)"
     )
-    assert told("out_of_memory", [text.format("9.54 GiB", "9.70 GiB")]).meaning.startswith("the program itself")
-    assert told("out_of_memory", [text.format("1.54 GiB", "1.70 GiB")]).meaning.startswith("other processes")
+    assert extracted("out_of_memory", [text.format("9.54 GiB", "9.70 GiB")]).meaning.startswith("the program itself")
+    assert extracted("out_of_memory", [text.format("1.54 GiB", "1.70 GiB")]).meaning.startswith("other processes")
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_no_number_is_invented_where_a_message_is_cut_or_another_one_follows(nam
 
 def test_what_a_cut_message_does_not_tell_is_left_out() -> None:
     cut = OOM_LINE.partition(" Including")[0]
-    said = told("out_of_memory", [cut])
+    said = extracted("out_of_memory", [cut])
     assert said.details == ("It tried to allocate 2.0 GiB of the GPU's 23.7 GiB; 1.1 GiB were free.",)
     assert (said.meaning, said.tries, said.advice) == ("", (), "")
-    assert told("out_of_memory", [cut, OOM_LINE.replace("23.69", "79.10")]) == said  # another process's message
+    assert extracted("out_of_memory", [cut, OOM_LINE.replace("23.69", "79.10")]) == said  # another process's message
     assert details("out_of_memory", "Tried to allocate 2\n0.00 GiB. 1\n0.00 GiB free") == ()
     assert details("nvcc_versions", "nvcc 12.4 and GCC 11.4 on Ubuntu 22.04") == ()

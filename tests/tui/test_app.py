@@ -221,11 +221,11 @@ def test_r_says_in_every_place_that_recorded_facts_cannot_be_examined(key: str) 
         report = app.session.report
         await pilot.press("escape", "r")
         await settled(pilot)
-        told = [notice.message for notice in app._notifications]
+        reported = [notice.message for notice in app._notifications]
         if isinstance(app.focused, Input):  # there it is a letter
-            assert told == []
+            assert reported == []
         else:
-            assert "checks can be re-run only on a live machine" in told[-1]
+            assert "checks can be re-run only on a live machine" in reported[-1]
         assert app.session.report is report
 
     run(opened, go)

@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compile_into(tmp_path_factory.mktemp("nvml"), "nvml")
 
 
-def told(argument: str, **env: str) -> list[dict[str, Any]]:
+def reported(argument: str, **env: str) -> list[dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "-I", "-S", SCRIPT, argument, SCRIPT.parent],
         env=env,
@@ -35,7 +35,7 @@ def told(argument: str, **env: str) -> list[dict[str, Any]]:
 
 @needs_gcc
 def test_every_stage_is_told_before_it_begins(folder: str) -> None:
-    lines = told(pynvml_folder(), LD_LIBRARY_PATH=folder)
+    lines = reported(pynvml_folder(), LD_LIBRARY_PATH=folder)
     stages = [line["stage"] for line in lines if "stage" in line]
     assert stages == ["load", "init", "system", "count", "gpu 0", "gpu 1", "done"]
 
@@ -43,7 +43,7 @@ def test_every_stage_is_told_before_it_begins(folder: str) -> None:
 @needs_gcc
 def test_a_gpu_says_who_it_is_before_how_it_does(folder: str) -> None:
     lines = [
-        line["gpu"] for line in told(pynvml_folder(), LD_LIBRARY_PATH=folder, STANDIN_DEVICES="1") if "gpu" in line
+        line["gpu"] for line in reported(pynvml_folder(), LD_LIBRARY_PATH=folder, STANDIN_DEVICES="1") if "gpu" in line
     ]
     assert [("name" in line, "power" in line, "fans" in line) for line in lines] == [
         (True, False, False),
@@ -54,14 +54,14 @@ def test_a_gpu_says_who_it_is_before_how_it_does(folder: str) -> None:
 
 @needs_gcc
 def test_without_pynvml_the_code_is_still_told(folder: str) -> None:
-    lines = told("", LD_LIBRARY_PATH=folder)
+    lines = reported("", LD_LIBRARY_PATH=folder)
     assert {"code": 0, "text": "Unknown Error"} in lines
     assert {"no_module": "nvidia-ml-py cannot be imported: No module named 'pynvml'"} in lines
 
 
 @needs_gcc
 def test_a_refusal_ends_before_pynvml_is_needed(folder: str) -> None:
-    lines = told("", LD_LIBRARY_PATH=folder, STANDIN_NVML="18")
+    lines = reported("", LD_LIBRARY_PATH=folder, STANDIN_NVML="18")
     assert lines[-2:] == [{"code": 18, "text": "Driver/library version mismatch"}, {"stage": "done"}]
 
 

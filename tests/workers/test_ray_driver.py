@@ -101,15 +101,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def conducted(ray: PlayedRay, stop_after: int = -1) -> dict[str, list[Any]]:
     """By node, the lines that were told, and at last the state and why."""
-    told: dict[str, list[Any]] = {}
+    reported: dict[str, list[Any]] = {}
 
     def say(node: str, **what: Any) -> None:
-        told.setdefault(node, []).append(what.get("text", what.get("over")))
-        round_.stopped = sum(map(len, told.values())) == stop_after
+        reported.setdefault(node, []).append(what.get("text", what.get("over")))
+        round_.stopped = sum(map(len, reported.values())) == stop_after
 
     round_ = ray_driver.RayRound(ray, {**HOW, "nodes": list(ray.answers)}, say)
     round_.conduct()
-    return told
+    return reported
 
 
 def test_each_node_is_told_once_with_what_it_wrote(clock: Callable[[], None]) -> None:
@@ -145,9 +145,9 @@ def test_when_it_is_stopped_what_runs_is_ended_and_nobody_else_is_asked(clock: C
 
 def test_a_task_that_ray_does_not_take_fails_alone(clock: Callable[[], None]) -> None:
     ray = PlayedRay({"a": [ValueError("Invalid node_id")], "b": [b"", WELL]}, clock)
-    told = conducted(ray)
-    assert told["a"] == [["failed", "Ray rejected the task: Invalid node_id"]]
-    assert "b" in told
+    reported = conducted(ray)
+    assert reported["a"] == [["failed", "Ray rejected the task: Invalid node_id"]]
+    assert "b" in reported
 
 
 CUT = "It disappeared during the run: "
@@ -244,9 +244,9 @@ def test_a_token_that_the_cluster_does_not_know_is_told(
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     if mode:
         monkeypatch.setenv("RAY_AUTH_MODE", mode)
-    told = json.loads(driven(tmp_path, PLAYED.replace("WORKERS_ARE_HEARD", str(heard))).stdout)
-    assert list(told) == ["nodes" if heard or mode else "error"]
-    assert told.get("error", ["auth"])[0] == "auth"
+    reported = json.loads(driven(tmp_path, PLAYED.replace("WORKERS_ARE_HEARD", str(heard))).stdout)
+    assert list(reported) == ["nodes" if heard or mode else "error"]
+    assert reported.get("error", ["auth"])[0] == "auth"
 
 
 def test_the_nodes_of_a_cluster_are_told_on_one_line(tmp_path: Path) -> None:

@@ -84,18 +84,18 @@ def test_gpudoctor_may_be_the_first_process_of_a_container() -> None:
 
 def test_a_process_has_command_user_memory_and_age(family: Family) -> None:
     table = ProcessTable(1, PSUTIL, lambda: time.time() + 100)
-    told = table.described(family.child.pid, "C", 5)
-    assert 100 <= told.pop("age") < 200
-    assert told.pop("host_memory") > 100_000
-    assert told.pop("command").endswith(" --child")
-    assert told.pop("name").startswith("python")
-    assert told == {"pid": family.child.pid, "kind": "C", "memory": 5, "user": os.getuid()}
+    reported = table.described(family.child.pid, "C", 5)
+    assert 100 <= reported.pop("age") < 200
+    assert reported.pop("host_memory") > 100_000
+    assert reported.pop("command").endswith(" --child")
+    assert reported.pop("name").startswith("python")
+    assert reported == {"pid": family.child.pid, "kind": "C", "memory": 5, "user": os.getuid()}
     assert table.described(family.grandchild, "G", None)["command"] == f"{Family.NAME} -c {Family.SLEEPS}"
 
 
 def test_of_a_process_in_another_pid_namespace_nothing_is_known() -> None:
-    told = ProcessTable(1, PSUTIL).described(99_999_999, "G", 5)
-    assert told == {"pid": 99_999_999, "kind": "G", "memory": 5, **dict.fromkeys(sampler.DESCRIBED)}
+    reported = ProcessTable(1, PSUTIL).described(99_999_999, "G", 5)
+    assert reported == {"pid": 99_999_999, "kind": "G", "memory": 5, **dict.fromkeys(sampler.DESCRIBED)}
 
 
 def test_without_psutil_everything_is_unknown(tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_without_psutil_everything_is_unknown(tmp_path: Path) -> None:
 
 def test_the_machines_memory_is_the_kernels() -> None:
     total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
-    told = ProcessTable(1, PSUTIL).host()
-    assert told["memory"] == int(total.split()[1]) * 1024
-    assert 0 < told["memory_available"] < told["memory"]
+    reported = ProcessTable(1, PSUTIL).host()
+    assert reported["memory"] == int(total.split()[1]) * 1024
+    assert 0 < reported["memory_available"] < reported["memory"]
 
 
 # -- rounds --------------------------------------------------------------------------------------------------
@@ -290,12 +290,12 @@ def test_the_scripts_keep_to_python_3_8(module: Any) -> None:
 def test_the_slow_rate_reports_limits_processes_and_the_hosts_memory(tmp_path: Path) -> None:
     folder = compile_into(tmp_path, "nvml", "-DDATACENTRE")
     said = lines(folder, 14, rate="slow", STANDIN_DEVICES="1", STANDIN_LINKS="3")
-    told = {key: value for line in said if line.get("gpu") == "GPU 0" for key, value in line.items()}
+    reported = {key: value for line in said if line.get("gpu") == "GPU 0" for key, value in line.items()}
     assert {"count": 1} in said
-    assert told["device"]["nvlinks"] == [True, False, False]
-    assert (told["device"]["memory"], told["device"]["memory_clock_max"]) == (24 << 30, 2520)
-    assert (told["sample"]["memory_used"], told["sample"]["sm_clock"]) == (1 << 30, 210)
-    assert [one["pid"] for one in told["processes"]] == [1]
+    assert reported["device"]["nvlinks"] == [True, False, False]
+    assert (reported["device"]["memory"], reported["device"]["memory_clock_max"]) == (24 << 30, 2520)
+    assert (reported["sample"]["memory_used"], reported["sample"]["sm_clock"]) == (1 << 30, 210)
+    assert [one["pid"] for one in reported["processes"]] == [1]
     assert next(line["host"]["memory"] for line in said if "host" in line) > 1 << 20
 
 
@@ -325,15 +325,15 @@ def test_traffic_is_told_in_bytes_and_by_direction() -> None:
         nvmlDeviceGetFanSpeed=40,
         nvmlDeviceGetPowerUsage=3000,
     )
-    told = gpu.full_sample()
-    assert (told["pcie_rx"], told["pcie_tx"], told["fan"], told["power"]) == (6000, 5000, 40, 3)
+    reported = gpu.full_sample()
+    assert (reported["pcie_rx"], reported["pcie_tx"], reported["fan"], reported["power"]) == (6000, 5000, 40, 3)
 
 
 def test_a_process_that_computes_and_draws_is_one() -> None:
     compute = [SimpleNamespace(pid=os.getpid(), usedGpuMemory=None), SimpleNamespace(pid=2, usedGpuMemory=9)]
     graphics = [SimpleNamespace(pid=os.getpid(), usedGpuMemory=7), SimpleNamespace(pid=3, usedGpuMemory=None)]
     gpu = card(nvmlDeviceGetComputeRunningProcesses_v3=compute, nvmlDeviceGetGraphicsRunningProcesses_v3=graphics)
-    told = {one["pid"]: (one["kind"], one["memory"]) for one in gpu.processes()}
-    assert told[os.getpid()] == ("C+G", 7)
-    assert told[2] == ("C", 9)
-    assert told[3] == ("G", {"unknown": "NVML does not tell the memory of this process"})
+    reported = {one["pid"]: (one["kind"], one["memory"]) for one in gpu.processes()}
+    assert reported[os.getpid()] == ("C+G", 7)
+    assert reported[2] == ("C", 9)
+    assert reported[3] == ("G", {"unknown": "NVML does not tell the memory of this process"})

@@ -96,8 +96,8 @@ def test_an_amd_gpu_is_sampled_in_our_units(tmp_path: Path) -> None:
 )
 def test_what_amdgpu_does_not_show(tmp_path: Path, changes: dict[str, str | None], name: str, value: object) -> None:
     gpu = amd(tmp_path, changes)
-    told = (gpu.sample() | gpu.counters())[name]
-    assert told == ({"unknown": value} if isinstance(value, str) else pytest.approx(value))
+    reported = (gpu.sample() | gpu.counters())[name]
+    assert reported == ({"unknown": value} if isinstance(value, str) else pytest.approx(value))
 
 
 def test_a_link_that_cannot_be_read_is_unknown(tmp_path: Path) -> None:
@@ -138,9 +138,9 @@ MONITORED: dict[str, str | None] = {"mem_info_vram_used": "1024", "hwmon/hwmon5/
 def test_the_slow_rate_has_memory_fan_and_processes(tmp_path: Path) -> None:
     gpu = amd(tmp_path, MONITORED)
     (tmp_path / "kfd/40/vram_777").write_text("4096\n")
-    told = gpu.full_sample()
-    assert (told["utilization"], told["memory_used"], told["fan"]) == (3, 1024, 50)
-    assert told["pcie_rx"] == sampler_amd.NO_TRAFFIC
+    reported = gpu.full_sample()
+    assert (reported["utilization"], reported["memory_used"], reported["fan"]) == (3, 1024, 50)
+    assert reported["pcie_rx"] == sampler_amd.NO_TRAFFIC
     assert gpu.device() == {"pcie_replays": 4}
     unread = {"unknown": f"{tmp_path}/kfd/20/vram_777 cannot be read"}
     assert [(one["pid"], one["kind"], one["memory"]) for one in gpu.processes()] == [(20, "C", unread), (40, "C", 4096)]

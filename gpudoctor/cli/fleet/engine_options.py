@@ -72,8 +72,8 @@ def engine_options(one: Parser) -> None:
         given: Any = {"metavar": option.metavar} if option.metavar else {}
         action = "append" if option.several else "store" if option.metavar else "store_true"
         default: Any = [] if option.several else None
-        told = f"{option.whose}: {option.help}" + ("; repeatable" if option.several else "")
-        one.add_argument(option.flag, dest=option.dest, action=action, default=default, help=told, **given)
+        reported = f"{option.whose}: {option.help}" + ("; repeatable" if option.several else "")
+        one.add_argument(option.flag, dest=option.dest, action=action, default=default, help=reported, **given)
 
 
 def typed_options(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:

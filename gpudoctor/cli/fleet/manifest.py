@@ -41,15 +41,15 @@ def printed(arguments: argparse.Namespace) -> str:
         raise UsageError(str(error)) from None
 
 
-def _selector(wish: str) -> dict[str, str] | None:
+def _selector(request: str) -> dict[str, str] | None:
     """The labels of the nodes, NAME=VALUE; None: all nodes.
 
     Raises:
         UsageError: it is no list of labels.
     """
-    if not wish:
+    if not request:
         return None
-    pairs = [one.partition("=") for one in wish.split(",")]
+    pairs = [one.partition("=") for one in request.split(",")]
     if not all(name and sign and value and "=" not in value and not name.endswith("!") for name, sign, value in pairs):
-        raise UsageError(f"A manifest selects nodes by labels such as nvidia.com/gpu.present=true, not by {wish}.")
+        raise UsageError(f"A manifest selects nodes by labels such as nvidia.com/gpu.present=true, not by {request}.")
     return {name: value for name, _, value in pairs}

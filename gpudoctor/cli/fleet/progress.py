@@ -12,7 +12,7 @@ from gpudoctor.cli.status_line import StatusLine
 from gpudoctor.fleet.runner.tracker import RunProgress
 from gpudoctor.process_cleanup import SIGNALS
 
-APART = 0.3  # seconds within which signals are one wish: a terminal that ends sends several
+APART = 0.3  # seconds within which signals are one request: a terminal that ends sends several
 
 
 class FleetProgress:

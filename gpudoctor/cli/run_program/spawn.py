@@ -51,13 +51,13 @@ def start(
         NotRunError: the kernel refused it.
     """
     tied = _tie()
-    told, tells = os.pipe()  # closed by exec, so that silence means that the program runs
+    reported, tells = os.pipe()  # closed by exec, so that silence means that the program runs
     pid = os.fork()
     if pid == 0:
         _become(path, argv, env, mask, ends, tells, tied)
     os.close(tells)
-    said = os.read(told, 64)
-    os.close(told)
+    said = os.read(reported, 64)
+    os.close(reported)
     if said:
         os.waitpid(pid, 0)
         number = int(said)

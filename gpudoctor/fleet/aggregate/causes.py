@@ -80,7 +80,7 @@ class Causes:
                 if name < book.example:  # whichever came first, the same one is told
                     book.finding, book.example = (finding if book.finding.check else book.finding), name
 
-    def told(self, names: Sequence[str]) -> tuple[Cause, ...]:
+    def reported(self, names: Sequence[str]) -> tuple[Cause, ...]:
         """All causes, worst first, then those of most nodes; what is told together comes after what has a name."""
         found = [_cause(book, names) for book in self._books.values()]
         found.sort(

@@ -36,9 +36,9 @@ def disputed(section: InventorySection, classes: Mapping[int, int]) -> Iterator[
             value = delta[name] if name in delta else section.base.get(name, ABSENT)
             if isinstance(value, AbsentFact) and not package_of(name):
                 continue  # unknown
-            told = "not installed" if isinstance(value, AbsentFact) else text(value, name)
-            by_value[told].append(number)
-            counts[told] += classes[number]
+            reported = "not installed" if isinstance(value, AbsentFact) else text(value, name)
+            by_value[reported].append(number)
+            counts[reported] += classes[number]
         if name in MEMORIES:
             _join(section, name, by_value, counts)
         if len(counts) > 1:
@@ -51,17 +51,17 @@ def _join(section: InventorySection, name: str, by_value: dict[str, list[int]], 
     """Put the amounts of memory that are equal but for what firmware and kernel keep to the one that most have."""
     if not counts:
         return
-    usual = min(counts, key=lambda told: (-counts[told], told))
+    usual = min(counts, key=lambda reported: (-counts[reported], reported))
     middle = section.value(by_value[usual][0], name)
-    for told in [told for told in counts if told != usual]:
-        value = section.value(by_value[told][0], name)
+    for reported in [reported for reported in counts if reported != usual]:
+        value = section.value(by_value[reported][0], name)
         if (
             isinstance(middle, int | float)
             and isinstance(value, int | float)
             and abs(value - middle) <= KEPT * abs(middle)
         ):
-            by_value[usual] += by_value.pop(told)
-            counts[usual] += counts.pop(told)
+            by_value[usual] += by_value.pop(reported)
+            counts[usual] += counts.pop(reported)
 
 
 def other_sets(facts: list[Fact]) -> dict[str, dict[int, int]]:

@@ -173,12 +173,12 @@ def _departures(
 
 def _without_echoes(drifts: Iterable[Drift]) -> Iterator[Drift]:
     """Each drift, but for one that says of the same nodes the same as one before: the driver as NVML tells it."""
-    told = set()
+    reported = set()
     for drift in drifts:
         key = drift.hardware, drift.majority, drift.departures
-        if key not in told or not drift.departures:
+        if key not in reported or not drift.departures:
             yield drift
-        told.add(key)
+        reported.add(key)
 
 
 def _departing(drift: Drift) -> int:

@@ -52,7 +52,7 @@ def merge(sources: Sources, path: str) -> Merged:
         asked(absent, names, sources.ledgers)
         if not names:
             raise SourceError("No readable report, so nothing was written.")
-    return Merged(len(names), sources.doubles, absent.told())
+    return Merged(len(names), sources.doubles, absent.entries())
 
 
 def line(sent: Sent) -> bytes:

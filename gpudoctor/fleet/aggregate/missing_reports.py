@@ -42,7 +42,7 @@ class MissingReports:
         """The nodes in a state."""
         return [node for (one, _), nodes in self._nodes.items() if one == state for node in nodes]
 
-    def told(self) -> tuple[Missing, ...]:
+    def entries(self) -> tuple[Missing, ...]:
         """Each reason, worst state first, then those of most nodes."""
         found = [
             Missing(state=key[0], why=key[1] if len(nodes) > 1 else self._own[key], nodes=fold(nodes), count=len(nodes))

@@ -53,7 +53,7 @@ def summed(
     asked(tally.absent, tally.names, sources.ledgers, only)
     states = tally.states()
     groups, drifts, spreads = tally.grouped()
-    causes, missing = tally.causes(), tally.absent.told()
+    causes, missing = tally.causes(), tally.absent.entries()
     return Fleet(
         version=__version__,
         created=created or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -124,7 +124,7 @@ class Tally:
 
     def causes(self) -> tuple[Cause, ...]:
         """The causes, worst first."""
-        return self._causes.told(self.names)
+        return self._causes.reported(self.names)
 
     def grouped(self) -> tuple[tuple[HardwareGroup, ...], tuple[Drift, ...], tuple[Spread, ...]]:
         """The groups of like hardware, largest first; on what they do not agree; what they measured."""

@@ -1,7 +1,7 @@
 "use strict";
 // Filters the cells, and shows the details of the selected node. Every text goes in as text, never as markup.
 (() => {
-  const told = JSON.parse(document.getElementById("told").textContent);
+  const data = JSON.parse(document.getElementById("data").textContent);
   const grid = document.getElementById("grid");
   if (!grid) return;
   const said = document.getElementById("said");
@@ -16,18 +16,18 @@
     one.append(...inside);
     return one;
   };
-  const of = place => told.nodes[place] || {};
+  const of = place => data.nodes[place] || {};
   const digits = value => Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "?";
 
   // All text about a node in lower case, for the search; made on the first search.
   const texts = () => words ||= cells.map((cell, place) => {
     const more = of(place);
     return [
-      cell.title, told.hardware[told.of[place]], told.states[states[place]],
-      ...(more.c || []).flatMap(n => [told.causes[n][0], told.causes[n][2]]),
-      ...(more.d || []).map(n => `${told.departures[n][0]} = ${told.departures[n][1]}`),
-      ...(more.o || []).map(([n, device]) => `${told.spreads[n][0]} ${device}`),
-      more.m === undefined ? "" : told.missing[more.m],
+      cell.title, data.hardware[data.of[place]], data.states[states[place]],
+      ...(more.c || []).flatMap(n => [data.causes[n][0], data.causes[n][2]]),
+      ...(more.d || []).map(n => `${data.departures[n][0]} = ${data.departures[n][1]}`),
+      ...(more.o || []).map(([n, device]) => `${data.spreads[n][0]} ${device}`),
+      more.m === undefined ? "" : data.missing[more.m],
     ].join("\n").toLowerCase();
   });
 
@@ -71,18 +71,18 @@
     return [part];
   };
   const cause = n => {
-    const [check, status, title] = told.causes[n];
+    const [check, status, title] = data.causes[n];
     const link = made("a", title);
     link.href = `#finding-${n + 1}`;
     return made("li", "", made("b", `${status.toUpperCase()} `), link, made("br"), made("code", check));
   };
   const departure = n => {
-    const [fact, value, most] = told.departures[n];
+    const [fact, value, most] = data.departures[n];
     const rest = most ? `, most nodes have ${most}` : ", no value has a majority";
     return made("li", "", made("code", fact), `: ${value}${rest}`);
   };
   const outlier = ([n, device, value, deviations]) => {
-    const [figure, unit, median] = told.spreads[n];
+    const [figure, unit, median] = data.spreads[n];
     const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} sigma, MAD`;
     return made("li", `${device}, ${figure}: ${digits(value)} ${unit}; the median is ${digits(median)} (${far})`);
   };
@@ -94,8 +94,8 @@
     close.addEventListener("click", () => { choose(-1); grid.focus(); });
     const parts = [
       made("h3", cells[place].title),
-      made("p", "", made("b", told.states[states[place]]), told.hardware[told.of[place]] ? `, ${told.hardware[told.of[place]]}` : ""),
-      ...(more.m === undefined ? [] : [made("p", told.missing[more.m])]),
+      made("p", "", made("b", data.states[states[place]]), data.hardware[data.of[place]] ? `, ${data.hardware[data.of[place]]}` : ""),
+      ...(more.m === undefined ? [] : [made("p", data.missing[more.m])]),
       ...section("Problems", (more.c || []).map(cause)),
       ...section("Differs from peers", (more.d || []).map(departure)),
       ...section("Outliers", (more.o || []).map(outlier)),
@@ -121,7 +121,7 @@
     cell.id = "chosen";
     cell.setAttribute("role", "option");
     cell.setAttribute("aria-selected", "true");
-    cell.setAttribute("aria-label", `${cell.title}: ${told.states[states[place]]}`);
+    cell.setAttribute("aria-label", `${cell.title}: ${data.states[states[place]]}`);
     grid.setAttribute("aria-activedescendant", "chosen");
     describe(place);
     cell.scrollIntoView({block: "nearest"});

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from gpudoctor.fleet.renderers.html_grid import board, told
+from gpudoctor.fleet.renderers.html_grid import board, page_data
 from gpudoctor.fleet.renderers.html_spread import drawn
 from gpudoctor.fleet.renderers.nodes import nodes
 from gpudoctor.fleet.renderers.phrases import MARKS, agreement, apart, count_of, moment, often_apart, share, when
@@ -33,7 +33,7 @@ def render(fleet: Fleet) -> str:
         causes=[(cause, _entry(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
         often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
         policy=f"{POLICY}; script-src 'sha256-{digest}'", style=read(STYLE) + read(os.path.join(here, "html.css")),
-        script=script, told=_data(told(fleet, every)),
+        script=script, data=_data(page_data(fleet, every)),
     )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def _mark(state: str) -> tuple[int, str]:
     return _rank(state), LETTERS.get(state, "?")
 
 
-def told(fleet: Fleet, nodes: list[FleetNode]) -> dict[str, Any]:
+def page_data(fleet: Fleet, nodes: list[FleetNode]) -> dict[str, Any]:
     """What the script has to know: numbers that lead into lists of texts, in the order of the cells."""
     drawn = shown(nodes)
     hardware = {name: place for place, name in enumerate(dict.fromkeys(node.hardware for node in drawn))}

@@ -80,7 +80,7 @@ class Engine(Protocol):
         """As the user types it."""
         ...
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
+    def targets(self, request: str) -> Sequence[FleetTarget]:
         """The nodes that a node set means (empty: all that the engine knows), and which cannot be asked.
 
         Raises:

@@ -127,6 +127,6 @@ def _opened(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
-def _text(told: str) -> str:
+def _text(reported: str) -> str:
     """A launcher's words, whatever bytes they hold."""
-    return told.encode("utf-8", "backslashreplace").decode()
+    return reported.encode("utf-8", "backslashreplace").decode()

@@ -170,15 +170,15 @@ def side(
         sizes: in bytes.
         ended: each rank's number and process.
     """
-    told = [(number, _told(one), one) for number, one in ended]
-    if errors := [f"rank {number} {_how(said, one)}" for number, said, one in told if "each" not in said]:
+    reported = [(number, _told(one), one) for number, one in ended]
+    if errors := [f"rank {number} {_how(said, one)}" for number, said, one in reported if "each" not in said]:
         return PairReport(node=node, library=library, ranks=ranks, error=" | ".join(errors)[:2000])
     measured = []
     for at, size in enumerate(sizes):
-        slowest = sorted(max(times) for times in zip(*(said["each"][at] for _, said, _ in told), strict=True))
+        slowest = sorted(max(times) for times in zip(*(said["each"][at] for _, said, _ in reported), strict=True))
         seconds = slowest[len(slowest) // 2]
         measured.append(Size(bytes=size, seconds=seconds, rate=bus_rate(size, seconds, ranks)))
-    wrong = sum(said["wrong"] for _, said, _ in told)
+    wrong = sum(said["wrong"] for _, said, _ in reported)
     return PairReport(node=node, library=library, ranks=ranks, sizes=tuple(measured), wrong=wrong)
 
 

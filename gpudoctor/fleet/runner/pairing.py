@@ -193,12 +193,12 @@ class _Ear:
         self.ends: dict[str, str] = {}
         self._lines, self._lock = protocol.Assembler(frozenset(nodes)), Lock()
 
-    def tell(self, told: NodeLine | Over) -> None:
+    def tell(self, reported: NodeLine | Over) -> None:
         with self._lock:
-            if isinstance(told, Over):
-                self.ends[told.node] = told.why
+            if isinstance(reported, Over):
+                self.ends[reported.node] = reported.why
                 return
-            found = self._lines.feed(told.text, told.node)
+            found = self._lines.feed(reported.text, reported.node)
             if isinstance(found, protocol.Landed):
                 self._land(found)
 

@@ -84,8 +84,8 @@ class Assembler:
         found = _LINE.match(text[start:]) if start >= 0 else None
         if not found:
             return None
-        told, what, number, count, total, part = found.groups()
-        node = node or unquote(told)
+        reported, what, number, count, total, part = found.groups()
+        node = node or unquote(reported)
         if self._nodes is not None and node not in self._nodes:
             return None
         if what == "hello":

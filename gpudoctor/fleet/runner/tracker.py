@@ -97,15 +97,15 @@ class Register:
         self._lock = Lock()
         self._closed = False
 
-    def tell(self, told: NodeLine | Over) -> None:
+    def tell(self, line: NodeLine | Over) -> None:
         """Take a line or an end."""
         with self._lock:
             if self._closed:
                 return
-            if isinstance(told, Over):
-                self._over(told)
+            if isinstance(line, Over):
+                self._over(line)
             else:
-                self._line(told)
+                self._line(line)
 
     def standing(self) -> RunProgress:
         """How the run stands."""

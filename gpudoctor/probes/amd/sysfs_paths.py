@@ -23,7 +23,7 @@ def amd_task(machine: Machine, gpus: Sequence[Gpu]) -> str:
         gpus: AMD's, as KFD lists them.
     """
     placed = {gpu.address: gpu for gpu in reversed(gpus) if isinstance(gpu.address, str)}
-    told = [
+    reported = [
         {
             "name": f"GPU {gpu.index}",
             "folder": (folder := f"/sys/bus/pci/devices/{address}"),
@@ -32,7 +32,7 @@ def amd_task(machine: Machine, gpus: Sequence[Gpu]) -> str:
         }
         for address, gpu in placed.items()
     ]
-    return msgspec.json.encode({"gpus": told, "users": KFD_PROCESSES, "generations": GENERATIONS}).decode()
+    return msgspec.json.encode({"gpus": reported, "users": KFD_PROCESSES, "generations": GENERATIONS}).decode()
 
 
 def _kfd(machine: Machine, gpu: Gpu) -> int | None:

@@ -46,8 +46,8 @@ def probe(machine: Machine, python: Python, live: bool = False, gpu: bool = Fals
     # While the children import, this process reads the files.
     read = [_with_needs(machine, python, each) for each in static(machine, python, kernels=gpu)]
     lives = wait()
-    told = machine.system != "Linux"
-    return tuple(msgspec.structs.replace(each, live=lives[each.name], **_told(each, lives, told)) for each in read)
+    reported = machine.system != "Linux"
+    return tuple(msgspec.structs.replace(each, live=lives[each.name], **_told(each, lives, reported)) for each in read)
 
 
 def _told(framework: Framework, lives: dict[str, LiveFramework], wanted: bool) -> dict[str, tuple[str, ...]]:

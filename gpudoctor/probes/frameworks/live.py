@@ -122,10 +122,10 @@ def _said(out: str) -> dict[str, Any]:
         if not line.startswith(PREFIX):
             continue
         try:
-            told = json.loads(line[len(PREFIX) :])
+            reported = json.loads(line[len(PREFIX) :])
         except (ValueError, RecursionError):  # cut short by the child's death
             continue
-        said.update(told if isinstance(told, dict) else {})
+        said.update(reported if isinstance(reported, dict) else {})
     return said
 
 

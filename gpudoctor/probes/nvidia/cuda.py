@@ -59,19 +59,19 @@ def _without_library(text: str, libraries: Maybe[tuple[DriverLibrary, ...]]) -> 
     )
 
 
-def _answer(told: StagedOutput, libraries: Maybe[tuple[DriverLibrary, ...]]) -> Cuda:
-    if "not_loaded" in told.said:
-        return _without_library(str(told.said["not_loaded"]), libraries)
+def _answer(reported: StagedOutput, libraries: Maybe[tuple[DriverLibrary, ...]]) -> Cuda:
+    if "not_loaded" in reported.said:
+        return _without_library(str(reported.said["not_loaded"]), libraries)
     return Cuda(
         libraries=libraries,
-        loaded=_read(told, "loaded", TEXT),
-        code=_read(told, "code", NUMBER),
-        name=_read(told, "name", TEXT),
-        text=_read(told, "text", TEXT),
-        version=_read(told, "version", RELEASE),
-        devices=_devices(told),
-        hung=told.hung,
-        died=told.died,
+        loaded=_read(reported, "loaded", TEXT),
+        code=_read(reported, "code", NUMBER),
+        name=_read(reported, "name", TEXT),
+        text=_read(reported, "text", TEXT),
+        version=_read(reported, "version", RELEASE),
+        devices=_devices(reported),
+        hung=reported.hung,
+        died=reported.died,
     )
 
 
@@ -80,22 +80,22 @@ def _unmasked(machine: Machine, seconds: float) -> Maybe[int | None]:
     if MASK not in machine.env:
         return None
     env = {name: value for name, value in machine.env.items() if name != MASK}
-    told = ask(machine, SCRIPT, ["init"], row="device", seconds=seconds, env=env)
-    code: Maybe[int | None] = None if "not_loaded" in told.said else _read(told, "code", NUMBER)
+    reported = ask(machine, SCRIPT, ["init"], row="device", seconds=seconds, env=env)
+    code: Maybe[int | None] = None if "not_loaded" in reported.said else _read(reported, "code", NUMBER)
     return code
 
 
-def _devices(told: StagedOutput) -> Maybe[tuple[CudaDevice, ...]]:
+def _devices(reported: StagedOutput) -> Maybe[tuple[CudaDevice, ...]]:
     """The devices that were told of before the child ended; a list that may be cut short is unknown."""
-    code, count = told.said.get("code"), _read(told, "count", Gpus)
+    code, count = reported.said.get("code"), _read(reported, "count", Gpus)
     if code == NO_DEVICE:
         return ()
     if isinstance(code, int) and code != 0:
-        return Unknown(f"cuInit failed with {told.said.get('name')} ({code})")
+        return Unknown(f"cuInit failed with {reported.said.get('name')} ({code})")
     if isinstance(count, Unknown):
         return count
-    told_of = {row["index"]: row for row in told.rows}
-    return tuple(_device(index, told_of.get(index), told.why) for index in range(count))
+    reported_of = {row["index"]: row for row in reported.rows}
+    return tuple(_device(index, reported_of.get(index), reported.why) for index in range(count))
 
 
 def _device(index: int, row: dict[str, Any] | None, why: str) -> CudaDevice:
@@ -109,11 +109,11 @@ def _device(index: int, row: dict[str, Any] | None, why: str) -> CudaDevice:
         return msgspec.structs.replace(empty, name=Unknown(f"invalid output of the child process: {error}"))
 
 
-def _read(told: StagedOutput, name: str, kind: Any) -> Any:
+def _read(reported: StagedOutput, name: str, kind: Any) -> Any:
     """One fact as its type wants it; Unknown with the reason where the child did not get so far."""
-    if name not in told.said:
-        return Unknown(told.why)
+    if name not in reported.said:
+        return Unknown(reported.why)
     try:
-        return msgspec.convert(told.said[name], kind)
+        return msgspec.convert(reported.said[name], kind)
     except msgspec.ValidationError as error:
         return Unknown(f"invalid output of the child process: {error}")

@@ -62,10 +62,10 @@ def _asked(
         return _without_library("there is no libnvidia-ml.so.1")
     limit = patience(machine) if seconds is None else seconds
     ours = workers.script()
-    told = ask(machine, SCRIPT, [pynvml_folder(), ours], row="gpu", seconds=limit)
-    if "not_loaded" in told.said:
-        return _without_library(str(told.said["not_loaded"]))
-    return _nvml(told), _gpus(machine, told, host)
+    reported = ask(machine, SCRIPT, [pynvml_folder(), ours], row="gpu", seconds=limit)
+    if "not_loaded" in reported.said:
+        return _without_library(str(reported.said["not_loaded"]))
+    return _nvml(reported), _gpus(machine, reported, host)
 
 
 def pynvml_folder() -> str:
@@ -78,38 +78,40 @@ def _without_library(text: str) -> tuple[Nvml, Maybe[tuple[Gpu, ...]]]:
     return nvml, Unknown(text)
 
 
-def _nvml(told: StagedOutput) -> Nvml:
-    code = told.said.get("code")
-    why = f"nvmlInit failed with {code}: {told.said.get('text')}" if isinstance(code, int) and code else told.why
-    why = str(told.said.get("no_module", why))
+def _nvml(reported: StagedOutput) -> Nvml:
+    code = reported.said.get("code")
+    why = (
+        f"nvmlInit failed with {code}: {reported.said.get('text')}" if isinstance(code, int) and code else reported.why
+    )
+    why = str(reported.said.get("no_module", why))
     return Nvml(
-        loaded=_read(told, "loaded", TEXT, why),
-        code=_read(told, "code", NUMBER, why),
-        text=_read(told, "text", TEXT, why),
-        driver_version=_read(told, "driver_version", TEXT, why),
-        cuda_version=_read(told, "cuda_version", RELEASE, why),
-        count=_read(told, "count", COUNT, why),
-        confidential=_read(told, "confidential", FLAG, why),
-        accepts_work=_read(told, "accepts_work", FLAG, why),
-        hung=told.hung,
-        died=told.died,
+        loaded=_read(reported, "loaded", TEXT, why),
+        code=_read(reported, "code", NUMBER, why),
+        text=_read(reported, "text", TEXT, why),
+        driver_version=_read(reported, "driver_version", TEXT, why),
+        cuda_version=_read(reported, "cuda_version", RELEASE, why),
+        count=_read(reported, "count", COUNT, why),
+        confidential=_read(reported, "confidential", FLAG, why),
+        accepts_work=_read(reported, "accepts_work", FLAG, why),
+        hung=reported.hung,
+        died=reported.died,
     )
 
 
-def _gpus(machine: Machine, told: StagedOutput, host: Host) -> Maybe[tuple[Gpu, ...]]:
-    count = _nvml(told).count
+def _gpus(machine: Machine, reported: StagedOutput, host: Host) -> Maybe[tuple[Gpu, ...]]:
+    count = _nvml(reported).count
     if isinstance(count, Unknown):
         return count
     from gpudoctor.probes.nvidia.nvml_gpus import gpus  # only where NVML has answered
 
-    return gpus(machine, told, count or 0, isinstance(host.wsl, int))
+    return gpus(machine, reported, count or 0, isinstance(host.wsl, int))
 
 
-def _read(told: StagedOutput, name: str, kind: Any, why: str) -> Any:
+def _read(reported: StagedOutput, name: str, kind: Any, why: str) -> Any:
     """One fact as its type wants it; Unknown with the reason where the child did not get so far."""
-    if name not in told.said:
+    if name not in reported.said:
         return Unknown(why)
     try:
-        return msgspec.convert(told.said[name], kind)
+        return msgspec.convert(reported.said[name], kind)
     except msgspec.ValidationError as error:
         return Unknown(f"invalid output of the child process: {error}")

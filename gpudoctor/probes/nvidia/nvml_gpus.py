@@ -18,10 +18,10 @@ _NEVER_ABSENT = ("name", "status", "processes")
 _NAMED = ("compute_mode", "virtualization", "fabric_state", "recovery_action")
 
 
-def gpus(machine: Machine, told: StagedOutput, count: int, wsl: bool) -> tuple[Gpu, ...]:
+def gpus(machine: Machine, reported: StagedOutput, count: int, wsl: bool) -> tuple[Gpu, ...]:
     """Return one GPU for each that NVML counted, known or not."""
-    rows = {row["index"]: row for row in told.rows}
-    found = tuple(_gpu(machine, index, dict(rows.get(index, {})), told.why, wsl) for index in range(count))
+    rows = {row["index"]: row for row in reported.rows}
+    found = tuple(_gpu(machine, index, dict(rows.get(index, {})), reported.why, wsl) for index in range(count))
     return _placed(found, machine.names("/proc/driver/nvidia/gpus"))
 
 
@@ -73,10 +73,10 @@ def _chip(device: object, capability: object, architecture: object) -> dict[str,
     }
 
 
-def _unlisted(what: str, told: object) -> object:
-    if told is None:
+def _unlisted(what: str, reported: object) -> object:
+    if reported is None:
         return {"unknown": f"NVML reports no {what}"}
-    return {"unknown": f"{what} {told} is in no table"} if isinstance(told, str) else told
+    return {"unknown": f"{what} {reported} is in no table"} if isinstance(reported, str) else reported
 
 
 def _memory_kind(memory: object) -> dict[str, Any]:
@@ -98,15 +98,15 @@ def _of_the_kernel(machine: Machine, address: object) -> dict[str, Any]:
     }
 
 
-def _process(machine: Machine, told: dict[str, Any]) -> dict[str, Any]:
+def _process(machine: Machine, reported: dict[str, Any]) -> dict[str, Any]:
     """A process with what /proc says of it; in another PID namespace it has no entry there."""
-    status = machine.line(f"/proc/{told.get('pid')}/status")
+    status = machine.line(f"/proc/{reported.get('pid')}/status")
     fields = dict(line.split(":\t", 1) for line in (status or "").splitlines() if ":\t" in line)
     unread = None if status is None else {"unknown": "its /proc entry is incomplete"}
     user = fields.get("Uid", "").split("\t")[0]
-    memory = told.get("memory")
+    memory = reported.get("memory")
     return {
-        "pid": told.get("pid"),
+        "pid": reported.get("pid"),
         "memory": {"unknown": "NVML does not report the memory of this process"} if memory is None else memory,
         "name": fields.get("Name", unread),
         "state": fields["State"][:1] if fields.get("State") else unread,

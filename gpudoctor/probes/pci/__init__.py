@@ -63,10 +63,10 @@ def _ids(machine: Machine, address: str) -> tuple[str, str, str] | None:
         return vendor, "", code
     device = _hex(machine, address, "device")
     if not vendor or not code or not device:  # PCI_CLASS=30000, PCI_ID=10DE:2684: drivers/pci/pci-driver.c
-        told = dict(line.partition("=")[::2] for line in _line(machine, address, "uevent").splitlines())
-        ids = told.get("PCI_ID", "").partition(":")
+        reported = dict(line.partition("=")[::2] for line in _line(machine, address, "uevent").splitlines())
+        ids = reported.get("PCI_ID", "").partition(":")
         vendor, device = vendor or _code(ids[0], 4), device or _code(ids[2], 4)
-        code = code or _code(told.get("PCI_CLASS", "").zfill(6), 6)
+        code = code or _code(reported.get("PCI_CLASS", "").zfill(6), 6)
     return (vendor, device or "", code) if vendor and code else None
 
 

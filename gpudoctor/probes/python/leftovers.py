@@ -39,8 +39,10 @@ def _hollow(
     if not lie or any(offer(machine, entry, module, names) for entry in folders):
         return
     for entry in lie:
-        told = any(each.package.directory == entry.path and module_of(each.package.name) == module for each in found)
-        why = "no __init__.py" if told else "no __init__.py and no metadata"
+        reported = any(
+            each.package.directory == entry.path and module_of(each.package.name) == module for each in found
+        )
+        why = "no __init__.py" if reported else "no __init__.py and no metadata"
         yield Remnant(module=module, path=f"{entry.path}/{module}", reason=why)
 
 

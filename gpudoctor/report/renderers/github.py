@@ -6,14 +6,14 @@ Markdown, appended to the file that GITHUB_STEP_SUMMARY names.
 
 from gpudoctor.report.model import Report
 from gpudoctor.report.sanitize import clean
-from gpudoctor.report.test_cases import told
+from gpudoctor.report.test_cases import failure_text
 
 COMMANDS = {"fail": "error", "warn": "warning", "advice": "notice"}
 
 
 def render(report: Report) -> str:
     """The annotations; unknowns that matter are notices."""
-    lines = [_command(COMMANDS[f.status], f"{f.check}: {f.title}", told(f)) for f in report.findings]
+    lines = [_command(COMMANDS[f.status], f"{f.check}: {f.title}", failure_text(f)) for f in report.findings]
     lines += [
         _command("notice", f"{one.check} is unknown", one.reason)
         for one in report.unknown

@@ -165,10 +165,10 @@ def _link(device: PciDevice, gpu: Gpu | None) -> DrawnLink | None:
     both = [device, *([gpu] if gpu is not None else [])]
     values = []
     for name in ("link_width", "link_width_max", "link_generation", "link_generation_max"):
-        told = [v for v in (getattr(one, name) for one in both) if isinstance(v, int) and v > 0]
-        if not told:
+        reported = [v for v in (getattr(one, name) for one in both) if isinstance(v, int) and v > 0]
+        if not reported:
             return None
-        values.append(min(told) if name.endswith("max") else told[-1])
+        values.append(min(reported) if name.endswith("max") else reported[-1])
     return DrawnLink(*values)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.report.sanitize import clean, document
-from gpudoctor.report.test_cases import told
+from gpudoctor.report.test_cases import failure_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"fail": "error", "warn": "warning", "advice": "note"}
@@ -49,7 +49,7 @@ def _result(entry: FindingEntry, index: int) -> dict[str, Any]:
         "ruleId": entry.check,
         "ruleIndex": index,
         "level": LEVELS[entry.status],
-        "message": {"text": _said(told(entry))},
+        "message": {"text": _said(failure_text(entry))},
         "locations": [_location(entry.subject)],
         "partialFingerprints": {"checkAndSubject/v1": who},
     }

@@ -34,18 +34,18 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         verbose: list every check that was looked at, the harmless lines and references too.
     """
     out = console(width, colour)
-    told = [entry for entry in report.symptoms if entry.role != "harmless"]
-    causes = [f for f in report.findings if any(f.check in entry.explained_by for entry in told)]
-    if not told:
+    reported = [entry for entry in report.symptoms if entry.role != "harmless"]
+    causes = [f for f in report.findings if any(f.check in entry.explained_by for entry in reported)]
+    if not reported:
         _sentence(out, "No known error in the log.")
-    elif told[0].explained_by:
-        causes = _explained(out, report, told[0], causes, verbose)
+    elif reported[0].explained_by:
+        causes = _explained(out, report, reported[0], causes, verbose)
     else:
-        _unexplained(out, told[0], verbose)
-    _others(out, told[1:])
-    _causes(out, causes if not (told and told[0].explained_by) else causes[1:])
+        _unexplained(out, reported[0], verbose)
+    _others(out, reported[1:])
+    _causes(out, causes if not (reported and reported[0].explained_by) else causes[1:])
     _harmless(out, [entry for entry in report.symptoms if entry.role == "harmless"], verbose)
-    _besides(out, [f for f in report.findings if f not in causes and not _explains(f, told)], bool(told))
+    _besides(out, [f for f in report.findings if f not in causes and not _explains(f, reported)], bool(reported))
     out.print()
     header(out, report)
     for sentence in report.next:
@@ -53,8 +53,8 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     return written(out).lstrip("\n")
 
 
-def _explains(entry: FindingEntry, told: Sequence[SymptomEntry]) -> bool:
-    return any(entry.check in one.explained_by for one in told)
+def _explains(entry: FindingEntry, reported: Sequence[SymptomEntry]) -> bool:
+    return any(entry.check in one.explained_by for one in reported)
 
 
 def _explained(
@@ -94,8 +94,8 @@ def _advice(out: Console, entry: SymptomEntry) -> None:
 def _place(entry: SymptomEntry) -> str:
     """Where a message is: "line 12 (rank 3, 8 times): "."""
     more = [*phrases(phrase("rank {}", entry.rank))] + [f"{entry.times} times"] * (entry.times > 1)
-    told = f" ({', '.join(more)})" if more else ""
-    return f"line {entry.line}{told}: " if entry.line else ""
+    reported = f" ({', '.join(more)})" if more else ""
+    return f"line {entry.line}{reported}: " if entry.line else ""
 
 
 def _others(out: Console, entries: Sequence[SymptomEntry]) -> None:
@@ -121,13 +121,13 @@ def _causes(out: Console, causes: Sequence[FindingEntry]) -> None:
         labelled(out, group[0].status.upper(), f"{group[0].title} (`gpudoctor explain {group[0].check}`)")
 
 
-def _besides(out: Console, findings: Sequence[FindingEntry], told: bool) -> None:
+def _besides(out: Console, findings: Sequence[FindingEntry], reported: bool) -> None:
     """What is wrong here, and explains nothing of the log."""
-    bad = [group for group in alike(findings) if group[0].status == "fail" or not told]
+    bad = [group for group in alike(findings) if group[0].status == "fail" or not reported]
     if bad:
         out.print()
         details = (
-            "Also wrong on this machine, but not the cause of the log's errors" if told else "Found on this machine"
+            "Also wrong on this machine, but not the cause of the log's errors" if reported else "Found on this machine"
         )
         out.print(Text(details, "bold"))
     for group in bad:

@@ -155,11 +155,11 @@ def command_line(out: Console, command: str, label: str = "") -> None:
 
 def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
     """What follows from the cause; the same sentence for many subjects is said once."""
-    told: dict[str, int] = {}
+    reported: dict[str, int] = {}
     for one in consequences:
-        told[one.message] = told.get(one.message, 0) + 1
-    for number, (message, times) in enumerate(told.items()):
-        mark = "- " if len(told) > 1 else ""
+        reported[one.message] = reported.get(one.message, 0) + 1
+    for number, (message, times) in enumerate(reported.items()):
+        mark = "- " if len(reported) > 1 else ""
         labelled(
             out, "effects" if number == 0 else "", mark + (message if times == 1 else f"{message} ({times} times)")
         )

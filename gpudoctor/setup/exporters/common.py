@@ -133,7 +133,7 @@ def head(plan: Plan, what: str) -> list[str]:
     gpus = ", ".join(dict.fromkeys(machine.gpus)) or "no compute GPU"
     found = remarks(f"{what}, made by gpudoctor {plan.version} for: {machine.system or 'Linux'}, {gpus}.")
     for refused in plan.refused:
-        found += remarks(f"Not in it: {refused.wish}. {refused.why} {refused.instead}")
+        found += remarks(f"Not in it: {refused.requested}. {refused.why} {refused.instead}")
     return found
 
 

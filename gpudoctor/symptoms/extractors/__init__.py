@@ -45,7 +45,7 @@ READERS = {
 }  # fmt: skip
 
 
-def told(name: str, lines: Sequence[str], facts: Facts | None = None) -> Extracted:
+def extracted(name: str, lines: Sequence[str], facts: Facts | None = None) -> Extracted:
     """What the lines of a message tell.
 
     Args:

@@ -89,11 +89,16 @@ def groups(
 
 def _findings(entries: Sequence[FindingEntry], renewed: Mapping[str, FindingEntry]) -> Iterator[ItemGroup]:
     for key, entry in zip(_keys(f"{e.check} {e.subject}" for e in entries), entries, strict=True):
-        told = renewed.get(key, entry)
+        reported = renewed.get(key, entry)
         root = Item(
-            key=key, status=told.status, title=told.title, check=told.check, subjects=(told.subject,), finding=told
+            key=key,
+            status=reported.status,
+            title=reported.title,
+            check=reported.check,
+            subjects=(reported.subject,),
+            finding=reported,
         )
-        yield ItemGroup(root, tuple(_consequences(key, told)))
+        yield ItemGroup(root, tuple(_consequences(key, reported)))
 
 
 def _consequences(key: str, entry: FindingEntry) -> Iterator[Item]:

@@ -134,7 +134,7 @@ def proven(report: Report, width: int) -> Page:
     """What is said of a report without findings."""
     well = report.status == "pass"
     message = f"{SAYS.get(report.status, SAYS['incomplete'])}."
-    told = [sentence for sentence in report.next if "--verbose" not in sentence]
-    lines = [line for sentence in told for line in hanging("", sentence, width)]
+    reported = [sentence for sentence in report.next if "--verbose" not in sentence]
+    lines = [line for sentence in reported for line in hanging("", sentence, width)]
     state = "pass" if well else "warn"
     return Page((*headline(word(report.status)[:7], message, width, state), *lines))

@@ -27,7 +27,7 @@ class FleetReader(Widget):
     class Ended(Message):
         """The fleet was read, or cannot be."""
 
-    class Told(Message):
+    class ReadProgress(Message):
         """What the thread tells: so many reports were read; with a result, that it has ended."""
 
         def __init__(self, halted: Event, done: int, result: Read | str | None = None) -> None:
@@ -50,15 +50,15 @@ class FleetReader(Widget):
         def tell(done: int) -> None:
             if halted.is_set():
                 raise EndedError
-            self.post_message(self.Told(halted, done))
+            self.post_message(self.ReadProgress(halted, done))
 
         def work() -> Message:
             try:
-                return self.Told(halted, 0, read(opened.paths, tell))
+                return self.ReadProgress(halted, 0, read(opened.paths, tell))
             except EndedError:
-                return self.Told(halted, 0)
+                return self.ReadProgress(halted, 0)
             except Exception as error:
-                return self.Told(halted, 0, fault(error))
+                return self.ReadProgress(halted, 0, fault(error))
 
         aside(self, work)
         self.post_message(self.Moved())
@@ -68,7 +68,7 @@ class FleetReader(Widget):
         self._halted.set()
         self._opened.running = False
 
-    def on_fleet_reader_told(self, message: Told) -> None:
+    def on_fleet_reader_read_progress(self, message: ReadProgress) -> None:
         """Take note, unless another reading has begun, and tell the screen."""
         message.stop()
         if message.halted is not self._halted or message.halted.is_set():

@@ -49,13 +49,13 @@ def _state(gpu: Watched) -> Content:
     if last is None:
         return Content.styled("no samples yet", "$foreground-muted")
     state = last.performance_state
-    told = (
+    reported = (
         ("state ", f"P{state}" if isinstance(state, int) else words.of(state)),
         ("memory clock ", words.of(last.memory_clock, " MHz")),
         ("fan ", words.of(last.fan, "%")),
     )
     parts: list[Content | tuple[str, str]] = []
-    for name, value in told:
+    for name, value in reported:
         parts += [(name, "$foreground-muted"), (value, ""), ("   ", "")]
     return Content.assemble(*parts, *_throttle(gpu))
 
@@ -63,10 +63,10 @@ def _state(gpu: Watched) -> Content:
 def _throttle(gpu: Watched) -> list[tuple[str, str]]:
     """What throttles the clocks."""
     last = gpu.last
-    told = last.reasons if last else None
-    if isinstance(told, Unknown) or told is None:
-        return [("throttle: ", "$foreground-muted"), (words.UNKNOWN if told else words.NONE, "")]
-    if not told:
+    reported = last.reasons if last else None
+    if isinstance(reported, Unknown) or reported is None:
+        return [("throttle: ", "$foreground-muted"), (words.UNKNOWN if reported else words.NONE, "")]
+    if not reported:
         return [("throttle: ", "$foreground-muted"), ("none", "")]
-    colour = "$text-error" if words.serious(last) else "$text-warning" if told != ("gpu-idle",) else ""
+    colour = "$text-error" if words.serious(last) else "$text-warning" if reported != ("gpu-idle",) else ""
     return [("throttle: ", "$foreground-muted"), (clean(words.reasons(last)), colour)]

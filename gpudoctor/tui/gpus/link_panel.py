@@ -68,13 +68,13 @@ def _mig(gpu: Watched) -> list[Part]:
 def _errors(gpu: Watched) -> list[Part]:
     """What only grows, where it is not zero."""
     replays, errors = words.number(gpu.device.pcie_replays), words.number(gpu.device.ecc_uncorrected)
-    told: list[Part] = [GAP, ("Replays ", "$foreground-muted"), (str(replays), "")] if replays else []
-    return told + ([GAP, ("ECC errors ", "$foreground-muted"), (str(errors), "$text-error")] if errors else [])
+    reported: list[Part] = [GAP, ("Replays ", "$foreground-muted"), (str(replays), "")] if replays else []
+    return reported + ([GAP, ("ECC errors ", "$foreground-muted"), (str(errors), "$text-error")] if errors else [])
 
 
 def _slice(one: Slice) -> Content:
-    told = clean(one.name) if isinstance(one.name, str) else ""
-    profile = told.partition("MIG ")[2] or told or "MIG device"
+    reported = clean(one.name) if isinstance(one.name, str) else ""
+    profile = reported.partition("MIG ")[2] or reported or "MIG device"
     uuid = clean(one.uuid) if isinstance(one.uuid, str) else words.UNKNOWN
     memory = f"{words.size(one.memory_used, '')} of {words.size(one.memory)}" if words.number(one.memory) else ""
     return Content.assemble((f"  {profile:12}", "bold"), f" {memory:18}", (f" {uuid}", "$foreground-muted"))

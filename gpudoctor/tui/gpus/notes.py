@@ -30,8 +30,8 @@ def note(look: Snapshot) -> list[Content]:
     names = Counter(words.name(gpu) for gpu in look.devices)
     listed = ", ".join(f"{count} x {name}" for name, count in names.items())
     kind = KINDS.get(look.kind, look.kind) + (f": {look.title}" if look.title else "")
-    told = f"{listed}   " if len(look.devices) > 1 else ""
-    return [Content.assemble((told, "bold"), (f"{_host(look)}{clean(kind)}", "$foreground-muted"))]
+    reported = f"{listed}   " if len(look.devices) > 1 else ""
+    return [Content.assemble((reported, "bold"), (f"{_host(look)}{clean(kind)}", "$foreground-muted"))]
 
 
 def _host(look: Snapshot) -> str:

@@ -98,8 +98,8 @@ def reasons(sample: GpuSample | None, short: bool = False) -> str:
 
 def serious(sample: GpuSample | None) -> bool:
     """Whether something holds the clocks that should not: heat or a brake."""
-    told = sample.reasons if sample else None
-    return isinstance(told, tuple) and any(name in SERIOUS for name in told)
+    reported = sample.reasons if sample else None
+    return isinstance(reported, tuple) and any(name in SERIOUS for name in reported)
 
 
 def links_up(links: Maybe[Sequence[bool] | None]) -> str:

@@ -19,7 +19,7 @@ from gpudoctor.smoketests.options import SmokeOptions
 
 LONGEST = 6 * 3600.0  # seconds: each stage has its own deadline, and all tests on eight GPUs take a while
 
-Told = StepStarted | StepEnded | SmokeEvent | Glimpsed | Gathered | Judged | Done
+SmokeUpdate = StepStarted | StepEnded | SmokeEvent | Glimpsed | Gathered | Judged | Done
 
 
 def conduct(
@@ -29,7 +29,7 @@ def conduct(
     options: CheckOptions,
     halted: Event,
     worker: str | None = None,
-) -> Iterator[tuple[Told, SmokeEntry | None]]:
+) -> Iterator[tuple[SmokeUpdate, SmokeEntry | None]]:
     """Run the tests and judge; gives each event, with the entry of the report for what was measured so far.
 
     Args:
@@ -51,7 +51,7 @@ def conduct(
 
 def _measured(
     machine: Machine, facts: Facts, choice: SmokeOptions, halted: Event, worker: str | None
-) -> Generator[tuple[Told, SmokeEntry | None], None, Facts]:
+) -> Generator[tuple[SmokeUpdate, SmokeEntry | None], None, Facts]:
     events = measure(machine, facts, choice, worker, halted)
     while True:
         try:

@@ -10,7 +10,7 @@ from gpudoctor.pipeline import Done, Judged
 from gpudoctor.report.model import Report, SmokeEntry
 from gpudoctor.smoketests.events import SmokeEnded, SmokeProgress, SmokeResult, SmokeStage
 from gpudoctor.smoketests.plan import SmokeJob
-from gpudoctor.tui.smoke.controller import Told
+from gpudoctor.tui.smoke.controller import SmokeUpdate
 
 STAGES = {"import": "importing", "start": "starting", "done": "ending"}
 
@@ -38,13 +38,13 @@ class Course:
         self.ended: float | None = None
         self.report: Report | None = None
         self.facts: Facts | None = None
-        self.judged: list[Told] = []
+        self.judged: list[SmokeUpdate] = []
         self.error = ""
         self._begun = self._since = now
         self._job = self._place = 0
         self._part = 0.0
 
-    def take(self, event: Told, entry: SmokeEntry | None, now: float) -> None:
+    def take(self, event: SmokeUpdate, entry: SmokeEntry | None, now: float) -> None:
         """Take note of an event; `entry` is what was measured so far by the job that it tells of."""
         if isinstance(event, SmokeStage):
             self._stage(event, now)

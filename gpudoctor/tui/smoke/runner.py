@@ -14,7 +14,7 @@ from gpudoctor.pipeline import CheckOptions
 from gpudoctor.report.model import SmokeEntry
 from gpudoctor.smoketests.options import ChoiceError, SmokeOptions
 from gpudoctor.smoketests.plan import plan
-from gpudoctor.tui.smoke.controller import Told, conduct
+from gpudoctor.tui.smoke.controller import SmokeUpdate, conduct
 from gpudoctor.tui.smoke.progress import Course
 
 
@@ -46,9 +46,11 @@ class SmokeRunner(Widget):
     class Heard(Message):
         """What the thread tells: an event, or with None that it has ended."""
 
-        def __init__(self, course: Course, told: Told | None, entry: SmokeEntry | None = None, error: str = "") -> None:
+        def __init__(
+            self, course: Course, reported: SmokeUpdate | None, entry: SmokeEntry | None = None, error: str = ""
+        ) -> None:
             super().__init__()
-            self.course, self.told, self.entry, self.error = course, told, entry, error
+            self.course, self.reported, self.entry, self.error = course, reported, entry, error
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,8 +81,8 @@ class SmokeRunner(Widget):
         def work() -> None:
             error = ""
             try:
-                for told, entry in conduct(machine, facts, choice, options, halted, self.worker):
-                    self.post_message(self.Heard(course, told, entry))
+                for reported, entry in conduct(machine, facts, choice, options, halted, self.worker):
+                    self.post_message(self.Heard(course, reported, entry))
             except ChoiceError as refused:
                 error = str(refused)
             except Exception as fault:
@@ -105,8 +107,8 @@ class SmokeRunner(Widget):
         """Take note, and tell the screen."""
         message.stop()
         course, now = message.course, time.monotonic()
-        if message.told is not None:
-            course.take(message.told, message.entry, now)
+        if message.reported is not None:
+            course.take(message.reported, message.entry, now)
             self.post_message(self.Moved(measured=message.entry is not None))
         else:
             course.end(now, message.error)

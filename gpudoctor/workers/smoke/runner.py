@@ -169,8 +169,8 @@ class Bench:
 
     def note(self, **notes: Any) -> None:
         """Tell what else decides about the test that runs: a switch, a size, a count."""
-        told = {name: finite(v) if isinstance(v, float) else v for name, v in notes.items()}
-        self._result["notes"].update(told)
+        reported = {name: finite(v) if isinstance(v, float) else v for name, v in notes.items()}
+        self._result["notes"].update(reported)
 
     def timed(self, begun: float, ended: float) -> None:
         """Tell from when to when (time.monotonic) the device was busy with what is measured."""

@@ -226,10 +226,10 @@ def test_a_node_whose_driver_is_there_for_pods_alone_is_well(folder: str) -> Non
     assert roots(change(facts, "gpus", Unknown("there is no libnvidia-ml.so.1 to ask"))) == {}
 
 
-@pytest.mark.parametrize(("scheduler", "told"), [("slurm", True), (None, False)])
-def test_a_mask_of_the_nodes_numbers_is_counted_anew_in_a_job(scheduler: str | None, told: bool) -> None:
+@pytest.mark.parametrize(("scheduler", "reported"), [("slurm", True), (None, False)])
+def test_a_mask_of_the_nodes_numbers_is_counted_anew_in_a_job(scheduler: str | None, reported: bool) -> None:
     facts = change(of(nvidia_host(), scheduler=scheduler), "host.environment", {"CUDA_VISIBLE_DEVICES": "3"})
     for path, value in {"unmasked_code": 0, "code": 100, "devices": ()}.items():
         facts = change(facts, f"nvidia.cuda.{path}", value)
     message = " ".join(fix.message for fix in run(cuda_out_of_range, facts)[0].fixes)
-    assert ("they count from 0" in message) is told
+    assert ("they count from 0" in message) is reported

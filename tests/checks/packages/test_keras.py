@@ -43,8 +43,8 @@ def test_a_backend_that_is_not_installed() -> None:
     assert one(keras_backend_missing, alone) == ("problem", message)
     assert "export" not in commands(keras_backend_missing, alone)
     assert "install 'jax[cuda12]'" in commands(keras_backend_missing, alone)
-    wish = commands(keras_backend_missing, keras(TF, backend="torch", by="KERAS_BACKEND"))
-    assert "--index-url https://download.pytorch.org/whl/cu126 torch" in wish
+    request = commands(keras_backend_missing, keras(TF, backend="torch", by="KERAS_BACKEND"))
+    assert "--index-url https://download.pytorch.org/whl/cu126 torch" in request
     on_cpu = change(plain_host(), "pythons", keras(backend="torch").pythons)
     assert "-m pip install torch\n" in commands(keras_backend_missing, on_cpu) + "\n"
     assert "(the default)" in one(keras_backend_missing, keras())[1]

@@ -73,7 +73,7 @@ def test_cpu_build_of_pixi() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "reported"),
     [
         ("UV_TORCH_BACKEND", "cpu", True),
         ("PIP_EXTRA_INDEX_URL", "https://download.pytorch.org/whl/cpu/", True),
@@ -81,13 +81,13 @@ def test_cpu_build_of_pixi() -> None:
         ("UV_TORCH_BACKEND", "auto", False),
     ],
 )
-def test_a_variable_that_chooses_cpu_builds(name: str, value: str, told: bool) -> None:
+def test_a_variable_that_chooses_cpu_builds(name: str, value: str, reported: bool) -> None:
     facts = change(environment(torch("2.7.1+cpu", **CPU)), "host.environment", {name: value})
     problem = run(cpu_build, facts)[0].problem
     assert problem is not None
-    assert (f"{name}={value}" in problem.evidence) is told
-    assert (problem.cause == f"{name} makes the installer select PyTorch's CPU builds.") is told
-    assert (f"unset {name}\n" in commands(cpu_build, facts)) is told
+    assert (f"{name}={value}" in problem.evidence) is reported
+    assert (problem.cause == f"{name} makes the installer select PyTorch's CPU builds.") is reported
+    assert (f"unset {name}\n" in commands(cpu_build, facts)) is reported
 
 
 def test_cpu_build_on_a_gpu_that_no_wheel_serves_is_right() -> None:

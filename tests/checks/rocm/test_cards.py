@@ -59,7 +59,7 @@ def severity(check: Check[Any], facts: Facts) -> Severity:
     return next(verdict.severity for verdict in run(check, facts) if verdict.problem)
 
 
-def told(kind: str, text: str, gpu: str | None = FIRST, **parts: Any) -> LogEvent:
+def reported(kind: str, text: str, gpu: str | None = FIRST, **parts: Any) -> LogEvent:
     """A line of the log, with what it names."""
     what = {name: str(part) for name, part in parts.items() if name != "code"}
     return LogEvent(
@@ -72,10 +72,10 @@ def logged(*events: LogEvent, facts: Facts | None = None) -> Facts:
     return change(facts or amd_host(), "log.events", events)
 
 
-BEGIN, GOOD = told("amdgpu-reset", "GPU reset begin!"), told("amdgpu-reset", "GPU reset(2) succeeded!")
-BAD = told("amdgpu-reset", "GPU reset end with ret = -62")
-TIMEOUT = told("amdgpu-ring-timeout", "comp_1.0.0")
-LOADED = told("amdgpu-loaded", "amdgpu kernel modesetting enabled", None)
+BEGIN, GOOD = reported("amdgpu-reset", "GPU reset begin!"), reported("amdgpu-reset", "GPU reset(2) succeeded!")
+BAD = reported("amdgpu-reset", "GPU reset end with ret = -62")
+TIMEOUT = reported("amdgpu-ring-timeout", "comp_1.0.0")
+LOADED = reported("amdgpu-loaded", "amdgpu kernel modesetting enabled", None)
 VM = change(instinct_node(1, iommu=None), "host.virtual", "kvm")
 
 
@@ -96,10 +96,10 @@ VM = change(instinct_node(1, iommu=None), "host.virtual", "kvm")
         logged(BEGIN),
         logged(BAD, BEGIN, GOOD),
         logged(BAD, TIMEOUT, LOADED),  # loaded anew since
-        logged(told("amdgpu-ring-timeout", "vcn_unified_0")),
-        logged(told("amdgpu-ras", "uncorrectable hardware errors detected in total in gfx block", code=0)),
-        logged(told("amdgpu-ras", "correctable hardware errors detected in umc block", code=7)),
-        logged(told("amdgpu-ring-timeout", "gfx_0.0.0", None), facts=amd_host((RADEON, IGPU))),  # of which card?
+        logged(reported("amdgpu-ring-timeout", "vcn_unified_0")),
+        logged(reported("amdgpu-ras", "uncorrectable hardware errors detected in total in gfx block", code=0)),
+        logged(reported("amdgpu-ras", "correctable hardware errors detected in umc block", code=7)),
+        logged(reported("amdgpu-ring-timeout", "gfx_0.0.0", None), facts=amd_host((RADEON, IGPU))),  # of which card?
         change(amd_host(), "pci.0.driver", "vfio-pci"),
         change(amd_host(), "pci.0.driver", None),  # KFD lists it: it is driven, whatever the bus shows
         inside(change(change(amd_host(), "pci.0.driver", None), "gpus", ())),
@@ -112,7 +112,7 @@ def test_healthy(facts: Facts) -> None:
     assert said(facts) == {}
 
 
-WORN = told("amdgpu-bad-pages", "RAS records:300 exceed threshold:256", code=300)
+WORN = reported("amdgpu-bad-pages", "RAS records:300 exceed threshold:256", code=300)
 
 
 def link(generation: int, width: int, most: int) -> Facts:
@@ -169,7 +169,7 @@ def worn(**changes: Any) -> Facts:
         (reset_failed, logged(TIMEOUT, BEGIN, BAD), "GPU 0 (Radeon RX 7900 XTX) hung and could not be reset."),
         (
             reset_failed,
-            logged(GOOD, told("amdgpu-lost", "device lost from bus")),
+            logged(GOOD, reported("amdgpu-lost", "device lost from bus")),
             "GPU 0 (Radeon RX 7900 XTX) hung and dropped off the PCI bus.",
         ),
         (
@@ -180,21 +180,21 @@ def worn(**changes: Any) -> Facts:
         (
             hangs,
             logged(
-                told("kfd-hang", "MES failed to respond to msg=REMOVE_QUEUE"),
+                reported("kfd-hang", "MES failed to respond to msg=REMOVE_QUEUE"),
                 TIMEOUT,
-                told("amdgpu-culprit", "", process="python3", pid=7),
+                reported("amdgpu-culprit", "", process="python3", pid=7),
             ),
             "GPU 0 (Radeon RX 7900 XTX) stopped responding 2 times since amdgpu was loaded, most recently while "
             "python3 was running.",
         ),
         (
             page_faults,
-            logged(told("amdgpu-fault", "no-retry page fault", process="python3")),
+            logged(reported("amdgpu-fault", "no-retry page fault", process="python3")),
             "python3 hit a page fault on GPU 0 (Radeon RX 7900 XTX).",
         ),
         (
             page_faults,
-            change(logged(told("amdgpu-fault", "page fault")), "gpus", ()),
+            change(logged(reported("amdgpu-fault", "page fault")), "gpus", ()),
             "A program hit a page fault on the GPU at 0000:01:00.0 (Radeon RX 7900 XTX).",
         ),
         (
@@ -204,7 +204,9 @@ def worn(**changes: Any) -> Facts:
         ),
         (
             uncorrectable_errors,
-            logged(told("amdgpu-ras", "new uncorrectable hardware errors detected in umc block", code=2), facts=worn()),
+            logged(
+                reported("amdgpu-ras", "new uncorrectable hardware errors detected in umc block", code=2), facts=worn()
+            ),
             "GPU 0 (AMD Instinct MI300X) had 2 uncorrectable hardware errors since amdgpu was loaded.",
         ),
         (
@@ -340,7 +342,7 @@ def test_small_windows_and_translation_only_where_cards_exchange_data() -> None:
 
 
 def test_the_log_of_another_card_says_nothing_of_this_one() -> None:
-    two = logged(told("amdgpu-ring-timeout", "gfx_0.0.0", SECOND), facts=amd_host((RADEON, card("gfx1100", 1))))
+    two = logged(reported("amdgpu-ring-timeout", "gfx_0.0.0", SECOND), facts=amd_host((RADEON, card("gfx1100", 1))))
     assert [outcome for outcome, _ in ask(hangs, two)] == ["pass", "problem"]
 
 

@@ -10,7 +10,7 @@ from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change
 from tests.checks.amd_machines import IGPU, RADEON, amd_host
-from tests.checks.rocm.test_cards import TWO, WORN, logged, severity, told
+from tests.checks.rocm.test_cards import TWO, WORN, logged, reported, severity
 from tests.checks.rocm.test_rocm import card, commands
 
 WHY = Unknown("not to be seen")
@@ -22,8 +22,8 @@ def undriven(gfx: str = "gfx1201", *events: LogEvent, **changes: Any) -> Facts:
     return logged(*events, facts=change(facts, "gpus", ()))
 
 
-FIRMWARE = told("amdgpu-firmware", "Direct firmware load for amdgpu/psp_14_0_3_sos.bin failed with error -2")
-INIT = told("amdgpu-init-failed", "Fatal error during GPU init")
+FIRMWARE = reported("amdgpu-firmware", "Direct firmware load for amdgpu/psp_14_0_3_sos.bin failed with error -2")
+INIT = reported("amdgpu-init-failed", "Fatal error during GPU init")
 NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver bound, although amdgpu is loaded."
 
 
@@ -40,7 +40,7 @@ NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver bound, although amdg
         (change(undriven("gfx1201"), "host.kernel.release", "5.14.0-570.el9.x86_64"), NO_DRIVER),
         (change(undriven("gfx1201"), "host.kernel.release", "6.14.2-arch1-1"), NO_DRIVER),
         (
-            undriven("gfx1030", told("amdgpu-unknown-block", "Failed to add gfx ip block(GC_HWIP:0xd0001)", None)),
+            undriven("gfx1030", reported("amdgpu-unknown-block", "Failed to add gfx ip block(GC_HWIP:0xd0001)", None)),
             f"{NO_DRIVER} The running kernel does not support this generation.",
         ),
         (
@@ -78,7 +78,7 @@ def test_a_card_that_computes_is_no_spare_one() -> None:
 
 def test_what_the_log_says_of_another_card_is_no_reason() -> None:
     two = change(change(TWO, "pci.1.driver", None), "gpus", (RADEON,))
-    other = logged(FIRMWARE, told("amdgpu-firmware", "failed to load gpu firmware", None), facts=two)
+    other = logged(FIRMWARE, reported("amdgpu-firmware", "failed to load gpu firmware", None), facts=two)
     message = "The GPU at 0000:02:00.0 (Radeon) has no driver bound, although amdgpu is loaded."
     assert ask(not_driven, other)[1] == ("problem", message)
 

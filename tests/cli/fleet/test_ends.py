@@ -120,12 +120,12 @@ def test_a_terminal_shows_how_it_stands_and_nothing_of_it_stays(tmp_path: Path) 
         argv, env=ENV | {"TERM": "xterm"}, cwd="/", stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True
     ) as run:
         os.close(theirs)
-        told = b""
-        while b"2 of 3 nodes have reported, 1 running ..." not in told:
-            told += os.read(ours, 4096)
+        reported = b""
+        while b"2 of 3 nodes have reported, 1 running ..." not in reported:
+            reported += os.read(ours, 4096)
         run.send_signal(signal.SIGINT)
-        while b"The run was interrupted." not in told:
-            told += os.read(ours, 4096)
+        while b"The run was interrupted." not in reported:
+            reported += os.read(ours, 4096)
         run.wait(30)
     os.close(ours)
-    assert b"\r\x1b[Kgpudoctor: The run was interrupted." in told
+    assert b"\r\x1b[Kgpudoctor: The run was interrupted." in reported

@@ -31,8 +31,8 @@ class Engine:
         self.ranks: list[NodeJob] = []
         self.breaks = False
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
-        return [FleetTarget(node=name) for name in wish.split(",")]
+    def targets(self, request: str) -> Sequence[FleetTarget]:
+        return [FleetTarget(node=name) for name in request.split(",")]
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
         names = [target.node for target in targets]

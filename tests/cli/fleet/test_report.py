@@ -101,8 +101,8 @@ def test_warnings_are_no_failure(run: Run, tmp_path: Path) -> None:
 def test_nodes_without_a_report_give_3(run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "report", run_folder(tmp_path / "run", healthy(), n10="unreachable", n11="timed out"))
     assert ran.code == 3
-    told = "INCOMPLETE 9 of 11 nodes are healthy; 1 timed out, 1 is unreachable."
-    assert " ".join(ran.out.split()).startswith(told)
+    reported = "INCOMPLETE 9 of 11 nodes are healthy; 1 timed out, 1 is unreachable."
+    assert " ".join(ran.out.split()).startswith(reported)
     assert "unreachable: why n10" in ran.out
     failed = run_folder(tmp_path / "other", healthy(n1=report("fail")), n10="refused")
     assert run("fleet", "report", failed).code == 1  # what is known to be ill is worse
@@ -202,10 +202,10 @@ def test_as_wide_as_the_terminal_and_in_its_colours(folder: str) -> None:
 )
 def test_who_is_named_where(run: Run, tmp_path: Path, arguments: list[str], person: bool, node: bool) -> None:
     path = lay(tmp_path / "r", goose=report("fail"), swan=report())
-    told = run("fleet", "report", path, *arguments).out
-    assert ("/home/anna" in told) is person
-    assert ("goose" in told) is node
-    assert "driver.not-loaded" in told
+    reported = run("fleet", "report", path, *arguments).out
+    assert ("/home/anna" in reported) is person
+    assert ("goose" in reported) is node
+    assert "driver.not-loaded" in reported
 
 
 def test_a_secret_is_in_no_format(run: Run, tmp_path: Path) -> None:
@@ -228,10 +228,10 @@ def test_how_far_the_reading_is_stands_on_a_terminal_only(run: Run, tmp_path: Pa
     argv = [sys.executable, "-m", "gpudoctor", "fleet", "report", path]
     ended = subprocess.run(argv, stdout=subprocess.PIPE, stderr=theirs, text=True, env=BARE, timeout=60)
     os.close(theirs)
-    told = os.read(ours, 4096).decode()
+    reported = os.read(ours, 4096).decode()
     os.close(ours)
     assert ended.returncode == 0
-    assert told == "\r\x1b[K256 reports read ...\r\x1b[K"
+    assert reported == "\r\x1b[K256 reports read ...\r\x1b[K"
 
 
 # -- which nodes ---------------------------------------------------------------------------------------------
@@ -365,8 +365,8 @@ def test_what_reports_do_not_carry_is_neither_a_pass_nor_a_fail(run: Run, tmp_pa
 
 def test_a_file_of_expectations_that_is_wrong(run: Run, folder: str, tmp_path: Path) -> None:
     file = _expect(tmp_path, "is = 3")
-    told = run("fleet", "report", folder, "--expect", file).sentence
-    assert told.endswith('nvidia.kernel.loaded: "is" takes a version, not 3.')
+    reported = run("fleet", "report", folder, "--expect", file).sentence
+    assert reported.endswith('nvidia.kernel.loaded: "is" takes a version, not 3.')
 
 
 # -- hostile -------------------------------------------------------------------------------------------------
@@ -378,8 +378,8 @@ def test_hostile_reports_move_no_cursor_and_add_no_row(run: Run, tmp_path: Path)
     ill = msgspec.structs.replace(report("fail", driver=wicked), findings=(finding,))
     path = lay(tmp_path / "r", **{"n1": ill, "@all": ill, "node[1-9]": ill, "=cmd": ill})
     for name in ("text", "json", "html", "csv", "prometheus"):
-        told = run("fleet", "report", path, "--format", name).out
-        assert not {sign for sign in told if sign != "\n" and (ord(sign) < 32 or sign == "\u202e")}, name
-        assert "<script>alert" not in told or name != "html"
+        reported = run("fleet", "report", path, "--format", name).out
+        assert not {sign for sign in reported if sign != "\n" and (ord(sign) < 32 or sign == "\u202e")}, name
+        assert "<script>alert" not in reported or name != "html"
     rows = list(csv.DictReader(io.StringIO(run("fleet", "report", path, "--format", "csv").out)))
     assert {row["node"] for row in rows} == {"n1", "'@all", "node[1-9]", "'=cmd"}

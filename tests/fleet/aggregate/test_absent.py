@@ -10,11 +10,11 @@ def _told(*given: tuple[str, str]) -> list[tuple[str, str]]:
     found = MissingReports()
     for node, why in given:
         found.add(node, "unreachable", why)
-    return [(one.why, one.nodes) for one in found.told()]
+    return [(one.why, one.nodes) for one in found.entries()]
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ((("n1", "host n1 port 22: No route"), ("n2", "host n2 port 22: No route")),
          [("host NODE port 22: No route", "n[1-2]")]),
@@ -26,15 +26,15 @@ def _told(*given: tuple[str, str]) -> list[tuple[str, str]]:
          [("no route to a host", "a,b,")]),
     ],
 )  # fmt: skip
-def test_a_reason_that_names_the_node(given: tuple[tuple[str, str], ...], told: list[tuple[str, str]]) -> None:
-    assert sorted(_told(*given)) == sorted(told)
+def test_a_reason_that_names_the_node(given: tuple[tuple[str, str], ...], reported: list[tuple[str, str]]) -> None:
+    assert sorted(_told(*given)) == sorted(reported)
 
 
 def test_a_reason_of_our_own_names_no_node() -> None:
     found = MissingReports()
     for node in ("x1", "x2"):
         found.add(node, "unreadable", "It is not a report: got x1.")
-    assert [(one.why, one.count) for one in found.told()] == [("It is not a report: got x1.", 2)]
+    assert [(one.why, one.count) for one in found.entries()] == [("It is not a report: got x1.", 2)]
 
 
 def test_more_reasons_than_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from gpudoctor.fleet.aggregate.majority import agreed
 Machine = dict[str, str | int | None]
 
 
-def told(groups: list[int], *machines: Machine) -> dict[int, dict[str, str]]:
+def reported(groups: list[int], *machines: Machine) -> dict[int, dict[str, str]]:
     section = InventorySection()
     for machine in machines:
         data = msgspec.json.encode(machine)
@@ -24,19 +24,21 @@ def told(groups: list[int], *machines: Machine) -> dict[int, dict[str, str]]:
 def test_what_more_than_half_have() -> None:
     new: Machine = {"driver": "580", "rocm": None}
     old: Machine = {"driver": "570", "rocm": None}
-    assert told([0, 0, 0], new, old, new) == {0: {"driver": "580", "rocm": "none"}}
-    assert told([0, 0], new, old) == {0: {"rocm": "none"}}
-    assert told([0, 0, 1], new, old, old)[1] == {"driver": "570", "rocm": "none"}
+    assert reported([0, 0, 0], new, old, new) == {0: {"driver": "580", "rocm": "none"}}
+    assert reported([0, 0], new, old) == {0: {"rocm": "none"}}
+    assert reported([0, 0, 1], new, old, old)[1] == {"driver": "570", "rocm": "none"}
 
 
 def test_who_does_not_know_it_does_not_count() -> None:
-    assert told([0, 0, 0], {}, {}, {"driver": "580"}) == {0: {"driver": "580"}}
-    assert told([0], {}) == {0: {}}
+    assert reported([0, 0, 0], {}, {}, {"driver": "580"}) == {0: {"driver": "580"}}
+    assert reported([0], {}) == {0: {}}
 
 
 def test_a_package_that_most_do_not_have_is_not_what_most_have() -> None:
-    assert told([0, 0, 0], {}, {}, {"packages.torch": "2.9"}) == {0: {}}
-    assert told([0, 0, 0], {}, {"packages.torch": "2.9"}, {"packages.torch": "2.9"}) == {0: {"packages.torch": "2.9"}}
+    assert reported([0, 0, 0], {}, {}, {"packages.torch": "2.9"}) == {0: {}}
+    assert reported([0, 0, 0], {}, {"packages.torch": "2.9"}, {"packages.torch": "2.9"}) == {
+        0: {"packages.torch": "2.9"}
+    }
 
 
 _MACHINES = st.lists(
@@ -47,7 +49,7 @@ _MACHINES = st.lists(
 @given(_MACHINES)
 @settings(max_examples=200, deadline=None)
 def test_it_is_as_counting_each_node(nodes: list[tuple[int, Machine]]) -> None:
-    found = told([group for group, _ in nodes], *(machine for _, machine in nodes))
+    found = reported([group for group, _ in nodes], *(machine for _, machine in nodes))
     for group in {group for group, _ in nodes}:
         expected = {}
         for fact in "abc":

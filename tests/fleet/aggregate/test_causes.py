@@ -37,12 +37,12 @@ def test_a_node_counts_once_however_many_of_its_gpus_have_it() -> None:
 
 
 def test_worst_first_then_those_of_most_nodes() -> None:
-    told = _told(
+    reported = _told(
         (finding("c.advice", "advice"), finding("b.warn", "warn"), finding("a.warn", "warn")),
         (finding("c.advice", "advice"), finding("d.fail", "fail"), finding("b.warn", "warn")),
         (finding("c.advice", "advice"), finding("z.else", "else")),
     )
-    assert [check for check, *_ in told] == ["d.fail", "b.warn", "a.warn", "c.advice", "z.else"]
+    assert [check for check, *_ in reported] == ["d.fail", "b.warn", "a.warn", "c.advice", "z.else"]
 
 
 def test_the_example_is_the_first_node_by_name_with_its_own_words() -> None:

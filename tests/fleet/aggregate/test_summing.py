@@ -131,9 +131,9 @@ def test_a_fleet_is_held_against_expectations() -> None:
 
 
 def test_somebody_is_told_how_far_it_is() -> None:
-    told: list[int] = []
-    summed(Given({f"n{number}": report() for number in range(600)}), tell=told.append)
-    assert told == [256, 512]
+    reported: list[int] = []
+    summed(Given({f"n{number}": report() for number in range(600)}), tell=reported.append)
+    assert reported == [256, 512]
 
 
 _REPORTS = st.builds(

@@ -36,8 +36,8 @@ def without_scripts(tree: ElementTree.Element) -> str:
     return words(body)
 
 
-def told(tree: ElementTree.Element) -> dict[str, Any]:
-    (data,) = (node for node in tree.iter("script") if node.get("id") == "told")
+def reported(tree: ElementTree.Element) -> dict[str, Any]:
+    (data,) = (node for node in tree.iter("script") if node.get("id") == "data")
     found: dict[str, Any] = json.loads(data.text or "")
     return found
 
@@ -76,7 +76,7 @@ def test_hostile_strings_stay_strings() -> None:
     assert not [node for node in tree.iter() if node.tag in ("img", "link")]
     assert not set(text) & {"\x1b", "\x9b", "\u202e", "\u2028", "\x00", "\ud800"}
     assert "alert(1)" in words(tree)
-    assert told(tree)["causes"][0][0].startswith("</script></style>")
+    assert reported(tree)["causes"][0][0].startswith("</script></style>")
     text.encode()
 
 
@@ -124,7 +124,7 @@ def test_a_cell_a_node_with_a_letter_beside_its_colour() -> None:
 def test_what_is_told_of_a_node_is_what_the_summary_says() -> None:
     tree = parsed(html.render(FLEETS["large"]))
     names = [cell.get("title") for cell in cells(tree)]
-    data = told(tree)
+    data = reported(tree)
 
     def of(name: str) -> dict[str, Any]:
         found: dict[str, Any] = data["nodes"].get(str(names.index(name)), {})
@@ -143,7 +143,7 @@ def test_what_is_told_of_a_node_is_what_the_summary_says() -> None:
 def test_the_number_of_a_cause_leads_to_it() -> None:
     tree = parsed(html.render(FLEETS["large"]))
     ids = {node.get("id"): node for node in tree.iter("article")}
-    for place, (_, _, title) in enumerate(told(tree)["causes"], 1):
+    for place, (_, _, title) in enumerate(reported(tree)["causes"], 1):
         assert title in words(ids[f"finding-{place}"])
 
 

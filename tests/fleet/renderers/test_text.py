@@ -67,12 +67,12 @@ def test_colours_only_where_they_are_wanted() -> None:
 @pytest.mark.parametrize("everything", [False, True])
 @pytest.mark.parametrize("colour", [False, True])
 def test_a_hostile_text_moves_no_cursor(everything: bool, colour: bool) -> None:
-    told = text.render(FLEETS["hostile"], 80, colour, everything)
-    told = re.sub(r"\x1b\[[\d;]*m", "", told) if colour else told
-    assert not {sign for sign in told if sign != "\n" and (ord(sign) < 32 or 127 <= ord(sign) < 160)}
-    assert not set(told) & {"\u202e", "\u2028", "\ud800"}
-    assert "alert(1)" in told
-    assert "]0;t" in told  # as text, behind a backslash
+    reported = text.render(FLEETS["hostile"], 80, colour, everything)
+    reported = re.sub(r"\x1b\[[\d;]*m", "", reported) if colour else reported
+    assert not {sign for sign in reported if sign != "\n" and (ord(sign) < 32 or 127 <= ord(sign) < 160)}
+    assert not set(reported) & {"\u202e", "\u2028", "\ud800"}
+    assert "alert(1)" in reported
+    assert "]0;t" in reported  # as text, behind a backslash
 
 
 def test_many_nodes_are_cut_and_all_of_them_shown_on_demand() -> None:
@@ -181,14 +181,14 @@ def test_a_state_that_nobody_knows_is_shown() -> None:
 
 def test_a_fact_that_nearly_every_node_has_alone() -> None:
     drift = Drift(hardware=H100, fact="host.memory", majority="", count=0, known=40, departures=(), values=38)
-    told = text.render(msgspec.structs.replace(large(40), drifts=(drift,)))
-    assert "host.memory: nearly every node differs (38 values on 40 nodes)" in " ".join(told.split())
+    reported = text.render(msgspec.structs.replace(large(40), drifts=(drift,)))
+    assert "host.memory: nearly every node differs (38 values on 40 nodes)" in " ".join(reported.split())
 
 
 def test_values_that_are_not_listed_are_counted() -> None:
     first = large(40).drifts[0]
-    told = text.render(msgspec.structs.replace(large(40), drifts=(msgspec.structs.replace(first, values=9),)))
-    assert "and 7 more values" in told
+    reported = text.render(msgspec.structs.replace(large(40), drifts=(msgspec.structs.replace(first, values=9),)))
+    assert "and 7 more values" in reported
     assert "more values" not in text.render(large(40))
 
 
@@ -196,16 +196,16 @@ def test_a_device_that_stands_apart_in_several_figures_is_named_once() -> None:
     fleet = large(40)
     assert "In several figures" not in text.render(fleet)
     again = msgspec.structs.replace(fleet.spreads[1], outliers=fleet.spreads[0].outliers[:1])
-    told = text.render(msgspec.structs.replace(fleet, spreads=(fleet.spreads[0], again)))
-    assert "Outliers in several figures: node017 GPU 3 (2)\n" in told
+    reported = text.render(msgspec.structs.replace(fleet, spreads=(fleet.spreads[0], again)))
+    assert "Outliers in several figures: node017 GPU 3 (2)\n" in reported
 
 
 def test_many_causes_that_are_not_told_apart_have_no_fix() -> None:
     one = msgspec.structs.replace(large(40).causes[0], check="", title="Other findings")
-    told = text.render(msgspec.structs.replace(large(40), causes=(one,)))
-    assert "Other findings (7 nodes)" in told
-    assert "gpudoctor fix" not in told
-    assert not re.search("^id", told, re.MULTILINE)
+    reported = text.render(msgspec.structs.replace(large(40), causes=(one,)))
+    assert "Other findings (7 nodes)" in reported
+    assert "gpudoctor fix" not in reported
+    assert not re.search("^id", reported, re.MULTILINE)
 
 
 def test_nodes_that_are_well_and_not_alike_are_told_beside_the_verdict() -> None:

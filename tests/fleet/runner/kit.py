@@ -10,7 +10,7 @@ from gpudoctor.fleet.runner.engine import FleetTarget, NodeJob, NodeLine, Over, 
 from gpudoctor.fleet.runner.run_directory import Run, RunDirectory
 
 JOB = NodeJob(("gpudoctor", "fleet", "node"), 60.0)
-Told = NodeLine | Over
+Reported = NodeLine | Over
 Script = Callable[[Sequence[FleetTarget], Tell, Event], None]
 
 
@@ -40,23 +40,23 @@ class Played:
         self._script, self._nodes = script, nodes
         self.asked: list[str] = []
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
-        return [one for one in self._nodes if not wish or one.node in wish.split(",")]
+    def targets(self, request: str) -> Sequence[FleetTarget]:
+        return [one for one in self._nodes if not request or one.node in request.split(",")]
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
         self.asked += [one.node for one in targets]
         self._script(targets, tell, stop)
 
 
-def every(tell: Tell, *told: Told) -> None:
+def every(tell: Tell, *reported: Reported) -> None:
     """Tell these things in their order."""
-    for one in told:
+    for one in reported:
         tell(one)
 
 
-def telling(*told: Told) -> Script:
+def telling(*reported: Reported) -> Script:
     """A script that tells these things in their order."""
-    return lambda _, tell, __: every(tell, *told)
+    return lambda _, tell, __: every(tell, *reported)
 
 
 def targets(*nodes: str) -> list[FleetTarget]:

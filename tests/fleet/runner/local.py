@@ -31,10 +31,10 @@ class Local:
         if address == "missing":
             raise EngineError("There is no local engine here.")
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
-        if wish == "nonsense":
+    def targets(self, request: str) -> Sequence[FleetTarget]:
+        if request == "nonsense":
             raise EngineError('"nonsense" is not a node set.')
-        names = [name for name in wish.split(",") if name]
+        names = [name for name in request.split(",") if name]
         return [FleetTarget(node=name, why_not="It is down." if name.startswith("down") else "") for name in names]
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:

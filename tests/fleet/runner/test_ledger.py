@@ -82,10 +82,10 @@ def test_a_full_disk_leaves_whole_lines(path: str) -> None:
 
     with pytest.raises(LedgerError, match=r"cannot be written: "):
         fill()
-    told = dict(ledger.entries)
+    reported = dict(ledger.entries)
     ledger.close()
-    assert 0 < len(told) < 20
-    assert read(path) == told
+    assert 0 < len(reported) < 20
+    assert read(path) == reported
     assert Path(path).read_bytes().endswith(b"}\n")
 
 

@@ -120,8 +120,8 @@ def expects(ran: Ran) -> list[str]:
 
 def test_expectations_are_held_there_and_told_by_the_names_of_here(expected: str) -> None:
     sent = packed([expected])
-    (told,) = expects(gpudoctor("fleet", "node", "--quick", "--expect-text", sent))
-    assert told.startswith(f"{expected}:1 expects ")
+    (reported,) = expects(gpudoctor("fleet", "node", "--quick", "--expect-text", sent))
+    assert reported.startswith(f"{expected}:1 expects ")
 
 
 @pytest.mark.parametrize("text", ["nonsense!", "AAAA", "éé", "eJw="])

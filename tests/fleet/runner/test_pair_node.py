@@ -38,8 +38,8 @@ def test_which_addresses_are_ours() -> None:
     assert not mine("")
 
 
-def _ended(**told: object) -> ChildResult:
-    return ChildResult(argv=("python",), code=0, out=f"[W] something\n\ngpudoctor:{json.dumps(told)}\n")
+def _ended(**reported: object) -> ChildResult:
+    return ChildResult(argv=("python",), code=0, out=f"[W] something\n\ngpudoctor:{json.dumps(reported)}\n")
 
 
 def test_the_median_of_the_slowest_rank_counts() -> None:

@@ -29,7 +29,7 @@ class Engine:
         self.asked: list[str] = []
         self.happens: dict[str, Callable[[Event], str]] = {}
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
+    def targets(self, request: str) -> Sequence[FleetTarget]:
         return ()
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:

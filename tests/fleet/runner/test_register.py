@@ -12,7 +12,7 @@ from gpudoctor.fleet.runner.engine import NodeLine, Over
 from gpudoctor.fleet.runner.ledger import STATES, read
 from gpudoctor.fleet.runner.report_store import file_name
 from gpudoctor.fleet.runner.tracker import Register
-from tests.fleet.runner.kit import Told, opened, report, targets
+from tests.fleet.runner.kit import Reported, opened, report, targets
 
 NODES = ("a", "b/..", "c")
 REPORTS = (report("pass"), report("fail", x="y" * 2000), b"{}", b"nothing")
@@ -20,9 +20,9 @@ GOOD = REPORTS[:2]
 
 
 @st.composite
-def told(draw: st.DrawFn) -> list[Told]:
+def told(draw: st.DrawFn) -> list[Reported]:
     """What an engine tells: lines of several nodes mixed, some cut, some of strangers, and ends at any time."""
-    found: list[Told] = []
+    found: list[Reported] = []
     for node in draw(st.lists(st.sampled_from((*NODES, "stranger")), max_size=6)):
         known = node if draw(st.booleans()) else ""
         lines = [protocol.hello(node), *protocol.lines(node, draw(st.sampled_from(REPORTS)))]
@@ -36,7 +36,7 @@ def told(draw: st.DrawFn) -> list[Told]:
 
 @given(told(), st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_every_node_is_accounted_for(things: list[Told], stopped: bool) -> None:
+def test_every_node_is_accounted_for(things: list[Reported], stopped: bool) -> None:
     with tempfile.TemporaryDirectory() as path:
         folder = opened(Path(path))
         register = Register(folder, targets(*NODES), Event())

@@ -79,11 +79,11 @@ def test_a_folder_without_init_shadows_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "why"), [((), "no __init__.py and no metadata"), ((claim("torch"),), "no __init__.py")]
+    ("reported", "why"), [((), "no __init__.py and no metadata"), ((claim("torch"),), "no __init__.py")]
 )
-def test_a_hollow_folder_is_a_remnant(told: tuple[FoundDistribution, ...], why: str) -> None:
+def test_a_hollow_folder_is_a_remnant(reported: tuple[FoundDistribution, ...], why: str) -> None:
     machine = host(f"{SITE}/torch/lib/libtorch_cpu.so")
-    found = remnants(machine, folders(machine, SITE), told, DirectoryNames(machine))
+    found = remnants(machine, folders(machine, SITE), reported, DirectoryNames(machine))
     assert found == (Remnant(module="torch", path=f"{SITE}/torch", reason=why),)
 
 

@@ -224,16 +224,18 @@ def made(config: str, **how: Any) -> Kubernetes:
 
 
 def ran(engine: Kubernetes, targets: list[FleetTarget], stop_after: int = -1) -> tuple[dict[str, Over], list[NodeLine]]:
-    told: list[NodeLine | Over] = []
+    reported: list[NodeLine | Over] = []
     stop = threading.Event()
-    thread = threading.Thread(target=engine.run, args=(targets, JOB, told.append, stop), daemon=True)
+    thread = threading.Thread(target=engine.run, args=(targets, JOB, reported.append, stop), daemon=True)
     thread.start()
     if stop_after >= 0:
         threading.Event().wait(stop_after)
         stop.set()
     thread.join(120)
     assert not thread.is_alive(), "nothing hangs"
-    return {one.node: one for one in told if isinstance(one, Over)}, [one for one in told if isinstance(one, NodeLine)]
+    return {one.node: one for one in reported if isinstance(one, Over)}, [
+        one for one in reported if isinstance(one, NodeLine)
+    ]
 
 
 def test_every_node_ends_as_it_should(serving: Any) -> None:

@@ -210,7 +210,7 @@ def test_without_scripts_every_section_is_there(page: Page, tmp_path: Path) -> N
     look(page, script=False)
     shown(page, tmp_path, large(1000))
     look(page)  # the browser's own tools need scripts; the page has been made without
-    told = page.run("return document.querySelector('main').innerText")
+    reported = page.run("return document.querySelector('main').innerText")
     for words in (
         "Problems to fix",
         "sudo reboot",
@@ -219,7 +219,7 @@ def test_without_scripts_every_section_is_there(page: Page, tmp_path: Path) -> N
         "Measurements",
         "Since",
     ):
-        assert words in told
+        assert words in reported
     assert page.run("return [...document.querySelectorAll('button')].every(one => !one.checkVisibility())")
     assert page.run("return document.querySelectorAll('#grid i').length") == 1000
 

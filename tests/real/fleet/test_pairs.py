@@ -33,8 +33,8 @@ class Here:
 
     name = "here"
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
-        return [FleetTarget(node=name) for name in wish.split(",")]
+    def targets(self, request: str) -> Sequence[FleetTarget]:
+        return [FleetTarget(node=name) for name in request.split(",")]
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
         def one(target: FleetTarget) -> None:

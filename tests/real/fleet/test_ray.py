@@ -112,7 +112,7 @@ def cluster(python: str) -> Iterator[Running]:
             running.stop()
 
 
-class Told:
+class Reported:
     """What the engine told, and the reports that its lines carry."""
 
     def __init__(self) -> None:
@@ -144,19 +144,19 @@ class Run(Thread):
 
     def __init__(self, engine: Ray, targets: list[FleetTarget], job: NodeJob) -> None:
         super().__init__(daemon=True)
-        self.told, self.halt = Told(), Event()
+        self.reported, self.halt = Reported(), Event()
         self._what = engine, targets, job
 
     def run(self) -> None:
         """What the thread does."""
         engine, targets, job = self._what
-        engine.run(targets, job, self.told, self.halt)
+        engine.run(targets, job, self.reported, self.halt)
 
-    def ended(self) -> Told:
+    def ended(self) -> Reported:
         """What was told, when it is over."""
         self.join(SECONDS)
         assert not self.is_alive(), "nothing hangs"
-        return self.told
+        return self.reported
 
 
 def command(python: str, silent: float) -> tuple[str, ...]:
@@ -192,30 +192,30 @@ def test_all_report_and_one_that_is_killed_in_mid_run_is_unreachable(cluster: Ru
 
     well = Run(engine, targets, NodeJob(command(cluster.python, 0), 60))
     well.start()
-    told = well.ended()
-    assert sorted(told.reports) == names
-    assert set(told.reports.values()) == {repr(("not set", "5")).encode() * 20_000}, "as its raylet was started"
-    assert told.states() == dict.fromkeys(names, "failed"), "by the engine alone; reports are counted elsewhere"
-    assert {one.why for one in told.overs} == {"The command failed there with exit code 0: a word on the side"}
-    assert {one.node for one in told.lines} == set(names)
+    reported = well.ended()
+    assert sorted(reported.reports) == names
+    assert set(reported.reports.values()) == {repr(("not set", "5")).encode() * 20_000}, "as its raylet was started"
+    assert reported.states() == dict.fromkeys(names, "failed"), "by the engine alone; reports are counted elsewhere"
+    assert {one.why for one in reported.overs} == {"The command failed there with exit code 0: a word on the side"}
+    assert {one.node for one in reported.lines} == set(names)
 
     mark = f"{60 + os.getpid() / 1e6:.6f}"  # found again among the processes
     broken = Run(engine, targets, NodeJob(command(cluster.python, float(mark)), 8))
     broken.start()
-    until(lambda: len(broken.told.hellos) == NODES, "the beginning")
+    until(lambda: len(broken.reported.hellos) == NODES, "the beginning")
     cluster.kill(3)
-    told = broken.ended()
-    assert told.states() == {**dict.fromkeys(names, "timed out"), "node3": "unreachable"}
-    (why,) = [one.why for one in told.overs if one.node == "node3"]
+    reported = broken.ended()
+    assert reported.states() == {**dict.fromkeys(names, "timed out"), "node3": "unreachable"}
+    (why,) = [one.why for one in reported.overs if one.node == "node3"]
     assert why.startswith("It disappeared during the run: ")
     until(lambda: not processes(mark), "the end of what it started")
 
     left = [name for name in names if name != "node3"]
-    mended = Run(engine, targets, NodeJob(command(cluster.python, 0), 60))
-    mended.start()
-    told = mended.ended()
-    assert sorted(told.reports) == left
-    assert told.states()["node3"] == "unreachable", "it is asked as it was known, and Ray has it no more"
+    repaired = Run(engine, targets, NodeJob(command(cluster.python, 0), 60))
+    repaired.start()
+    reported = repaired.ended()
+    assert sorted(reported.reports) == left
+    assert reported.states()["node3"] == "unreachable", "it is asked as it was known, and Ray has it no more"
 
     later = {one.node: one.why_not for one in Ray(address=cluster.address, python=cluster.python).targets("")}
     assert sorted(name for name, why_not in later.items() if not why_not) == left
@@ -228,11 +228,11 @@ def test_a_stopped_run_leaves_nothing_behind(cluster: Running) -> None:
     mark = f"{300 + os.getpid() / 1e6:.6f}"
     run = Run(engine, list(engine.targets("node[1-3]")), NodeJob(command(cluster.python, float(mark)), 600, fan=2))
     run.start()
-    until(lambda: len(run.told.hellos) == 2, "the beginning")
+    until(lambda: len(run.reported.hellos) == 2, "the beginning")
     run.halt.set()
-    told = run.ended()
-    assert told.states() == dict.fromkeys(["node1", "node2", "node3"], "not asked")
-    assert len(told.hellos) == 2, "the third waited for its turn"
+    reported = run.ended()
+    assert reported.states() == dict.fromkeys(["node1", "node2", "node3"], "not asked")
+    assert len(reported.hellos) == 2, "the third waited for its turn"
     until(lambda: not processes(mark), "the end of what it started")
     assert processes("ray_driver.py") == []
 
@@ -280,7 +280,7 @@ def test_the_nodes_are_told_as_ray_has_them(cluster: Running) -> None:
     env = {**os.environ, "RAY_ADDRESS": cluster.address}
     argv = [cluster.python, "-c", code]
     ended = subprocess.run(argv, env=env, cwd="/", capture_output=True, text=True, timeout=SECONDS, check=True)
-    told = json.loads(ended.stdout.splitlines()[-1])
+    reported = json.loads(ended.stdout.splitlines()[-1])
     known = {"NodeID", "Alive", "NodeManagerHostname", "NodeManagerAddress", "NodeName", "Resources"}
-    assert known <= set(told), "the driver asks for these"
-    assert {"DeathReason", "DeathReasonMessage"} <= set(told)
+    assert known <= set(reported), "the driver asks for these"
+    assert {"DeathReason", "DeathReasonMessage"} <= set(reported)

@@ -92,7 +92,7 @@ def test_what_is_mended_is_marked_and_stays_until_all_is_examined(monkeypatch: p
 
 
 def test_what_is_still_there_is_told_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    anew = msgspec.structs.replace(MISMATCH, message="Now it is another.", consequences=())
+    again = msgspec.structs.replace(MISMATCH, message="Now it is another.", consequences=())
 
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("x")
@@ -100,7 +100,7 @@ def test_what_is_still_there_is_told_anew(monkeypatch: pytest.MonkeyPatch) -> No
         assert "Now it is another." in screen(pilot)
         assert "▸ 3 consequences" in screen(pilot)
 
-    conduct(monkeypatch, Conducted(Report(findings=(anew,))), look)
+    conduct(monkeypatch, Conducted(Report(findings=(again,))), look)
 
 
 def test_a_consequence_tries_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,8 +49,8 @@ def test_two_findings_of_one_check_on_one_subject_have_two_keys() -> None:
 
 
 def test_a_finding_that_was_tried_again_is_told_anew() -> None:
-    anew = msgspec.structs.replace(NARROW, message="8 of 16 lanes.")
-    found = groups(REPORT, (), {ALL[1].root.key: anew})[1].root.finding
+    again = msgspec.structs.replace(NARROW, message="8 of 16 lanes.")
+    found = groups(REPORT, (), {ALL[1].root.key: again})[1].root.finding
     assert found is not None
     assert found.message == "8 of 16 lanes."
 

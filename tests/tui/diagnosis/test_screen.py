@@ -63,7 +63,7 @@ def selected(pilot: Pilot[Any]) -> str:
     return item.check if item else ""
 
 
-def told(pilot: Pilot[Any]) -> list[str]:
+def reported(pilot: Pilot[Any]) -> list[str]:
     return [notice.message for notice in pilot.app._notifications]
 
 
@@ -188,7 +188,7 @@ def test_commands_are_copied_to_the_clipboard_and_to_a_file(state: Path) -> None
         assert pilot.app.clipboard == "sudo rmmod nvidia"
         await pilot.press("C")
         assert pilot.app.clipboard == "sudo rmmod nvidia\nsudo modprobe nvidia"
-        assert "commands.sh" in told(pilot)[-1]
+        assert "commands.sh" in reported(pilot)[-1]
         await pilot.press("up", "up", "enter")
         assert pilot.app.clipboard == "sudo reboot"
 
@@ -215,7 +215,7 @@ def test_the_clipboard_is_used_where_the_file_cannot_be(monkeypatch: pytest.Monk
     async def look(pilot: Pilot[Any]) -> None:
         await pilot.press("c")
         assert pilot.app.clipboard == "sudo reboot"
-        assert "clipboard only" in told(pilot)[-1]
+        assert "clipboard only" in reported(pilot)[-1]
 
     use(look)
 
@@ -225,7 +225,7 @@ def test_without_a_command_nothing_is_copied() -> None:
         await show(pilot)
         await pilot.press("down", "c", "C")
         assert pilot.app.clipboard == ""
-        assert told(pilot)[-1] == "There is no command to copy here."
+        assert reported(pilot)[-1] == "There is no command to copy here."
 
     use(look)
 
@@ -253,9 +253,9 @@ def test_on_recorded_facts_the_keys_for_trying_again_say_why_not() -> None:
     async def look(pilot: Pilot[Any]) -> None:
         assert "r and x need a live machine" in screen(pilot)
         await pilot.press("r")
-        assert "checks can be re-run only on a live machine" in told(pilot)[-1]
+        assert "checks can be re-run only on a live machine" in reported(pilot)[-1]
         await pilot.press("x")
-        assert "only a live machine can be re-checked" in told(pilot)[-1]
+        assert "only a live machine can be re-checked" in reported(pilot)[-1]
         assert not session(pilot).running
 
     use(look)

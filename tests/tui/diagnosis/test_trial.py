@@ -48,9 +48,9 @@ def test_what_an_answer_means(now: Report, state: str) -> None:
 def test_a_finding_that_is_still_there_is_told_anew_with_its_consequences() -> None:
     now = msgspec.structs.replace(MISMATCH, message="Now another.", consequences=(), ruled_out=())
     trial = outcome(MISMATCH, REPORT, Report(findings=(now,)))
-    told = renewed(MISMATCH, trial)
-    assert told.message == "Now another."
-    assert told.consequences == MISMATCH.consequences
+    reported = renewed(MISMATCH, trial)
+    assert reported.message == "Now another."
+    assert reported.consequences == MISMATCH.consequences
     assert trial.mark == "not fixed"
 
 

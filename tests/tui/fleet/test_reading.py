@@ -16,12 +16,12 @@ from tests.tui.screens import run, settled, text_of
 
 
 def test_it_is_drawn_before_the_reports_are_read_and_keys_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    freed, told = threading.Event(), threading.Event()
+    freed, reported = threading.Event(), threading.Event()
 
     def slow(_: Any, tell: Any) -> Fleet:
         for number in range(1, 301):
             tell(number)
-        told.set()
+        reported.set()
         freed.wait(20)
         return LARGE
 
@@ -33,7 +33,7 @@ def test_it_is_drawn_before_the_reports_are_read_and_keys_are_answered(monkeypat
             await pilot.press("question_mark")
             await settled(pilot, lambda: "Reload the reports" in "\n".join(text_of(pilot.app)))
             await pilot.press("escape")
-            assert told.is_set()
+            assert reported.is_set()
             assert not freed.is_set()
         finally:
             freed.set()

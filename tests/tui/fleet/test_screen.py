@@ -250,7 +250,7 @@ def test_save_says_what_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_key_is_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
         await there.press("tab", "question_mark")
-        told = (
+        reported = (
             "Select nodes by name or",
             "Select nodes by state",
             "Copy the nodes as a node set",
@@ -261,7 +261,7 @@ def test_every_key_is_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
             "Open the reports of another fleet",
             "6  Many machines",
         )
-        assert [words for words in told if words not in there.text] == []
+        assert [words for words in reported if words not in there.text] == []
 
     at(monkeypatch, LARGE, look, (120, 60))
 

@@ -103,13 +103,13 @@ def test_what_the_driver_says_reaches_the_terminal_harmless() -> None:
 # -- the table -----------------------------------------------------------------------------------------------
 
 
-def told(one: Watched, width: int = 78, height: int = 1) -> list[str]:
+def reported(one: Watched, width: int = 78, height: int = 1) -> list[str]:
     return row(one, look(one), width, height, 1.0, DOTS).plain.split("\n")
 
 
 @pytest.mark.parametrize("width", [78, 118, 198])
 def test_the_heading_stands_above_its_columns(width: int) -> None:
-    names, (values,) = heading(width), told(gpu(), width)
+    names, (values,) = heading(width), reported(gpu(), width)
     for title, value in (("Temp", "64°"), ("Power W", "512/700"), ("MHz", "1755"), ("Link", "5x16"), ("Util", "97%")):
         assert names.index(title) + len(title) == values.index(value) + len(value), title
     assert names.index("Throttle") == values.index("power")
@@ -117,7 +117,7 @@ def test_the_heading_stands_above_its_columns(width: int) -> None:
 
 
 def test_a_row_of_several_lines_has_its_values_at_the_foot() -> None:
-    found = told(gpu(), height=3)
+    found = reported(gpu(), height=3)
     assert ["512/700" in line for line in found] == [False, False, True]
     assert len({len(line) for line in found}) == 1
 
@@ -130,12 +130,12 @@ def test_a_row_of_several_lines_has_its_values_at_the_foot() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_well_has_a_mark_besides_its_colour(changes: dict[str, Any], holds: str) -> None:
-    assert holds in told(gpu(**changes))[0]
+    assert holds in reported(gpu(**changes))[0]
 
 
 def test_a_gpu_that_cannot_be_asked_says_why() -> None:
     lost = Watched(key="nvidia 3", vendor="nvidia", index=3, refused="NVML: GPU is lost")
-    assert told(lost, height=2) == [" 3  cannot be queried: NVML: GPU is lost", ""]
+    assert reported(lost, height=2) == [" 3  cannot be queried: NVML: GPU is lost", ""]
     assert header(lost, "", 80)[1].plain == "cannot be queried: NVML: GPU is lost"
     assert drawn("power", lost)[1:] == ["NVML: GPU is lost"]
 

@@ -8,12 +8,12 @@ from gpudoctor.tui.gpus.metrics import field
 from gpudoctor.tui.gpus.series import spaced
 
 
-def samples(*told: tuple[float, int | None]) -> list[GpuSample]:
-    return [GpuSample(at=at, utilization=Unknown("?") if value is None else value) for at, value in told]
+def samples(*reported: tuple[float, int | None]) -> list[GpuSample]:
+    return [GpuSample(at=at, utilization=Unknown("?") if value is None else value) for at, value in reported]
 
 
 @pytest.mark.parametrize(
-    ("told", "now", "step", "values"),
+    ("reported", "now", "step", "values"),
     [
         ([], 10.0, 1.0, [None] * 4),
         ([(7.1, 1), (8.1, 2), (9.1, 3), (10.1, 4)], 10.5, 1.0, [1, 2, 3, 4]),
@@ -28,8 +28,8 @@ def samples(*told: tuple[float, int | None]) -> list[GpuSample]:
     ],
     ids=["none", "even", "jitter", "one late", "silent", "unknown", "long ago", "mean", "half known", "of the future"],
 )
-def test_spaced(told: list[tuple[float, int | None]], now: float, step: float, values: list[float | None]) -> None:
-    assert spaced(samples(*told), field("utilization"), now, step, 4) == values
+def test_spaced(reported: list[tuple[float, int | None]], now: float, step: float, values: list[float | None]) -> None:
+    assert spaced(samples(*reported), field("utilization"), now, step, 4) == values
 
 
 def test_what_was_drawn_does_not_change_as_time_goes_on() -> None:

@@ -19,7 +19,7 @@ def course() -> Course:
     return Course(plan(FACTS, SmokeOptions(tests=("matmul", "mnist", "transfer", "stress"))), now=100.0)
 
 
-def told(one: Course, *events: Any, now: float = 101.0) -> Course:
+def reported(one: Course, *events: Any, now: float = 101.0) -> Course:
     for event in events:
         run = event.run if isinstance(event, SmokeResult | SmokeEnded) else None
         one.take(event, entry(FACTS, run) if run else None, now)
@@ -33,45 +33,45 @@ def stage(name: str, variant: str = "", job: int = 1) -> SmokeStage:
 def test_the_bar_goes_over_the_tests_of_all_jobs() -> None:
     one = course()
     assert (one.done, one.total, one.share) == (0, 8, 0.0)
-    told(one, stage("import"), stage("start"), stage("matmul", "fp32"), stage("matmul", "bf16"))
+    reported(one, stage("import"), stage("start"), stage("matmul", "fp32"), stage("matmul", "bf16"))
     assert (one.title, one.stage, one.place, one.done) == (TITLE, "matmul bf16", "job 1 of 2", 0)
-    told(one, stage("transfer"), SmokeProgress(TITLE, 0.5))
+    reported(one, stage("transfer"), SmokeProgress(TITLE, 0.5))
     assert (one.done, one.share) == (2, 2.5 / 8)
-    told(one, SmokeEnded(TITLE, RUN), stage("import", job=2))
+    reported(one, SmokeEnded(TITLE, RUN), stage("import", job=2))
     assert (one.done, one.stage, one.place, one.share) == (4, "importing", "job 2 of 2", 0.5)
 
 
 def test_a_second_worker_does_not_set_the_bar_back() -> None:
-    one = told(course(), stage("stress"), stage("import"), stage("start"))
+    one = reported(course(), stage("stress"), stage("import"), stage("start"))
     assert one.done == 3
 
 
 def test_the_end_of_the_last_job_is_the_end_of_the_bar() -> None:
-    one = told(course(), SmokeEnded(TITLE, RUN), stage("done", job=2))
+    one = reported(course(), SmokeEnded(TITLE, RUN), stage("done", job=2))
     assert one.share == 1.0
-    told(one, SmokeEnded("PyTorch on GPU 1", FACTS.smoke.runs[1]))
+    reported(one, SmokeEnded("PyTorch on GPU 1", FACTS.smoke.runs[1]))
     assert (one.share, one.place) == (1.0, "job 2 of 2")
 
 
 def test_results_of_a_job_take_the_place_of_those_before_it_had_ended() -> None:
-    one = told(course(), SmokeResult(TITLE, RUN.tests[0], RUN), SmokeResult(TITLE, RUN.tests[1], RUN))
+    one = reported(course(), SmokeResult(TITLE, RUN.tests[0], RUN), SmokeResult(TITLE, RUN.tests[1], RUN))
     assert len(one.entries) == 1
-    told(one, SmokeEnded(TITLE, RUN), SmokeResult("PyTorch on GPU 1", RUN.tests[0], FACTS.smoke.runs[1]))
+    reported(one, SmokeEnded(TITLE, RUN), SmokeResult("PyTorch on GPU 1", RUN.tests[0], FACTS.smoke.runs[1]))
     assert [entry.device for entry in one.entries] == ["GPU 0", "GPU 1"]
     assert not one.stopped
 
 
 def test_the_stage_has_its_own_seconds() -> None:
-    one = told(course(), stage("mnist"), now=107.0)
+    one = reported(course(), stage("mnist"), now=107.0)
     assert one.seconds(110.0) == (3.0, 10.0)
-    told(one, stage("mnist"), now=109.0)
+    reported(one, stage("mnist"), now=109.0)
     assert one.seconds(110.0) == (3.0, 10.0)
     one.end(112.0)
     assert one.seconds(500.0) == (5.0, 12.0)
 
 
 def test_before_the_first_job_it_looks_for_the_digits() -> None:
-    assert told(course(), StepStarted("digits", "the digits")).stage == "looking for the digits"
+    assert reported(course(), StepStarted("digits", "the digits")).stage == "looking for the digits"
 
 
 def test_minutes_and_seconds() -> None:

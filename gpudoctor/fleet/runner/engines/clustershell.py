@@ -53,15 +53,15 @@ class ClusterShell:
             raise EngineError("ssh to many nodes needs ClusterShell: pip install 'gpudoctor-cli[fleet]'.") from None
         self._options, self._user, self._connect, self._topology = tuple(options), user, connect, topology
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
+    def targets(self, request: str) -> Sequence[FleetTarget]:
         """The nodes of a node set; ClusterShell's groups are meant by @GROUP, all of them by @*.
 
         Raises:
             EngineError: it is empty, for ssh knows no list of nodes, or no node set.
         """
-        if not wish.strip():
+        if not request.strip():
             raise EngineError("ssh has no list of nodes: name them (node[01-16]) or a ClusterShell group (@gpu).")
-        names = named(wish)
+        names = named(request)
         _refuse_odd(names)
         return [FleetTarget(node=name) for name in names]
 
@@ -145,10 +145,10 @@ def _refuse_odd(names: Sequence[str]) -> None:
             raise EngineError(f'"{name}" is not a node name: commas separate names.')
 
 
-def _fan(wished: int) -> int:
+def _fan(requested: int) -> int:
     """As many at once as were wished for, or as there are descriptors for."""
     import resource
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    room = wished if most == resource.RLIM_INFINITY else (most - _OURS) // _EACH
-    return max(1, min(wished, room))
+    room = requested if most == resource.RLIM_INFINITY else (most - _OURS) // _EACH
+    return max(1, min(requested, room))

@@ -54,17 +54,17 @@ class Kubernetes:
         self._limits = RoundLimits(unscheduled=patience)
         self._nodes: dict[str, KubernetesNode] = {}
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
+    def targets(self, request: str) -> Sequence[FleetTarget]:
         """The nodes of the cluster; a wish is a set of names, or a label selector (`nvidia.com/gpu.present=true`).
 
         Raises:
             EngineError: there is no kubectl, Kubernetes does not respond, or the wish means nothing.
         """
-        selects = any(sign in wish for sign in _SELECTS)
-        names = () if selects else named(wish)
-        self._nodes = self._ask(wish if selects else "")
+        selects = any(sign in request for sign in _SELECTS)
+        names = () if selects else named(request)
+        self._nodes = self._ask(request if selects else "")
         known = {name: target(node) for name, node in self._nodes.items()}
-        if selects or not wish:
+        if selects or not request:
             return list(known.values())
         none = "Kubernetes has no node with this name."
         return [known.get(name, FleetTarget(node=name, why_not=none)) for name in names]
@@ -86,8 +86,8 @@ class Kubernetes:
             else:
                 asked.append(self._nodes[one.node])
         if asked and not stop.is_set():
-            wish = Wish(job, self._image, self._class() if job.gpus else "", self._exclusive)
-            KubernetesRound(self._kubectl, asked, wish, self._limits, tell, stop).conduct()
+            request = Wish(job, self._image, self._class() if job.gpus else "", self._exclusive)
+            KubernetesRound(self._kubectl, asked, request, self._limits, tell, stop).conduct()
 
     def _ask(self, selector: str) -> dict[str, KubernetesNode]:
         words = ("nodes", *((f"--selector={selector}",) if selector else ()))

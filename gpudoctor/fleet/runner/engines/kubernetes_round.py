@@ -13,8 +13,14 @@ from gpudoctor.fleet.runner import protocol
 from gpudoctor.fleet.runner.engine import EngineError, NodeJob, NodeLine, Over, Tell
 from gpudoctor.fleet.runner.engines import kubernetes_manifest as manifest
 from gpudoctor.fleet.runner.engines.kubectl import Kubectl, KubectlError, complaints, last_words
-from gpudoctor.fleet.runner.engines.kubernetes_objects import KubernetesEvent as Told
-from gpudoctor.fleet.runner.engines.kubernetes_objects import KubernetesNode, Pod, PodStanding, not_ready, standing
+from gpudoctor.fleet.runner.engines.kubernetes_objects import (
+    KubernetesEvent,
+    KubernetesNode,
+    Pod,
+    PodStanding,
+    not_ready,
+    standing,
+)
 from gpudoctor.lazy_regex import pattern
 
 AT_ONCE = 8  # logs that are read at a time, each by a process
@@ -81,7 +87,7 @@ class KubernetesRound:
     Args:
         kubectl: the way to the cluster.
         nodes: that are asked.
-        wish: what runs on each.
+        request: what runs on each.
         limits: how long what may take.
         tell: told every line, and one end for each node.
         stop: set by those who wants it to end early.
@@ -91,14 +97,14 @@ class KubernetesRound:
         self,
         kubectl: Kubectl,
         nodes: Sequence[KubernetesNode],
-        wish: Wish,
+        request: Wish,
         limits: RoundLimits,
         tell: Tell,
         stop: Event,
     ) -> None:
         self.instance = f"gpudoctor-{secrets.token_hex(4)}"
         self._tidy, self._kubectl = kubectl, kubectl.ending_with(stop.is_set)
-        self._wish, self._limits, self._tell, self._stop = wish, limits, tell, stop
+        self._wish, self._limits, self._tell, self._stop = request, limits, tell, stop
         self._waiting = list(reversed(nodes))
         self._asked: list[_Asked] = []
         self._made = 0
@@ -149,11 +155,11 @@ class KubernetesRound:
                 self._over([(one, _refusal("Kubernetes rejected the job", why))])
 
     def _job(self, one: _Asked) -> dict[str, object]:
-        wish, limits = self._wish, self._limits
-        whole = limits.unscheduled + limits.starting + wish.job.seconds + limits.slack + limits.silent
+        request, limits = self._wish, self._limits
+        whole = limits.unscheduled + limits.starting + request.job.seconds + limits.slack + limits.silent
         return manifest.job(
-            one.job, self.instance, one.node, wish.job.argv, image=wish.image, seconds=whole,
-            runtime_class=wish.runtime_class, gpus=wish.job.gpus, exclusive=wish.exclusive,
+            one.job, self.instance, one.node, request.job.argv, image=request.image, seconds=whole,
+            runtime_class=request.runtime_class, gpus=request.job.gpus, exclusive=request.exclusive,
         )  # fmt: skip
 
     def _look(self) -> None:
@@ -196,8 +202,10 @@ class KubernetesRound:
 
     def _ask_why(self) -> None:
         """Ask why jobs have no pod: a policy or a quota forbids it, which only an event says."""
-        events = self._kubectl.objects({"Event": Told}, "events", "--field-selector=type=Warning")
-        why = {told.involved_object.name: told.message for told in events if told.reason == "FailedCreate"}
+        events = self._kubectl.objects({"Event": KubernetesEvent}, "events", "--field-selector=type=Warning")
+        why = {
+            reported.involved_object.name: reported.message for reported in events if reported.reason == "FailedCreate"
+        }
         podless = [one for one in self._asked if one.stage == "podless" and one.job in why]
         self._over([(one, _refusal("Kubernetes created no pod", _without(why[one.job], one.job))) for one in podless])
 

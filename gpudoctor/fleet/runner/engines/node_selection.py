@@ -3,20 +3,20 @@
 from gpudoctor.fleet.runner.engine import EngineError
 
 
-def named(wish: str) -> tuple[str, ...]:
+def named(request: str) -> tuple[str, ...]:
     """The nodes that a set means; none where it is empty.
 
     Raises:
         EngineError: it is no set of nodes, means none, or ClusterShell is not installed.
     """
-    if not wish.strip():
+    if not request.strip():
         return ()
     from gpudoctor.fleet.nodesets import NodesError, unfold
 
     try:
-        names = unfold(wish)
+        names = unfold(request)
     except NodesError as error:
         raise EngineError(str(error)) from None
     if not names:
-        raise EngineError(f'"{wish}" selects no node.')
+        raise EngineError(f'"{request}" selects no node.')
     return names

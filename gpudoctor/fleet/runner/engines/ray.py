@@ -20,7 +20,7 @@ from gpudoctor import child, workers
 from gpudoctor.child import ChildResult
 from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, NodeLine, Over, Tell
 from gpudoctor.fleet.runner.engines.node_selection import named as named_by
-from gpudoctor.fleet.runner.engines.ray_nodes import RayNode, named, targets, wished
+from gpudoctor.fleet.runner.engines.ray_nodes import RayNode, named, requested, targets
 
 DRIVER = workers.script("ray_driver.py")
 JOIN = 60.0  # seconds for Ray to answer; a driver that cannot reach the cluster gives up by itself after about as many
@@ -57,15 +57,15 @@ class Ray:
         self._nodes: list[RayNode] = []
         self._env: dict[str, str] | None = None
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
+    def targets(self, request: str) -> Sequence[FleetTarget]:
         """The nodes of the cluster; a wish names some, by name, host, address or Ray's id.
 
         Raises:
             EngineError: Ray is not installed, does not respond, or the wish is no set of nodes.
         """
-        names = named_by(wish)
+        names = named_by(request)
         self._ask()
-        return wished(self._nodes, names) if names else targets(self._nodes)
+        return requested(self._nodes, names) if names else targets(self._nodes)
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
         """Start the command once on every target.
@@ -89,15 +89,15 @@ class Ray:
         round_.leave(stop.is_set(), None)
 
     def _ask(self) -> None:
-        told = _Round({}, (), lambda _: None)
-        ended = self._drive({}, told, JOIN, Event())
-        if told.error and told.error[0] == "auth":  # a token that the cluster does not know: without it, then
+        reported = _Round({}, (), lambda _: None)
+        ended = self._drive({}, reported, JOIN, Event())
+        if reported.error and reported.error[0] == "auth":  # a token that the cluster does not know: without it, then
             self._env = {**os.environ, "RAY_AUTH_MODE": "disabled"}
-            told = _Round({}, (), lambda _: None)
-            ended = self._drive({}, told, JOIN, Event())
-        if told.nodes is None:
-            raise EngineError(self._why(told, ended))
-        self._nodes = told.nodes
+            reported = _Round({}, (), lambda _: None)
+            ended = self._drive({}, reported, JOIN, Event())
+        if reported.nodes is None:
+            raise EngineError(self._why(reported, ended))
+        self._nodes = reported.nodes
 
     def _drive(self, asked: dict[str, object], round_: "_Round", limit: float, stop: Event) -> ChildResult:
         if self._address.startswith("ray://"):
@@ -114,15 +114,15 @@ class Ray:
         argv = (self._python, DRIVER)
         return child.run(argv, timeout=limit, stdin=data, env=self._env, grace=TIDY, on_line=round_.line, late=late)
 
-    def _why(self, told: "_Round", ended: ChildResult) -> str:
+    def _why(self, reported: "_Round", ended: ChildResult) -> str:
         """One sentence: why Ray cannot be used."""
-        if told.error and told.error[0] == "import":
+        if reported.error and reported.error[0] == "import":
             return (
-                f"{self._python} has no Ray ({told.error[1]}): `pip install 'gpudoctor-cli[ray]'` installs it; Ray "
+                f"{self._python} has no Ray ({reported.error[1]}): `pip install 'gpudoctor-cli[ray]'` installs it; Ray "
                 "and Python must have the same versions as on the cluster."
             )
-        if told.error:
-            return f"Ray: {told.error[1].rstrip('.')}."
+        if reported.error:
+            return f"Ray: {reported.error[1].rstrip('.')}."
         if ended.missing:
             return f"{self._python} cannot be started: {ended.missing}."
         if ended.timed_out:
@@ -145,18 +145,18 @@ class _Round:
     def line(self, text: str) -> None:
         """Take a line of the driver's."""
         try:
-            told = msgspec.json.decode(text, type=RayLine)
+            reported = msgspec.json.decode(text, type=RayLine)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return
-        self.error = told.error or self.error
-        self.nodes = told.nodes if told.nodes is not None else self.nodes
-        self.connected = self.connected or told.connected
-        node = self.ids.get(told.node)
-        if node and told.text is not None:
+        self.error = reported.error or self.error
+        self.nodes = reported.nodes if reported.nodes is not None else self.nodes
+        self.connected = self.connected or reported.connected
+        node = self.ids.get(reported.node)
+        if node and reported.text is not None:
             self._began.add(node)
-            self._tell(NodeLine(node, told.text))
-        if node and told.over:
-            self._over(node, *told.over)
+            self._tell(NodeLine(node, reported.text))
+        if node and reported.over:
+            self._over(node, *reported.over)
 
     def leave(self, stopped: bool, ended: ChildResult | None) -> None:
         """Account for the nodes of which the driver said nothing at last."""

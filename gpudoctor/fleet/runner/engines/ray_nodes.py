@@ -57,13 +57,15 @@ def _why_not(node: RayNode) -> str:
     return f"Ray reports it as dead: {words.rstrip('.')}." if words else "Ray reports it as dead."
 
 
-def wished(nodes: Sequence[RayNode], names: Sequence[str]) -> list[FleetTarget]:
+def requested(nodes: Sequence[RayNode], names: Sequence[str]) -> list[FleetTarget]:
     """The targets of these names; a host's name or address means all nodes on it, and one unknown to Ray says so."""
     known, found = named(nodes), dict[str, FleetTarget]()
-    for wish in names:
-        meant = [name for name, node in known.items() if wish in (name, node.plain, node.host, node.address, node.id)]
+    for request in names:
+        meant = [
+            name for name, node in known.items() if request in (name, node.plain, node.host, node.address, node.id)
+        ]
         for name in meant:
             found[name] = FleetTarget(node=name, why_not=_why_not(known[name]), gpus=known[name].gpus)
         if not meant:
-            found[wish] = FleetTarget(node=wish, why_not="Ray has no node with this name.")
+            found[request] = FleetTarget(node=request, why_not="Ray has no node with this name.")
     return list(found.values())

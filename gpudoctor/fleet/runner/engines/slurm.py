@@ -41,20 +41,20 @@ class Slurm:
         self._partition = partition or os.environ.get("SLURM_PARTITION", "")
         self._places: dict[str, str] = {}  # by node, where a job is started
 
-    def targets(self, wish: str) -> Sequence[FleetTarget]:
+    def targets(self, request: str) -> Sequence[FleetTarget]:
         """The nodes of a node set, or all; what sinfo says decides which can be asked.
 
         Raises:
             EngineError: Slurm does not respond, or does not know one of the nodes or the partition.
         """
-        wished = named(wish)
-        known = by_node(slurm_commands.nodes(self._partition, hidden=bool(wished)))
+        requested = named(request)
+        known = by_node(slurm_commands.nodes(self._partition, hidden=bool(requested)))
         if not known and self._partition:
             raise EngineError(f"Slurm has no nodes in a partition {self._partition}.")
-        if strange := [name for name in wished if name not in known]:
+        if strange := [name for name in requested if name not in known]:
             where = f" in the partition {self._partition}" if self._partition else ""
             raise EngineError(f"Slurm has no node {_few(strange)}{where}.")
-        chosen = {name: known[name] for name in wished or known}
+        chosen = {name: known[name] for name in requested or known}
         self._places = {name: self._partition or place(rows).partition.rstrip("*") for name, rows in chosen.items()}
         return [target(rows, self._reserved()) for rows in chosen.values()]
 

@@ -95,9 +95,9 @@ def why_not(state: str, reason: str, reserved: bool = False) -> str:
     bad = _NO_WORK - {"$"} if reserved else _NO_WORK
     if plain in ours and sign not in bad:
         return ""
-    told = f"{plain}, {_SIGNS[sign]}" if sign else plain
+    reported = f"{plain}, {_SIGNS[sign]}" if sign else plain
     caused_by = "" if reason.lower() in ("", "none", "(null)") else f": {reason.rstrip('.')}"
-    return f"Slurm reports it as {told}{caused_by}."
+    return f"Slurm reports it as {reported}{caused_by}."
 
 
 def responds(state: str) -> bool:

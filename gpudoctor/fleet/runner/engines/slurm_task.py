@@ -145,6 +145,6 @@ class SlurmTask:
 
     def _busy(self, words: Sequence[str]) -> str:
         reason = self._waits.reason if self._waits else ""
-        told = f" ({reason})" if reason not in ("", "None") else slurm_messages.waits(words)
+        reported = f" ({reason})" if reason not in ("", "None") else slurm_messages.waits(words)
         begins = "The node was busy: its" if reason in _BUSY else "Its"
-        return f"{begins} job did not start within {self._way.patience:g} s{told}."
+        return f"{begins} job did not start within {self._way.patience:g} s{reported}."

@@ -45,7 +45,7 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-class Told(list[NodeLine | Over]):
+class Reported(list[NodeLine | Over]):
     """Everything that an engine told."""
 
     def lines(self, node: str) -> list[str]:
@@ -60,10 +60,10 @@ class Told(list[NodeLine | Over]):
         return next(one.why for one in self if isinstance(one, Over) and one.node == node)
 
 
-def _run(nodes: str, job: NodeJob = JOB, stop: Event | None = None, **options: object) -> Told:
-    told, one = Told(), engine("ssh", **options)
-    one.run(one.targets(nodes), job, told.append, stop or Event())
-    return told
+def _run(nodes: str, job: NodeJob = JOB, stop: Event | None = None, **options: object) -> Reported:
+    reported, one = Reported(), engine("ssh", **options)
+    one.run(one.targets(nodes), job, reported.append, stop or Event())
+    return reported
 
 
 def _calls(folder: Path) -> dict[str, tuple[int, str]]:
@@ -88,10 +88,12 @@ def _runs(pid: int) -> bool:
 
 
 def test_every_line_and_one_end_of_each_node_is_told(ssh: Path) -> None:
-    told = _run("good[1-3],away")
-    assert told.ends() == {"good1": "failed", "good2": "failed", "good3": "failed", "away": "unreachable"}
-    assert told.lines("good2") == ["hello from good2", "no end"], "standard input is at its end, and no line is lost"
-    assert told.why("away") == "ssh: connect to host away port 22: No route to host."
+    reported = _run("good[1-3],away")
+    assert reported.ends() == {"good1": "failed", "good2": "failed", "good3": "failed", "away": "unreachable"}
+    assert reported.lines("good2") == ["hello from good2", "no end"], (
+        "standard input is at its end, and no line is lost"
+    )
+    assert reported.why("away") == "ssh: connect to host away port 22: No route to host."
     assert sorted(_calls(ssh)) == ["away", "good1", "good2", "good3"]
 
 
@@ -123,20 +125,20 @@ def test_a_line_without_an_end_is_not_kept(ssh: Path) -> None:
 
 
 def test_a_node_that_hangs_is_told_at_once_when_it_is_late(ssh: Path) -> None:
-    first, second = (told := _run("hang[1-2]", NodeJob(JOB.argv, -10, fan=1), connect=0.5))[::2]
-    assert [one.node for one in told] == [first.node, first.node, second.node, second.node], "not at the end of all"
-    told = _run("hang2", NodeJob(JOB.argv, -10), connect=0.5)
-    assert told.ends() == {"hang2": "timed out"}
-    assert told.why("hang2") == "It did not finish within 0 s."
+    first, second = (reported := _run("hang[1-2]", NodeJob(JOB.argv, -10, fan=1), connect=0.5))[::2]
+    assert [one.node for one in reported] == [first.node, first.node, second.node, second.node], "not at the end of all"
+    reported = _run("hang2", NodeJob(JOB.argv, -10), connect=0.5)
+    assert reported.ends() == {"hang2": "timed out"}
+    assert reported.why("hang2") == "It did not finish within 0 s."
     assert not any(_runs(pid) for pid, _ in _calls(ssh).values())
 
 
 def test_after_stop_nothing_runs_and_nothing_new_is_started(ssh: Path) -> None:
     stop = Event()
     Timer(0.5, stop.set).start()
-    told = _run("hang[1-2],deaf,hang[3-9]", NodeJob(JOB.argv, 60, fan=3), stop)
-    assert set(told.ends().values()) == {"not asked"}
-    assert len(told.ends()) == 10
+    reported = _run("hang[1-2],deaf,hang[3-9]", NodeJob(JOB.argv, 60, fan=3), stop)
+    assert set(reported.ends().values()) == {"not asked"}
+    assert len(reported.ends()) == 10
     assert len(_calls(ssh)) <= 3
     assert not any(_runs(pid) for pid, _ in _calls(ssh).values())
 
@@ -149,17 +151,17 @@ def test_who_stopped_before_the_start_asks_nobody(ssh: Path) -> None:
 
 
 def test_what_tell_raises_ends_the_run_and_every_ssh(ssh: Path) -> None:
-    told = Told()
+    reported = Reported()
 
     def tell(one: NodeLine | Over) -> None:
-        told.append(one)
-        if len(told) == 2:
+        reported.append(one)
+        if len(reported) == 2:
             raise OSError("the disk is full")
 
     one = ClusterShell()
     with pytest.raises(OSError, match="the disk is full"):
         one.run(one.targets("hang[1-4]"), JOB, tell, Event())
-    assert len(told) == 2, "nothing is told to who has failed"
+    assert len(reported) == 2, "nothing is told to who has failed"
     assert not any(_runs(pid) for pid, _ in _calls(ssh).values())
 
 
@@ -188,9 +190,9 @@ def test_ssh_dies_with_us(ssh: Path) -> None:
 
 
 def test_a_node_that_cannot_be_asked_is_not(ssh: Path) -> None:
-    told = Told()
-    ClusterShell().run([FleetTarget(node="good1", why_not="It is down.")], JOB, told.append, Event())
-    assert list(told) == [Over("good1", "not asked", "It is down.")]
+    reported = Reported()
+    ClusterShell().run([FleetTarget(node="good1", why_not="It is down.")], JOB, reported.append, Event())
+    assert list(reported) == [Over("good1", "not asked", "It is down.")]
     assert not (ssh / "calls").exists()
 
 
@@ -209,7 +211,7 @@ def groups(tmp_path: Path) -> Iterator[None]:
 
 @pytest.mark.usefixtures("groups")
 @pytest.mark.parametrize(
-    ("wish", "names"),
+    ("requested", "names"),
     [
         ("node[01-03]", ["node01", "node02", "node03"]),
         ("n1,n3,n[1-2]", ["n1", "n2", "n3"]),
@@ -218,15 +220,15 @@ def groups(tmp_path: Path) -> Iterator[None]:
         ("@*,n1", ["a1", "a2", "n1"]),
     ],
 )
-def test_names_mean_what_clustershell_says(wish: str, names: list[str]) -> None:
-    found = ClusterShell().targets(wish)
+def test_names_mean_what_clustershell_says(requested: str, names: list[str]) -> None:
+    found = ClusterShell().targets(requested)
     assert [target.node for target in found] == names
     assert not any(target.why_not or target.gpus for target in found)
 
 
 @pytest.mark.usefixtures("groups")
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("requested", "message"),
     [
         ("", "ssh has no list of nodes: name them (node[01-16]) or a ClusterShell group (@gpu)."),
         ("  ", "ssh has no list of nodes"),
@@ -238,9 +240,9 @@ def test_names_mean_what_clustershell_says(wish: str, names: list[str]) -> None:
         ("n1!n1", '"n1!n1" selects no node.'),
     ],
 )
-def test_names_that_mean_nothing(wish: str, message: str) -> None:
+def test_names_that_mean_nothing(requested: str, message: str) -> None:
     with pytest.raises(EngineError) as refused:
-        ClusterShell().targets(wish)
+        ClusterShell().targets(requested)
     assert str(refused.value).startswith(message)
     assert str(refused.value).endswith(".")
 
@@ -275,6 +277,6 @@ def test_a_tree_that_cannot_be_used_is_one_sentence(text: str | None, ssh: Path)
 
 @limited(resource.RLIMIT_NOFILE, 130)
 def test_no_more_at_once_than_there_are_descriptors_for(ssh: Path) -> None:
-    told = _run("good[1-60]", NodeJob(JOB.argv, 60, fan=1000))
-    assert list(told.ends().values()) == ["failed"] * 60
+    reported = _run("good[1-60]", NodeJob(JOB.argv, 60, fan=1000))
+    assert list(reported.ends().values()) == ["failed"] * 60
     assert len(_calls(ssh)) == 60

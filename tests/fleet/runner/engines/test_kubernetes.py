@@ -82,16 +82,16 @@ def ran(
     engine: Kubernetes, wanted: Sequence[FleetTarget] | None = None, job: NodeJob = JOB
 ) -> tuple[dict[str, tuple[str, str]], dict[str, list[str]]]:
     """How each node ended, and its lines."""
-    told: list[NodeLine | Over] = []
+    reported: list[NodeLine | Over] = []
     targets = list(engine.targets("")) if wanted is None else wanted
-    thread = Thread(target=engine.run, args=(targets, job, told.append, Event()), daemon=True)
+    thread = Thread(target=engine.run, args=(targets, job, reported.append, Event()), daemon=True)
     thread.start()
     thread.join(120)
     assert not thread.is_alive(), "nothing hangs"
-    overs = [one for one in told if isinstance(one, Over)]
+    overs = [one for one in reported if isinstance(one, Over)]
     assert len(overs) == len({one.node for one in overs}), "a node is told to be over once"
     lines: dict[str, list[str]] = {}
-    for one in told:
+    for one in reported:
         if isinstance(one, NodeLine):
             lines.setdefault(one.node, []).append(one.text)
     return {one.node: (one.state, one.why) for one in overs}, lines
@@ -253,9 +253,9 @@ def test_a_log_that_cannot_be_read_is_said(cluster: Cluster) -> None:
 def test_a_run_that_is_stopped_deletes_its_jobs(cluster: Cluster) -> None:
     cluster.add("a", RUNNING)
     cluster.add("b", RUNNING)
-    made, stop, told = cluster.engine(), Event(), list[NodeLine | Over]()
+    made, stop, reported = cluster.engine(), Event(), list[NodeLine | Over]()
     targets = made.targets("")
-    thread = Thread(target=made.run, args=(targets, NodeJob(JOB.argv, 60, fan=1), told.append, stop), daemon=True)
+    thread = Thread(target=made.run, args=(targets, NodeJob(JOB.argv, 60, fan=1), reported.append, stop), daemon=True)
     thread.start()
     while not cluster.calls("get")[2:]:
         pass
@@ -263,7 +263,7 @@ def test_a_run_that_is_stopped_deletes_its_jobs(cluster: Cluster) -> None:
     thread.join(60)
     assert not thread.is_alive()
     why = "The run was stopped before it responded."
-    assert told == [Over("a", "not asked", why), Over("b", "not asked", why)]
+    assert reported == [Over("a", "not asked", why), Over("b", "not asked", why)]
     assert cluster.left() == {}
 
 

@@ -12,7 +12,7 @@ import pytest
 from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, NodeLine, Over
 from gpudoctor.fleet.runner.engines import engine, ray
 from gpudoctor.fleet.runner.engines.ray import Ray
-from gpudoctor.fleet.runner.engines.ray_nodes import RayNode, named, targets, wished
+from gpudoctor.fleet.runner.engines.ray_nodes import RayNode, named, requested, targets
 
 JOB = NodeJob(("gpudoctor", "fleet", "node"), 5.0)
 THREE = [
@@ -27,9 +27,9 @@ def node(id_: str, host: str = "h", **more: Any) -> RayNode:
     return RayNode(id=id_ * 8, host=host, address="10.0.0.1", name="10.0.0.1", **more)
 
 
-def played(folder: Path, *told: object, script: str = "") -> Ray:
+def played(folder: Path, *reported: object, script: str = "") -> Ray:
     """An engine whose interpreter lists three nodes, then tells these lines, then does what the script says."""
-    (folder / "told").write_text("".join(json.dumps(one) + "\n" for one in told))
+    (folder / "told").write_text("".join(json.dumps(one) + "\n" for one in reported))
     (folder / "nodes").write_text(json.dumps({"nodes": THREE}) + "\n")
     program = folder / "python"
     program.write_text(
@@ -53,13 +53,13 @@ def asked(folder: Path) -> list[dict[str, Any]]:
 def ran(
     engine: Ray, wanted: Sequence[FleetTarget] | None = None, stop: Event | None = None, job: NodeJob = JOB
 ) -> list[NodeLine | Over]:
-    told: list[NodeLine | Over] = []
-    engine.run(engine.targets("") if wanted is None else wanted, job, told.append, stop or Event())
-    return told
+    reported: list[NodeLine | Over] = []
+    engine.run(engine.targets("") if wanted is None else wanted, job, reported.append, stop or Event())
+    return reported
 
 
-def overs(told: Sequence[NodeLine | Over]) -> dict[str, tuple[str, str]]:
-    found = [one for one in told if isinstance(one, Over)]
+def overs(reported: Sequence[NodeLine | Over]) -> dict[str, tuple[str, str]]:
+    found = [one for one in reported if isinstance(one, Over)]
     assert len(found) == len({one.node for one in found}), "a node is told to be over once"
     return {one.node: (one.state, one.why) for one in found}
 
@@ -101,8 +101,8 @@ def test_the_dead_say_why_and_those_that_left_as_they_should_are_none_of_ours() 
 def test_a_wish_is_a_name_a_host_an_address_or_an_id() -> None:
     nodes = [node("a"), node("b"), RayNode(id="cc", host="x", address="10.0.0.9", gpus=4)]
     both = [FleetTarget(node="h-aaaaaaaa"), FleetTarget(node="h-bbbbbbbb")]
-    assert wished(nodes, ["h", "10.0.0.9", "gpu9"]) == [*both, FleetTarget(node="x", gpus=4), UNKNOWN]
-    assert wished(nodes, ["cc", "h-aaaaaaaa", "aaaaaaaa"]) == [FleetTarget(node="x", gpus=4), both[0]]
+    assert requested(nodes, ["h", "10.0.0.9", "gpu9"]) == [*both, FleetTarget(node="x", gpus=4), UNKNOWN]
+    assert requested(nodes, ["cc", "h-aaaaaaaa", "aaaaaaaa"]) == [FleetTarget(node="x", gpus=4), both[0]]
 
 
 def test_all_nodes_of_the_cluster_are_its_targets(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_lines_and_ends_are_told_under_the_nodes_names(tmp_path: Path) -> None:
         {"node": "cc33", "over": ["failed", "told twice"]},
         {"node": "stranger", "text": "nobody asked"},
     ]
-    told = ran(played(tmp_path, *lines, script="print('no JSON at all')"))
-    assert told[0] == NodeLine("gpu1", "gpudoctor-fleet/1 gpu1 hello")
-    assert overs(told) == {
+    reported = ran(played(tmp_path, *lines, script="print('no JSON at all')"))
+    assert reported[0] == NodeLine("gpu1", "gpudoctor-fleet/1 gpu1 hello")
+    assert overs(reported) == {
         "head": ("unreachable", "It went away."),
         "gpu1": ("failed", "The command failed there with exit code 0."),
         "gpu2": ("timed out", "It did not finish within 5 s."),
@@ -142,9 +142,9 @@ def test_lines_and_ends_are_told_under_the_nodes_names(tmp_path: Path) -> None:
 
 def test_only_those_that_can_be_asked_are(tmp_path: Path) -> None:
     wanted = [FleetTarget(node="gpu1", why_not="down"), FleetTarget(node="gpu2"), FleetTarget(node="gpu9")]
-    told = ran(played(tmp_path, {"connected": True}, {"node": "cc33", "over": ["failed", "x"]}), wanted)
+    reported = ran(played(tmp_path, {"connected": True}, {"node": "cc33", "over": ["failed", "x"]}), wanted)
     assert asked(tmp_path)[-1]["nodes"] == ["cc33"]
-    assert overs(told) == {
+    assert overs(reported) == {
         "gpu1": ("not asked", "down"),
         "gpu2": ("failed", "x"),
         "gpu9": ("not asked", "Ray has no node with this name."),
@@ -167,27 +167,27 @@ def test_a_run_that_is_stopped_ends_its_driver_and_accounts_for_all(tmp_path: Pa
     stop = Event()
     engine = played(tmp_path, {"connected": True}, {"node": "aa11", "text": "hello"}, script="time.sleep(600)")
     wanted = engine.targets("")
-    told: list[NodeLine | Over] = []
+    reported: list[NodeLine | Over] = []
 
     def tell(one: NodeLine | Over) -> None:
-        told.append(one)
+        reported.append(one)
         stop.set()
 
     thread = Thread(target=engine.run, args=(wanted, JOB, tell, stop))
     thread.start()
     thread.join(60)
     assert not thread.is_alive()
-    assert {state for state, _ in overs(told).values()} == {"not asked"}
-    assert len(overs(told)) == 3
+    assert {state for state, _ in overs(reported).values()} == {"not asked"}
+    assert len(overs(reported)) == 3
 
 
 def test_a_driver_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray, "JOIN", 0.5)
     monkeypatch.setattr(ray, "START", 0.2)
     monkeypatch.setattr(ray, "SLACK", 0.2)
-    told = ran(played(tmp_path, {"connected": True}, script="time.sleep(600)"), job=NodeJob(JOB.argv, 0.2, fan=2))
+    reported = ran(played(tmp_path, {"connected": True}, script="time.sleep(600)"), job=NodeJob(JOB.argv, 0.2, fan=2))
     why = "Ray's driver ended because it took too long before it responded."
-    assert set(overs(told).values()) == {("not asked", why)}
+    assert set(overs(reported).values()) == {("not asked", why)}
 
 
 @pytest.mark.parametrize(

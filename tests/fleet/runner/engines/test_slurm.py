@@ -43,24 +43,24 @@ def program(folder: Path, name: str, does: str) -> None:
 
 
 def ran(engine: Slurm, targets: list[FleetTarget], *argv: str, stop: Event | None = None) -> list[NodeLine | Over]:
-    told: list[NodeLine | Over] = []
-    engine.run(targets, NodeJob(argv, 20.0), told.append, stop or Event())
-    return told
+    reported: list[NodeLine | Over] = []
+    engine.run(targets, NodeJob(argv, 20.0), reported.append, stop or Event())
+    return reported
 
 
 def test_all_nodes_or_those_that_are_wished_for(slurm: Path) -> None:
     assert [(one.node, one.gpus) for one in Slurm().targets("")] == [("node1", 8), ("node2", None), ("node3", 8)]
     assert [one.node for one in Slurm().targets("node[1,3]")] == ["node1", "node3"]
     assert [one.node for one in Slurm(partition="all").targets("node1")] == ["node1"]
-    everyone, wished, partition = (slurm / "asked").read_text().splitlines()
+    everyone, requested, partition = (slurm / "asked").read_text().splitlines()
     assert "--all" not in everyone
-    assert "--all" in wished
+    assert "--all" in requested
     assert "--partition=all" in partition
     assert "--all" not in partition
 
 
 @pytest.mark.parametrize(
-    ("wish", "partition", "why"),
+    ("requested", "partition", "why"),
     [
         ("node[2-5]", None, "Slurm has no node node[4-5]."),
         ("node[1", None, '"node[1" is not a node set: '),
@@ -68,9 +68,9 @@ def test_all_nodes_or_those_that_are_wished_for(slurm: Path) -> None:
         ("node9", "all", "Slurm has no node node9 in the partition all."),
     ],
 )
-def test_a_wish_that_means_nothing_to_slurm(slurm: Path, wish: str, partition: str | None, why: str) -> None:
+def test_a_wish_that_means_nothing_to_slurm(slurm: Path, requested: str, partition: str | None, why: str) -> None:
     with pytest.raises(EngineError, match=f"^{re.escape(why)}"):
-        Slurm(partition=partition).targets(wish)
+        Slurm(partition=partition).targets(requested)
 
 
 def test_a_partition_that_is_not_there(slurm: Path) -> None:
@@ -125,11 +125,11 @@ def test_what_goes_along_from_the_callers_environment() -> None:
 def test_every_node_is_asked_once_where_slurm_starts_jobs_on_it(slurm: Path) -> None:
     engine = Slurm()
     targets = list(engine.targets(""))
-    told = ran(engine, targets, "sh", "-c", "echo gpudoctor-fleet/1 x hello")
-    assert {one.node: one.state for one in told if isinstance(one, Over)} == {
+    reported = ran(engine, targets, "sh", "-c", "echo gpudoctor-fleet/1 x hello")
+    assert {one.node: one.state for one in reported if isinstance(one, Over)} == {
         "node1": "failed", "node2": "failed", "node3": "not asked",
     }  # fmt: skip
-    assert sorted(one for one in told if isinstance(one, NodeLine)) == [
+    assert sorted(one for one in reported if isinstance(one, NodeLine)) == [
         ("node1", "gpudoctor-fleet/1 x hello"), ("node2", "gpudoctor-fleet/1 x hello"),
     ]  # fmt: skip
     lines = sorted((slurm / "ran").read_text().splitlines(), key=lambda line: "node2" in line)
@@ -150,8 +150,8 @@ def test_every_node_is_asked_once_where_slurm_starts_jobs_on_it(slurm: Path) -> 
 def test_a_node_that_stays_busy_is_not_asked_and_its_job_is_taken_back(slurm: Path, reason: str, why: str) -> None:
     program(slurm, "srun", "echo 'srun: Partition in DOWN state' >&2; trap 'exit 1' TERM; sleep 30 & wait")
     program(slurm, "squeue", f"[ -e {slurm}/cancelled ] || echo '7|PENDING|{reason}'")
-    told = ran(Slurm(patience=0.3), [FleetTarget(node="node1")], "true")
-    assert told == [Over("node1", "not asked", why)]
+    reported = ran(Slurm(patience=0.3), [FleetTarget(node="node1")], "true")
+    assert reported == [Over("node1", "not asked", why)]
     assert (slurm / "cancelled").read_text().splitlines() == ["--quiet --signal=KILL 7", "--quiet 7"]
 
 
@@ -159,8 +159,8 @@ def test_a_job_that_was_started_gets_its_time_to_say_hello(slurm: Path, monkeypa
     monkeypatch.setattr(slurm_task, "GRACE", 0.0)
     program(slurm, "srun", "sleep 1; echo gpudoctor-fleet/1 x hello")
     program(slurm, "squeue", "echo '7|RUNNING|None'")
-    told = ran(Slurm(patience=0.1), [FleetTarget(node="node1")], "true")
-    assert told == [
+    reported = ran(Slurm(patience=0.1), [FleetTarget(node="node1")], "true")
+    assert reported == [
         NodeLine("node1", "gpudoctor-fleet/1 x hello"),
         Over("node1", "failed", "srun succeeded, but no report arrived."),
     ]
@@ -172,26 +172,26 @@ def test_a_queue_that_nobody_can_read_is_not_taken_for_a_busy_node(
     monkeypatch.setattr(slurm_task, "_GONE", 0.0)
     program(slurm, "srun", "sleep 30")
     program(slurm, "squeue", "exit 1")
-    told = ran(Slurm(patience=0.1), [FleetTarget(node="node1")], "true")
-    assert told == [Over("node1", "unreachable", "It sent nothing, and Slurm gives no reason.")]
+    reported = ran(Slurm(patience=0.1), [FleetTarget(node="node1")], "true")
+    assert reported == [Over("node1", "unreachable", "It sent nothing, and Slurm gives no reason.")]
 
 
 def test_one_that_said_hello_and_hangs_is_ended(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm_task, "GRACE", -19.5)
     program(slurm, "sinfo", "echo idle")
-    told = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
-    assert told[-1] == Over("node1", "timed out", "It did not finish within its limit of 20 s and was canceled.")
+    reported = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
+    assert reported[-1] == Over("node1", "timed out", "It did not finish within its limit of 20 s and was canceled.")
     program(slurm, "sinfo", "echo 'completing*'")
-    told = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
+    reported = ran(Slurm(), [FleetTarget(node="node1")], "sh", "-c", "echo gpudoctor-fleet/1 x hello; sleep 30")
     why = "It started and then sent nothing, and Slurm has lost contact with it (completing*)."
-    assert told[-1] == Over("node1", "unreachable", why)
+    assert reported[-1] == Over("node1", "unreachable", why)
 
 
 def test_after_the_end_of_the_run_nobody_is_asked(slurm: Path) -> None:
     stop = Event()
     stop.set()
-    told = ran(Slurm(), [FleetTarget(node="node1"), FleetTarget(node="node2")], "true", stop=stop)
-    assert told == [Over(f"node{n}", "not asked", "The run was stopped first.") for n in (1, 2)]
+    reported = ran(Slurm(), [FleetTarget(node="node1"), FleetTarget(node="node2")], "true", stop=stop)
+    assert reported == [Over(f"node{n}", "not asked", "The run was stopped first.") for n in (1, 2)]
     assert not (slurm / "ran").exists()
 
 

@@ -36,7 +36,7 @@ def test_states_in_which_jobs_start_or_wait(state: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "reported"),
     [
         ("idle*", "idle, not responding"),
         ("idle~", "idle, powered off"),
@@ -54,9 +54,9 @@ def test_states_in_which_jobs_start_or_wait(state: str) -> None:
         ("a state of a later release", "a state of a later release"),
     ],
 )
-def test_states_in_which_none_does(state: str, told: str) -> None:
-    assert why_not(state, "none") == f"Slurm reports it as {told}."
-    assert why_not(state, "burnt") == f"Slurm reports it as {told}: burnt."
+def test_states_in_which_none_does(state: str, reported: str) -> None:
+    assert why_not(state, "none") == f"Slurm reports it as {reported}."
+    assert why_not(state, "burnt") == f"Slurm reports it as {reported}: burnt."
 
 
 @pytest.mark.parametrize("state", ["maint", "reserved", "idle$"])

@@ -61,12 +61,12 @@ def test_what_kept_a_node_from_starting_does_not_count_once_it_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "reported"),
     [
         ("srun: Required node not available (down, drained or reserved)", 1),
         ("srun: Partition in DOWN state", 1),
         ("the limit is not available", 0),
     ],
 )
-def test_why_a_job_waits(said: str, told: int) -> None:
-    assert waits([QUEUED, said]) == (f" ({said.removeprefix('srun: ')})" if told else "")
+def test_why_a_job_waits(said: str, reported: int) -> None:
+    assert waits([QUEUED, said]) == (f" ({said.removeprefix('srun: ')})" if reported else "")

@@ -41,13 +41,13 @@ def main() -> None:
     if "parent" in task:
         die_with(task["parent"])
     try:
-        told = summed(task)
+        reported = summed(task)
     except Exception as error:
-        told = {"error": "%s: %s" % (type(error).__name__, str(error).strip()[:2000])}
-    os.write(1, ("\n" + PREFIX + json.dumps(told) + "\n").encode())
-    if "error" not in told:
+        reported = {"error": "%s: %s" % (type(error).__name__, str(error).strip()[:2000])}
+    os.write(1, ("\n" + PREFIX + json.dumps(reported) + "\n").encode())
+    if "error" not in reported:
         sys.stdin.read()
-    os._exit("error" in told)
+    os._exit("error" in reported)
 
 
 def die_with(parent: int) -> None:

@@ -45,14 +45,14 @@ def allreduce(backend: PytorchBackend, size: int, pause: Callable[[], None]) -> 
     ranks: list[Rank] = []
     try:
         ranks.extend(Rank(number, count, library, size, port) for number in range(count))
-        told = gathered(ranks, pause)
+        reported = gathered(ranks, pause)
     finally:
         end(ranks)
     return {
         "ranks": count,
         "transport": "rccl" if backend.kind == "rocm" else library,
-        "wrong": sum(one["wrong"] for one in told),
-        "seconds": [max(each) for each in zip(*(one["seconds"] for one in told))],
+        "wrong": sum(one["wrong"] for one in reported),
+        "seconds": [max(each) for each in zip(*(one["seconds"] for one in reported))],
         "bytes": size,
     }
 
