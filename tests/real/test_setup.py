@@ -82,7 +82,7 @@ def _resolved(found: Plan, folder: Path) -> dict[str, str]:
     """
     wanted: list[str] = []
     for wheel in found.wheels:
-        pin = re.search(r"it includes cuDNN ([0-9.]+)", wheel.why)
+        pin = re.search(r"it includes cuDNN ([0-9.]+)\.", wheel.why)
         if wheel.index and pin:
             wanted.append(f"nvidia-cudnn-cu{found.cuda}=={pin[1]}")
         else:
