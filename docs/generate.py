@@ -3,14 +3,13 @@
 import argparse
 import sys
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from gpudoctor import catalogue, checks
 from gpudoctor.check_engine import Check
 from gpudoctor.check_pages import SEVERITY, check_markdown
-from gpudoctor.check_sources import rule_files, sources
+from gpudoctor.check_sources import module_file, rule_files, sources
 from gpudoctor.cli import parser
 from gpudoctor.cli.arguments import Parser
 
@@ -30,7 +29,7 @@ def _code(one: Check[Any]) -> str:
     lines = ["", "## In the code", "", f"- Rule: {', '.join(map(_file, rule_files(one)))}"]
     lines += [f"- Tests: {', '.join(map(_file, tests(one)))}", "- Facts, and the probes that fill them:"]
     for part, modules in sources(one).items():
-        lines.append(f"  - `{part}`: {', '.join(_file(_module_file(module)) for module in modules)}")
+        lines.append(f"  - `{part}`: {', '.join(_file(module_file(module)) for module in modules)}")
     return "\n".join(lines) + "\n"
 
 
@@ -49,12 +48,6 @@ def _test_files() -> dict[str, str]:
     return {str(path.relative_to(HERE.parent)): path.read_text(encoding="utf-8") for path in files}
 
 
-def _module_file(module: str) -> str:
-    spec = find_spec(module)
-    path = Path(str(spec and spec.origin)).relative_to(HERE.parent)
-    return str(path.parent) if path.name == "__init__.py" else str(path)
-
-
 def _file(path: str) -> str:
     """A link from the page of a check to a file of the tree."""
     return f"[`{path}`](../../../{path})"
@@ -62,7 +55,12 @@ def _file(path: str) -> str:
 
 def _list() -> str:
     every = catalogue.load(checks.ids())
-    lines = ["# The checks", "", f"{len(every)} checks. `gpudoctor explain ID` prints the same pages.", ""]
+    lines = [
+        "# The checks",
+        "",
+        f"{len(every)} checks. `gpudoctor explain ID` prints the same text; `--verbose` adds where it is in the code.",
+        "",
+    ]
     lines += [f"- {text}" for text in SEVERITY.values()]
     for area in dict.fromkeys(one.area for one in every):
         lines += ["", f"## {area}", "", "| id | severity | what is wrong |", "|---|---|---|"]

@@ -125,7 +125,7 @@ class Problem(msgspec.Struct, frozen=True):
         cause: why, where it is known better than the check's own text.
         severity: where this case is better or worse than the check's own severity.
         fixes: where the check's own do not fit this subject.
-        not_because: those of the check's causes (ids, or "area.*") that this case shows not to be its own.
+        not_caused_by: those of the check's causes (ids, or "area.*") that this case shows not to be its own.
     """
 
     message: str
@@ -145,18 +145,18 @@ class Check(Generic[S]):
     """One check; `id` comes from the path of its file, so that file, id and page cannot part.
 
     Args:
-        function: what judges one subject: a sentence or a `Problem` where it is ill, None where it is well.
+        function: what judges one subject: a sentence or a `Problem` where it finds one, else None.
         title: the problem, as a headline.
         severity: how bad it is.
         cause: why it happens.
-        fixes: how it is mended, for all machines or as a function of the subject.
+        fixes: how it is fixed, for all machines or as a function of the subject.
         references: public sources of the rule.
         targets: gives what it is asked about.
         caused_by: ids (or "area.*") of the checks whose problem explains this one.
         affects: whom it touches: wheels, extensions, several-gpus, containers, display, tools, everything.
         validated_on: where it has met its problem so far, with a date: table (rows of tests alone), simulated (a
             whole host), recorded, hardware.
-        essential: without an answer nobody can say that the machine is well.
+        essential: where it is unknown, the report is incomplete.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.
         module: the module of its file, where a function elsewhere makes it; else that of the function.

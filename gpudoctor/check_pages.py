@@ -66,7 +66,7 @@ def _rows(one: Check[Any]) -> list[tuple[str, str]]:
         ("severity", SEVERITY[one.severity.value]),
         ("affects", ", ".join(one.affects)),
         ("caused by", ", ".join(f"`{i}`" for i in one.caused_by) or "nothing: this is a root cause"),
-        ("seen", "; ".join(one.validated_on) or "not yet"),
+        ("validated on", "; ".join(one.validated_on) or "not yet"),
     ]
     if one.aliases:
         rows.append(("former IDs", ", ".join(f"`{i}`" for i in one.aliases)))

@@ -9,6 +9,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from gpudoctor import probes
@@ -35,9 +36,16 @@ def sources(one: Check[Any]) -> dict[str, tuple[str, ...]]:
     return {part: filled[part] for part in sorted(read, key=lambda part: (order.index(part.partition(".")[0]), part))}
 
 
+def module_file(module: str) -> str:
+    """Where a module of gpudoctor is in a checkout: a file, or the directory of a package."""
+    path = module.replace(".", "/")
+    return path if (Path(__file__).parents[1] / path / "__init__.py").exists() else path + ".py"
+
+
 def page(one: Check[Any], width: int) -> str:
     """What `gpudoctor explain ID --verbose` prints of it."""
-    rows = {"rule": rule_files(one), **sources(one)}
+    rows = {"rule": rule_files(one)}
+    rows |= {part: tuple(map(module_file, modules)) for part, modules in sources(one).items()}
     wide = max(map(len, rows)) + 2
     lines = [
         textwrap.fill(", ".join(files), width, initial_indent=f"  {name:<{wide}}", subsequent_indent=" " * (wide + 2))

@@ -16,10 +16,10 @@ class RecordedMachine(Machine):
     """Answers from dictionaries, and raises FileNotFoundError for the rest.
 
     Args:
-        files: path -> content; folders exist where a file or a folder lies in them.
-        folders: further folders, empty ones for example.
+        files: path -> content; directories exist where a file or a directory is in them.
+        folders: further directories, empty ones for example.
         links: path -> target, as written in the link.
-        commands: a command line as typed, or its first word -> standard output, or a whole `Ended`.
+        commands: a command line as typed, or its first word -> standard output, or a whole `ChildResult`.
         env: the environment.
         statuses: path -> what stat(2) says (device nodes); such a path exists.
         errors: path -> errno name with which reading or opening it fails.

@@ -142,7 +142,7 @@ def in_container(facts: Facts) -> bool:
 
 
 def wants_nvidia(facts: Facts) -> bool:
-    """Whether NVIDIA hardware, NVIDIA's driver or a wish for it is there: then its checks may speak.
+    """Whether NVIDIA hardware or NVIDIA's driver is there or asked for: then its checks apply.
 
     A CUDA wheel alone is no reason: PyTorch's default wheel is one on every CPU-only server.
     """
@@ -271,7 +271,7 @@ def pythons(facts: Facts) -> Iterator[tuple[About, OnPython]]:
 
 
 def about_modules(about: About, modules: Iterable[str]) -> About:
-    """The same, narrowed to a framework where it is all that is ill: it explains nothing about another one."""
+    """The same, narrowed to a framework where only that has the problem: it explains nothing about another one."""
     names = set(modules)
     if len(names) != 1 or not names <= set(NAMES):
         return about

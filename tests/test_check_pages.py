@@ -54,7 +54,7 @@ id            tests.test-check-pages
 severity      warn: works, but badly or not for long
 affects       wheels, containers
 caused by     device.none, driver.*
-seen          simulated 2026-11; hardware 2026-12
+validated on  simulated 2026-11; hardware 2026-12
 former IDs    power.cable
 
 Fixes
@@ -84,7 +84,7 @@ Somebody forgot \\*the\\* cable, and `nvidia-smi` says so in a sentence that is 
 | severity | warn: works, but badly or not for long |
 | affects | wheels, containers |
 | caused by | [`device.none`](../device/none.md), [`driver.*`](../README.md#driver) |
-| seen | simulated 2026-11; hardware 2026-12 |
+| validated on | simulated 2026-11; hardware 2026-12 |
 | former IDs | `power.cable` |
 
 ## Fixes
@@ -158,7 +158,7 @@ def test_the_walk_through_adding_a_check_leads_to_a_check(tmp_path: Path) -> Non
     files = re.findall(r"^`([\w/]+\.py)`:\n\n```python\n(.*?)```", text, re.M | re.S)
     assert [name for name, _ in files] == [
         "checks/device/ecc_change_pending.py",
-        "tests/checks/test_ecc_change_pending.py",
+        "tests/checks/device/test_ecc_change_pending.py",
     ]
     for folder in ("checks", "gpudoctor", "tests", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))

@@ -53,7 +53,7 @@ def dll_not_loaded(on: OnLive) -> Problem | None:
     error = on.live.import_error
     if error is None or not _NOT_LOADED.search(error):
         return None
-    runtime = known_or(on.facts.nt.vc_runtime, "")
+    runtime = known_or(on.facts.windows.vc_runtime, "")
     there = "is not installed" if runtime is None else f"is {runtime}" if runtime else "is of an unknown version"
     if _is_fbgemm(on):
         there += ", and PyTorch 2.4.0 also needs a Visual Studio library (libomp140)"

@@ -47,7 +47,7 @@ _STORE = "PythonSoftwareFoundation.Python"
 )
 def long_paths_off(on: OnPython) -> Problem | None:
     """They are disabled, the path of site-packages is long, and no framework is installed yet."""
-    if on.python.frameworks or known(on.facts.nt.long_paths) is not False:
+    if on.python.frameworks or known(on.facts.windows.long_paths) is not False:
         return None
     directory = known(on.python.site_packages)
     if len(directory) < _DEEP:

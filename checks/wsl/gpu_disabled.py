@@ -34,6 +34,6 @@ _FIX = Fix(
 )
 def gpu_disabled(facts: Facts) -> str | None:
     """The setting is there, and CUDA does not initialize."""
-    if known(facts.host.wsl) != 2 or known(facts.nvidia.cuda.code) == 0 or known(facts.windows.gpu) is not False:
+    if known(facts.host.wsl) != 2 or known(facts.nvidia.cuda.code) == 0 or known(facts.wsl.gpu) is not False:
         return None
     return "The section [gpu] of /etc/wsl.conf has enabled=false: this distribution gets no GPU."

@@ -69,7 +69,7 @@ def libraries_off_path(facts: Facts) -> Problem | None:
     off = _off(facts)
     if not off or known(facts.nvidia.cuda.code) == 0:
         return None
-    off_by_setting = facts.windows.ldconfig is False
+    off_by_setting = facts.wsl.ldconfig is False
     why = " /etc/wsl.conf disables ldconfig." if off_by_setting else ""
     return Problem(
         f"{off[0].path} exists, but it is not on the loader's search path.{why}", tuple(one.path for one in off)

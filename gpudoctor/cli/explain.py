@@ -37,7 +37,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "--json", action="store_true", help="print the report, with the log's symptoms, as one JSON document"
     )
     one.add_argument(
-        "--verbose", "-v", action="store_true", help="also list everything that was ruled out, and references"
+        "--verbose",
+        "-v",
+        action="store_true",
+        help="with an ID: also where the check is in the code; with --log: also what was ruled out, and references",
     )
     one.set_defaults(run=run, smoke=False)
 

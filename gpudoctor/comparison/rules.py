@@ -97,9 +97,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(DifferenceGroup.DRIVER, "host.kernel.release", "host.kernel.command_line", "host.kernel.secure_boot"),
     *_all(DifferenceGroup.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required", "host.distribution.name"),
     *_all(DifferenceGroup.DRIVER, "host.architecture", "host.platform", "host.virtual", "host.container", "host.wsl"),
-    *_all(
-        DifferenceGroup.DRIVER, "windows.gpu", "windows.ldconfig", "cluster.runtime_configured", "containers.no_cgroups"
-    ),
+    *_all(DifferenceGroup.DRIVER, "wsl.gpu", "wsl.ldconfig", "cluster.runtime_configured", "containers.no_cgroups"),
     *_all(DifferenceGroup.DRIVER, "log.events", "log.events.*", "host.l4t"),
     # -- firmware ------------------------------------------------------------------------------------------
     *_all(DifferenceGroup.FIRMWARE, "gpus.*.vbios", "pci.*.revision", "pci.*.subsystem"),

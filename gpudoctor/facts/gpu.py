@@ -60,7 +60,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     link_width_max: Maybe[Lanes | None] = NOT
     pcie_replays: Maybe[Count | None] = NOT
     ecc: Maybe[bool | None] = NOT  # now
-    ecc_pending: Maybe[bool | None] = NOT  # after the next reboot
+    ecc_pending: Maybe[bool | None] = NOT  # after the next reset
     ecc_corrected: Maybe[Count | None] = NOT  # since the driver was loaded
     ecc_uncorrected: Maybe[Count | None] = NOT  # since the driver was loaded
     ecc_uncorrected_total: Maybe[Count | None] = NOT

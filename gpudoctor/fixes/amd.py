@@ -132,7 +132,7 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
             cmd("pct", "set", CTID, "-dev0", "/dev/kfd", "-dev1", "/dev/dri/renderD128"),
         )
     else:
-        message = "Start the container with both device nodes, and with their numeric group on the host."
+        message = "Start the container with the AMD GPU's device nodes and the numeric ID of the group that owns them."
         program = "podman" if name == "podman" else "docker"
         start = f'{program} run --device /dev/kfd --device /dev/dri --group-add "$(stat -c %g /dev/kfd)" ...'
         commands = (Shell(start, placeholders=(REST,)),)

@@ -14,7 +14,7 @@ class RocmOnWindows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WindowsTable(KnowledgeTable, frozen=True):
-    """The table ``nt.toml``."""
+    """The table ``windows.toml``."""
 
     codes: dict[str, tuple[str, str]]
     rocm: RocmOnWindows
@@ -22,7 +22,7 @@ class WindowsTable(KnowledgeTable, frozen=True):
 
 @cache
 def _nt() -> WindowsTable:
-    return load("nt", WindowsTable)
+    return load("windows", WindowsTable)
 
 
 def meaning(code: int) -> tuple[str, str] | None:

@@ -92,12 +92,12 @@ PROBES = (
     Probe("toolkits", "CUDA toolkits", "nvidia.toolkits"),
     Probe("cluster", "the cluster and the job", "cluster"),
     Probe("cloud", "the cloud", "cloud"),
-    Probe("windows", "WSL's settings", "wsl.conf", absent=NO_WSL),
+    Probe("wsl", "WSL's settings", "wsl.conf", absent=NO_WSL),
 )
 # What looks on macOS and on Windows (gpudoctor.probes.non_linux).
 FOREIGN = (
     Probe("apple", "macOS", "apple:facts", absent=NO_MAC),
-    Probe("nt", "Windows", "windows:facts", absent=NO_WINDOWS),
+    Probe("windows", "Windows", "windows:facts", absent=NO_WINDOWS),
 )
 
 

@@ -50,7 +50,7 @@ def _windows(machine: Machine, quick: bool) -> Foreign:
     steps = (
         ("nvidia", "NVIDIA's driver and GPUs", driver.get),
         ("kfd", "other GPUs", tuple),
-        ("nt", "Windows", lambda: windows.facts(seen.get())),
+        ("windows", "Windows", lambda: windows.facts(seen.get())),
     )
     return Foreign(
         lambda: windows.host(machine, seen.get(), quick),

@@ -36,7 +36,7 @@ def windows_adapters(facts: Facts) -> Iterator[tuple[About, OnAdapter]]:
     """
     if not is_windows(facts):
         return
-    for adapter in known(facts.nt.adapters):
+    for adapter in known(facts.windows.adapters):
         if adapter.vendor in VENDORS:
             yield About(label=adapter.name), OnAdapter(facts, adapter)
 

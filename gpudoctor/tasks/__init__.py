@@ -170,7 +170,7 @@ def cmd(
     note: str = "",
     person: bool = False,
 ) -> Command:
-    """A command of these words; a `Blank` among them stands by its name.
+    """A command of these words; a `Placeholder` among them stands by its name.
 
     Args:
         words: its words.

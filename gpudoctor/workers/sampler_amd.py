@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDEST = 32  # lanes; a link that does not respond reads as all bits set
 # Reading pcie_bw makes the driver count for a second (amdgpu_get_pcie_bw), in which it shows nothing else.
-NO_TRAFFIC = {"unknown": "amdgpu would count for a whole second to tell it"}
+NO_TRAFFIC = {"unknown": "amdgpu would have to count for a whole second to measure it"}
 FULL = 255  # pwm1 of a fan at full speed (Documentation/hwmon/sysfs-interface.rst)
 NOBODY = {"unknown": "the kernel's compute driver does not show here who computes"}
 
@@ -61,7 +61,7 @@ class SampledAmdGpu:
         return {
             "sm_clock": self._first(1e-6, self._hwmon + "/freq1_input"),
             "memory_clock": self._memory_clock(),
-            "event_reasons": {"unknown": "amdgpu does not tell in sysfs what holds the clocks"},
+            "event_reasons": {"unknown": "amdgpu does not report in sysfs what limits the clocks"},
             "temperature": self._first(1e-3, self._hwmon + "/temp1_input", self._hwmon + "/temp2_input"),
             "power": self._first(1e-6, self._hwmon + "/power1_average", self._hwmon + "/power1_input"),
             "utilization": self._first(1, "gpu_busy_percent"),

@@ -127,7 +127,7 @@ class SampledNvidiaGpu:
 
 
 def _told(memory: Any) -> Any:
-    return {"unknown": "NVML does not tell the memory of this process"} if memory is None else memory
+    return {"unknown": "NVML does not report the memory of this process"} if memory is None else memory
 
 
 def name(index: int) -> str:

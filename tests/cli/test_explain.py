@@ -127,7 +127,7 @@ def test_the_long_page_of_a_check_names_its_code_and_its_facts(run: Run) -> None
     added = long.out.removeprefix(short.out)
     assert added != long.out
     assert "  rule           checks/device/none.py\n" in added
-    assert "  nvidia.kernel  gpudoctor.probes.nvidia.kernel\n" in added
+    assert "  nvidia.kernel  gpudoctor/probes/nvidia/kernel.py\n" in added
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_what_differs_by_nature_is_none(path: str) -> None:
         (("gpus", "3", "link_generation_max"), DifferenceGroup.GPUS),
         (("gpus", "3", "memory"), DifferenceGroup.GPUS),
         (("cloud", "instance"), DifferenceGroup.GPUS),
-        (("windows", "gpu"), DifferenceGroup.DRIVER),
+        (("wsl", "gpu"), DifferenceGroup.DRIVER),
         (("gpus", "3", "sm_clock_max"), DifferenceGroup.SETTINGS),
         (("gpus", "3", "ecc"), DifferenceGroup.SETTINGS),
         (("gpus", "3", "persistence"), DifferenceGroup.SETTINGS),

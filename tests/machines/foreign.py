@@ -80,11 +80,11 @@ def windows_with_code_43() -> Facts:
     stopped = Adapter(name=windows.RTX.name, vendor="10de", device="2684", driver="32.0.15.5222", problem=43)
     silent = live(0, error="CUDA driver initialization failed, you might not have a CUDA gpu.")
     broken = msgspec.structs.replace(windows.CUDA, live=silent)
-    return windows.windows(broken, nt__adapters=(stopped, windows.UHD), gpus=())
+    return windows.windows(broken, windows__adapters=(stopped, windows.UHD), gpus=())
 
 
 @machine("windows.dll-not-loaded")
 def windows_without_the_cpp_runtime() -> Facts:
     broken = windows.failed("c10.dll", "2.9.1+cu126")
     broken = msgspec.structs.replace(broken, variant="cuda", cuda="12.6", archs=windows.CUDA.archs)
-    return windows.windows(broken, nt__vc_runtime=None)
+    return windows.windows(broken, windows__vc_runtime=None)

@@ -72,11 +72,11 @@ def test_what_a_mac_says() -> None:
 
 def test_what_windows_says() -> None:
     facts = gather(windows())
-    assert facts.nt.adapters == (
+    assert facts.windows.adapters == (
         Adapter(name=RTX["Name"], vendor="10de", device="2786", driver="32.0.15.5222", problem=0),
         Adapter(name=UHD["Name"], vendor="8086", device="4680", driver="31.0.101.4502", problem=0),
     )
-    assert (facts.nt.long_paths, facts.nt.vc_runtime) == (False, "14.38.33130")
+    assert (facts.windows.long_paths, facts.windows.vc_runtime) == (False, "14.38.33130")
     (card, other) = facts.pci  # type: ignore[misc]
     assert (card.address, card.chip, card.capability) == ("0000:01:00.0", "AD104", "8.9")
     assert (other.address, other.integrated) == ("adapter 1", True)
@@ -168,7 +168,7 @@ def test_nobody_computes_only_where_nvidia_smi_knows_it(said: str, found: object
 
 def test_facts_that_older_releases_wrote_are_read() -> None:
     old = msgspec.json.decode(msgspec.json.encode(Facts()))
-    for name in ("intel", "apple", "nt"):
+    for name in ("intel", "apple", "windows"):
         del old[name]
     assert load(msgspec.json.encode(old)).apple == Facts().apple
 

@@ -336,4 +336,4 @@ def test_a_process_that_computes_and_draws_is_one() -> None:
     reported = {one["pid"]: (one["kind"], one["memory"]) for one in gpu.processes()}
     assert reported[os.getpid()] == ("C+G", 7)
     assert reported[2] == ("C", 9)
-    assert reported[3] == ("G", {"unknown": "NVML does not tell the memory of this process"})
+    assert reported[3] == ("G", {"unknown": "NVML does not report the memory of this process"})

@@ -32,7 +32,7 @@ KFD = {"40/queues/0/gpuid": "777\n", "50/queues/0/gpuid": "888\n", "20/queues/3/
 SAMPLED = {
     "sm_clock": pytest.approx(1700),
     "memory_clock": pytest.approx(1600),
-    "event_reasons": {"unknown": "amdgpu does not tell in sysfs what holds the clocks"},
+    "event_reasons": {"unknown": "amdgpu does not report in sysfs what limits the clocks"},
     "temperature": 41,
     "power": 90,
     "utilization": 3,

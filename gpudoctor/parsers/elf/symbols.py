@@ -112,5 +112,5 @@ def _count_by_place(elf: ElfFile, tags: dict[int, int]) -> int:
     section = elf.section(b".dynsym")
     size = section.size if section else tags[DT_STRTAB] - tags[DT_SYMTAB]
     if size < 0:
-        raise NotElfError("no hash table tells the number of symbols")
+        raise NotElfError("no hash table gives the number of symbols")
     return size // width

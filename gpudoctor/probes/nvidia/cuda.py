@@ -23,7 +23,7 @@ def probe(machine: Machine, libraries: Maybe[tuple[DriverLibrary, ...]], seconds
 
     Args:
         machine: the machine; nothing is asked where it is not the running one.
-        libraries: what `nvidia_libraries.probe` found; where there is no libcuda, no child is started.
+        libraries: what `libraries.probe` found; where there is no libcuda, no child is started.
         seconds: after which it counts as hung; by default 8 and 2 more for each GPU after the first.
     """
     if not machine.here:

@@ -38,7 +38,7 @@ def probe(
 
     Args:
         machine: the machine; nothing is asked where it is not the running one.
-        libraries: what `nvidia_libraries.probe` found; where there is no libnvidia-ml, no child is started.
+        libraries: what `libraries.probe` found; where there is no libnvidia-ml, no child is started.
         host: WSL has no PCI devices in sysfs.
         seconds: after which it counts as hung; by default 8 and 2 more for each GPU after the first.
 

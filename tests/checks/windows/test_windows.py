@@ -57,7 +57,7 @@ def windows(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: A
     facts = plain_host(
         host=host(system="Windows", distribution=WINDOWS, kernel=Kernel(release="10.0.26100")), pci=(card(), UHD_CARD), gpus=(gpu(),), pythons=(own,),
         nvidia=Nvidia(nvml=Nvml(code=0, driver_version="552.22", cuda_version="12.4", count=1)),
-        nt=Windows(adapters=(RTX, UHD, REMOTE), long_paths=False, vc_runtime="14.44.35211"),
+        windows=Windows(adapters=(RTX, UHD, REMOTE), long_paths=False, vc_runtime="14.44.35211"),
     )  # fmt: skip
     for path, value in changes.items():
         facts = change(facts, path.replace("__", "."), value)
@@ -66,12 +66,12 @@ def windows(*frameworks: Framework, packages: tuple[str, ...] = (), **changes: A
 
 def plain_pc(*frameworks: Framework, **changes: Any) -> Facts:
     """A PC with Intel's graphics alone."""
-    nothing: dict[str, Any] = {"pci": (UHD_CARD,), "gpus": (), "nvidia": Nvidia(), "nt__adapters": (UHD,)}
+    nothing: dict[str, Any] = {"pci": (UHD_CARD,), "gpus": (), "nvidia": Nvidia(), "windows__adapters": (UHD,)}
     return windows(*frameworks, **(nothing | changes))
 
 
 def radeon_pc(*frameworks: Framework, **changes: Any) -> Facts:
-    return plain_pc(*frameworks, **({"pci": (RADEON_CARD,), "nt__adapters": (RADEON,)} | changes))
+    return plain_pc(*frameworks, **({"pci": (RADEON_CARD,), "windows__adapters": (RADEON,)} | changes))
 
 
 def verdicts(name: str, facts: Facts) -> list[tuple[str, str]]:
@@ -91,7 +91,7 @@ JAX = framework("jax", "0.7.0", variant="cpu", cuda=None, plugin=None, archs=(),
 @pytest.mark.parametrize(
     "facts",
     [windows(CUDA), windows(), plain_pc(CPU), plain_pc(TENSORFLOW), plain_pc(JAX), plain_pc(), radeon_pc(),
-     windows(CUDA, TENSORFLOW), windows(nt=Windows())],
+     windows(CUDA, TENSORFLOW), windows(windows=Windows())],
 )  # fmt: skip
 def test_a_healthy_pc_hears_nothing(facts: Facts) -> None:
     assert problems(facts) == []
@@ -127,7 +127,7 @@ def test_a_driver_that_is_too_old_is_told_with_the_number_of_windows() -> None:
     ],
 )  # fmt: skip
 def test_adapter_stopped(adapter: dict[str, Any], message: str, severity: str) -> None:
-    facts = windows(nt__adapters=(Adapter(**({"name": RTX.name, "vendor": "10de"} | adapter)), UHD, REMOTE))
+    facts = windows(windows__adapters=(Adapter(**({"name": RTX.name, "vendor": "10de"} | adapter)), UHD, REMOTE))
     (one, other) = run(CHECKS["windows.adapter-stopped"], facts)
     assert (one.message, one.severity.value if one.problem else "") == (message, severity)
     assert other.outcome is Outcome.PASS
@@ -135,9 +135,9 @@ def test_adapter_stopped(adapter: dict[str, Any], message: str, severity: str) -
 
 
 def test_graphics_of_the_processor_may_be_disabled() -> None:
-    facts = windows(nt__adapters=(Adapter(name="UHD", vendor="8086", problem=22),))
+    facts = windows(windows__adapters=(Adapter(name="UHD", vendor="8086", problem=22),))
     assert verdicts("windows.adapter-stopped", facts) == [("pass", "")]
-    assert verdicts("windows.adapter-stopped", windows(nt__adapters=UNREADABLE)) == [("unknown", "not to be read")]
+    assert verdicts("windows.adapter-stopped", windows(windows__adapters=UNREADABLE)) == [("unknown", "not to be read")]
 
 
 @pytest.mark.parametrize("code", [12, 14, 22, 43])
@@ -148,7 +148,7 @@ def test_each_code_has_its_own_fix(code: int) -> None:
 
 
 def _on(code: int) -> Any:
-    facts = windows(nt__adapters=(Adapter(name="X", vendor="10de", problem=code),))
+    facts = windows(windows__adapters=(Adapter(name="X", vendor="10de", problem=code),))
     return next(iter(CHECKS["windows.adapter-stopped"].targets(facts)))[1]
 
 
@@ -165,8 +165,8 @@ BASIC = Adapter(name="Microsoft Basic Display Adapter", vendor="10de", device="2
     ],
 )  # fmt: skip
 def test_driver_missing(adapter: Adapter, verdict: tuple[str, str]) -> None:
-    assert verdicts("windows.driver-missing", windows(nt__adapters=(adapter,))) == [verdict]
-    assert verdicts("windows.driver-missing", windows(nt__adapters=UNREADABLE)) == [("unknown", "not to be read")]
+    assert verdicts("windows.driver-missing", windows(windows__adapters=(adapter,))) == [verdict]
+    assert verdicts("windows.driver-missing", windows(windows__adapters=UNREADABLE)) == [("unknown", "not to be read")]
 
 
 DLL = "PyTorch 2.9.1+cpu does not import (DLL load failed); the Visual C++ runtime"
@@ -194,11 +194,11 @@ def failed(dll: str, version: str = "2.9.1+cpu", error: str = ERROR) -> Framewor
 )  # fmt: skip
 def test_dll_not_loaded(found: Framework, runtime: Any, message: str) -> None:
     expected = [("problem", message) if message else ("pass", "")]
-    assert verdicts("windows.dll-not-loaded", plain_pc(found, nt__vc_runtime=runtime)) == expected
+    assert verdicts("windows.dll-not-loaded", plain_pc(found, windows__vc_runtime=runtime)) == expected
 
 
 def test_the_frameworks_own_failure_follows_from_it() -> None:
-    facts = plain_pc(failed("c10.dll"), nt__vc_runtime=None)
+    facts = plain_pc(failed("c10.dll"), windows__vc_runtime=None)
     report = build(facts, list(judge(facts, CHECKS.values())))
     (found,) = report.findings
     assert found.check == "windows.dll-not-loaded"
@@ -224,9 +224,9 @@ DEEP = (
     ],
 )  # fmt: skip
 def test_long_paths_off(long_paths: Any, folder: Any, verdict: tuple[str, str]) -> None:
-    facts = windows(nt__long_paths=long_paths, pythons__0__site_packages=folder)
+    facts = windows(windows__long_paths=long_paths, pythons__0__site_packages=folder)
     assert verdicts("windows.long-paths-off", facts) == [verdict]
-    installed = windows(CPU, nt__long_paths=long_paths, pythons__0__site_packages=folder)
+    installed = windows(CPU, windows__long_paths=long_paths, pythons__0__site_packages=folder)
     assert verdicts("windows.long-paths-off", installed) == [("pass", "")]
 
 

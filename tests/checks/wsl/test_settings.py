@@ -28,7 +28,7 @@ def off(why: str = "not on the loader's path", soname: str = "libcuda.so.1") -> 
 
 def settings(gpu: object = True, ldconfig: object = True, **changes: Any) -> Facts:
     """WSL 2 with these settings in /etc/wsl.conf."""
-    return change(wsl(**changes), "windows", Wsl(gpu=gpu, ldconfig=ldconfig))  # type: ignore[arg-type]
+    return change(wsl(**changes), "wsl", Wsl(gpu=gpu, ldconfig=ldconfig))  # type: ignore[arg-type]
 
 
 def roots(facts: Facts) -> dict[str, str]:

@@ -51,7 +51,7 @@ def wsl(**changes: Any) -> Facts:
         "nvidia.nvml.libraries": (wsl_library("libnvidia-ml.so.1"),),
         "nvidia.nvml.smi": f"{LIB}/nvidia-smi",
         "containers": ContainerHost(docker=None, no_cgroups=None),
-        "windows": Wsl(gpu=True, ldconfig=True),
+        "wsl": Wsl(gpu=True, ldconfig=True),
     }
     for path, value in (plain | {k.replace("__", "."): v for k, v in changes.items()}).items():
         facts = change(facts, path, value)
