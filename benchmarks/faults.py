@@ -1,7 +1,7 @@
 """Faults that are planted on purpose, and whether the report finds each; and workers that never end.
 
 Some are planted from outside, by a variable or by another process on the GPU; the others in the worker, by
-peers/ill_worker.py. Nothing is changed on the GPU.
+peers/faulty_worker.py. Nothing is changed on the GPU.
 """
 
 import os

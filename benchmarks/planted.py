@@ -1,4 +1,4 @@
-"""`gpudoctor` itself with a worker that has one fault, which the variable PLANTED names (peers/ill_worker.py).
+"""`gpudoctor` itself with a worker that has one fault, which the variable PLANTED names (peers/faulty_worker.py).
 
     PLANTED=bit python planted.py smoke matmul --json ...
 
@@ -32,7 +32,7 @@ def planted(machine: Any, one: Any, digits: Any, tell: Any, *_: str) -> Any:
             begun = time.monotonic()
         tell(what, reported)
 
-    ran = _run_job(machine, one, digits, hear, str(HERE / "peers" / "ill_worker.py"))
+    ran = _run_job(machine, one, digits, hear, str(HERE / "peers" / "faulty_worker.py"))
     if any(test.outcome == "hung" for test in ran.run.tests):
         sys.stderr.write(f"{OVER}{time.monotonic() - begun - DEADLINE:.2f}\n")
     return ran

@@ -17,7 +17,7 @@ from gpudoctor.smoketests.digits import digits
 from gpudoctor.smoketests.job import run_job
 from gpudoctor.smoketests.plan import SmokeJob
 
-ILL = str(Path(__file__).parent / "ill_worker.py")
+ILL = str(Path(__file__).parent / "faulty_worker.py")
 TESTS = ("transfer", "mnist", "bandwidth")
 
 

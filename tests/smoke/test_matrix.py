@@ -17,7 +17,7 @@ from gpudoctor.smoketests.plan import plan
 from gpudoctor.smoketests.run import run
 from tests.builders import plain_host
 
-ILL = str(Path(__file__).parent / "ill_worker.py")
+ILL = str(Path(__file__).parent / "faulty_worker.py")
 
 
 def measured(fault: str, *tests: str) -> Facts:

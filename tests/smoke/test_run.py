@@ -16,7 +16,7 @@ from gpudoctor.smoketests.events import SmokeEnded, SmokeEvent, SmokeProgress, S
 from gpudoctor.smoketests.options import SmokeOptions
 from tests.builders import plain_host
 
-ILL = str(Path(__file__).parent / "ill_worker.py")
+ILL = str(Path(__file__).parent / "faulty_worker.py")
 Reported = StepStarted | StepEnded | SmokeEvent
 
 

@@ -20,7 +20,7 @@ from gpudoctor.tui.smoke.screen import SmokeScreen
 from gpudoctor.tui.smoke.selection import SmokePicks
 from tests.tui.screens import run, settled, text_of
 
-ILL = str(Path(__file__).parents[2] / "smoke" / "ill_worker.py")
+ILL = str(Path(__file__).parents[2] / "smoke" / "faulty_worker.py")
 What = Callable[["There"], Awaitable[object]]
 
 
