@@ -112,7 +112,7 @@ def copies(program: str | None) -> Iterator[Row]:
 def main() -> int:
     """Gather and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reports", type=Path, required=True, help="the folder that smoke.py --keep filled")
+    parser.add_argument("--reports", type=Path, required=True, help="the directory that smoke.py --keep filled")
     parser.add_argument("--python", required=True, help="the interpreter with PyTorch")
     arguments = parser.parse_args()
     runs = [Run.read(path.read_text(), 0.0) for path in sorted(arguments.reports.glob("report-*.json"))]

@@ -144,7 +144,7 @@ def table(name: str, found: dict[str, Any]) -> str:
 def main() -> int:
     """Measure and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--envs", type=Path, help="the folder of the environments (default: a temporary one)")
+    parser.add_argument("--envs", type=Path, help="the directory of the environments (default: a temporary one)")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", choices=("quick", "full", "folder"), help="only this part")
     parser.add_argument("--json", action="store_true")

@@ -125,7 +125,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "--only", nargs="+", choices=PARTS, metavar="NAME", help=f"only these parts: {', '.join(PARTS)}"
     )
     parser.add_argument("--minutes", type=float, default=60, help="no run of the suite begins later than this")
-    parser.add_argument("--keep", type=Path, help="a folder for the report of every run and for the rows as JSON")
+    parser.add_argument("--keep", type=Path, help="a directory for the report of every run and for the rows as JSON")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args(words)
     if arguments.device:  # for the programs beside it
