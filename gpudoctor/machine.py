@@ -201,6 +201,17 @@ class Machine:
             stat.S_ISDIR(s.st_mode),
         )
 
+    def age(self, path: str) -> float | None:
+        """Seconds since a file was put there or changed; None where it cannot be reached, or is of the future.
+
+        The time of its inode's change decides: packages keep the time at which their files were built.
+        """
+        try:
+            seconds = time.time() - os.stat(self.place(path)).st_ctime
+        except (OSError, ValueError):
+            return None
+        return seconds if seconds >= 0 else None
+
     def owner(self, path: str) -> int | None:
         """The user id that owns a path, of a link the link's own; None where it does not exist or cannot be reached."""
         try:

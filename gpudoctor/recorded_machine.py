@@ -129,6 +129,10 @@ class RecordedMachine(Machine):
             return Status(0o755 if "/bin/" in there else 0o644, 0, 0, len(content), 0, 0, False)
         return Status(0o755, 0, 0, 4096, 0, 0, True) if there in self._folders else None
 
+    def age(self, path: str) -> float | None:
+        """A recorded text has no age."""
+        return None
+
     def owner(self, path: str) -> int | None:
         """The recorded owner; root of what has none."""
         there = path.rstrip("/")

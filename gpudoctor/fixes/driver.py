@@ -45,12 +45,20 @@ def best_branch(facts: Facts, at_least: int = 0) -> int | None:
     return branch if branch >= max(first, at_least) else None
 
 
-def flavor_for(facts: Facts) -> packages.Flavour | None:
-    """The kernel modules' flavor that supports every GPU here; None where no flavor supports them all."""
+def flavor_for(facts: Facts, branch: int | None = None) -> packages.Flavour | None:
+    """The kernel modules' flavor that supports every GPU here; None where no flavor supports them all.
+
+    Args:
+        facts: the facts.
+        branch: of the driver; older ones' open modules refuse GeForce and workstation GPUs by default.
+    """
     rules = {g.open_module for g in generations_of(facts)}
     if {"no", "required"} <= rules:
         return None
-    return "proprietary" if "no" in rules else "open"
+    if "required" in rules:
+        return "open"
+    early = branch is not None and branch < drivers.first_open_for_all()
+    return "proprietary" if "no" in rules or early else "open"
 
 
 def library_packages(facts: Facts) -> tuple[str, ...]:
@@ -76,7 +84,7 @@ def install_driver(
     """Install the driver that fits this machine's GPUs, from this distribution's packages."""
     newest = newest_packaged(facts)
     branch = branch or best_branch(facts) or drivers.advised_branch()
-    flavor = flavor or flavor_for(facts) or "open"
+    flavor = flavor or flavor_for(facts, branch) or "open"
     family, distribution = family_of(facts), facts.host.distribution.id
     words = "open kernel modules" if flavor == "open" else "proprietary kernel modules"
     message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then reboot."
