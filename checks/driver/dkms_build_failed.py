@@ -29,8 +29,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="NVIDIA's kernel module failed to build (DKMS, akmods)",
     severity=Severity.ERROR,
     cause="DKMS or akmods recompiles the module for every kernel. The build fails at the first error of its "
-    "log: a missing tool, a compiler older than the one that built the kernel (it lacks an option), a real-time kernel, "
-    "a GPL-only symbol, a full disk, or a driver branch older than the kernel.",
+    "log: a missing tool, a compiler older than the one that built the kernel (it lacks an option), a real-time "
+    "kernel, a GPL-only symbol, a full disk, or a driver branch older than the kernel.",
     fixes=_fixes,
     references=("https://github.com/dell/dkms", "https://github.com/pop-os/pop/issues/3117"),
     targets=own_kernel,

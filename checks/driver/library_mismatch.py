@@ -18,9 +18,8 @@ from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Tasks, as_root, query
 
-
 _OLD_COPY = (
-    "The initial RAM disk (initramfs) still contains module {loaded}: {why}. The module on disk is newer, and is never "
+    "The initial RAM disk (initramfs) still contains module {loaded}: {why}. The module on disk is not "
     "reached, because the copy in the initramfs is loaded first."
 )
 
@@ -59,6 +58,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 def _new_initramfs(facts: Facts, rebuild: Tasks, version: str) -> Fix:
     release = system.kernel_of(facts)
+    if system.family_of(facts) == "debian":
+        rebuild = (as_root("update-initramfs", "-u", "-k", release),)
     return Fix(
         f"Rebuild the initial RAM disk (initramfs) of kernel {release} with module {version}, then reboot: a reboot "
         "alone loads the old copy again.",
@@ -118,7 +119,7 @@ def library_mismatch(facts: Facts) -> Problem | None:
     if disk is not None and user is not None and disk != user and not in_container(facts):
         return None  # a reboot would not help: driver.half-upgraded reports it
     why = None if in_container(facts) or disk != user else from_initramfs(facts)
-    cause = _OLD_COPY.format(loaded=loaded, why=why) if why else None
+    cause = _OLD_COPY.format(loaded=loaded, why=why) if loaded and why else None
     return Problem(_message(loaded, disk, user, inside=in_container(facts)), _evidence(facts), cause)
 
 

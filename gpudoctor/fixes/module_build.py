@@ -37,8 +37,9 @@ def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...
     kind, what = (error.kind, error.what) if error else ("", "")
     if kind in ("package", "tool"):
         return (_install(facts, what),)
-    if kind == "compiler" and known_or(facts.host.kernel.compiler, None):
-        return (_matching_compiler(facts, str(facts.host.kernel.compiler)),)
+    compiler = known_or(facts.host.kernel.compiler, None)
+    if kind == "compiler" and compiler:
+        return (_matching_compiler(facts, compiler),)
     if kind == "realtime":
         return _for_realtime(facts)
     if kind == "gpl-only":
@@ -113,7 +114,7 @@ def _newer_branch(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _open_modules(facts: Facts) -> tuple[Fix, ...]:
-    """The open modules, which are licensed as MIT and GPL and may use every symbol, where each GPU here can use them."""
+    """The open modules, licensed as MIT and GPL, which may use every symbol, where each GPU here can use them."""
     have = branch(tried(facts)) or branch(library_version(facts))
     if module_flavor(facts) == "open" or flavor_for(facts, have) != "open":
         return ()
@@ -138,7 +139,7 @@ def _for_realtime(facts: Facts) -> tuple[Fix, ...]:
     there = [m.kernel for m in others if not _is_realtime(m.kernel)] if isinstance(others, tuple) else []
     name = f"kernel {there[-1]}, which has the module" if there else "this distribution's standard kernel"
     standard = Fix(
-        f"Boot {name}: a standard (generic) kernel without PREEMPT_RT. No driver version is made for real-time kernels.",
+        f"Boot {name}: a standard (generic) kernel without PREEMPT_RT. No driver version supports PREEMPT_RT.",
         () if there else _standard_kernel(facts),
         "reboot",
         root=not there,

@@ -5,7 +5,8 @@ from gpudoctor.lazy_regex import pattern
 # The words of gcc and clang, make, modpost, Kbuild, the shell, rpmbuild, and NVIDIA's own checks (Kbuild, conftest.sh).
 _TELLING = pattern(
     r"error:|\bError \d|\*\*\* |unrecognized|The kernel was built by|You are using|No such file or dir|not found\b"
-    r"|cannot be found|GPL-incompatible|PREEMPT_RT kernel|No space left|is needed by|please install|Killed|out of memory"
+    r"|cannot be found|GPL-incompatible|PREEMPT_RT kernel|No space left|is needed by|please install (?:lib|pahole)"
+    r"|Killed|out of memory"
 )
 _MOST_LINES = 8
 _LONGEST_LINE = 300

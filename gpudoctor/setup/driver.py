@@ -117,8 +117,8 @@ def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) ->
         there = f"The driver{phrase(' {}', ground.driver)} supports CUDA up to {ground.driver_cuda}"
     runs = phrase(" supports CUDA {} and", cuda)
     why = (
-        f"{there}; branch {branch}{runs} supports every GPU of this machine{_with(facts, branch)}. The wheels include their "
-        "own CUDA libraries: no toolkit is needed."
+        f"{there}; branch {branch}{runs} supports every GPU of this machine{_with(facts, branch)}. The wheels include "
+        "their own CUDA libraries: no toolkit is needed."
     )
     tasks = fix.tasks
     if _has_fabric(facts):
