@@ -202,15 +202,11 @@ class Machine:
         )
 
     def age(self, path: str) -> float | None:
-        """Seconds since a file was put there or changed; None where it cannot be reached, or is of the future.
-
-        The time of its inode's change decides: packages keep the time at which their files were built.
-        """
+        """Seconds since a file was put there (packages keep its time of build, not its inode's); None if unknown."""
         try:
-            seconds = time.time() - os.stat(self.place(path)).st_ctime
+            return max(0.0, time.time() - os.stat(self.place(path)).st_ctime)
         except (OSError, ValueError):
             return None
-        return seconds if seconds >= 0 else None
 
     def owner(self, path: str) -> int | None:
         """The user id that owns a path, of a link the link's own; None where it does not exist or cannot be reached."""

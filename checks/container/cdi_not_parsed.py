@@ -96,7 +96,7 @@ def _refusing(facts: Facts) -> list[str]:
     title="Podman or Docker cannot parse the CDI specification: unresolvable CDI devices",
     severity=Severity.WARNING,
     cause="An engine refuses a CDI specification with any field that it does not know (failed to unmarshal CDI Spec: "
-    "unknown field), and then knows no nvidia.com/gpu device. From 1.19 on NVIDIA's toolkit writes fields of CDI 0.7.0.",
+    "unknown field), and then knows no nvidia.com/gpu device. From 1.19 on the toolkit writes fields of CDI 0.7.0.",
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1860",
