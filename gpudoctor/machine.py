@@ -201,6 +201,13 @@ class Machine:
             stat.S_ISDIR(s.st_mode),
         )
 
+    def age(self, path: str) -> float | None:
+        """Seconds since a file was put there (packages keep its time of build, not its inode's); None if unknown."""
+        try:
+            return max(0.0, time.time() - os.stat(self.place(path)).st_ctime)
+        except (OSError, ValueError):
+            return None
+
     def owner(self, path: str) -> int | None:
         """The user id that owns a path, of a link the link's own; None where it does not exist or cannot be reached."""
         try:

@@ -40,6 +40,7 @@ class RecordedMachine(Machine):
         statuses: Mapping[str, Status] | None = None,
         errors: Mapping[str, str] | None = None,
         spaces: Mapping[str, Space] | None = None,
+        ages: Mapping[str, float] | None = None,
         seconds: float = TOTAL_SECONDS,
         release: str = "6.8.0-60-generic",
         architecture: str = "x86_64",
@@ -54,6 +55,7 @@ class RecordedMachine(Machine):
         self._statuses = dict(statuses or {})
         self._errors = dict(errors or {})
         self._spaces = dict(spaces or {})
+        self._ages = dict(ages or {})
         self._folders = {"/", *folders}
         for path in [*self._files, *self._links, *self._statuses, *folders]:
             while path != "/":
@@ -128,6 +130,10 @@ class RecordedMachine(Machine):
             content = self._files[there]
             return Status(0o755 if "/bin/" in there else 0o644, 0, 0, len(content), 0, 0, False)
         return Status(0o755, 0, 0, 4096, 0, 0, True) if there in self._folders else None
+
+    def age(self, path: str) -> float | None:
+        """The recorded age of a file, in seconds."""
+        return self._ages.get(path)
 
     def owner(self, path: str) -> int | None:
         """The recorded owner; root of what has none."""

@@ -45,7 +45,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def runtime_not_configured(facts: Facts) -> Problem | None:
     """The daemon lists no nvidia runtime; CDI, which needs none, is not set up either."""
     found = facts.containers
-    if found.docker_snap is True or known(found.toolkit) is None or known_or(found.cdi, ()):
+    if found.docker_snap is True or known(found.toolkit) is None:
+        return None
+    # From 1.18 on the toolkit generates a specification by itself; it serves only a daemon that reads it.
+    if known_or(found.cdi, ()) and found.docker_cdi is not False:
         return None
     listed = known(found.docker_runtimes)
     if listed is None or "nvidia" in listed:

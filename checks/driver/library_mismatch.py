@@ -9,13 +9,19 @@ from gpudoctor.queries.driver import (
     CUDA_MISMATCH,
     NVML_MISMATCH,
     disk_version,
+    from_initramfs,
     library_version,
     loaded_libcuda,
     not_wsl,
 )
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import query
+from gpudoctor.tasks import Tasks, as_root, query
+
+_OLD_COPY = (
+    "The initial RAM disk (initramfs) still contains module {loaded}: {why}. The module on disk is not "
+    "reached, because the copy in the initramfs is loaded first."
+)
 
 
 def _versions(facts: Facts) -> tuple[str | None, str | None]:
@@ -42,9 +48,26 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         message = "Reboot into the kernel whose new module is installed, so that it is loaded."
         others = facts.nvidia.kernel.other_kernels
         return (system.reboot(message), *(() if others else module.rebuild(facts, user)[:1]))
+    if from_initramfs(facts) and (rebuild := system.initramfs(facts)):
+        return (_new_initramfs(facts, rebuild, present(disk or user)),)
     return (
         system.reboot(f"Reboot: this loads module {present(disk or user)}."),
         module.reload_module(facts),
+    )
+
+
+def _new_initramfs(facts: Facts, rebuild: Tasks, version: str) -> Fix:
+    release = system.kernel_of(facts)
+    if system.family_of(facts) == "debian":
+        rebuild = (as_root("update-initramfs", "-u", "-k", release),)
+    return Fix(
+        f"Rebuild the initial RAM disk (initramfs) of kernel {release} with module {version}, then reboot: a reboot "
+        "alone loads the old copy again.",
+        (*rebuild, as_root("reboot")),
+        "reboot",
+        root=True,
+        needs="reboot",
+        verify=query("nvidia-smi"),
     )
 
 
@@ -95,7 +118,9 @@ def library_mismatch(facts: Facts) -> Problem | None:
     disk = known_or(disk_version(facts), None)
     if disk is not None and user is not None and disk != user and not in_container(facts):
         return None  # a reboot would not help: driver.half-upgraded reports it
-    return Problem(_message(loaded, disk, user, inside=in_container(facts)), _evidence(facts))
+    why = None if in_container(facts) or disk != user else from_initramfs(facts)
+    cause = _OLD_COPY.format(loaded=loaded, why=why) if loaded and why else None
+    return Problem(_message(loaded, disk, user, inside=in_container(facts)), _evidence(facts), cause)
 
 
 def _message(loaded: str | None, disk: str | None, user: str | None, *, inside: bool) -> str:

@@ -33,7 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = known_or(facts.nvidia.kernel.loaded, None) or ""
     names = library_packages(facts)
     if not names:
-        return (install_driver(facts, branch(version), flavor_for(facts)),)
+        return (install_driver(facts, branch(version), flavor_for(facts, branch(version))),)
     message = f"Install the driver's libraries in exactly the module's version, {version}."
     there = set(names) <= set(system.driver_packages(facts))  # then their files were deleted manually
     commands = system.reinstall(facts, *names) if there else system.install(facts, *names)

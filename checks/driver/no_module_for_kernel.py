@@ -27,7 +27,9 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
     family, distribution = system.family_of(facts), facts.host.distribution.id
     if family is None or branch is None or not isinstance(distribution, str):
         return None
-    found = packages.driver_packages(family, distribution, branch, flavor_for(facts) or "open", system.kernel_of(facts))
+    found = packages.driver_packages(
+        family, distribution, branch, flavor_for(facts, branch) or "open", system.kernel_of(facts)
+    )
     names = (found.dkms or found.names[0],) if found and found.origin != "AUR" else ()
     if not names:
         return None

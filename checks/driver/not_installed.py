@@ -18,7 +18,7 @@ from gpudoctor.targets import cards_of
     fixes=lambda facts: cloud.driver(facts, install_driver(facts)),
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     targets=own_kernel,
-    caused_by=(*DEAD, "driver.vfio-in-the-way"),
+    caused_by=(*DEAD, "driver.vfio-in-the-way", "driver.repository-of-another-release"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -83,7 +83,7 @@ def _command_line(facts: Facts) -> Tasks:
 def nouveau_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is nouveau, and a module of NVIDIA's is installed."""
     bound = owned_by(facts, "nouveau")
-    if not bound or not module_at_hand(facts):
+    if not bound or not module_at_hand(facts) or _fell_back(facts):
         return None
     cards = " and ".join(card_name(card) for card in bound[:2])
     message = (
@@ -100,3 +100,12 @@ def nouveau_in_the_way(facts: Facts) -> Problem | None:
     # Next to a GPU that computes: usually an old card for the displays, which NVIDIA's driver no longer supports.
     severity = Severity.ADVICE if any_works(facts) else None
     return Problem(message, texts(events(facts, "nouveau-init", "already-bound", "probe-not-called")), why, severity)
+
+
+def _fell_back(facts: Facts) -> bool:
+    """Whether nouveau was loaded because the kernel had rejected NVIDIA's module: it is blacklisted until then.
+
+    RPM Fusion's nvidia-fallback.service does so (https://rpmfusion.org/Howto/NVIDIA).
+    """
+    rejected = events(facts, "module-rejected") and facts.host.kernel.secure_boot is not False
+    return bool(rejected) and "nouveau" in facts.nvidia.kernel.blacklists

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, prebuilt, system
 from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.queries.cards import owned_by
 from gpudoctor.queries.cause_groups import BUILD, DEAD, OTHER_DRIVERS
 from gpudoctor.queries.driver import STRICT, first_module, not_wsl
 from gpudoctor.queries.kernel_log import events, texts
@@ -151,4 +152,6 @@ def refused_by_secure_boot(facts: Facts) -> Problem | None:
         return None
     how = "is not signed" if unsigned else "is signed with a key that is not enrolled" if found else "was rejected"
     message = f"Secure Boot is on and NVIDIA's module {how}, so the kernel refuses to load it."
+    if rejected and owned_by(facts, "nouveau") and "nouveau" in facts.nvidia.kernel.blacklists:
+        message += " nouveau, which is blacklisted, was loaded as a fallback."
     return Problem(message, texts((*events(facts, "secure-boot-on"), *rejected)))

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.fixes import amd
 from gpudoctor.maybe import known, known_or
-from gpudoctor.targets import amd_compute
+from gpudoctor.targets import amd_compute, in_container
 
 
 def _closed(facts: Facts) -> DeviceNode | None:
@@ -39,5 +39,7 @@ def kfd_no_permission(facts: Facts) -> Problem | None:
     member = amd.is_member(facts, node)
     missing = "you are in it, but access is denied anyway" if member else "you are not in that group"
     belongs = f"It belongs to the group {name} (mode {mode}); {missing}."
+    if not in_container(facts) and amd.is_for_root_alone(facts, node):
+        belongs = f"Only root may open it (group {name}, mode {mode}): no udev rule assigned it to a group."
     message = f"/dev/kfd cannot be opened: Permission denied (EACCES). {belongs}"
     return Problem(message, (f"your groups: {', '.join(mine) or 'none'}",))

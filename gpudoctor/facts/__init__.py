@@ -8,7 +8,17 @@ from gpudoctor.facts.container_host import ContainerHost
 from gpudoctor.facts.device_node import DeviceNode
 from gpudoctor.facts.framework import Framework, FrameworkDevice, LiveFramework, Need
 from gpudoctor.facts.gpu import Gpu, GpuProcess
-from gpudoctor.facts.host import Distribution, Host, Kernel, Shm, Thunderbolt, User, UserGroup, WritableDirectory
+from gpudoctor.facts.host import (
+    Distribution,
+    Host,
+    Kernel,
+    PackageSource,
+    Shm,
+    Thunderbolt,
+    User,
+    UserGroup,
+    WritableDirectory,
+)
 from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.kernel_log import KernelLog, LogEvent
 from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, DriverLibrary, Nvidia, NvidiaKernel, Nvml
@@ -71,6 +81,7 @@ __all__ = [
     "NvidiaKernel",
     "Nvml",
     "Package",
+    "PackageSource",
     "PciDevice",
     "Python",
     "Remnant",

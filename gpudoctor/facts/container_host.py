@@ -18,12 +18,15 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     docker_rootless: Maybe[bool | None] = NOT
     docker_desktop: Maybe[bool | None] = NOT
     docker_cgroup_driver: Maybe[str | None] = NOT
+    docker_cdi: Maybe[bool | None] = NOT  # the daemon reads CDI specifications; None: no Docker
     docker_config_runtimes: Maybe[tuple[str, ...] | None] = NOT  # in /etc/docker/daemon.json
     docker_config_error: str | None = None  # daemon.json that is no JSON
     podman: Maybe[str | None] = NOT
+    podman_version: Maybe[str | None] = NOT  # asked only where a specification has fields that older ones refuse
     toolkit: Maybe[str | None] = NOT  # version of nvidia-ctk, "installed" where it tells none; None: not installed
     no_cgroups: Maybe[bool | None] = NOT  # nvidia-container-runtime/config.toml; None: no such file
     cdi: Maybe[tuple[str, ...]] = NOT  # specifications under /etc/cdi and /var/run/cdi
     cdi_driver: Maybe[str | None] = NOT  # driver version that the nvidia specification names
+    cdi_fields: dict[str, str] = {}  # fields of NVIDIA's specification that came with a later CDI version: that version
     hook: Maybe[bool] = NOT  # an OCI hook of NVIDIA's, by which older Podmans get the GPU without CDI
     user_namespace: Maybe[bool] = NOT  # this system is itself an unprivileged container: root here is not root outside

@@ -75,6 +75,15 @@ class Thunderbolt(msgspec.Struct, frozen=True, kw_only=True):
     authorized: Maybe[bool] = NOT
 
 
+class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A package repository that is enabled, and that is the distribution's own or has NVIDIA's driver."""
+
+    path: str  # of the file that names it
+    kind: str  # distribution, nvidia, rpmfusion, negativo17
+    release: str | None = None  # the suite ("trixie"), or in NVIDIA's address the release that it is for ("debian12")
+    components: tuple[str, ...] = ()  # of apt: main, contrib, non-free ...
+
+
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine as the operating system shows it."""
 
@@ -109,3 +118,4 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     rdma: Maybe[bool] = NOT  # /dev/infiniband holds a device
     l4t: Maybe[Version | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
     thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT
+    sources: Maybe[tuple[PackageSource, ...]] = NOT  # package repositories

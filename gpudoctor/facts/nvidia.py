@@ -3,7 +3,7 @@
 import msgspec
 
 from gpudoctor.facts.device_node import DeviceNode
-from gpudoctor.facts.text_types import Capability, Count, Gpus, Release, Small, Version, Whole
+from gpudoctor.facts.text_types import Capability, Count, Duration, Gpus, Release, Small, Version, Whole
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -18,6 +18,7 @@ class DiskModule(msgspec.Struct, frozen=True, kw_only=True):
     flavor: Maybe[str | None] = NOT  # open, proprietary
     signer: Maybe[str | None] = NOT  # None: not signed
     vermagic: Maybe[str | None] = NOT  # the kernel release that it was built for
+    age: Maybe[Duration] = NOT  # seconds since the file was installed
 
 
 class Dkms(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ POST_INSTALL = f"{INSTALL}install/prerequisites.html"
 CONTAINERS = f"{INSTALL}how-to/docker.html"
 PROOF = filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx"))
 UDEV = 'KERNEL=="kfd", GROUP="render", MODE="0660"'
+_RULES = "/etc/udev/rules.d/70-amdgpu.rules"
 OVERFLOW = 65534  # the group that a user namespace shows for groups that it does not map
 
 
@@ -31,15 +32,20 @@ def is_member(facts: Facts, node: DeviceNode) -> bool:
     return any(g.gid == node.gid for g in known_or(facts.host.user.groups, ()))
 
 
+def is_for_root_alone(facts: Facts, node: DeviceNode) -> bool:
+    """Whether no membership in a group opens the node: it is root's, or its group may not read and write."""
+    return group_of(facts, node) in ("root", "0") or known_or(node.mode, "660")[-2:-1] not in ("6", "7")
+
+
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     """Let the user open a node that returns EACCES: through its group, or a udev rule where it has none."""
     if in_container(facts):
         return (_group_into_container(facts, node),)
-    name, mode = group_of(facts, node), known_or(node.mode, "660")
-    if name in ("root", "0") or mode[-2:-1] not in ("6", "7"):
-        return (_udev_rule(node),)
+    if is_for_root_alone(facts, node):
+        return (_udev_rule(facts, node),)
     if is_member(facts, node):
         return (_module_refuses(node),)
+    name = group_of(facts, node)
     names = name if name == "video" else f"{name},video"
     commands = (system.join_groups(facts, names),)
     message = f"Add yourself to the group {name}, to which {node.path} belongs, then log out and in again."
@@ -68,21 +74,27 @@ def _group_into_container(facts: Facts, node: DeviceNode) -> Fix:
     return Fix(message, (start,), "restart-process", needs="a new container", verify=PROOF, place="outside")
 
 
-def _udev_rule(node: DeviceNode) -> Fix:
+def _udev_rule(facts: Facts, node: DeviceNode) -> Fix:
+    """Give the node to the group render as ROCm's packages do; who is in it needs nothing more than the rule."""
     rule = UDEV if node.path == "/dev/kfd" else 'SUBSYSTEM=="drm", KERNEL=="renderD*", GROUP="render", MODE="0660"'
-    return Fix(
-        f"Let udev assign {node.path} to the group render (no group can open it now), and add yourself to that group.",
-        (
-            Edit("/etc/udev/rules.d/70-amdgpu.rules", text=f"{rule}\n", root=True),
-            as_root("udevadm", "control", "--reload-rules"),
-            as_root("udevadm", "trigger"),
-            Shell("usermod -aG render,video $USER", root=True),
-        ),
-        "relogin",
-        root=True,
-        needs="log out and in",
-        undo=(Edit("/etc/udev/rules.d/70-amdgpu.rules", gone=True, root=True),),
-        verify=query("ls", "-l", node.path),
+    message = f"Add a udev rule that assigns {node.path} to the group render: no group can open it now"
+    commands: Tasks = (
+        Edit(_RULES, text=f"{rule}\n", root=True),
+        as_root("udevadm", "control", "--reload-rules"),
+        as_root("udevadm", "trigger"),
+    )
+    undo = (Edit(_RULES, gone=True, root=True),)
+    verify = query("ls", "-l", node.path)
+    mine, user = known_or(facts.host.user.groups, ()), facts.host.user
+    render = {g.gid for g in (*mine, *user.known_groups) if g.name == "render"}
+    if any(g.gid in render for g in mine):
+        message += ", and your membership in render counts for nothing."
+        return Fix(message, commands, "change-environment", root=True, undo=undo, verify=verify)
+    return system.relogin(
+        f"{message}. Then add yourself to that group.",
+        (*commands, system.join_groups(facts, "render,video")),
+        undo,
+        verify,
     )
 
 

@@ -2,6 +2,8 @@
 
 import re
 
+import msgspec
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
@@ -9,8 +11,9 @@ from gpudoctor.fixes import nixos
 from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
 from gpudoctor.knowledge import drivers, generations, packages, repositories
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.queries.repositories import has_source, missing_components
 from gpudoctor.targets import cards_of, gpus_of
-from gpudoctor.tasks import Command, Shell, Tasks, as_root, cmd, query
+from gpudoctor.tasks import Command, Edit, Shell, Tasks, as_root, cmd, query
 
 GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
 DOWNLOADS = "https://www.nvidia.com/en-us/drivers/unix/"
@@ -45,12 +48,20 @@ def best_branch(facts: Facts, at_least: int = 0) -> int | None:
     return branch if branch >= max(first, at_least) else None
 
 
-def flavor_for(facts: Facts) -> packages.Flavour | None:
-    """The kernel modules' flavor that supports every GPU here; None where no flavor supports them all."""
+def flavor_for(facts: Facts, branch: int | None = None) -> packages.Flavour | None:
+    """The kernel modules' flavor that supports every GPU here; None where no flavor supports them all.
+
+    Args:
+        facts: the facts.
+        branch: of the driver; older ones' open modules refuse GeForce and workstation GPUs by default.
+    """
     rules = {g.open_module for g in generations_of(facts)}
     if {"no", "required"} <= rules:
         return None
-    return "proprietary" if "no" in rules else "open"
+    if "required" in rules:
+        return "open"
+    early = branch is not None and branch < drivers.first_open_for_all()
+    return "proprietary" if "no" in rules or early else "open"
 
 
 def library_packages(facts: Facts) -> tuple[str, ...]:
@@ -65,18 +76,29 @@ def library_packages(facts: Facts) -> tuple[str, ...]:
         return ()
     distribution = facts.host.distribution.id
     debian = ("libcuda1", "libnvidia-ml1") if distribution == "debian" else (f"libnvidia-compute-{number}",)
-    fedora = "xorg-x11-drv-nvidia-cuda" if distribution == "fedora" else "nvidia-driver-cuda"
+    own = distribution == "fedora" and not _is_negativo17(facts)
+    fedora = "xorg-x11-drv-nvidia-cuda" if own else "nvidia-driver-cuda"
     names = {"debian": debian, "fedora": (fedora,), "suse": ("nvidia-compute-utils-G06",), "arch": ("nvidia-utils",)}
     return names[family]
+
+
+def _is_negativo17(facts: Facts) -> bool:
+    """Whether Fedora's driver comes from negativo17, whose packages have other names than RPM Fusion's."""
+    there = driver_packages(facts)
+    if any(name.startswith("xorg-x11-drv-nvidia") for name in there):
+        return False
+    return has_source(facts, "negativo17") or "nvidia-driver" in there
 
 
 def install_driver(
     facts: Facts, branch: int | None = None, flavor: packages.Flavour | None = None, message: str | None = None
 ) -> Fix:
     """Install the driver that fits this machine's GPUs, from this distribution's packages."""
+    if is_guest(facts):
+        return guest_driver()
     newest = newest_packaged(facts)
     branch = branch or best_branch(facts) or drivers.advised_branch()
-    flavor = flavor or flavor_for(facts) or "open"
+    flavor = flavor or flavor_for(facts, branch) or "open"
     family, distribution = family_of(facts), facts.host.distribution.id
     words = "open kernel modules" if flavor == "open" else "proprietary kernel modules"
     message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then reboot."
@@ -84,7 +106,8 @@ def install_driver(
         return _by_nvidia(facts, branch, flavor, newest, message) or _by_installer(facts, branch, newest, message)
     found = None
     if family is not None and isinstance(distribution, str):
-        found = packages.driver_packages(family, distribution, branch, flavor, kernel_of(facts))
+        origin = "negativo17" if has_source(facts, "negativo17") else None
+        found = packages.driver_packages(family, distribution, branch, flavor, kernel_of(facts), origin)
     if distribution == "nixos":
         return nixos.install_driver(
             message, branch, flavor, any(g.last_driver == branch for g in generations_of(facts))
@@ -97,8 +120,50 @@ def install_driver(
             needs="reboot",
             verify=query("nvidia-smi"),
         )
-    commands = (*_before(facts, found, branch), *_commands(facts, family, found))
-    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    added, why = _components(facts)
+    commands = (*added, *_before(facts, found, branch), *_commands(facts, family, _actual(facts, found, branch)))
+    return Fix(f"{message}{why}", commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+
+
+def _components(facts: Facts) -> tuple[Tasks, str]:
+    """Enable the parts of Debian's archive that have the driver, where they are not enabled; and why."""
+    missing, codename = missing_components(facts), known_or(facts.host.distribution.codename, None)
+    if not missing or codename is None:
+        return (), ""
+    text = (
+        f"Types: deb\nURIs: http://deb.debian.org/debian\nSuites: {codename} {codename}-updates\n"
+        f"Components: {' '.join(missing)}\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
+    )
+    edit = Edit("/etc/apt/sources.list.d/non-free.sources", text=text, root=True)
+    return (edit,), f" Its packages are in Debian's components {' '.join(missing)}, which are not enabled here yet."
+
+
+def _actual(facts: Facts, found: packages.DriverPackages, branch: int) -> packages.DriverPackages:
+    """Where the package of a branch has become a transitional one of a newer branch: the server packages of it."""
+    there = facts.nvidia.kernel.packages if isinstance(facts.nvidia.kernel.packages, tuple) else ()
+    own = {f"nvidia-driver-{branch}", f"nvidia-driver-{branch}-open"}
+    if not any(name in own and (branch_of(version) or branch) > branch for name, version, _state in there):
+        return found
+    names = tuple(f"{name}-server" if name in own else name for name in found.names)
+    return msgspec.structs.replace(found, names=names)
+
+
+def is_guest(facts: Facts) -> bool:
+    """Whether the GPU is a virtual one (vGPU), which only NVIDIA's guest (GRID) driver of its host's branch drives."""
+    return isinstance(facts.nvidia.kernel.gridd, str) and facts.host.virtual is not None
+
+
+def guest_driver() -> Fix:
+    """What replaces a guest driver: another guest driver, which no distribution packages."""
+    return Fix(
+        "Install NVIDIA's vGPU guest driver (GRID) of the branch that the host's vGPU manager supports, from the "
+        "cloud's guide or NVIDIA's licensing portal. No ordinary driver drives a vGPU.",
+        (),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=query("nvidia-smi"),
+    )
 
 
 def newest_packaged(facts: Facts) -> int | None:
@@ -163,7 +228,12 @@ def _before(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[
     """
     if has_yum_only(facts):
         return ()
-    own = bool(driver_packages(facts)) or is_image(facts) or family_of(facts) == "debian"
+    own = (
+        bool(driver_packages(facts))
+        or has_source(facts, "negativo17")
+        or is_image(facts)
+        or family_of(facts) == "debian"
+    )
     added = () if own else _repositories(facts)
     return (*added, *_chosen(facts, found, branch))
 

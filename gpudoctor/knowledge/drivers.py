@@ -14,6 +14,7 @@ class Drivers(KnowledgeTable, frozen=True):
     floor: dict[str, tuple[str, str]]
     branch: dict[int, tuple[str, str, str]]
     toolkit: dict[str, tuple[str, str]]
+    open: dict[str, int]
 
 
 class Branch(msgspec.Struct, frozen=True):
@@ -69,6 +70,11 @@ def native_driver(cuda: str, *, windows: bool = False) -> str | None:
 def advised_branch() -> int:
     """Return the newest long-term branch: what to install where nothing asks for another."""
     return max(number for number, row in drivers().branch.items() if row[1] == "LTSB")
+
+
+def first_open_for_all() -> int:
+    """Return the branch from which the open modules take GeForce and workstation GPUs, not only data center ones."""
+    return drivers().open["for_all"]
 
 
 def newest_branch() -> int:

@@ -107,7 +107,7 @@ def refresh_command(of: Family) -> Command:
 
 
 def driver_packages(
-    of: Family, distro_id: str, branch: int, flavor: Flavour, kernel: str | None = None
+    of: Family, distro_id: str, branch: int, flavor: Flavour, kernel: str | None = None, origin: str | None = None
 ) -> DriverPackages | None:
     """Return the packages of an NVIDIA driver, or None where this distribution has none for the branch.
 
@@ -117,8 +117,11 @@ def driver_packages(
         branch: driver branch, 580. Families with one branch at a time give the nearest that they have.
         flavor: "open" or "proprietary" kernel modules; from branch 590 most have only open ones.
         kernel: release of the running kernel, for a module that is already built for it.
+        origin: a repository that replaces the usual one, where the table has packages of it.
     """
-    found = next((r for r in packages().driver if _fits(r, of, distro_id.lower(), branch, flavor)), None)
+    rows = [r for r in packages().driver if _fits(r, of, distro_id.lower(), branch, flavor)]
+    usual = [r for r in rows if r.origin != "negativo17"]
+    found = next(iter([r for r in rows if origin and r.origin == origin] or usual), None)
     if found is None:
         return None
     words = {"branch": branch, "kernel": kernel or KERNEL.name}

@@ -22,6 +22,8 @@ _CLIENTS = (("slurm", "sbatch"), ("lsf", "bsub"))
 _SLURM_CONF = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
 # The group of all pods: a running kubelet makes it, in one of its two cgroup drivers' names.
 _PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
+# kubeadm writes the kubelet's access to its cluster where it makes a machine a node, and removes it with the node.
+_KUBELET = ("/etc/kubernetes/kubelet.conf",)
 _PODS_1 = ("/sys/fs/cgroup/memory/kubepods.slice", "/sys/fs/cgroup/memory/kubepods")
 # Kubernetes distributions that bring a containerd of their own, whose files may be for root alone.
 _OWN_RUNTIME = ("/var/lib/rancher", "/var/snap/microk8s", "/var/lib/k0s")
@@ -49,7 +51,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
         client=client,
         client_of=client_of,
         has_gpus=_has_gpus(machine) if slurm else None,
-        kubelet=not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1)),
+        kubelet=not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET)),
         runtime_configured=Unknown("the host's: not visible from the container") if inside else _runtime(machine),
     )
 

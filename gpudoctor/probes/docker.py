@@ -21,6 +21,9 @@ _HOOKS = ("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d")
 _SYSTEMS = ("lxc", "systemd-nspawn")
 _CONFIG = "/etc/nvidia-container-runtime/config.toml"
 _CDI = ("/etc/cdi", "/var/run/cdi")
+# Fields of a specification and the version of CDI that they came with.
+_LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
+_UNASKED = Unknown("not asked: no CDI specification has fields that older engines refuse")
 _INSIDE = Unknown("the host's: not visible from the container")
 _UNWANTED = Unknown("not asked: there is no GPU that a container could use")
 
@@ -52,6 +55,8 @@ def probe(machine: Machine, host: Host, wanted: bool) -> ContainerHost:
     daemon = _Daemon(_ask(machine, client) if wanted and client else _UNWANTED if client else None)
     configured, error = _configured(machine, daemon)
     specifications = _specifications(machine)
+    fields = _cdi_fields(machine, specifications)
+    podman = machine.which("podman", ("/usr/bin",))
     return ContainerHost(
         docker=client,
         docker_version=daemon.field("server_version"),
@@ -61,13 +66,16 @@ def probe(machine: Machine, host: Host, wanted: bool) -> ContainerHost:
         docker_rootless=_rootless(machine, client, daemon),
         docker_desktop=_desktop(machine, client, daemon),
         docker_cgroup_driver=daemon.field("cgroup_driver"),
+        docker_cdi=bool(daemon.info.cdi_spec_dirs) if isinstance(daemon.info, DockerInfo) else daemon.info,
         docker_config_runtimes=configured,
         docker_config_error=error,
-        podman=machine.which("podman", ("/usr/bin",)),
+        podman=podman,
+        podman_version=_podman_version(machine, podman) if podman and fields else _UNASKED if podman else None,
         toolkit=_toolkit(machine, wanted),
         no_cgroups=_no_cgroups(machine),
         cdi=specifications,
         cdi_driver=_cdi_driver(machine, specifications),
+        cdi_fields=fields,
         hook=any(machine.exists(f"{folder}/{_HOOK}") for folder in _HOOKS),
         user_namespace=_user_namespace(machine),
     )
@@ -83,8 +91,10 @@ def _unknown(why: Unknown) -> ContainerHost:
         docker_rootless=why,
         docker_desktop=why,
         docker_cgroup_driver=why,
+        docker_cdi=why,
         docker_config_runtimes=why,
         podman=why,
+        podman_version=why,
         toolkit=why,
         no_cgroups=why,
         cdi=why,
@@ -211,6 +221,28 @@ def _no_cgroups(machine: Machine) -> Maybe[bool | None]:
     except OSError as error:
         return Unknown(f"{_CONFIG}: {error.strerror}")
     return re.search(r"^\s*no-cgroups\s*=\s*true\b", text, re.MULTILINE) is not None
+
+
+def _cdi_fields(machine: Machine, specifications: tuple[str, ...]) -> dict[str, str]:
+    """Fields that came with a later version of CDI: an engine refuses the whole file for one that it does not know.
+
+    https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
+    """
+    found: dict[str, str] = {}
+    for path in specifications:
+        try:
+            text = machine.text(path)
+        except OSError:
+            continue
+        if "nvidia.com/" in text:
+            found |= {name: version for name, version in _LATER.items() if re.search(rf'\b{name}"?\s*:', text)}
+    return found
+
+
+def _podman_version(machine: Machine, path: str) -> Maybe[str]:
+    ended = machine.run([path, "--version"])
+    found = re.search(r"\bversion (\d+(?:\.\d+)+)", ended.out)
+    return found[1] if found else Unknown(f"podman --version: {ended.err.strip() or ended.missing or 'no version'}")
 
 
 def _specifications(machine: Machine) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from gpudoctor.maybe import Maybe, Unknown, known
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import gpus_of, has_dxg, in_container, wants_nvidia
 
+# Seconds by which clocks that are set at boot may be off, with some room.
+_BOOT = 600
 # The modes of lockdown in which unsigned modules are refused (kernel_lockdown(7)).
 STRICT = ("integrity", "confidentiality")
 # What the probe reports for a copy that the loader does not reach.
@@ -43,6 +45,26 @@ def disk_version(facts: Facts) -> Maybe[str | None]:
     if isinstance(found, Unknown):
         return found
     return found[0].version if found else None
+
+
+def from_initramfs(facts: Facts) -> str | None:
+    """Why the loaded module is the copy in the initial RAM disk (initramfs), and not the file on disk; else None.
+
+    It was loaded before the root file system was there (dracut's systemd logs the change), or the machine was started
+    after the file on disk had been installed. A copy on disk with the loaded version explains it otherwise.
+    """
+    kernel = facts.nvidia.kernel
+    disk = kernel.on_disk if isinstance(kernel.on_disk, tuple) else ()
+    if not disk or not isinstance(kernel.loaded, str) or any(d.version == kernel.loaded for d in disk):
+        return None
+    log = facts.log.events if isinstance(facts.log.events, tuple) else ()
+    kinds = [e.kind for e in log if e.kind in ("nvidia-loaded", "switch-root")]
+    if kinds[-2:] == ["nvidia-loaded", "switch-root"]:
+        return "the kernel log shows that it was loaded before the root file system was mounted"
+    age, up = disk[0].age, facts.host.uptime
+    if isinstance(age, float | int) and isinstance(up, float | int) and age > up + _BOOT:
+        return "the machine was restarted after the file on disk had been installed"
+    return None
 
 
 def first_module(facts: Facts) -> DiskModule | None:

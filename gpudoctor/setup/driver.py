@@ -117,8 +117,8 @@ def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) ->
         there = f"The driver{phrase(' {}', ground.driver)} supports CUDA up to {ground.driver_cuda}"
     runs = phrase(" supports CUDA {} and", cuda)
     why = (
-        f"{there}; branch {branch}{runs} supports every GPU of this machine{_with(facts)}. The wheels include their "
-        "own CUDA libraries: no toolkit is needed."
+        f"{there}; branch {branch}{runs} supports every GPU of this machine{_with(facts, branch)}. The wheels include "
+        "their own CUDA libraries: no toolkit is needed."
     )
     tasks = fix.tasks
     if _has_fabric(facts):
@@ -136,11 +136,11 @@ def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) ->
     )
 
 
-def _with(facts: Facts) -> str:
+def _with(facts: Facts, branch: int) -> str:
     """The flavor, where it is ours to choose."""
     if on_wsl(facts) or needs_grid(facts) or facts.host.system == "Windows":
         return ""
-    flavor = driver.flavor_for(facts)
+    flavor = driver.flavor_for(facts, branch)
     return phrase(", with the {} kernel modules{}", flavor, _because(facts, flavor))
 
 
@@ -178,7 +178,8 @@ def _because(facts: Facts, flavor: str | None) -> str:
     """Why this flavor."""
     rules = {g.open_module for g in driver.generations_of(facts)}
     if flavor == "proprietary":
-        return " (the open ones support Turing and newer)"
+        early = "no" not in rules
+        return f" (the open ones {'of this branch are for data center GPUs' if early else 'support Turing and newer'})"
     return " (the only ones that support Blackwell and newer)" if "required" in rules else ""
 
 

@@ -32,6 +32,9 @@ EXPECTED = {
     "cuda-wheel-on-amd": "pytorch.wrong-vendor fail",
     "cudnn-replaced-under-pytorch": "libraries.cudnn-pin-broken advice",
     "cupy-for-another-cuda": "cupy.wrong-cuda-major fail",
+    "debian-13-with-the-repository-of-debian-12": (
+        "driver.repository-of-another-release fail < driver.not-installed pytorch.no-gpu"
+    ),
     "device-error-after-an-xid": "device.ecc-uncorrected fail < smoke.device-error",
     "device-nodes-missing": "driver.device-nodes-missing fail < driver.cuda-error driver.nvml-error pytorch.no-gpu",
     "docker-without-gpus": "container.no-gpus-passed fail < pytorch.no-gpu",
@@ -107,6 +110,9 @@ EXPECTED = {
     "old-driver-under-two-frameworks": (
         "pytorch.driver-too-old fail < pytorch.no-gpu ; cupy.driver-too-old fail < cupy.no-gpu"
     ),
+    "old-module-in-the-initramfs": (
+        "driver.library-mismatch fail < driver.cuda-error driver.nvml-error pytorch.no-gpu"
+    ),
     "onnxruntime-for-the-cpu": "onnxruntime.cpu-package advice",
     "onnxruntime-twice": "onnxruntime.both-packages fail",
     "open-module-for-pascal": (
@@ -114,6 +120,7 @@ EXPECTED = {
     ),
     "pascal-with-cuda-13": "pytorch.arch-missing fail",
     "pod-without-a-gpu-limit": "container.no-gpus-passed fail < pytorch.no-gpu",
+    "podman-too-old-for-the-specification": "container.cdi-not-parsed warn",
     "power-supply-brakes": (
         "health.power-brake warn ; "
         "health.power-brake warn ; "
@@ -125,6 +132,10 @@ EXPECTED = {
         "health.power-brake warn"
     ),
     "privileged-without-gpus": "container.libraries-not-passed fail < driver.stub-library pytorch.no-gpu",
+    "real-time-kernel": (
+        "driver.dkms-build-failed fail < driver.built-for-another-kernel driver.cuda-error "
+        "driver.no-module-for-kernel driver.nvml-error pytorch.no-gpu"
+    ),
     "rows-wait-for-a-reset": "device.row-remap-pending warn",
     "slept-and-lost-unified-memory": "driver.uvm-stale fail < driver.cuda-error pytorch.no-gpu",
     "slot-without-atomics": "rocm.pcie-atomics fail < pytorch.no-gpu rocm.no-topology",

@@ -82,6 +82,20 @@ def toolkit_not_registered() -> Facts:
     return having(nv.several(1), containers=plain)
 
 
+@machine("container.cdi-not-parsed")
+def podman_too_old_for_the_specification() -> Facts:
+    """NVIDIA's toolkit was upgraded, and Ubuntu's Podman cannot parse what it writes."""
+    plain = msgspec.structs.replace(
+        DOCKER,
+        podman="/usr/bin/podman",
+        podman_version="4.9.3",
+        toolkit="1.19.1",
+        cdi=("/etc/cdi/nvidia.yaml",),
+        cdi_fields={"additionalGids": "0.7.0"},
+    )
+    return having(nv.several(1), containers=plain)
+
+
 @machine("wsl.linux-driver-installed")
 def linux_driver_in_wsl() -> Facts:
     """Ubuntu's driver packages hide the libraries that Windows brings."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import Dkms, Facts
+from gpudoctor.facts import Distribution, Dkms, Facts, PackageSource
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, library, live, with_framework
 from tests.checks.nvidia_machines import OTHER, disk, event, having, unloaded, versions
@@ -94,6 +94,51 @@ def card_without_a_driver() -> Facts:
         "nvidia__nvml__cuda_version": None,
     }
     return blind(unloaded(**nothing))
+
+
+@machine("driver.repository-of-another-release")
+def debian_13_with_the_repository_of_debian_12() -> Facts:
+    """Upgraded from Debian 12, whose repository of NVIDIA's apt now rejects."""
+    return having(
+        card_without_a_driver(),
+        host__distribution=Distribution(
+            id="debian", version="13", codename="trixie", name="Debian GNU/Linux 13 (trixie)"
+        ),
+        host__sources=(
+            PackageSource(
+                path="/etc/apt/sources.list.d/debian.sources",
+                kind="distribution",
+                release="trixie",
+                components=("main", "non-free-firmware"),
+            ),
+            PackageSource(path="/etc/apt/sources.list.d/cuda-debian12-x86_64.list", kind="nvidia", release="debian12"),
+        ),
+    )
+
+
+@machine("driver.library-mismatch")
+def old_module_in_the_initramfs() -> Facts:
+    """The same upgrade, a day ago; the machine was restarted since, and loaded the old module again."""
+    return having(
+        upgraded_under_a_running_kernel(),
+        nvidia__kernel__on_disk=(disk(age=86400.0),),
+        host__uptime=3600.0,
+    )
+
+
+@machine("driver.dkms-build-failed")
+def real_time_kernel() -> Facts:
+    """NVIDIA's build refuses the kernel."""
+    return blind(
+        unloaded(
+            host__kernel__release="6.8.1-1015-realtime",
+            nvidia__kernel__on_disk=(),
+            nvidia__kernel__other_kernels=(disk(kernel=OTHER),),
+            nvidia__kernel__dkms=(Dkms(module="nvidia", version="570.169", state="added"),),
+            nvidia__kernel__dkms_errors=("*** Failed PREEMPT_RT sanity check. Bailing out! ***",),
+            nvidia__kernel__packages=UBUNTU_PACKAGES,
+        )
+    )
 
 
 @machine("driver.not-loaded")

@@ -8,7 +8,7 @@ from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.parsers.os_release import os_release
 from gpudoctor.probes import container as containers
 from gpudoctor.probes import wsl
-from gpudoctor.probes.host import directories, environment, kernel, limits, platform, selinux, state
+from gpudoctor.probes.host import directories, environment, kernel, limits, platform, selinux, sources, state
 from gpudoctor.probes.host import user as host_user
 
 
@@ -51,6 +51,7 @@ def probe(machine: Machine) -> Host:
         rdma=state.rdma(machine),
         l4t=state.l4t(machine),
         thunderbolt=state.thunderbolt(machine),
+        sources=sources.sources(machine, distribution),
     )
 
 

@@ -2,13 +2,10 @@
 
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
+from gpudoctor.parsers import build_log
 
 _CACHE = "/var/cache/akmods"
 _CERTIFICATES = "/etc/pki/akmods/certs"
-# rpmbuild's and make's own words.
-_TELLING = pattern(r"is needed by|error:|\bError \d|\*\*\* |No such file or dir")
-_MOST_LINES = 8
-_LONGEST_LINE = 300
 
 
 def errors(machine: Machine, release: str) -> tuple[str | None, tuple[str, ...]]:
@@ -25,8 +22,7 @@ def errors(machine: Machine, release: str) -> tuple[str | None, tuple[str, ...]]
             text = machine.text(log)
         except OSError:
             continue
-        found = (line.strip()[:_LONGEST_LINE] for line in text.splitlines() if _TELLING.search(line))
-        return log, tuple(dict.fromkeys(found))[:_MOST_LINES]
+        return log, build_log.errors(text)
     return None, ()
 
 

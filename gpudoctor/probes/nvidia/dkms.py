@@ -4,6 +4,7 @@ from gpudoctor.facts import Dkms
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers import build_log
 from gpudoctor.parsers.dkms import dkms_status
 
 _TREE = "/var/lib/dkms"
@@ -11,9 +12,6 @@ _TREE = "/var/lib/dkms"
 _OTHERS = pattern(r"nvidia[-_](?:fs|gds|peer)")
 # `dkms status` is a shell script that looks at every module of every kernel.
 _SECONDS = 20.0
-_MOST_LINES = 8
-_LONGEST_LINE = 300
-_TELLING = pattern(r"error:|\bError \d|\*\*\* |unrecognized|The kernel was built by|You are using|No such file or dir")
 _OF_KERNEL = pattern(r"make\.log for \S+ for kernel (\S+)")
 
 
@@ -62,8 +60,7 @@ def _telling(machine: Machine, folder: str, release: str) -> tuple[str, ...]:
             continue
         kernel = _OF_KERNEL.search(text)
         if kernel is None or kernel[1] == release:  # build/ holds the last failure, of whichever kernel
-            found = (line.strip()[:_LONGEST_LINE] for line in text.splitlines() if _TELLING.search(line))
-            return tuple(dict.fromkeys(found))[:_MOST_LINES]
+            return build_log.errors(text)
     return ()
 
 

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import msgspec
+
 from gpudoctor.facts import DiskModule
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -85,7 +87,7 @@ def on_disk(machine: Machine, release: str) -> tuple[DiskModule, ...]:
     """
     paths = modules_of(machine, release)
     if paths:
-        return tuple(describe(machine, release, path) for path in paths[:3])
+        return tuple(_aged(machine, describe(machine, release, path)) for path in paths[:3])
     asked = machine.run(["modinfo", "nvidia"])
     path = modinfo(asked.out).get("filename", "") if asked.ok else ""
     return (_of_fields(release, path, modinfo(asked.out)),) if path.startswith("/") else ()
@@ -102,6 +104,12 @@ def describe(machine: Machine, release: str, path: str) -> DiskModule:
         fields |= dict(_single_fields(machine, path))
     why = None if asked.ok else (asked.err.strip() or f"modinfo {path} failed")
     return _of_fields(release, path, fields, why)
+
+
+def _aged(machine: Machine, found: DiskModule) -> DiskModule:
+    age = machine.age(found.path)
+    why = Unknown(f"{found.path}: its time cannot be read")
+    return msgspec.structs.replace(found, age=why if age is None else age)
 
 
 def _single_fields(machine: Machine, path: str) -> Iterator[tuple[str, str]]:

@@ -59,7 +59,7 @@ def test_a_driver_that_hangs_cannot_reset_the_gpu() -> None:
     [
         (BULLSEYE, 580, "has packages only up to branch 470", "sudo sh NVIDIA-Linux-x86_64-580.*.run --dkms"),
         (BOOKWORM, None, "driver of branch 535", "nvidia-driver"),
-        (Distribution(id="ubuntu", like=("debian",), version="18.04"), None, "branch 525", "nvidia-driver-525-open"),
+        (Distribution(id="ubuntu", like=("debian",), version="18.04"), None, "branch 525", "nvidia-driver-525"),
         (NIXOS, 580, "On NixOS", "sudo reboot"),
         (Distribution(id="ubuntu", version="18.04"), 580, "only up to branch 525", "580.*.run --dkms"),
         (UBUNTU, 580, "driver of branch 580", "sudo apt-get install nvidia-driver-580-open"),

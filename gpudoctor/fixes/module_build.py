@@ -1,0 +1,170 @@
+"""Why NVIDIA's kernel module did not compile here, and what makes it compile: by the first error of the log."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.driver import best_branch, flavor_for, install_driver
+from gpudoctor.fixes.system import kernel_of as kernel_of
+from gpudoctor.knowledge import build_errors, packages
+from gpudoctor.maybe import known_or
+from gpudoctor.queries.driver import branch, library_version, module_flavor
+from gpudoctor.tasks import Command, Shell, Tasks, as_root, query
+
+_LLVM = ("clang", "lld", "llvm")
+_LIBELF = {"debian": "libelf-dev", "fedora": "elfutils-libelf-devel", "suse": "libelf-devel", "arch": "libelf"}
+
+
+def first_error(facts: Facts) -> build_errors.BuildError | None:
+    """What the log's first error means; None where no line of it is known."""
+    return build_errors.first(facts.nvidia.kernel.dkms_errors)
+
+
+def tried(facts: Facts) -> str | None:
+    """The version whose build failed: the entry that is not installed for the running kernel."""
+    entries = facts.nvidia.kernel.dkms if isinstance(facts.nvidia.kernel.dkms, tuple) else ()
+    release = kernel_of(facts)
+    installed = {e.version for e in entries if e.kernel == release and e.state.startswith("installed")}
+    return next((e.version for e in reversed(entries) if e.version not in installed), None)
+
+
+def sentence(facts: Facts, error: build_errors.BuildError) -> str:
+    """Why the build failed, with this machine's version and kernel."""
+    return error.why.format(version=tried(facts) or "this driver", kernel=kernel_of(facts))
+
+
+def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...]:
+    """What makes the build succeed, or another driver or kernel where nothing does."""
+    kind, what = (error.kind, error.what) if error else ("", "")
+    if kind in ("package", "tool"):
+        return (_install(facts, what),)
+    compiler = known_or(facts.host.kernel.compiler, None)
+    if kind == "compiler" and compiler:
+        return (_matching_compiler(facts, compiler),)
+    if kind == "realtime":
+        return _for_realtime(facts)
+    if kind == "gpl-only":
+        return (*_open_modules(facts), *_newer_branch(facts), _other_kernel(facts))
+    if kind in ("no-space", "memory"):
+        return (_with_room(facts, kind),)
+    if kind == "headers":
+        message = "Install the running kernel's headers again, then build the module and load it."
+        return (_build(facts, message, module.headers(facts)),)
+    return (*_newer_branch(facts), _other_kernel(facts))
+
+
+def _build(facts: Facts, message: str, first: Tasks, undo: Tasks = ()) -> Fix:
+    commands = tuple(dict.fromkeys((*first, *module.build_commands(facts), as_root("modprobe", "nvidia"))))
+    return Fix(message, commands, "reinstall-package", root=True, undo=undo, verify=query("nvidia-smi"))
+
+
+def _install(facts: Facts, what: str) -> Fix:
+    names = _packages(facts, what)
+    message = f"Install {', '.join(names[:-1])}{' and ' if names[1:] else ''}{names[-1]}, which the build needs"
+    return _build(facts, f"{message}, then rebuild the module.", system.install(facts, *names))
+
+
+def _packages(facts: Facts, what: str) -> tuple[str, ...]:
+    """The packages of a program or package that a build log names."""
+    family = system.family_of(facts)
+    name, _, version = what.rpartition("gcc-")
+    if what.startswith(("clang", "ld.lld", "llvm-")):
+        return _LLVM
+    if version.isdigit() and name in ("", "x86_64-linux-gnu-", "aarch64-linux-gnu-"):
+        return (_gcc(facts, "gcc", version),)
+    if what in ("cc", "gcc", "make") and family:
+        return packages.compiler_packages(family)
+    return (_LIBELF.get(family or "", what),) if what == "libelf-dev" else (what,)
+
+
+def _gcc(facts: Facts, name: str, major: str) -> str:
+    """The package of a compiler of one major version; Fedora and Arch have one version at a time."""
+    return {"debian": f"{name}-{major}", "suse": f"{name}{major}"}.get(system.family_of(facts) or "", name)
+
+
+def _matching_compiler(facts: Facts, compiler: str) -> Fix:
+    name, _, version = compiler.partition(" ")
+    major = version.split(".")[0]
+    use: tuple[Command, ...] = ()
+    if system.family_of(facts) in ("debian", "suse") and name == "gcc":
+        use = (as_root("update-alternatives", "--install", "/usr/bin/gcc", "gcc", f"/usr/bin/gcc-{major}", major),)
+    return _build(
+        facts,
+        f"Install {name} {major}, which built the kernel, make it the default compiler, and rebuild the module.",
+        (*system.install(facts, _gcc(facts, name, major)), *use),
+        (as_root("update-alternatives", "--remove", "gcc", f"/usr/bin/gcc-{major}"),),
+    )
+
+
+def _with_room(facts: Facts, kind: str) -> Fix:
+    if kind == "memory":
+        return _build(facts, "Stop programs that use much memory (the list shows it), then build again.", (_FREE,))
+    message = "Free disk space (the list shows which file system is full), then build the module again."
+    return _build(facts, message, (query("df", "-h", "/var", "/tmp", "/lib/modules", "/boot"),))
+
+
+_FREE = query("free", "-h")
+
+
+def _newer_branch(facts: Facts) -> tuple[Fix, ...]:
+    newer, have = best_branch(facts), branch(tried(facts)) or branch(library_version(facts)) or 0
+    if newer is None or newer <= have:
+        return ()
+    message = f"Install driver branch {newer}, which compiles against newer kernels, then reboot."
+    return (install_driver(facts, newer, message=message),)
+
+
+def _open_modules(facts: Facts) -> tuple[Fix, ...]:
+    """The open modules, licensed as MIT and GPL, which may use every symbol, where each GPU here can use them."""
+    have = branch(tried(facts)) or branch(library_version(facts))
+    if module_flavor(facts) == "open" or flavor_for(facts, have) != "open":
+        return ()
+    message = "Install the open kernel modules, whose license (MIT/GPL) allows these symbols, then reboot."
+    return (install_driver(facts, have, "open", message),)
+
+
+def _is_realtime(release: str) -> bool:
+    return "realtime" in release or "-rt" in release or ".rt" in release
+
+
+def _other_kernel(facts: Facts, kind: str = "an older kernel that this branch supports") -> Fix:
+    others = facts.nvidia.kernel.other_kernels
+    there = [m.kernel for m in others if not _is_realtime(m.kernel)] if isinstance(others, tuple) else []
+    name = f"kernel {there[-1]}, which has the module" if there else kind
+    return Fix(f"Boot {name}, and stay on it until a fixed driver is out.", (), "reboot", needs="reboot")
+
+
+def _for_realtime(facts: Facts) -> tuple[Fix, ...]:
+    """A kernel without PREEMPT_RT; or the build in spite of it, which NVIDIA does not support."""
+    others = facts.nvidia.kernel.other_kernels
+    there = [m.kernel for m in others if not _is_realtime(m.kernel)] if isinstance(others, tuple) else []
+    name = f"kernel {there[-1]}, which has the module" if there else "this distribution's standard kernel"
+    standard = Fix(
+        f"Boot {name}: a standard (generic) kernel without PREEMPT_RT. No driver version supports PREEMPT_RT.",
+        () if there else _standard_kernel(facts),
+        "reboot",
+        root=not there,
+        needs="reboot",
+        verify=query("nvidia-smi"),
+    )
+    version = tried(facts)
+    if version is None or module.uses_akmods(facts):
+        return (standard,)
+    build = Shell(f"IGNORE_PREEMPT_RT_PRESENCE=1 dkms install nvidia/{version} -k {kernel_of(facts)}", root=True)
+    anyway = Fix(
+        "If the real-time kernel has to stay: build the module in spite of the refusal, which NVIDIA does not support, "
+        "and again after each upgrade of the kernel or the driver.",
+        (build, as_root("modprobe", "nvidia")),
+        "reinstall-package",
+        root=True,
+        verify=query("nvidia-smi"),
+    )
+    return (standard, anyway)
+
+
+def _standard_kernel(facts: Facts) -> Tasks:
+    """The distribution's standard kernel with its headers, where the names are known."""
+    names = {"ubuntu": ("linux-generic",), "debian": ("linux-image-amd64", "linux-headers-amd64")}
+    found = names.get(known_or(facts.host.distribution.id, ""), ())
+    arch = {"arch": ("linux", "linux-headers"), "suse": ("kernel-default", "kernel-default-devel")}
+    found = found or arch.get(system.family_of(facts) or "", ())
+    return system.install(facts, *found) if found else ()

@@ -1,0 +1,47 @@
+"""The package repositories that files of apt, dnf and zypper name (sources.list(5), dnf.conf(5))."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.lazy_regex import pattern
+
+# "deb [arch=amd64 signed-by=...] https://repo.radeon.com/rocm/apt/6.3.4 jammy main"
+_LINE = pattern(r"(?m)^[ \t]*deb[ \t]+(?:\[[^\]]*\][ \t]+)?(\S+)[ \t]+(\S+)[ \t]*([^#\n]*)")
+_SECTION = pattern(r"(?m)^\[[^\]]+\]\s*$")
+
+
+class Listed(NamedTuple):
+    """A repository that is enabled: its address, and of apt's its suite and components."""
+
+    address: str
+    suite: str | None = None
+    components: tuple[str, ...] = ()
+
+
+def apt(path: str, text: str) -> Iterator[Listed]:
+    """The binary repositories of a file of apt's, in the style that its name tells (.list, .sources)."""
+    if path.endswith(".sources"):
+        yield from _stanzas(text)
+        return
+    for address, suite, components in _LINE.findall(text):
+        yield Listed(address, suite, tuple(components.split()))
+
+
+def _stanzas(text: str) -> Iterator[Listed]:
+    for stanza in re.split(r"\n\s*\n", text):
+        fields = dict(re.findall(r"^([A-Za-z-]+):\s*(.*?)\s*$", stanza, re.M))
+        if fields.get("Enabled", "yes").lower() in ("no", "false", "0") or "deb" not in fields.get("Types", "").split():
+            continue
+        for address in fields.get("URIs", "").split():
+            for suite in fields.get("Suites", "").split():
+                yield Listed(address, suite, tuple(fields.get("Components", "").split()))
+
+
+def rpm(text: str) -> Iterator[Listed]:
+    """The repositories of a .repo file; where it names only a list of mirrors, that is the address."""
+    for section in _SECTION.split(text):
+        fields = dict(re.findall(r"^(\w+)\s*=\s*(.*?)\s*$", section, re.M))
+        address = fields.get("baseurl") or fields.get("metalink") or fields.get("mirrorlist") or ""
+        if address and fields.get("enabled", "1") in ("1", "yes", "true", "True"):
+            yield Listed(address.split()[0])

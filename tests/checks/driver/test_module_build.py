@@ -1,0 +1,126 @@
+"""Why a module was not built, by the first error of the log, and what is advised then."""
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.check_engine import Problem
+from gpudoctor.facts import Facts
+from tests.builders import FEDORA, UBUNTU
+from tests.checks.driver.test_loading import GTX970
+from tests.checks.nvidia_machines import KERNEL, OTHER, disk, entry, having, unloaded
+
+REALTIME = "6.8.1-1015-realtime"
+BUILD = f"sudo dkms install nvidia/570.169 -k {KERNEL}"
+FAILED = (
+    "make[3]: *** [scripts/Makefile.build:243: nv.o] Error 1",
+    "make: *** [Makefile:115: modules] Error 2",
+)
+
+
+def failed(*lines: str, **changes: object) -> Facts:
+    """A machine without a module, whose build left these lines."""
+    plain = {
+        "nvidia__kernel__on_disk": (),
+        "nvidia__kernel__dkms": (entry(),),
+        "nvidia__kernel__dkms_errors": (*lines, *FAILED),
+        "host__kernel__headers": True,
+    }
+    return having(unloaded(), **(plain | changes))
+
+
+def found(facts: Facts) -> tuple[Problem, list[tuple[str, ...]]]:
+    """The problem, and the commands of each fix."""
+    one = catalogue.load(["driver.dkms-build-failed"])[0]
+    problem = one(facts)
+    assert isinstance(problem, Problem)
+    return problem, [fix.commands for fix in one.fixes_for(facts)]
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("make[1]: clang: No such file or directory", "clang lld llvm"),
+        ("/bin/sh: 1: gcc-13: not found", "gcc-13"),
+        ("make[2]: x86_64-linux-gnu-gcc-12: No such file or directory", "gcc-12"),
+        ("make: cc: Command not found", "build-essential"),
+        ("error: Cannot generate ORC metadata for CONFIG_UNWINDER_ORC=y, please install libelf-dev", "libelf-dev"),
+        ("sh: line 1: bison: command not found", "bison"),
+    ],
+)
+def test_what_is_missing_is_installed(line: str, names: str) -> None:
+    problem, commands = found(failed(line))
+    assert "which is not installed" in problem.message
+    assert line in problem.evidence
+    assert commands == [(f"sudo apt-get install {names}", BUILD, "sudo modprobe nvidia")]
+
+
+def test_the_first_error_decides() -> None:
+    later = "nvidia/nv.c:12:9: error: implicit declaration of function 'strlcpy'"
+    problem, _ = found(failed("/tmp/cc1.s: No space left on device", later))
+    assert problem.cause == "The build ran out of disk space (No space left on device)."
+    problem, _ = found(failed(later, "/tmp/cc1.s: No space left on device"))
+    assert problem.cause == (
+        f"The source of 570.169 does not compile against kernel {KERNEL}: the driver branch is older than the kernel."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("cp: error writing 'nv.o': No space left on device", "df -h /var /tmp /lib/modules /boot"),
+        ("gcc: fatal error: Killed signal terminated program cc1", "free -h"),
+        (
+            "Error! Your kernel headers for kernel 6.8.0-60-generic cannot be found at /lib/modules",
+            f"sudo apt-get install linux-headers-{KERNEL}",
+        ),
+        ("include/linux/sched.h:5:10: fatal error: generated/bounds.h: No such file or directory", None),
+    ],
+)
+def test_room_and_headers(line: str, first: str | None) -> None:
+    _, commands = found(failed(line))
+    assert commands[0][0] == (first or f"sudo apt-get install linux-headers-{KERNEL}")
+    assert commands[0][-2:] == (BUILD, "sudo modprobe nvidia")
+
+
+def test_a_real_time_kernel_is_refused_by_design() -> None:
+    line = "*** Failed PREEMPT_RT sanity check. Bailing out! ***"
+    there = (disk(kernel=OTHER), disk(kernel="6.8.1-1014-realtime"))
+    facts = failed(line, host__kernel__release=REALTIME, nvidia__kernel__other_kernels=there)
+    one = catalogue.load(["driver.dkms-build-failed"])[0]
+    problem, _ = found(facts)
+    assert problem.cause is not None
+    assert "PREEMPT_RT" in problem.cause
+    standard, anyway = one.fixes_for(facts)
+    assert standard.message.startswith(f"Boot kernel {OTHER}, which has the module")
+    assert standard.commands == ()
+    assert anyway.commands[0].endswith(f"dkms install nvidia/570.169 -k {REALTIME}")
+    assert "IGNORE_PREEMPT_RT_PRESENCE=1" in anyway.commands[0]
+    alone = one.fixes_for(having(facts, nvidia__kernel__other_kernels=()))[0]
+    assert alone.commands == ("sudo apt-get install linux-generic",)
+    akmods = having(facts, nvidia__kernel__akmods_log="/var/cache/akmods/x.log", nvidia__kernel__dkms=None)
+    assert len(one.fixes_for(having(akmods, host__distribution=FEDORA))) == 1
+
+
+GPL = "FATAL: modpost: GPL-incompatible module nvidia.ko uses GPL-only symbol '__rcu_read_lock'"
+
+
+def test_a_gpl_only_symbol_is_open_to_the_open_modules() -> None:
+    problem, commands = found(failed(GPL))
+    assert problem.cause is not None
+    assert "__rcu_read_lock" in problem.cause
+    assert "GPL" in problem.cause
+    assert GPL in problem.evidence
+    assert commands[0] == ("sudo apt-get update", "sudo apt-get install nvidia-driver-570-open")
+
+
+def test_before_turing_there_is_no_open_module() -> None:
+    _, commands = found(failed(GPL, **GTX970))
+    assert "nvidia-driver-580" in commands[0][-1]
+    assert commands[-1] == ()
+
+
+def test_a_log_without_a_known_line_blames_nothing() -> None:
+    facts = failed(host__distribution=UBUNTU)
+    problem, commands = found(facts)
+    assert problem.cause is None
+    assert commands[-1] == ()

@@ -1,0 +1,119 @@
+"""Where the driver's packages come from on this machine, and what has to be enabled first."""
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.checks.driver.repository_of_another_release import repository_of_another_release
+from gpudoctor.facts import Distribution, Facts, PackageSource
+from gpudoctor.fixes.driver import install_driver, library_packages
+from gpudoctor.maybe import Unknown
+from tests.builders import FEDORA, ask, plain_host
+from tests.checks.driver.test_loading import GTX970
+from tests.checks.nvidia_machines import having, unloaded
+
+BOOKWORM = Distribution(id="debian", like=(), version="12", codename="bookworm", name="Debian GNU/Linux 12")
+TRIXIE = Distribution(id="debian", like=(), version="13", codename="trixie", name="Debian GNU/Linux 13 (trixie)")
+LIST = "/etc/apt/sources.list.d/cuda-debian12-x86_64.list"
+OLD = PackageSource(path=LIST, kind="nvidia", release="debian12")
+NOTHING = unloaded(nvidia__kernel__on_disk=(), nvidia__nvml__libraries=(), nvidia__cuda__libraries=())
+
+
+def archive(*components: str) -> PackageSource:
+    """Debian's own archive."""
+    return PackageSource(
+        path="/etc/apt/sources.list.d/debian.sources", kind="distribution", release="x", components=components
+    )
+
+
+def debian(distribution: Distribution, *sources: PackageSource, facts: Facts = NOTHING) -> Facts:
+    """A Debian without a driver."""
+    return having(facts, host__distribution=distribution, host__sources=sources)
+
+
+def test_debians_components_are_enabled_first() -> None:
+    fix = install_driver(debian(BOOKWORM, archive("main", "non-free-firmware")))
+    assert fix.commands[0].startswith("printf '%s\\n' 'Types: deb' 'URIs: http://deb.debian.org/debian'")
+    assert "'Suites: bookworm bookworm-updates' 'Components: contrib non-free'" in fix.commands[0]
+    assert fix.commands[1:] == (
+        "sudo apt-get update",
+        "sudo apt-get install nvidia-driver firmware-misc-nonfree",
+    )
+    assert "Debian's components contrib non-free" in fix.message
+
+
+ALL = ("contrib", "non-free", "non-free-firmware")
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [(archive("main", *ALL),), (archive("main"), archive(*ALL)), (OLD,), ()],
+    ids=["one", "two", "other", "no"],
+)
+def test_what_is_enabled_or_unknown_is_left_alone(sources: tuple[PackageSource, ...]) -> None:
+    assert install_driver(debian(BOOKWORM, *sources)).commands[0] == "sudo apt-get update"
+    unknown = having(NOTHING, host__distribution=BOOKWORM, host__sources=Unknown("no such directory"))
+    assert install_driver(unknown).commands[0] == "sudo apt-get update"
+
+
+def test_open_modules_before_545_are_for_data_center_gpus() -> None:
+    assert "proprietary" in install_driver(debian(BOOKWORM)).message  # 535 is what Debian 12 has
+    assert "open kernel modules" in install_driver(debian(TRIXIE)).message
+    assert "proprietary" in install_driver(debian(TRIXIE, facts=having(NOTHING, **GTX970))).message
+
+
+REJECTED = [
+    (
+        "problem",
+        f"{LIST} names NVIDIA's repository for debian12, but this is Debian GNU/Linux 13 (trixie), whose apt rejects "
+        "the key of that repository (SHA-1 signature).",
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (debian(TRIXIE, OLD), REJECTED),
+        (debian(TRIXIE, PackageSource(path=LIST, kind="nvidia", release="debian13")), [("pass", "")]),
+        (debian(TRIXIE, PackageSource(path=LIST, kind="nvidia")), [("pass", "")]),
+        (debian(BOOKWORM, OLD), [("pass", "")]),
+        (having(NOTHING, host__sources=(OLD,)), [("pass", "")]),  # Ubuntu
+        (plain_host(), [("skipped", "")]),
+    ],
+)
+def test_a_repository_of_an_older_debian(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(repository_of_another_release, facts) == verdict
+
+
+def test_it_is_replaced_before_the_driver_is_installed() -> None:
+    one = catalogue.load(["driver.repository-of-another-release"])[0]
+    new, own = one.fixes_for(debian(TRIXIE, OLD, archive("main")))
+    assert new.commands[0] == f"sudo mv {LIST} {LIST}.off"
+    assert "sudo apt-get install --reinstall /var/cache/apt/archives/cuda-keyring.deb" in new.commands
+    assert new.commands[-1].endswith(" nvidia-open")
+    assert own.commands[0] == f"sudo mv {LIST} {LIST}.off"
+    assert own.commands[-1].endswith("nvidia-open-kernel-dkms nvidia-driver firmware-misc-nonfree")
+    works = one.fixes_for(having(host__distribution=TRIXIE, host__sources=(OLD,)))
+    assert [fix.commands[-1] for fix in works] == ["sudo apt-get update", f"sudo mv {LIST} {LIST}.off"]
+
+
+def test_fedora_with_negativo17_has_its_names() -> None:
+    there = having(NOTHING, host__distribution=FEDORA, host__sources=(PackageSource(path="x", kind="negativo17"),))
+    assert install_driver(there).commands == ("sudo dnf install nvidia-driver nvidia-driver-cuda akmod-nvidia",)
+    loaded = having(there, nvidia__kernel__loaded="580.95.05")
+    assert library_packages(loaded) == ("nvidia-driver-cuda",)
+    other = having(loaded, host__sources=(PackageSource(path="x", kind="rpmfusion"),))
+    assert library_packages(other) == ("xorg-x11-drv-nvidia-cuda",)
+
+
+def test_a_transitional_package_is_not_installed_again() -> None:
+    packages = (("nvidia-driver-470", "535.309.01-0ubuntu0.22.04.1", "ii"),)
+    facts = having(NOTHING, nvidia__kernel__packages=packages)
+    assert install_driver(facts, 470, "proprietary").commands[-1] == "sudo apt-get install nvidia-driver-470-server"
+    assert install_driver(NOTHING, 470, "proprietary").commands[-1] == "sudo apt-get install nvidia-driver-470"
+
+
+def test_a_guest_gets_no_ordinary_driver() -> None:
+    guest = having(host__virtual="microsoft", nvidia__kernel__gridd="active")
+    assert install_driver(guest).commands == ()
+    assert "GRID" in install_driver(guest).message
