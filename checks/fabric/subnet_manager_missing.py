@@ -10,12 +10,14 @@ from gpudoctor.tasks import as_root, filtered, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    commands = (*system.install(facts, fabric.SUBNET_MANAGER), as_root("systemctl", "restart", fabric.UNIT))
+    modules = fabric.load_modules(facts)
+    also = ", load the InfiniBand modules through which it reaches the switches," if modules else ""
+    restart = as_root("systemctl", "restart", fabric.UNIT)
     return (
         Fix(
-            f"Install {fabric.SUBNET_MANAGER} from NVIDIA's repository, and restart the fabric manager, which starts "
-            "it.",
-            commands,
+            f"Install {fabric.SUBNET_MANAGER} from NVIDIA's repository{also or ','} and restart the fabric manager, "
+            "which starts it.",
+            (*system.install(facts, fabric.SUBNET_MANAGER), *modules, restart),
             "reinstall-package",
             root=True,
             verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),

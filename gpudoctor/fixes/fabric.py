@@ -8,7 +8,7 @@ from gpudoctor.fixes import system
 from gpudoctor.fixes.driver import branch_of
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.pci_ids import needs_fabric
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.targets import cards_of, gpus_of, in_container, switches_of
 from gpudoctor.tasks import Command, as_root, filtered, query
 
@@ -51,6 +51,29 @@ def missing_modules(facts: Facts) -> tuple[str, ...]:
     return () if modules is None else tuple(m for m in ("mlx5_ib", "ib_umad") if m not in modules)
 
 
+def version_of_manager(facts: Facts) -> Maybe[str | None]:
+    """The manager's version as its program names it, else as its package does."""
+    named = facts.nvidia.kernel.fabric_manager_version
+    if not isinstance(named, Unknown):
+        return named
+    for name, version, state in known_or(facts.nvidia.kernel.packages, ()):
+        # "550.90.07-0ubuntu0.22.04.1", "1:550.90.07-1", of nvidia-fabricmanager-550 or nvidia-fabric-manager
+        found = re.match(r"(?:\d+:)?(\d{3}\.\d+(?:\.\d+)*)", version)
+        if re.match(r"nvidia-fabric-?manager(?!-dev)", name) and found and state[:1] not in "rp":
+            return found[1]
+    return named
+
+
+def load_modules(facts: Facts) -> tuple[Command, ...]:
+    """Load the missing InfiniBand modules; Ubuntu's cloud kernels have them in a package of their own."""
+    missing = missing_modules(facts)
+    release = known_or(facts.host.kernel.release, None)
+    extra: tuple[Command, ...] = ()
+    if missing and release and known_or(facts.host.distribution.id, "") == "ubuntu":
+        extra = system.install(facts, f"linux-modules-extra-{release}")
+    return (*extra, *(as_root("modprobe", m) for m in missing))
+
+
 def version_of_driver(facts: Facts) -> str:
     """The loaded module's version, or the word for it."""
     return known_or(facts.nvidia.kernel.loaded, None) or "VERSION"
@@ -76,7 +99,6 @@ def start(facts: Facts) -> tuple[Fix, ...]:
     commands = () if installed else install(facts)
     if facts.nvidia.kernel.subnet_manager is None and needs_subnet_manager(facts):
         commands = (*commands, *system.install(facts, SUBNET_MANAGER))
-    modules = tuple(as_root("modprobe", m) for m in missing_modules(facts))
     version = version_of_driver(facts)
     message = f"Start {UNIT} now and at every boot; it must be of exactly the driver's version, {version}."
     if not installed:
@@ -84,7 +106,7 @@ def start(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             message,
-            (*commands, *modules, as_root("systemctl", "enable", "--now", UNIT)),
+            (*commands, *load_modules(facts), as_root("systemctl", "enable", "--now", UNIT)),
             "restart-process",
             root=True,
             undo=(as_root("systemctl", "disable", "--now", UNIT),),
