@@ -77,6 +77,11 @@ def program_faults(on: OnAddress) -> Problem | None:
     who = f"{process}{phrase(' (pid {})', pid)}" if process else phrase("The program with pid {}", pid) or "A program"
     what = found.meaning.partition(":")[0] if found else "a fault"
     message = f"{who} was stopped on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
+    if process and everywhere[process] >= _AGAIN:
+        cards = {e.gpu for e in xids(on.facts, None, *_BY_PROGRAMS) if e.what.get("process") == process}
+        if len(cards) > 1:
+            message += f" {process} fails so on {len(cards)} GPUs: the program is at fault, not a card."
+            return Problem(message, texts(logged), severity=Severity.WARNING)
     return Problem(message, texts(logged))
 
 

@@ -27,7 +27,11 @@ _LICENSE = Fix(
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     """In a container the license is that of the host, which is the virtual machine."""
     inside = in_container(facts)
-    return (structs.replace(_LICENSE, place="outside", message=f"On the host: {_LICENSE.message}"),) if inside else (_LICENSE,)
+    return (
+        (structs.replace(_LICENSE, place="outside", message=f"On the host: {_LICENSE.message}"),)
+        if inside
+        else (_LICENSE,)
+    )
 
 
 @check(

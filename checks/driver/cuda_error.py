@@ -42,6 +42,7 @@ _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
         "device.exclusive-mode",
         "device.prohibited-mode",
         "device.vgpu-unlicensed",
+        "device.confidential-not-ready",
         "device.xid-hardware",
         "device.xid-driver",
         "device.nvlink-fault",

@@ -5,10 +5,11 @@ import re
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import nixos
+from gpudoctor.fixes import cloud, nixos
 from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
 from gpudoctor.knowledge import drivers, generations, packages, repositories
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import Command, Shell, Tasks, as_root, cmd, query
 
@@ -73,7 +74,9 @@ def library_packages(facts: Facts) -> tuple[str, ...]:
 def install_driver(
     facts: Facts, branch: int | None = None, flavor: packages.Flavour | None = None, message: str | None = None
 ) -> Fix:
-    """Install the driver that fits this machine's GPUs, from this distribution's packages."""
+    """Install the driver that fits this machine's GPUs, from this distribution's packages; a vGPU's is in none."""
+    if is_vgpu_guest(facts):
+        return cloud.guest_driver(facts)
     newest = newest_packaged(facts)
     branch = branch or best_branch(facts) or drivers.advised_branch()
     flavor = flavor or flavor_for(facts) or "open"

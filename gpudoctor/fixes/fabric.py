@@ -9,6 +9,7 @@ from gpudoctor.fixes.driver import branch_of
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.pci_ids import needs_fabric
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import cards_of, gpus_of, in_container, switches_of
 from gpudoctor.tasks import Command, as_root, filtered, query
 
@@ -29,6 +30,11 @@ def multi_node(facts: Facts) -> bool:
     gpus = gpus_of(facts, "nvidia")
     racks = any(isinstance(g.name, str) and re.search(r"\bGB[23]00\b", g.name) for g in gpus)
     return racks or any(g.fabric_of_several is True for g in gpus)
+
+
+def is_confidential_guest(facts: Facts) -> bool:
+    """Whether this is a confidential virtual machine (SEV-SNP, TDX) whose GPUs join no fabric."""
+    return bool(events(facts, "confidential-guest")) and not needs_manager(facts)
 
 
 def needs_subnet_manager(facts: Facts) -> bool:

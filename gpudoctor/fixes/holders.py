@@ -16,7 +16,8 @@ def stop_holders(holders: Sequence[GpuProcess], message: str) -> Fix:
     """List the processes and stop them.
 
     Args:
-        holders: the processes; without a name they are not in this PID namespace, where the same number may be another process.
+        holders: the processes; those without a name are not in this PID namespace, where their number may be
+            that of another process.
         message: what to do, in a sentence.
     """
     named = [known_or(p.name, None) or "" for p in holders[:_MOST]]

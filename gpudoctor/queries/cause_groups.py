@@ -15,6 +15,7 @@ DEAD = (
     "device.no-interrupts",
     "device.gsp-failed",
     "device.init-failed",
+    "device.vgpu-host-mismatch",
 )
 BUILD = (
     "driver.not-installed",
