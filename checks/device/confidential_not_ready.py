@@ -42,7 +42,7 @@ def confidential_not_ready(facts: Facts) -> Problem | str | None:
     if code in (0, None):
         return None
     if isinstance(facts.nvidia.nvml.confidential, Unknown) and code == CUDA_NOT_READY:
-        return _by_the_guest(facts)
+        return _by_the_guest(facts) or known(facts.nvidia.nvml.confidential)
     if not known(facts.nvidia.nvml.confidential) or known(facts.nvidia.nvml.accepts_work) is not False:
         return None
     return f"Confidential computing is on and the GPUs are not set ready, so CUDA cannot start (cuInit {code})."

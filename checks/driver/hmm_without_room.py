@@ -5,12 +5,10 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import fabric
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.cause_groups import NODES, VERSIONS
-from gpudoctor.queries.driver import CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
+from gpudoctor.queries.driver import CUDA_NOT_INITIALIZED, CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.tasks import Edit, as_root, filtered, query
 
-# CUDA_ERROR_NOT_INITIALIZED
-CUDA_NOT_INITIALIZED = 3
 # What cuInit returns where nvidia_uvm does not work.
 _CODES = (CUDA_NOT_INITIALIZED, CUDA_NOT_READY, CUDA_UNKNOWN)
 _OPTION = "options nvidia_uvm uvm_disable_hmm=1"
