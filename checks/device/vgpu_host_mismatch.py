@@ -30,10 +30,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def vgpu_host_mismatch(on: OnAddress) -> Problem | None:
-    """Xid 78 of a GPU that does not respond; one that responds has started since."""
+    """Xid 78 since the driver was loaded; a GPU that responds has started since."""
     logged = on.xids(_START_ERROR)
-    if not logged or on.answers:
+    if not logged:
         return None
     have = phrase(" Guest driver: {}.", known_or(on.facts.nvidia.kernel.loaded, None))
     message = f"{on.name}: the guest driver does not match the driver of the vGPU's host{ago(on.facts, logged[-1])}."
-    return Problem(message + have, texts(logged))
+    return Problem(message + have, texts(logged), severity=Severity.WARNING if on.answers else None)

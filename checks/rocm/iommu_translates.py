@@ -52,8 +52,9 @@ def _refused(facts: Facts) -> Problem | None:
     if len(addresses) < 2 or not logged:
         return None
     who = " and ".join(dict.fromkeys(e.gpu for e in logged if e.gpu))
+    faults = "1 page fault" if len(logged) == 1 else f"{len(logged)} page faults"
     message = (
-        f"The IOMMU translates, and refused accesses of {who}: {len(logged)} page faults{ago(facts, logged[-1])}. "
+        f"The IOMMU translates, and refused accesses of {who}: {faults}{ago(facts, logged[-1])}. "
         "Transfers between the GPUs fail or hang."
     )
     return Problem(message, texts(logged), severity=Severity.WARNING)
