@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import module
-from gpudoctor.fixes.driver import install_driver
+from gpudoctor.fixes.driver import best_branch, install_driver
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.cards import alike_cards, any_works, generation_of, model_name, works
 from gpudoctor.queries.driver import branch, library_version, module_flavor, module_version
@@ -21,6 +21,29 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         return (module.on_the_host(f"On the host: install the proprietary kernel modules of branch {wanted}."),)
     message = f"Install the proprietary kernel modules (not the open ones) of driver branch {wanted}, then reboot."
     return (install_driver(on.facts, wanted, "proprietary", message),)
+
+
+# Release notes of 545.29.02: beta support of GeForce and workstation GPUs, which needed the option until then.
+_EARLY = 545
+
+
+def _too_early(on: OnCard) -> Problem | None:
+    """The first open modules: made for data center GPUs, and refused on others."""
+    refused, version = events(on.facts, "open-data-center-only"), module_version(on.facts)
+    own = branch(version)
+    if not refused or module_flavor(on.facts) != "open" or version is None or own is None or own >= _EARLY:
+        return None
+    last = best_branch(on.facts, _EARLY)
+    newer = (install_driver(on.facts, last, "open"),) if last else ()
+    message = f"Or install the proprietary kernel modules of driver branch {own}, then reboot."
+    return Problem(
+        f"{model_name(on)} is no data center GPU, and the open kernel modules {version} start no other "
+        "(NVreg_OpenRmEnableUnsupportedGpus is 0).",
+        texts(refused),
+        "The open kernel modules before branch 545 support data center GPUs; on GeForce and workstation GPUs they only "
+        "start with the option NVreg_OpenRmEnableUnsupportedGpus=1. Later branches support all GPUs since Turing.",
+        fixes=(*newer, install_driver(on.facts, own, "proprietary", message)),
+    )
 
 
 @check(
@@ -49,7 +72,7 @@ def open_module_unsupported(on: OnCard) -> Problem | None:
     by_kind = found is not None and found.open_module == "no" and module_flavor(on.facts) == "open"
     by_log = any(e.kind == "nvrm-open-unsupported" for e in refusals) and (found is None or found.open_module == "no")
     if not by_kind and not by_log:
-        return None
+        return _too_early(on)
     name = f"{found.name} GPU" if found else "GPU"
     message = (
         f"{model_name(on)} is a {name} without GSP, which the installed open kernel modules "

@@ -48,4 +48,6 @@ def subnet_manager_missing(facts: Facts) -> str | None:
         return None  # then the fabric manager itself is missing first
     if known(facts.nvidia.kernel.subnet_manager) is not None:
         return None
-    return f"nvlsm is not installed; without it {fabric.UNIT} cannot reach this board's NVSwitches."
+    modules = " and ".join(fabric.missing_modules(facts))
+    also = f" The modules through which it reaches them ({modules}) are not loaded either." if modules else ""
+    return f"nvlsm is not installed; without it {fabric.UNIT} cannot reach this board's NVSwitches.{also}"

@@ -8,6 +8,7 @@ DEAD = (
     "device.thunderbolt-unauthorized",
     "device.wake-failed",
     "device.bar-unassigned",
+    "device.bar-resize-failed",
     "device.fallen-off-the-bus",
     "device.needs-reset",
     "device.power-cable-missing",

@@ -30,6 +30,11 @@ LINES = [
      RecognizedLine("xid", gpu="0000:4b:00.0", code="43", pid=7, process="a.out", text="Ch 00000010")),
     ("nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
      RecognizedLine("sxid", gpu="0000:c1:00.0", code="20034", device="nvidia-nvswitch0", text="Fatal, Link 30 LTSSM Fault Up")),
+    ("NVRM: Fatal Error while attempting to resize PCIe BARs.",
+     RecognizedLine("bar-resize-failed", text="Fatal Error while attempting to resize PCIe BARs")),
+    ("NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.",
+     RecognizedLine("open-data-center-only", text="Open nvidia.ko is only ready for use on Data Center GPUs")),
+    ("kfd kfd: amdgpu: PITCAIRN  not supported in kfd", RecognizedLine("kfd-skipped", text="PITCAIRN  not supported in kfd")),
     ("NVRM: The NVIDIA GPU 0000:b3:00.0 (PCI ID: 10de:26b5) installed in this system has fallen off the bus and is not responding to commands.",
      RecognizedLine("lost-at-probe", gpu="0000:b3:00.0", text="fallen off the bus and is not responding")),
     ("amdgpu 0000:01:00.0: amdgpu: \t Faulty UTCL2 client ID: CPF (0x4)",
@@ -261,7 +266,6 @@ def test_every_row_can_match() -> None:
 
 
 ERRORS = [
-    ("NVRM: Fatal Error while attempting to resize PCIe BARs.", RecognizedLine("driver-error", module="NVRM")),
     (
         "NVRM: GPU 0000:01:00.0: Failed to allocate the notifier page",
         RecognizedLine("driver-error", gpu="0000:01:00.0", module="NVRM"),

@@ -117,6 +117,12 @@ ILL = [
         "cable, riser, adapter or slot do not carry the link speed.",
     ),
     (
+        "device.bar-resize-failed",
+        logged(event("bar-no-space", gpu=A), event("bar-resize-failed"), facts=SILENT),
+        f"The driver could not resize BAR1 of the GPU at {A}: the bridge above it has no room. It did not bind to the "
+        "GPU.",
+    ),
+    (
         "device.vgpu-host-mismatch",
         logged(xid(78), facts=SILENT),
         f"{CARD}: the guest driver does not match the driver of the vGPU's host. Guest driver: 570.169.",
@@ -175,6 +181,7 @@ WELL = [
     # The driver was loaded again since, and the GPU responds.
     ("device.fallen-off-the-bus", logged(event("lost-at-probe", gpu=A))),
     ("device.vgpu-host-mismatch", logged(xid(78))),
+    ("device.bar-resize-failed", logged(event("bar-resize-failed"))),  # a later try succeeded
     ("device.xid-driver", logged(xid(78), facts=OLD)),
     # Of a driver whose GPUs nobody computes with here, of before the driver was loaded again, and of last month.
     ("device.unexplained-log-errors", logged(event("driver-error", module="amdgpu"))),

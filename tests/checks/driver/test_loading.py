@@ -9,7 +9,7 @@ from gpudoctor.check_engine import judge
 from gpudoctor.facts import Facts
 from gpudoctor.root_causes import findings
 from tests.builders import FEDORA, ask, nvidia_host, plain_host
-from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, having, logged, unloaded
+from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, failing, having, logged, unloaded
 
 GTX970: dict[str, Any] = {"pci__0__generation": "Maxwell", "pci__0__name": None, "pci__0__device": "13c2"}
 KEPLER: dict[str, Any] = {"pci__0__generation": "Kepler", "pci__0__name": None}
@@ -179,6 +179,15 @@ ILL = [
         "The GPU at 0000:01:00.0 is a Maxwell GPU without GSP, which the installed open kernel modules (570.169) do "
         "not "
         "support.",
+    ),
+    (
+        "driver.open-module-unsupported",
+        logged(
+            event("open-data-center-only"),
+            facts=failing(100, gpus=(), nvidia__kernel__loaded="515.43.04", nvidia__kernel__flavor="open"),
+        ),
+        "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) is no data center GPU, and the open kernel modules "
+        "515.43.04 start no other (NVreg_OpenRmEnableUnsupportedGpus is 0).",
     ),
     (
         "driver.proprietary-module-unsupported",

@@ -1,0 +1,65 @@
+"""The driver could not enlarge the GPU's BAR1, and gave the GPU up."""
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts
+from gpudoctor.fixes import system
+from gpudoctor.maybe import phrase
+from gpudoctor.queries.cards import any_works
+from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.targets import cards_of
+from gpudoctor.tasks import Edit, as_root, query
+
+# The last file that sets an option wins.
+_PATH = "/etc/modprobe.d/zz-nvidia-bar.conf"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    off = Fix(
+        "Tell the driver to leave BAR1 as it is (the GPU computes with the small one too), and load the module again.",
+        (
+            Edit(_PATH, text="options nvidia NVreg_EnableResizableBar=0\n", root=True),
+            *system.initramfs(facts),
+            as_root("modprobe", "nvidia"),
+        ),
+        "reload-module",
+        root=True,
+        impact="persistent",
+        undo=(Edit(_PATH, gone=True, root=True),),
+        verify=query("nvidia-smi"),
+    )
+    room = Fix(
+        "Or make room: a firmware (BIOS) update or its Above 4G Decoding, or pci=realloc,hpmmioprefsize=64G on the "
+        "kernel command line for a Thunderbolt port.",
+        (),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+    )
+    return (off, room)
+
+
+@check(
+    title="Resizable BAR: the driver cannot resize BAR1 and gives the GPU up",
+    severity=Severity.ERROR,
+    cause="The driver enlarges BAR1 to the whole memory (Resizable BAR) while it probes the GPU. Where the bridge "
+    "above has no room for that, as Thunderbolt's often has not, the driver treats it as fatal and does not bind, "
+    "although the GPU works with a small BAR1.",
+    fixes=_fixes,
+    references=("https://github.com/NVIDIA/open-gpu-kernel-modules/pull/1109",),
+    targets=own_kernel,
+    affects=("everything",),
+    validated_on=("simulated 2026-11",),
+)
+def bar_resize_failed(facts: Facts) -> Problem | None:
+    """The driver's line, on a machine none of whose NVIDIA GPUs works."""
+    logged = events(facts, "bar-resize-failed")
+    if not logged or any_works(facts):
+        return None
+    spaces = tuple(
+        e for card in cards_of(facts, "nvidia") for e in events(facts, "bar-no-space") if e.gpu == card.address
+    )
+    where = phrase(" of the GPU at {}", spaces[-1].gpu) if spaces else ""
+    message = f"The driver could not resize BAR1{where}: the bridge above it has no room. It did not bind to the GPU."
+    return Problem(message, texts((*spaces, *logged)))
