@@ -2,7 +2,6 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import boot, module_option
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.driver import not_wsl
 from gpudoctor.queries.gpus import hypervisor
@@ -30,19 +29,8 @@ _KVM = (
 )
 
 
-_RESIZED = (
-    "The driver resizes the GPU's memory window (BAR1, Resizable BAR) to the size of its memory. The bridges before "
-    "the GPU (Thunderbolt, eGPU boxes, hot-plug slots) have no room for that, and the window that it had was lost."
-)
-
-
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     virtual = hypervisor(facts)
-    if any(_resize_failed(on) for _, on in nvidia_addresses(facts)):
-        message = "Let the driver leave the windows as the firmware assigned them (no resizing)"
-        keep = module_option.set_option(facts, message, "NVreg_EnableResizableBar=0", "nvidia-bar")
-        room = "Let the kernel assign larger windows to the bridges."
-        return (keep, boot.kernel_parameter(facts, room, "pci=realloc,hpmmioprefsize=64G"))
     realloc = Fix(
         "Let the kernel assign the windows itself: add pci=realloc to the kernel command line, and reboot.",
         (),
@@ -95,15 +83,6 @@ def bar_unassigned(facts: Facts) -> Problem | None:
     faulty = [on for _, on in nvidia_addresses(facts) if _without_window(on)]
     if not faulty:
         return None
-    resized = [on for on in faulty if _resize_failed(on)]
-    if resized:
-        message = (
-            f"{resized[0].name} has no memory window: the driver could not resize BAR1 (Resizable BAR), because the "
-            "bridge window has no space, and its probe failed."
-        )
-        return Problem(
-            message, texts((*resized[0].events("bar-resize-failed", "bar-no-space", "probe-failed"),)), _RESIZED
-        )
     virtual = hypervisor(facts)
     where = f"the hypervisor ({virtual})" if virtual else "the firmware"
     names = " and ".join(on.name for on in faulty[:4])
@@ -114,15 +93,7 @@ def bar_unassigned(facts: Facts) -> Problem | None:
     return Problem(message, texts(logged))
 
 
-def _resize_failed(on: OnAddress) -> bool:
-    return not on.answers and bool(on.events("bar-resize-failed"))
-
-
 def _without_window(on: OnAddress) -> bool:
     if on.answers:
         return False
-    return (
-        bool(on.events("bar-invalid"))
-        or _resize_failed(on)
-        or (on.card is not None and on.card.bar1 == 0 and on.card.driver is None)
-    )
+    return bool(on.events("bar-invalid")) or (on.card is not None and on.card.bar1 == 0 and on.card.driver is None)

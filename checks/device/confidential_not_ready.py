@@ -1,9 +1,11 @@
 """Confidential computing is on, and the GPUs are not set ready."""
 
-from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import known
-from gpudoctor.queries.driver import own_kernel
+from gpudoctor.fixes.fabric import is_confidential_guest
+from gpudoctor.maybe import Unknown, known
+from gpudoctor.queries.driver import CUDA_NOT_READY, own_kernel
+from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.tasks import as_root, query
 
 _FIXES = (
@@ -34,11 +36,22 @@ _FIXES = (
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
-def confidential_not_ready(facts: Facts) -> str | None:
+def confidential_not_ready(facts: Facts) -> Problem | str | None:
     """Where CUDA fails: the mode is on, and the GPUs accept no work."""
     code = known(facts.nvidia.cuda.code)
-    if code in (0, None) or not known(facts.nvidia.nvml.confidential):
+    if code in (0, None):
         return None
-    if known(facts.nvidia.nvml.accepts_work) is not False:
+    if isinstance(facts.nvidia.nvml.confidential, Unknown) and code == CUDA_NOT_READY:
+        return _by_the_guest(facts) or known(facts.nvidia.nvml.confidential)
+    if not known(facts.nvidia.nvml.confidential) or known(facts.nvidia.nvml.accepts_work) is not False:
         return None
     return f"Confidential computing is on and the GPUs are not set ready, so CUDA cannot start (cuInit {code})."
+
+
+def _by_the_guest(facts: Facts) -> Problem | None:
+    """An NVML that does not know the mode: nothing else makes a lone GPU of a confidential guest wait."""
+    known(facts.log.events)
+    if not is_confidential_guest(facts) or events(facts, "uvm-hmm"):
+        return None
+    message = "cuInit returns 802 in a confidential virtual machine without NVSwitch: the GPU is not set ready."
+    return Problem(message, texts(events(facts, "confidential-guest")))

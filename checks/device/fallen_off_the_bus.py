@@ -1,12 +1,22 @@
 """The GPU no longer responds on PCI Express."""
 
+import re
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.limits import lower
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
-from gpudoctor.queries.kernel_log import ago, texts
+from gpudoctor.queries.kernel_log import ago, events, texts
 from gpudoctor.targets import as_gpus, in_container
 from gpudoctor.tasks import as_root, query
+
+_SLOWER = Fix(
+    "Replace the riser, cable or adapter by one made for the link's speed, or reseat it; until then set the slot one "
+    "PCIe generation lower in the firmware setup (BIOS).",
+    (),
+    "replace-hardware",
+    needs="reboot",
+)
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
@@ -34,7 +44,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         undo=less[1:] if less else (),
     )
     # One that responds again needs no reboot now.
-    return (look,) if on.answers and on.facts.nvidia.cuda.code == 0 else (back, look)
+    now = () if on.answers and on.facts.nvidia.cuda.code == 0 else (back,)
+    return (*now, *((_SLOWER,) if _link_errors(on)[0] else ()), look)
 
 
 @check(
@@ -54,14 +65,32 @@ def fallen_off_the_bus(on: OnAddress) -> Problem | None:
     lost = on.gpu is not None and on.gpu.status == "lost"
     logged = (
         *on.xids(79),
+        *(() if on.answers else on.events("lost-at-probe")),
         *(() if on.answers and on.gpu and on.gpu.recovery_action == "none" else on.events("fallen-off-bus")),
     )
     if not lost and not logged:
         return None
+    link, words = _link_errors(on)
     if lost:
-        return Problem(f"{on.name} is lost: it has fallen off the bus.", texts(logged))
+        return Problem(f"{on.name} is lost: it has fallen off the bus.{words}", (*texts(logged), *link))
     back = on.answers and on.facts.nvidia.cuda.code == 0
     after = f"{ago(on.facts, logged[-1])}; it responds again now" if back else ""
-    message = f"{on.name} has fallen off the bus according to the kernel log (Xid 79){after}."
+    message = f"{on.name} has fallen off the bus according to the kernel log (Xid 79){after}.{words}"
     severity = Severity.ADVICE if on.is_history(logged) else Severity.WARNING if back else None
-    return Problem(message, texts(logged), severity=severity)
+    return Problem(message, (*texts(logged), *link), severity=severity)
+
+
+def _link_errors(on: OnAddress) -> tuple[tuple[str, ...], str]:
+    """The errors that PCI Express logged (AER) of this GPU's link, and a sentence about them."""
+    ports = on.card.ports if on.card is not None and isinstance(on.card.ports, tuple) else ()
+    # The kernel names the narrowest port on the way where the link is slower than the card.
+    narrow = (re.search(r" at (\S+:\S+\.\d)", e.text) for e in on.events("pcie-bandwidth-limited"))
+    path = {on.address, *ports, *(found[1] for found in narrow if found)}
+    logged = tuple(e for e in events(on.facts, "aer") if e.gpu in path)
+    if not logged:
+        return (), ""
+    where = " and ".join(dict.fromkeys(e.gpu for e in logged if e.gpu))
+    return texts(logged, 2), (
+        f" PCIe errors (AER) were logged on its link at {where} before: cable, riser, adapter or slot do not carry the "
+        "link speed."
+    )

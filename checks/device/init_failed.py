@@ -55,6 +55,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     references=("https://github.com/NVIDIA/open-gpu-kernel-modules",),
     targets=nvidia_addresses,
     caused_by=(
+        "device.vgpu-host-mismatch",
         "device.fallen-off-the-bus",
         "device.power-cable-missing",
         "device.gsp-firmware-missing",

@@ -1,11 +1,13 @@
 """A program made an illegal access on the GPU recently: usually the program's fault, not the machine's."""
 
+from collections import Counter
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import phrase
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
-from gpudoctor.queries.kernel_log import age, ago, texts
+from gpudoctor.queries.kernel_log import WEEK, age, ago, texts, xids
 from gpudoctor.tasks import cmd, query
 from gpudoctor.tasks.placeholders import SCRIPT
 
@@ -14,6 +16,8 @@ from gpudoctor.tasks.placeholders import SCRIPT
 _BY_PROGRAMS = (13, 31, 69, 137)
 # Seconds: a user who checks now has a program in mind that failed just now.
 _RECENT = 3 * 3600.0
+# One program that failed so often in a week fails again.
+_AGAIN = 3
 
 _FIXES = (
     Fix(
@@ -57,8 +61,13 @@ _FIXES = (
     validated_on=("table 2026-11",),
 )
 def program_faults(on: OnAddress) -> Problem | None:
-    """Such Xids of the last hours; where the log has no time, nothing shows that they are recent."""
-    logged = tuple(e for e in on.logged_xids(*_BY_PROGRAMS) if _recent(on, e))
+    """Such Xids of the last hours, or of one program again and again; without a time nothing shows that they are."""
+    everywhere = Counter(e.what.get("process") for e in xids(on.facts, None, *_BY_PROGRAMS) if _within(on, e, WEEK))
+    logged = tuple(
+        e
+        for e in on.logged_xids(*_BY_PROGRAMS)
+        if _within(on, e, WEEK if e.what.get("process") and everywhere[e.what["process"]] >= _AGAIN else _RECENT)
+    )
     if not logged:
         return None
     last = logged[-1]
@@ -68,9 +77,14 @@ def program_faults(on: OnAddress) -> Problem | None:
     who = f"{process}{phrase(' (pid {})', pid)}" if process else phrase("The program with pid {}", pid) or "A program"
     what = found.meaning.partition(":")[0] if found else "a fault"
     message = f"{who} was stopped on {on.name}: {phrase('Xid {}, ', last.code)}{what}{ago(on.facts, last)}."
+    if process and everywhere[process] >= _AGAIN:
+        cards = {e.gpu for e in xids(on.facts, None, *_BY_PROGRAMS) if e.what.get("process") == process}
+        if len(cards) > 1:
+            message += f" {process} fails so on {len(cards)} GPUs: the program is at fault, not a card."
+            return Problem(message, texts(logged), severity=Severity.WARNING)
     return Problem(message, texts(logged))
 
 
-def _recent(on: OnAddress, event: LogEvent) -> bool:
+def _within(on: OnAddress, event: LogEvent, most: float) -> bool:
     seconds = age(on.facts, event)
-    return seconds is not None and seconds <= _RECENT and event.what.get("pid") is not None
+    return seconds is not None and seconds <= most and event.what.get("pid") is not None

@@ -1,26 +1,37 @@
 """A virtual GPU without a license is throttled or accepts no new programs."""
 
+from msgspec import structs
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known, known_or
-from gpudoctor.queries.driver import CUDA_BUSY, own_kernel
+from gpudoctor.queries.driver import CUDA_BUSY, not_wsl
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, filtered, query
 
-_FIXES = (
-    Fix(
-        "Let the guest get its license: put the client token into /etc/nvidia/ClientConfigToken (older ones: "
-        "ServerAddress in /etc/nvidia/gridd.conf), check that the license server is reachable, and restart "
-        "nvidia-gridd.",
-        (
-            query("ls", "-l", "/etc/nvidia/ClientConfigToken"),
-            as_root("systemctl", "restart", "nvidia-gridd"),
-            query("journalctl", "-u", "nvidia-gridd", "-n", "20"),
-        ),
-        "restart-process",
-        root=True,
-        verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "-i", "licensed")),
+_LICENSE = Fix(
+    "Let the guest get its license: put the client token into /etc/nvidia/ClientConfigToken (older ones: "
+    "ServerAddress in /etc/nvidia/gridd.conf), check that the license server is reachable, and restart "
+    "nvidia-gridd.",
+    (
+        query("ls", "-l", "/etc/nvidia/ClientConfigToken"),
+        as_root("systemctl", "restart", "nvidia-gridd"),
+        query("journalctl", "-u", "nvidia-gridd", "-n", "20"),
     ),
+    "restart-process",
+    root=True,
+    verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "-i", "licensed")),
 )
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    """In a container the license is that of the host, which is the virtual machine."""
+    inside = in_container(facts)
+    return (
+        (structs.replace(_LICENSE, place="outside", message=f"On the host: {_LICENSE.message}"),)
+        if inside
+        else (_LICENSE,)
+    )
 
 
 @check(
@@ -28,12 +39,12 @@ _FIXES = (
     severity=Severity.ERROR,
     cause="NVIDIA vGPU needs a license from a license server. Without one the driver slows the GPU down after 20 "
     "minutes, and later (Restricted) refuses new CUDA contexts with error 46, though nvidia-smi looks fine.",
-    fixes=_FIXES,
+    fixes=_fixes,
     references=(
         "https://docs.nvidia.com/license-system/latest/nvidia-license-system-user-guide/index.html",
         "https://github.com/DDMAL/Rodan/issues/1332",
     ),
-    targets=own_kernel,
+    targets=not_wsl,
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -31,9 +31,9 @@ def _severity(on: OnAddress, logged: tuple[LogEvent, ...]) -> Severity | None:
 
 
 def _counts(code: int) -> bool:
-    """Whether the driver is at fault and NVIDIA asks for an action; GSP's Xids have their own check."""
+    """Whether the driver is at fault and NVIDIA asks for an action; the Xids of GSP and vGPUs have their own checks."""
     found = meaning_of(code)
-    if found is None or found.fault != "driver" or code in (119, 120):
+    if found is None or found.fault != "driver" or code in (78, 119, 120):
         return False
     return found.nvidia_action not in ("IGNORE", None)
 

@@ -5,9 +5,10 @@ from gpudoctor.facts import Facts
 from gpudoctor.knowledge.errors import cuda_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import FABRIC, HANGS, MASKS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
-from gpudoctor.queries.driver import CUDA_NO_DEVICE
-from gpudoctor.targets import nvidia_machine
-from gpudoctor.tasks import filtered, query
+from gpudoctor.queries.driver import CUDA_NO_DEVICE, CUDA_OPERATING_SYSTEM
+from gpudoctor.targets import in_container, nvidia_machine
+from gpudoctor.tasks import cmd, filtered, query
+from gpudoctor.tasks.placeholders import REST
 
 _FIX = Fix(
     "Check the output of nvidia-smi and the kernel log; a bug report to NVIDIA needs this state.",
@@ -17,14 +18,26 @@ _FIX = Fix(
         query("nvidia-bug-report.sh", root=True),
     ),
 )
-_UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
+_REFUSED = Fix(
+    "On the host, update the container engine and libseccomp: an older seccomp profile refuses system calls of a newer "
+    "image. To confirm that, start one container without the profile.",
+    (cmd("docker", "run", "--security-opt", "seccomp=unconfined", "--gpus", "all", REST),),
+    "restart-process",
+    needs="a new container",
+    place="outside",
+)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    filtered_calls = facts.nvidia.cuda.code == CUDA_OPERATING_SYSTEM and facts.host.seccomp is True
+    return (_REFUSED, _FIX) if filtered_calls and in_container(facts) else (_FIX,)
 
 
 @check(
     title="CUDA does not start: cuInit fails",
     severity=Severity.ERROR,
     cause="Every CUDA program calls cuInit first; if it fails, PyTorch, TensorFlow, JAX and all others fail too.",
-    fixes=(_FIX,),
+    fixes=_fixes,
     references=("https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html",),
     targets=nvidia_machine,
     caused_by=(
@@ -42,6 +55,7 @@ _UVM_HMM = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"
         "device.exclusive-mode",
         "device.prohibited-mode",
         "device.vgpu-unlicensed",
+        "device.confidential-not-ready",
         "device.xid-hardware",
         "device.xid-driver",
         "device.nvlink-fault",

@@ -18,7 +18,7 @@ def _unknown(facts: Facts) -> list[str]:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     name = _unknown(facts)[0]
     files = query("grep", "-rn", name, "/etc/modprobe.d", "/usr/lib/modprobe.d", "/proc/cmdline")
-    known = [f"NVreg_{word}" for word in facts.nvidia.kernel.parameters]
+    known = [f"NVreg_{word}" for word in facts.nvidia.kernel.parameters if word[:1].isupper()]
     like = nearest(name, known, 0.8)
     means = f" Did you mean {like}?" if like else " This driver may no longer have it."
     return (

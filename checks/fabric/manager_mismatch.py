@@ -33,7 +33,7 @@ def manager_mismatch(facts: Facts) -> str | None:
         return None
     if known_or(facts.nvidia.kernel.fabric_manager, "unknown") is None:
         return None
-    version, loaded = known(facts.nvidia.kernel.fabric_manager_version), known(facts.nvidia.kernel.loaded)
+    version, loaded = known(fabric.version_of_manager(facts)), known(facts.nvidia.kernel.loaded)
     if version is None or loaded is None or version == loaded:
         return None
     return f"nvidia-fabricmanager is {version}, the driver is {loaded}: the versions do not match."

@@ -40,7 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     )
     modules = fabric.missing_modules(facts)
     load = "Load the modules that the fabric manager needs to reach this board's NVSwitches, then restart it."
-    commands = (*(as_root("modprobe", m) for m in modules), as_root("systemctl", "restart", fabric.UNIT))
+    commands = (*fabric.load_modules(facts), as_root("systemctl", "restart", fabric.UNIT))
     first = (Fix(load, commands, "reload-module", root=True),) if modules else ()
     switch = "Reboot; if the fabric stays incomplete, an NVSwitch or NVLink is at fault (SXid in the log)."
     return (

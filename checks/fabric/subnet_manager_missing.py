@@ -10,12 +10,14 @@ from gpudoctor.tasks import as_root, filtered, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    commands = (*system.install(facts, fabric.SUBNET_MANAGER), as_root("systemctl", "restart", fabric.UNIT))
+    modules = fabric.load_modules(facts)
+    also = ", load the InfiniBand modules through which it reaches the switches," if modules else ""
+    restart = as_root("systemctl", "restart", fabric.UNIT)
     return (
         Fix(
-            f"Install {fabric.SUBNET_MANAGER} from NVIDIA's repository, and restart the fabric manager, which starts "
-            "it.",
-            commands,
+            f"Install {fabric.SUBNET_MANAGER} from NVIDIA's repository{also or ','} and restart the fabric manager, "
+            "which starts it.",
+            (*system.install(facts, fabric.SUBNET_MANAGER), *modules, restart),
             "reinstall-package",
             root=True,
             verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),
@@ -46,4 +48,6 @@ def subnet_manager_missing(facts: Facts) -> str | None:
         return None  # then the fabric manager itself is missing first
     if known(facts.nvidia.kernel.subnet_manager) is not None:
         return None
-    return f"nvlsm is not installed; without it {fabric.UNIT} cannot reach this board's NVSwitches."
+    modules = " and ".join(fabric.missing_modules(facts))
+    also = f" The modules through which it reaches them ({modules}) are not loaded either." if modules else ""
+    return f"nvlsm is not installed; without it {fabric.UNIT} cannot reach this board's NVSwitches.{also}"

@@ -64,13 +64,14 @@ def memory_held(on: OnGpu) -> Problem | None:
     )
     message = f"{used >> 20} of {total >> 20} MiB of {gpu_name(on.gpu)} are in use: {who}."
     room = any(_part_free(g.memory, g.memory_used) > _ROOM for g in gpus_of(on.facts, "nvidia"))
-    return Problem(message, severity=Severity.ADVICE if room or _at_work(on) or _own(on, holders) else None)
+    return Problem(message, severity=Severity.ADVICE if room or _at_work(on, holders) or _own(on, holders) else None)
 
 
-def _at_work(on: OnGpu) -> bool:
-    """Whether it computes right now: a GPU in use is no fault of the machine."""
+def _at_work(on: OnGpu, holders: tuple[GpuProcess, ...]) -> bool:
+    """Whether it computes right now for programs that are visible here: a GPU in use is no fault of the machine."""
     used = known_or(on.gpu.utilization, None)
-    return used is not None and used >= BUSY
+    visible = all(known_or(p.name, "unknown") is not None for p in holders)
+    return used is not None and used >= BUSY and visible
 
 
 def _own(on: OnGpu, holders: tuple[GpuProcess, ...]) -> bool:
@@ -82,5 +83,5 @@ def _own(on: OnGpu, holders: tuple[GpuProcess, ...]) -> bool:
 def _words(process: GpuProcess) -> str:
     memory = known_or(process.memory, None)
     size = f" {memory >> 20} MiB" if memory else ""
-    name = known_or(process.name, None) or "a process of another container"
+    name = known_or(process.name, None) or "a process that is not visible here"
     return f"{name} (pid {process.pid}){size}"

@@ -45,8 +45,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 )
 def overheated(on: OnGpu) -> Problem | None:
     """NVML's reasons for the clocks; the plain hardware slowdown counts where the GPU is hot."""
-    reasons = known(on.gpu.event_reasons)
     heat, limit = known_or(on.gpu.temperature, None), known_or(on.gpu.temperature_slowdown, None)
+    last = known_or(on.gpu.temperature_shutdown, None)
+    if heat is not None and last is not None and heat >= last:
+        return Problem(f"{gpu_name(on.gpu)} is at {heat} degrees C, and shuts down at {last}.")
+    reasons = known(on.gpu.event_reasons)
     hot = heat is not None and limit is not None and heat >= limit
     named = [r for r in reasons or () if r in ("hw-thermal-slowdown", "sw-thermal-slowdown")]
     if not named and not (hot and "hw-slowdown" in (reasons or ())):
@@ -59,7 +62,6 @@ def overheated(on: OnGpu) -> Problem | None:
         return Problem(f"{message}lowered its clocks: {', '.join(named)}.")
     degrees = f" at {heat} degrees C" if heat is not None else ""
     slow = f" (slowdown from {limit})" if limit is not None else ""
-    last = known_or(on.gpu.temperature_shutdown, None)
     end = f" At {last} it shuts down." if heat is not None and last is not None and heat >= last - _LAST else ""
     why = ", ".join(named) or "hw-slowdown"
     return Problem(f"{gpu_name(on.gpu)} is hot{degrees}{slow} and has lowered its clocks: {why}.{end}")

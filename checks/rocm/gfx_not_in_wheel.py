@@ -89,6 +89,7 @@ def _none(on: OnPair, gfx: str) -> Fix:
         "rocm.override-of-another-isa",
         "visibility.hip-selects-integrated",
         "rocm.not-loaded",
+        "rocm.kfd-failed",
         "pytorch.wrong-vendor",
     ),
     affects=("wheels",),

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import amd, system
 from gpudoctor.maybe import known, known_or, present
-from gpudoctor.targets import amd_compute, amd_gpus
+from gpudoctor.targets import amd_compute, amd_gpus, gpus_of
 from gpudoctor.tasks import Shell, filtered, query
 
 PERMISSION = (None, "EACCES", "EPERM", "ENOENT")
@@ -18,7 +18,29 @@ MEANS = {
 }
 
 
-def _fixes(_: Facts) -> tuple[Fix, ...]:
+_NO_CODE = (
+    "amdkfd, the kernel's compute driver, has no code for this chip, so that no ROCm release can use it: amdgpu drives "
+    "it for the display only."
+)
+
+
+def _refused(facts: Facts) -> bool:
+    """Whether the driver reported that it does not support a chip, and lists no other GPU."""
+    return any("not supported in kfd" in line for line in amd.log_lines(facts, "kfd-skipped")) and not gpus_of(
+        facts, "amd"
+    )
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if _refused(facts):
+        return (
+            Fix(
+                "Use another GPU, the CPU, or programs that compute with Vulkan or OpenCL (Mesa's drivers). GPUs that "
+                f"ROCm supports: {amd.INSTALL}reference/system-requirements.html",
+                (),
+                impact="none",
+            ),
+        )
     look = Fix(
         "Read what the driver logs about the GPU, and check that this amdgpu and ROCm release support it.",
         (
@@ -60,4 +82,4 @@ def kfd_failed(facts: Facts) -> Problem | None:
     means = MEANS.get(error, "the driver does not work")
     message = f"Opening /dev/kfd fails with {error}: {means}. GPU: {', '.join(gpus) or 'none'}."
     kinds = ("amdgpu-init-failed", "amdgpu-firmware", "kfd-skipped", "amdgpu-atomics", "kfd-hang", "amdgpu-reset")
-    return Problem(message, amd.log_lines(facts, *kinds))
+    return Problem(message, amd.log_lines(facts, *kinds), _NO_CODE if _refused(facts) else None)

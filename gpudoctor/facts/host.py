@@ -115,6 +115,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     numa_balancing: Maybe[bool | None] = NOT  # the kernel moves pages between nodes; None: a kernel without
     address_space: Maybe[Count | None] = NOT  # bytes that a process may map (ulimit -v); None: unlimited
     may_lock: Maybe[bool] = NOT  # CAP_IPC_LOCK: memlock does not bind this process
+    seccomp: Maybe[bool] = NOT  # a filter decides which system calls this process may make (containers: always)
     rdma: Maybe[bool] = NOT  # /dev/infiniband holds a device
     l4t: Maybe[Version | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
     thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT

@@ -46,7 +46,8 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     installer: Maybe[str | None] = NOT  # runfile, package; None: no trace of an installation
     blacklists: tuple[str, ...] = ()  # modules that /etc/modprobe.d or the kernel command line blacklists
     options: dict[str, str] = {}  # module options in modprobe.d: {"nvidia.NVreg_OpenRmEnableUnsupportedGpus": "1"}
-    parameters: dict[str, str] = {}  # /proc/driver/nvidia/params of the loaded module
+    # /proc/driver/nvidia/params of the loaded module, and nvidia_uvm's uvm_disable_hmm ("N", "Y").
+    parameters: dict[str, str] = {}
     gpus: Maybe[tuple[str, ...]] = NOT  # PCI addresses under /proc/driver/nvidia/gpus
     nodes: Maybe[tuple[DeviceNode, ...]] = NOT  # /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg
     uvm_major: Maybe[Small | None] = NOT  # of nvidia-uvm in /proc/devices; None: not registered

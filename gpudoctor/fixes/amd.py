@@ -220,3 +220,25 @@ def newer_firmware(facts: Facts, message: str = "Install the newest AMD GPU firm
         impact="persistent",
         verify=PROOF,
     )
+
+
+def older_firmware(facts: Facts) -> tuple[Fix, ...]:
+    """Go back to the firmware before the last update, where the package manager still has it."""
+    family, identity = system.family_of(facts), known_or(facts.host.distribution.id, "")
+    name = packages.amd_firmware_package(family, identity) if family else ""
+    message = "If that is the newest already, or the faults began with an update: go back to the firmware before it"
+    back: Tasks = ()
+    if name and family == "fedora" and not system.is_image(facts):
+        back = (as_root("dnf", "downgrade", name), *system.initramfs(facts), as_root("reboot"))
+    where = "" if back else " (the distribution's archive has older packages), rebuild the initramfs"
+    return (
+        Fix(
+            f"{message}{where}, and reboot.",
+            back,
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            impact="persistent",
+            verify=PROOF,
+        ),
+    )

@@ -9,6 +9,7 @@ from gpudoctor.tasks.placeholders import GROUP, ID, MACHINE
 AZURE_DRIVERS = "https://learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup"
 AWS_STOP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Stop_Start.html"
 GOOGLE_DRIVERS = "https://cloud.google.com/compute/docs/gpus/install-drivers-gpu"
+_VGPU = "https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html"
 _ALL = query("lspci", "-d", "10de:")
 
 
@@ -55,6 +56,22 @@ def grid_driver() -> Fix:
                 "Microsoft.HpcCompute",
             ),
         ),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=query("nvidia-smi"),
+    )
+
+
+def guest_driver(facts: Facts) -> Fix:
+    """The driver of a virtual GPU: it comes from who runs the host, and no package of a distribution is one."""
+    if needs_grid(facts) or facts.cloud.provider == "azure":
+        return grid_driver()
+    return Fix(
+        "Install the vGPU guest (GRID) driver of the host's vGPU release: ask who runs the hypervisor, or take the one "
+        "that the cloud distributes. The drivers of distributions and of NVIDIA's public repository do not drive a "
+        f"vGPU. {_VGPU}",
+        (),
         "reinstall-package",
         root=True,
         needs="reboot",

@@ -7,10 +7,11 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import nixos
+from gpudoctor.fixes import cloud, nixos
 from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
 from gpudoctor.knowledge import drivers, generations, packages, repositories
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.repositories import has_source, missing_components
 from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import Command, Edit, Shell, Tasks, as_root, cmd, query
@@ -93,9 +94,9 @@ def _is_negativo17(facts: Facts) -> bool:
 def install_driver(
     facts: Facts, branch: int | None = None, flavor: packages.Flavour | None = None, message: str | None = None
 ) -> Fix:
-    """Install the driver that fits this machine's GPUs, from this distribution's packages."""
-    if is_guest(facts):
-        return guest_driver()
+    """Install the driver that fits this machine's GPUs, from this distribution's packages; a vGPU's is in none."""
+    if is_vgpu_guest(facts):
+        return cloud.guest_driver(facts)
     newest = newest_packaged(facts)
     branch = branch or best_branch(facts) or drivers.advised_branch()
     flavor = flavor or flavor_for(facts, branch) or "open"
@@ -146,24 +147,6 @@ def _actual(facts: Facts, found: packages.DriverPackages, branch: int) -> packag
         return found
     names = tuple(f"{name}-server" if name in own else name for name in found.names)
     return msgspec.structs.replace(found, names=names)
-
-
-def is_guest(facts: Facts) -> bool:
-    """Whether the GPU is a virtual one (vGPU), which only NVIDIA's guest (GRID) driver of its host's branch drives."""
-    return isinstance(facts.nvidia.kernel.gridd, str) and facts.host.virtual is not None
-
-
-def guest_driver() -> Fix:
-    """What replaces a guest driver: another guest driver, which no distribution packages."""
-    return Fix(
-        "Install NVIDIA's vGPU guest driver (GRID) of the branch that the host's vGPU manager supports, from the "
-        "cloud's guide or NVIDIA's licensing portal. No ordinary driver drives a vGPU.",
-        (),
-        "reinstall-package",
-        root=True,
-        needs="reboot",
-        verify=query("nvidia-smi"),
-    )
 
 
 def newest_packaged(facts: Facts) -> int | None:

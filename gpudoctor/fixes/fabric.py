@@ -8,7 +8,8 @@ from gpudoctor.fixes import system
 from gpudoctor.fixes.driver import branch_of
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.pci_ids import needs_fabric
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import cards_of, gpus_of, in_container, switches_of
 from gpudoctor.tasks import Command, as_root, filtered, query
 
@@ -31,6 +32,11 @@ def multi_node(facts: Facts) -> bool:
     return racks or any(g.fabric_of_several is True for g in gpus)
 
 
+def is_confidential_guest(facts: Facts) -> bool:
+    """Whether this is a confidential virtual machine (SEV-SNP, TDX) whose GPUs join no fabric."""
+    return bool(events(facts, "confidential-guest")) and not needs_manager(facts)
+
+
 def needs_subnet_manager(facts: Facts) -> bool:
     """Whether the fabric manager works only with NVLink's subnet manager: on HGX boards from Blackwell on."""
     return not multi_node(facts) and any(
@@ -49,6 +55,29 @@ def missing_modules(facts: Facts) -> tuple[str, ...]:
         return ()
     modules = known_or(facts.nvidia.kernel.modules, None)
     return () if modules is None else tuple(m for m in ("mlx5_ib", "ib_umad") if m not in modules)
+
+
+def version_of_manager(facts: Facts) -> Maybe[str | None]:
+    """The manager's version as its program names it, else as its package does."""
+    named = facts.nvidia.kernel.fabric_manager_version
+    if not isinstance(named, Unknown):
+        return named
+    for name, version, state in known_or(facts.nvidia.kernel.packages, ()):
+        # "550.90.07-0ubuntu0.22.04.1", "1:550.90.07-1", of nvidia-fabricmanager-550 or nvidia-fabric-manager
+        found = re.match(r"(?:\d+:)?(\d{3}\.\d+(?:\.\d+)*)", version)
+        if re.match(r"nvidia-fabric-?manager(?!-dev)", name) and found and state[:1] not in "rp":
+            return found[1]
+    return named
+
+
+def load_modules(facts: Facts) -> tuple[Command, ...]:
+    """Load the missing InfiniBand modules; Ubuntu's cloud kernels have them in a package of their own."""
+    missing = missing_modules(facts)
+    release = known_or(facts.host.kernel.release, None)
+    extra: tuple[Command, ...] = ()
+    if missing and release and known_or(facts.host.distribution.id, "") == "ubuntu":
+        extra = system.install(facts, f"linux-modules-extra-{release}")
+    return (*extra, *(as_root("modprobe", m) for m in missing))
 
 
 def version_of_driver(facts: Facts) -> str:
@@ -76,7 +105,6 @@ def start(facts: Facts) -> tuple[Fix, ...]:
     commands = () if installed else install(facts)
     if facts.nvidia.kernel.subnet_manager is None and needs_subnet_manager(facts):
         commands = (*commands, *system.install(facts, SUBNET_MANAGER))
-    modules = tuple(as_root("modprobe", m) for m in missing_modules(facts))
     version = version_of_driver(facts)
     message = f"Start {UNIT} now and at every boot; it must be of exactly the driver's version, {version}."
     if not installed:
@@ -84,7 +112,7 @@ def start(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             message,
-            (*commands, *modules, as_root("systemctl", "enable", "--now", UNIT)),
+            (*commands, *load_modules(facts), as_root("systemctl", "enable", "--now", UNIT)),
             "restart-process",
             root=True,
             undo=(as_root("systemctl", "disable", "--now", UNIT),),

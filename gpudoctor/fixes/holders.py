@@ -16,7 +16,8 @@ def stop_holders(holders: Sequence[GpuProcess], message: str) -> Fix:
     """List the processes and stop them.
 
     Args:
-        holders: the processes; without a name they belong to another container, and the pid is the host's.
+        holders: the processes; those without a name are not in this PID namespace, where their number may be
+            that of another process.
         message: what to do, in a sentence.
     """
     named = [known_or(p.name, None) or "" for p in holders[:_MOST]]
@@ -32,13 +33,20 @@ def stop_holders(holders: Sequence[GpuProcess], message: str) -> Fix:
     plain = [pid for pid, name in zip(pids, named, strict=True) if not any(word in name for word in _SERVICES)]
     stop = [as_root("systemctl", "stop", unit) for unit in units]
     kill = [cmd("kill", *plain)] if plain else []
-    foreign = "" if all(named) else " On the host: the process is in another container."
-    commands = (query("ps", "-o", "pid,user,etime,cmd", "-p", ",".join(pids)), *stop, *kill)
+    look = query("ps", "-o", "pid,user,etime,cmd", "-p", ",".join(pids))
+    if not all(named):
+        return Fix(
+            f"{message} The process is not visible here (another container, or it has ended): identify it on the "
+            "host, and stop its container there.",
+            (look, Shell("fuser -v /dev/nvidia*", root=True, lookup=True)),
+            impact="none",
+            verify=query("nvidia-smi"),
+            place="outside",
+        )
     return Fix(
-        f"{message}{foreign}",
-        commands,
+        message,
+        (look, *stop, *kill),
         "restart-process",
         impact="data loss",
         verify=query("nvidia-smi"),
-        place="outside" if foreign else "here",
     )

@@ -17,10 +17,27 @@ class KernelLogRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[tuple[str, str, str, str], ...]
 
 
+class ErrorRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How an error line looks: by module (gate, worst level, prefix), and the words that make it one."""
+
+    modules: tuple[tuple[str, int, str], ...]
+    words: str
+
+
+class Harmless(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An error line of machines that compute."""
+
+    pattern: str
+    why: str
+    source: str
+
+
 class KernelLogTable(KnowledgeTable, frozen=True):
     """The table ``kernel_log.toml``."""
 
     log: KernelLogRows
+    errors: ErrorRows
+    harmless: tuple[Harmless, ...]
 
 
 class RecognizedLine(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -65,6 +82,26 @@ def recognise(line: str) -> RecognizedLine | None:
     return None
 
 
+def driver_error(line: str, level: int | None) -> RecognizedLine | None:
+    """Return a GPU driver's error that `recognise` does not know, or None where the line is none, or is harmless.
+
+    Args:
+        line: one message of the log.
+        level: its level, 0 (emergency) to 7 (debug); None where the log knows none.
+    """
+    table = _table()
+    for gate, worst, prefix in table.errors.modules:
+        if gate not in line or (level is not None and level > worst):
+            continue
+        match = _compiled(prefix).search(line)
+        if match and _compiled(table.errors.words).search(line, match.end()):
+            if any(_compiled(row.pattern).search(line) for row in table.harmless):
+                return None
+            address = match.groupdict().get("gpu")
+            return RecognizedLine("driver-error", gpu=pci_address(address) if address else None, module=gate.strip())
+    return None
+
+
 def pci_address(text: str) -> str:
     """Return an address as sysfs writes it: "07:00", "00000000:07:00.0" become "0000:07:00.0"."""
     head, _, function = text.lower().partition(".")
@@ -78,8 +115,12 @@ def pci_address(text: str) -> str:
 
 
 @cache
+def _table() -> KernelLogTable:
+    return load("kernel_log", KernelLogTable)
+
+
 def _rows() -> tuple[tuple[str, str, str, str], ...]:
-    return load("kernel_log", KernelLogTable).log.rows
+    return _table().log.rows
 
 
 @cache

@@ -8,6 +8,7 @@ DEAD = (
     "device.thunderbolt-unauthorized",
     "device.wake-failed",
     "device.bar-unassigned",
+    "device.bar-resize-failed",
     "device.fallen-off-the-bus",
     "device.needs-reset",
     "device.power-cable-missing",
@@ -15,6 +16,7 @@ DEAD = (
     "device.no-interrupts",
     "device.gsp-failed",
     "device.init-failed",
+    "device.vgpu-host-mismatch",
 )
 BUILD = (
     "driver.not-installed",

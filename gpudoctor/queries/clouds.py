@@ -7,7 +7,7 @@ from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge import cloud
 from gpudoctor.knowledge.cloud import Instance
-from gpudoctor.targets import in_container
+from gpudoctor.targets import gpus_of, in_container
 
 NAMES = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "oracle": "Oracle Cloud"}
 NOTEBOOKS = {"colab": "Google Colab", "kaggle": "Kaggle", "databricks": "Databricks"}
@@ -50,6 +50,13 @@ def notebooks(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The hosted notebook that is not a TPU's."""
     if isinstance(facts.cloud.notebook, str) and facts.cloud.tpu is not True:
         yield MACHINE, facts
+
+
+def is_vgpu_guest(facts: Facts) -> bool:
+    """Whether the GPU is a virtual one (NVIDIA vGPU): by NVML, its license, its license daemon, or the cloud."""
+    kernel = facts.nvidia.kernel
+    licensed = isinstance(kernel.license, str) or isinstance(kernel.gridd, str)
+    return licensed or needs_grid(facts) or any(g.virtualization == "vgpu" for g in gpus_of(facts, "nvidia"))
 
 
 def needs_grid(facts: Facts) -> bool:

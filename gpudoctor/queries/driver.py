@@ -18,7 +18,7 @@ OFF_PATH = "not on the loader's path"
 # cuInit's and NVML's results (cuda_errors.toml, nvml_errors.toml).
 NVML_LOST, NVML_RESET, NVML_MISMATCH = 15, 16, 18
 CUDA_STUB, CUDA_BUSY, CUDA_NO_DEVICE, CUDA_MISMATCH, CUDA_COMPAT, CUDA_UNKNOWN = 34, 46, 100, 803, 804, 999
-CUDA_NOT_READY = 802
+CUDA_NOT_INITIALIZED, CUDA_OPERATING_SYSTEM, CUDA_NOT_READY = 3, 304, 802
 
 
 def not_wsl(facts: Facts) -> Iterator[tuple[About, Facts]]:

@@ -22,6 +22,7 @@ CLEARED_BY_LOADING = frozenset(
         "api-mismatch",
         "api-mismatch-module",
         "uvm-hmm",
+        "driver-error",
     }
 )
 

@@ -214,7 +214,8 @@ XIDS: dict[str, set[int]] = {
     "device.program-faults": {13, 31, 69, 137},
     "device.row-remap-failed": {64},
     "device.row-remap-pending": {63},
-    "device.xid-driver": {8, 32, 56, 60, 61, 78, 80, 109, 151, 159},
+    "device.vgpu-host-mismatch": {78},
+    "device.xid-driver": {8, 32, 56, 60, 61, 80, 109, 151, 159},
     "device.xid-hardware": {46, 57, 58, 62, 110, 143, 156, 157, 158, 167, 168},
 }
 

@@ -31,7 +31,9 @@ def test_who_holds_a_gpu_is_stopped_in_its_own_way() -> None:
     mine = stop_holders((GpuProcess(pid=7, name="python"), GpuProcess(pid=8, name="ollama")), "Stop it.")
     assert mine.commands == ("ps -o pid,user,etime,cmd -p 7,8", "sudo systemctl stop ollama", "kill 7")
     foreign = stop_holders((GpuProcess(pid=9, name=None),), "Stop it.")
-    assert foreign.message == "Stop it. On the host: the process is in another container."
+    assert foreign.message.startswith("Stop it. The process is not visible here")
+    assert foreign.place == "outside"
+    assert not any("kill" in command for command in foreign.commands)  # the number may be another process here
     assert stop_holders((), "Stop it.").commands == ("nvidia-smi", "sudo fuser -v /dev/nvidia*")
 
 

@@ -91,6 +91,13 @@ ARM = "processor : 0\nCPU part\t: 0xd4f\n"
             "laptop",
             None,
         ),
+        # A flag alone does not make a Surface a guest of Hyper-V, whose product is "Virtual Machine".
+        (
+            {DMI + "sys_vendor": "Microsoft Corporation", DMI + "product_name": "Surface Book 2", **FLAG},
+            {},
+            "vm",
+            "other",
+        ),
         ({DMI + "sys_vendor": "Amazon EC2", DMI + "product_name": "g5.xlarge", **FLAG}, {}, "vm", "amazon"),
         ({DMI + "sys_vendor": "Amazon EC2", DMI + "product_name": "p4d.metal"}, {}, "bare", None),
         (FLAG, {}, "vm", "other"),

@@ -33,9 +33,15 @@ def test_the_right_to_lock_memory(caps: str, may: bool) -> None:
     assert state.cpu_list(here) == "0-15,32-47"
 
 
+@pytest.mark.parametrize(("mode", "filtered"), [("0", False), ("2", True)])
+def test_seccomp(mode: str, filtered: bool) -> None:
+    assert state.seccomp(RecordedMachine({"/proc/self/status": f"Name:\tcat\nSeccomp:\t{mode}\n"})) is filtered
+
+
 def test_nobody_knows_without_proc() -> None:
     nothing = RecordedMachine({})
     assert state.may_lock(nothing) == Unknown("/proc/self/status has no CapEff")
+    assert state.seccomp(nothing) == Unknown("/proc/self/status has no Seccomp")
     assert state.cpu_list(nothing) == Unknown("/proc/self/status has no Cpus_allowed_list")
     assert state.numa_balancing(nothing) == Unknown("/proc/sys/kernel cannot be read")
 

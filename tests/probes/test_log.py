@@ -157,3 +157,14 @@ def test_the_real_machine_reads_records_until_there_are_no_more(tmp_path: Path) 
         assert Machine(root=str(tmp_path)).kmsg() == ["6,1,1,-;a"]
     finally:
         os.close(keep)
+
+
+def test_levels_count_where_the_log_knows_them() -> None:
+    bad = "amdgpu 0000:01:00.0: amdgpu: Failed to evict process queues"
+    leveled = [f"3,1,250000,-;{bad}", f"6,2,260000,-;{bad}", "6,3,270000,-;usb 1-1: new device"]
+    assert [e.seconds for e in events(from_kmsg(leveled))] == [0.25]
+    # What a program copied there has one level, which tells nothing.
+    copied = [f"6,1,250000,-;{bad}", f"6,2,260000,-;{bad}"]
+    assert [(e.kind, e.gpu, e.what) for e in events(from_kmsg(copied))] == [
+        ("driver-error", "0000:01:00.0", {"module": "amdgpu"})
+    ] * 2

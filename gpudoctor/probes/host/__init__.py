@@ -48,6 +48,7 @@ def probe(machine: Machine) -> Host:
         numa_balancing=state.numa_balancing(machine),
         address_space=state.address_space(machine),
         may_lock=state.may_lock(machine),
+        seccomp=state.seccomp(machine),
         rdma=state.rdma(machine),
         l4t=state.l4t(machine),
         thunderbolt=state.thunderbolt(machine),

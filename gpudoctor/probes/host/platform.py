@@ -48,7 +48,6 @@ _CLOUDS = (
     ("hetzner", "kvm"),
     ("nutanix", "nutanix"),
     ("rhev", "kvm"),
-    ("microsoft", "microsoft"),
     ("xen", "xen"),
 )
 

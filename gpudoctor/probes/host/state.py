@@ -40,6 +40,12 @@ def may_lock(machine: Machine) -> Maybe[bool]:
     return Unknown("/proc/self/status has no CapEff that can be read") if held is None else bool(held >> _IPC_LOCK & 1)
 
 
+def seccomp(machine: Machine) -> Maybe[bool]:
+    """Return whether a seccomp filter holds for this process (proc_pid_status(5): 0 off, 1 strict, 2 filter)."""
+    said = _status(machine, "Seccomp")
+    return said if isinstance(said, Unknown) else said != "0"
+
+
 def _status(machine: Machine, field: str) -> Maybe[str]:
     found = re.search(rf"^{field}:\s+(\S+)", machine.line("/proc/self/status") or "", re.M)
     return found[1] if found else Unknown(f"/proc/self/status has no {field}")

@@ -25,11 +25,16 @@ LONGEST = 2000
 MOST_LINES = 20
 
 
+# Seconds since boot, text, level.
+_Line = tuple[float | None, str, int | None]
+
+
 class Message(NamedTuple):
-    """One message: seconds since boot, and its lines."""
+    """One message: seconds since boot, its lines, and its level (0 to 7) where the log knows levels."""
 
     seconds: float | None
     lines: tuple[str, ...]
+    level: int | None = None
 
     @property
     def text(self) -> str:
@@ -44,7 +49,7 @@ def from_kmsg(records: Iterable[str]) -> list[Message]:
     A record is "4,1187,5310021,-;text": priority, number, microseconds, flags. Lines with a space in front hold
     keys of the record, and are passed over.
     """
-    pairs: list[tuple[float | None, str]] = []
+    found: list[_Line] = []
     for record in records:
         for line in record.split("\n"):
             head, semicolon, text = line.partition(";")
@@ -52,18 +57,22 @@ def from_kmsg(records: Iterable[str]) -> list[Message]:
             microseconds = whole(numbers[2]) if semicolon and len(numbers) >= 3 else None
             if microseconds is None:
                 continue
-            seconds = microseconds / 1e6
+            seconds, priority = microseconds / 1e6, whole(numbers[0])
+            level = None if priority is None else priority & 7  # the higher bits are the facility
             if "\\x" in text:
                 text = _ESCAPED.sub(lambda m: chr(int(m[1], 16)), text)
-                pairs.extend((seconds, part) for part in text.split("\n") if part.strip())
+                found.extend((seconds, part, level) for part in text.split("\n") if part.strip())
             else:
-                pairs.append((seconds, text))
-    return joined(pairs)
+                found.append((seconds, text, level))
+    # A log in which all lines have one level was copied there by a program, and knows none.
+    if len({level for _, _, level in found}) < 2:
+        found = [(seconds, text, None) for seconds, text, _ in found]
+    return joined(found)
 
 
 def from_text(lines: Iterable[str]) -> list[Message]:
     """Return the messages of what dmesg or journalctl prints; a line without a time goes with the one before."""
-    pairs: list[tuple[float | None, str]] = []
+    found: list[_Line] = []
     last: float | None = None
     for line in lines:
         stamped = _STAMPED.match(line)
@@ -74,22 +83,22 @@ def from_text(lines: Iterable[str]) -> list[Message]:
             last = None
         text = stamped[2] if stamped else dated[1] if dated else line
         if text.strip():
-            pairs.append((last, text))
-    return joined(pairs)
+            found.append((last, text, None))
+    return joined(found)
 
 
-def joined(pairs: Iterable[tuple[float | None, str]]) -> list[Message]:
+def joined(lines: Iterable[_Line]) -> list[Message]:
     """Put the lines of NVIDIA's messages together: indented ones, and those that go on with a sentence."""
-    found: list[tuple[float | None, list[str]]] = []
+    found: list[tuple[float | None, list[str], int | None]] = []
     last: float | None = None
-    for seconds, line in pairs:
+    for seconds, line, level in lines:
         at_once = seconds is None or last is None or seconds - last <= AT_ONCE
         if found and at_once and _belongs(found[-1][1], line):
             found[-1][1].append(line)
         else:
-            found.append((seconds, [line]))
+            found.append((seconds, [line], level))
         last = seconds
-    return [Message(seconds, tuple(lines)) for seconds, lines in found]
+    return [Message(seconds, tuple(texts), level) for seconds, texts, level in found]
 
 
 def _belongs(before: list[str], line: str) -> bool:
@@ -101,7 +110,8 @@ def _belongs(before: list[str], line: str) -> bool:
 def recognised(message: Message) -> Iterator[LogEvent]:
     """Yield what a message says: first as a whole, then what its lines say besides."""
     if len(message.lines) == 1:  # nearly all are, of thousands
-        event = kernel_log.recognise(message.lines[0])
+        line = message.lines[0]
+        event = kernel_log.recognise(line) or kernel_log.driver_error(line, message.level)
         if event:
             yield _fact(event, message)
         return
@@ -110,6 +120,8 @@ def recognised(message: Message) -> Iterator[LogEvent]:
         event = kernel_log.recognise(line)
         if event and (event.kind not in seen or (event.gpu and not seen[event.kind].gpu)):
             seen[event.kind] = event
+    if not seen and (event := kernel_log.driver_error(message.text, message.level)):
+        seen[event.kind] = event
     for event in seen.values():
         yield _fact(event, message)
 

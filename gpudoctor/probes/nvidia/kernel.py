@@ -14,6 +14,7 @@ from gpudoctor.probes.nvidia.services import HOSTS
 from gpudoctor.probes.wsl import files as wsl_files
 
 _PROC = "/proc/driver/nvidia"
+_HMM = "/sys/module/nvidia_uvm/parameters/uvm_disable_hmm"
 _LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
 _FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
@@ -214,7 +215,9 @@ def _installer(
 def _parameters(machine: Machine) -> dict[str, str]:
     lines = (machine.line(f"{_PROC}/params") or "").splitlines()
     pairs = (line.partition(":") for line in lines)
-    return {name.strip(): value.strip().strip('"') for name, colon, value in pairs if colon}
+    found = {name.strip(): value.strip().strip('"') for name, colon, value in pairs if colon}
+    hmm = machine.line(_HMM)
+    return found | ({"uvm_disable_hmm": hmm} if hmm else {})
 
 
 def _gpus(machine: Machine, loaded: Maybe[str | None]) -> Maybe[tuple[str, ...]]:

@@ -5,11 +5,13 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, judge, run
 from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.fixes.driver import install_driver
 from gpudoctor.root_causes import findings
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, event, failing, having, logged, xid
 
 A = "0000:01:00.0"
+PORT = "0000:00:01.0"
 FIRST = f"GPU 0 (NVIDIA GeForce RTX 4090) at {A}"
 CARD = f"The GPU at {A} (AD102 [GeForce RTX 4090])"
 SILENT = failing(100, gpus=(), nvidia__nvml__count=0)
@@ -29,6 +31,8 @@ def fault(code: int, minutes: float, **what: str) -> Facts:
     one = LogEvent(kind="xid", text=f"Xid {code}", gpu=A, code=code, seconds=6000 - 60 * minutes, what=what)
     return having(logged(one), log__now=6000.0)
 
+
+LAST_MONTH = LogEvent(kind="driver-error", text="failed", seconds=9.0, what={"module": "NVRM"})
 
 ILL = [
     (
@@ -98,6 +102,47 @@ ILL = [
         f"The program with pid 4711 was stopped on {FIRST}: Xid 13, Graphics/compute engine exception.",
     ),
     (
+        "device.fallen-off-the-bus",
+        logged(event("lost-at-probe", gpu=A), facts=SILENT),
+        f"{CARD} has fallen off the bus according to the kernel log (Xid 79).",
+    ),
+    (
+        "device.fallen-off-the-bus",
+        logged(
+            event("aer", gpu=PORT, text="PCIe Bus Error: severity=Correctable"),
+            event("aer", gpu="0000:00:1c.0"),  # the link of something else
+            facts=having(gpus__0__status="lost"),
+        ),
+        f"{FIRST} is lost: it has fallen off the bus. PCIe errors (AER) were logged on its link at {PORT} before: "
+        "cable, riser, adapter or slot do not carry the link speed.",
+    ),
+    (
+        "device.bar-resize-failed",
+        logged(event("bar-no-space", gpu=A), event("bar-resize-failed"), facts=SILENT),
+        f"The driver could not resize BAR1 of the GPU at {A}: the bridge above it has no room. It did not bind to the "
+        "GPU.",
+    ),
+    (
+        "device.vgpu-host-mismatch",
+        logged(xid(78), facts=SILENT),
+        f"{CARD}: the guest driver does not match the driver of the vGPU's host. Guest driver: 570.169.",
+    ),
+    (
+        "device.unexplained-log-errors",
+        logged(event("driver-error", "NVRM: failed to copy vbios to system memory.", module="NVRM")),
+        "The kernel log has an error of GPU drivers.",
+    ),
+    (
+        "device.unexplained-log-errors",
+        logged(
+            event("iommu-fault", gpu=A),
+            event("iommu-fault", gpu="0000:00:14.0"),  # of a USB controller
+            LogEvent(kind="aer", text="AER", gpu=PORT, what={"text": "Uncorrectable (Fatal)"}),
+            LogEvent(kind="aer", text="AER", gpu=A, what={"text": "Correctable"}),
+        ),
+        "The kernel log has 2 errors of GPU drivers.",
+    ),
+    (
         "device.xid-hardware",
         having(fault(62, 90), gpus__0__recovery_action=WHY),
         f"{FIRST} reported Xid 62: Internal micro-controller halt (1 hour ago).",
@@ -133,6 +178,18 @@ WELL = [
         logged(xid(149, text="NETIR_LINK_EVT Fatal XC0 i0 Link 09 (0x026001c6 0x00000000 0x0)"), facts=OLD),
     ),
     ("device.needs-reset", having(gpus__0__recovery_action="none")),
+    # The driver was loaded again since, and the GPU responds.
+    ("device.fallen-off-the-bus", logged(event("lost-at-probe", gpu=A))),
+    ("device.vgpu-host-mismatch", logged(xid(78))),
+    ("device.bar-resize-failed", logged(event("bar-resize-failed"))),  # a later try succeeded
+    ("device.xid-driver", logged(xid(78), facts=OLD)),
+    # Of a driver whose GPUs nobody computes with here, of before the driver was loaded again, and of last month.
+    ("device.unexplained-log-errors", logged(event("driver-error", module="amdgpu"))),
+    ("device.unexplained-log-errors", logged(event("driver-error", module="i915"))),
+    ("device.unexplained-log-errors", logged(event("driver-error", module="NVRM"), event("nvidia-loaded"))),
+    ("device.unexplained-log-errors", having(logged(LAST_MONTH), log__now=31 * 86400.0)),
+    ("device.unexplained-log-errors", having(logged(event("iommu-fault", gpu=A)), pci__0__driver="vfio-pci")),
+    ("device.unexplained-log-errors", having(logged(event("iommu-fault", gpu=A)), pci__0__integrated=True)),
 ]
 
 
@@ -290,3 +347,42 @@ def test_the_status_says_why_a_card_does_not_start() -> None:
     [verdict] = run(one, logged(started("0x24:0x72:1568"), facts=SILENT))
     assert verdict.problem is not None
     assert "broken card" in (verdict.problem.cause or "")
+
+
+def test_a_program_that_fails_on_several_cards_is_at_fault() -> None:
+    two = nvidia_host(2)
+    where = (A, "0000:02:00.0", A)
+    faults = [
+        LogEvent(kind="xid", text="Xid 31", gpu=g, code=31, seconds=60.0 * n, what={"pid": str(n), "process": "mold"})
+        for n, g in enumerate(where, 1)
+    ]
+    one = catalogue.load(["device.program-faults"])[0]
+    found = run(one, having(logged(*faults, facts=two), log__now=5 * 3600.0))
+    assert [(v.severity, v.message.partition("ago). ")[2]) for v in found] == [
+        (Severity.WARNING, "mold fails so on 2 GPUs: the program is at fault, not a card.")
+    ] * 2
+    # Twice is no habit.
+    found = run(one, having(logged(*faults[:2], facts=two), log__now=5 * 3600.0))
+    assert {v.outcome.value for v in found} == {"pass"}
+
+
+def test_an_error_line_is_no_finding_where_its_cause_is_one() -> None:
+    """A machine with such a line is no plain pass; one whose cause is known has one finding."""
+    line = event("driver-error", "NVRM: GPU0: failed to restore the channel", module="NVRM")
+    both = catalogue.load(["device.unexplained-log-errors", "device.fallen-off-the-bus"])
+    [alone], _ = findings(judge(logged(line), both))
+    assert (alone.root.check.id, alone.severity) == ("device.unexplained-log-errors", Severity.WARNING)
+    assert alone.root.problem is not None
+    assert alone.root.problem.evidence == (line.text,)
+    [caused], _ = findings(judge(logged(line, xid(79), facts=having(gpus__0__status="lost")), both))
+    assert caused.root.check.id == "device.fallen-off-the-bus"
+    assert [v.check.id for v in caused.consequences] == ["device.unexplained-log-errors"]
+
+
+def test_a_virtual_gpu_gets_no_ordinary_driver() -> None:
+    guest = having(logged(xid(78), facts=SILENT), nvidia__kernel__gridd="active", nvidia__kernel__license="Unlicensed")
+    [verdict] = run(catalogue.load(["device.vgpu-host-mismatch"])[0], guest)
+    assert [fix.commands for fix in verdict.fixes] == [()]
+    assert install_driver(guest).commands == ()
+    azure = having(guest, cloud__provider="azure")
+    assert "NvidiaGpuDriverLinux" in " ".join(install_driver(azure).commands)

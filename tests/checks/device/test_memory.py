@@ -9,7 +9,7 @@ from gpudoctor.check_engine import run
 from gpudoctor.facts import Facts
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.healthy_nvidia import H100, several
-from tests.checks.nvidia_machines import WHY, having, logged, xid
+from tests.checks.nvidia_machines import WHY, event, failing, having, logged, xid
 
 A = "0000:01:00.0"
 NAME = "GPU 0 (NVIDIA H100 80GB HBM3)"
@@ -65,6 +65,11 @@ ILL = [
         locked(),
         "Confidential computing is on and the GPUs are not set ready, so CUDA cannot start (cuInit 802).",
     ),
+    (
+        "device.confidential-not-ready",
+        logged(event("confidential-guest"), facts=failing(802, nvidia__nvml__confidential=WHY)),
+        "cuInit returns 802 in a confidential virtual machine without NVSwitch: the GPU is not set ready.",
+    ),
 ]
 
 WELL = [
@@ -83,6 +88,10 @@ WELL = [
     ("device.ecc-corrected-often", h100(ecc_corrected=48211)),
     ("device.confidential-not-ready", locked(nvidia__cuda__code=0)),
     ("device.confidential-not-ready", locked(nvidia__nvml__accepts_work=True)),
+    (
+        "device.confidential-not-ready",
+        logged(event("confidential-guest"), facts=locked(nvidia__nvml__confidential=None)),
+    ),
     ("device.confidential-not-ready", locked(nvidia__nvml__confidential=None, nvidia__nvml__accepts_work=None)),
 ]
 

@@ -7,7 +7,7 @@ from gpudoctor.check_engine import Problem, judge
 from gpudoctor.facts import Facts
 from gpudoctor.root_causes import findings
 from tests.builders import ask, card, library, nvidia_host, plain_host
-from tests.checks.nvidia_machines import WHY, event, failing, having, logged, nodes, unloaded, versions
+from tests.checks.nvidia_machines import WHY, event, failing, having, logged, nodes, unloaded, versions, xid
 
 COMPAT = "/usr/local/cuda-12.9/compat"
 LIBRARY = "/usr/lib/x86_64-linux-gnu"
@@ -40,6 +40,9 @@ MIXED = failing(
 )
 NOT_LISTED = failing(100, nvidia__nvml__count=0, gpus=())
 SOME = having(nvidia_host(2), nvidia__nvml__count=1, gpus=nvidia_host(1).gpus)
+
+# The open module with HMM, on which only CUDA fails.
+OPEN = failing(3, nvidia__kernel__flavor="open", nvidia__kernel__parameters={"uvm_disable_hmm": "N"})
 
 ILL = [
     (
@@ -195,6 +198,12 @@ ILL = [
         failing(802),
         "cuInit returns 802 on a machine without NVSwitch: nvidia_uvm could not set up HMM.",
     ),
+    (
+        "driver.hmm-without-room",
+        OPEN,
+        "cuInit returns 3 though the open module is loaded and NVML responds: HMM in nvidia_uvm, which is on, is the "
+        "known cause.",
+    ),
 ]
 
 WELL = [
@@ -226,6 +235,11 @@ WELL = [
     ("driver.gpus-missing", having(SOME, nvidia__kernel__parameters={"ExcludedGpus": "GPU-1"})),
     ("driver.cuda-error", failing(100, nvidia__cuda__unmasked_code=0)),
     ("driver.hmm-without-room", failing(802, pci=(card(device="2330"),))),
+    ("driver.hmm-without-room", logged(event("confidential-guest"), facts=failing(802))),
+    # Switched off already, the module that has none, and a GPU with an error of its own.
+    ("driver.hmm-without-room", having(OPEN, nvidia__kernel__parameters={"uvm_disable_hmm": "Y"})),
+    ("driver.hmm-without-room", having(OPEN, nvidia__kernel__flavor="proprietary")),
+    ("driver.hmm-without-room", logged(xid(79), facts=OPEN)),
 ]
 
 UNKNOWN = [

@@ -56,6 +56,18 @@ ILL = [
         "nvidia-fabricmanager is 570.133.20, the driver is 570.169: the versions do not match.",
     ),
     (
+        "fabric.manager-mismatch",
+        board(
+            nvidia__kernel__fabric_manager="failed",
+            nvidia__kernel__fabric_manager_version=WHY,
+            nvidia__kernel__packages=(
+                ("nvidia-driver-570-server", "570.169-0ubuntu1", "ii"),
+                ("nvidia-fabricmanager-570", "1:570.133.20-0ubuntu0.22.04.1", "ii"),
+            ),
+        ),
+        "nvidia-fabricmanager is 570.133.20, the driver is 570.169: the versions do not match.",
+    ),
+    (
         "fabric.not-ready",
         board(nvidia__kernel__fabric_manager="active"),
         "cuInit returns 802: GPUs 0 have not joined the NVLink fabric.",

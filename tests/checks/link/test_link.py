@@ -67,6 +67,11 @@ ILL = [
         f"{NAME} is hot at 96 degrees C (slowdown from 90) and has lowered its clocks: hw-thermal-slowdown.",
     ),
     (
+        "health.overheated",
+        having(gpus__0__event_reasons=WHY, gpus__0__temperature=101),
+        f"{NAME} is at 101 degrees C, and shuts down at 100.",
+    ),
+    (
         "health.power-brake",
         working(gpus__0__event_reasons=("hw-slowdown", "hw-power-brake"), gpus__0__sm_clock=345),
         f"{NAME} is throttled to 345 of 3105 MHz because the power supply asserts the power brake (hw-power-brake).",
@@ -82,6 +87,15 @@ ILL = [
         f"23552 of 24576 MiB of {NAME} are in use: by processes that NVML does not show here (another container, "
         "another "
         "user).",
+    ),
+    (
+        "health.memory-held",
+        having(
+            gpus__0__memory_used=23 << 30,
+            gpus__0__utilization=100,
+            gpus__0__processes=(GpuProcess(pid=31337, name=None, memory=23 << 30),),
+        ),
+        f"23552 of 24576 MiB of {NAME} are in use: a process that is not visible here (pid 31337) 23552 MiB.",
     ),
     (
         "health.stuck-process",

@@ -240,6 +240,24 @@ def worn(**changes: Any) -> Facts:
             "1 of 4 cards is outside the XGMI hive of the others: 0000:04:00.0.",
         ),
         (
+            page_faults,
+            logged(
+                *(reported("amdgpu-fault", "page fault", process=name) for name in ("python3", "llama-cli")),
+                *(reported("amdgpu-fault-client", "CPF") for _ in range(2)),
+            ),
+            "llama-cli and python3 hit a page fault on GPU 0 (Radeon RX 7900 XTX). The GPU's command processor "
+            "faulted, not a kernel of the programs: its firmware is likely broken.",
+        ),
+        (
+            iommu_translates,
+            logged(
+                reported("iommu-fault", "IO_PAGE_FAULT"),
+                facts=amd_host((RADEON, card("gfx1100", 1))),
+            ),
+            "The IOMMU translates, and refused accesses of 0000:01:00.0: 1 page fault. Transfers between the GPUs "
+            "fail or hang.",
+        ),
+        (
             iommu_translates,
             instinct_node(2, iommu="DMA-FQ"),
             "The IOMMU translates for 2 of 2 Instinct cards (domain type DMA-FQ).",

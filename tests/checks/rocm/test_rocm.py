@@ -273,6 +273,18 @@ def test_groups() -> None:
         assert not any("usermod" in c for c in commands(check, facts))
 
 
+def test_a_chip_that_the_kernel_does_not_compute_with_needs_no_reboot() -> None:
+    line = LogEvent(kind="kfd-skipped", text="kfd kfd: amdgpu: PITCAIRN  not supported in kfd")
+    facts = change(change(amd_host(), "amd.kfd.0.error", "ENOMEM"), "log.events", (line,))
+    [verdict] = run(kfd_failed, change(facts, "gpus", ()))
+    assert verdict.problem is not None
+    assert "no ROCm release can use it" in (verdict.problem.cause or "")
+    assert not any(fix.commands for fix in verdict.fixes)
+    [other] = run(kfd_failed, facts)  # a GPU that ROCm lists is not the one that was skipped
+    assert other.problem is not None
+    assert other.problem.cause is None
+
+
 def test_overrides_are_advised_only_where_they_work() -> None:
     assert commands(gfx_not_in_wheel, amd_host((card("gfx1031"),)))[0] == f"export {OVERRIDE}=10.3.0"
     for gfx in ("gfx1150", "gfx1103", "gfx1010"):
