@@ -69,7 +69,7 @@ def unified_memory_missing() -> Facts:
 
 
 def wsl_switched_off() -> Facts:
-    return blind_to_it(refused(wsl(windows__gpu=False, nvidia__kernel__nodes=(), gpus=())))
+    return blind_to_it(refused(wsl(wsl__gpu=False, nvidia__kernel__nodes=(), gpus=())))
 
 
 def kfd_without_permission() -> Facts:
