@@ -2,9 +2,12 @@
 
 import re
 
-from gpudoctor.facts import Extension, Python
-from gpudoctor.maybe import known
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.facts import Extension, Framework, Python
+from gpudoctor.maybe import known, phrase
+from gpudoctor.queries.packages import major, packages_of
+
+# PyTorch's own companions, each release of which belongs to one release of PyTorch.
+COMPANIONS = ("torchvision", "torchaudio")
 
 # PyTorch's own, which are in the process as soon as torch is imported: the loader need not find them.
 _OURS = ("libc10", "libtorch", "libcaffe2", "libshm")
@@ -27,6 +30,17 @@ def unfit(python: Python) -> tuple[Extension, ...]:
         UnknownFactError: the symbols were not read.
     """
     return tuple(e for e in known(python.extensions) if e.unresolved or runtime_of(e))
+
+
+def lack(extension: Extension, torch: Framework | None) -> str:
+    """What an unfit extension lacks: a symbol, or the CUDA runtime of the major that it was built for."""
+    file, runtime = extension.path.rpartition("/")[2], runtime_of(extension)
+    if extension.unresolved or runtime is None:
+        return f"undefined symbol {extension.unresolved[0]} in {file}"
+    cuda = torch.cuda if torch and isinstance(torch.cuda, str) else None
+    ours = f"; this PyTorch is built for CUDA {cuda}" if cuda else ""
+    built = major(runtime.partition(".so.")[2])
+    return f"{file} is built for CUDA{phrase(' {}', built)} (it needs {runtime}, which is not found){ours}"
 
 
 def abi(symbols: tuple[str, ...]) -> str | None:

@@ -1,0 +1,50 @@
+"""Packages that must be of one release, and parts of packages that have to be installed with them."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import KnowledgeTable, load
+
+
+class ReleaseFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Packages of one release; the comment above the first row of the table explains the fields."""
+
+    name: str
+    members: tuple[str, ...]
+    effect: str
+    numbers: int = 0
+    refused: bool = False
+    override: str = ""
+    index: dict[str, str] = {}
+    options: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    def pattern_of(self, name: str) -> str | None:
+        """Return the member that stands for a distribution, or None where it is no member."""
+        return next((m for m in self.members if name == m or (m[-1] == "*" and name.startswith(m[:-1]))), None)
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part that a package lists under an extra and does not work without."""
+
+    of: str
+    one_of: tuple[str, ...]
+    extra: str
+    framework: str
+    effect: str
+    options: tuple[str, ...] = ()
+    note: str = ""
+
+
+class ReleaseFamilies(KnowledgeTable, frozen=True):
+    """The table ``release_families.toml``."""
+
+    family: tuple[ReleaseFamily, ...]
+    part: tuple[Part, ...]
+
+
+@cache
+def release_families() -> ReleaseFamilies:
+    """Return the table, read once."""
+    return load("release_families", ReleaseFamilies)
