@@ -53,8 +53,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     spare = [p.name for p in found.others if p.name in found.family.optional]
     if spare and len(spare) == len(found.others):
         message = (
-            f"Remove {' and '.join(spare)}: {found.first.name} works without, and downloads or compiles its kernels on "
-            "first use."
+            f"Remove {' and '.join(spare)}: {found.first.name} works without, and downloads its kernels, or compiles "
+            "them with nvcc, on first use."
         )
         removal = (uninstall(on.python, *spare),)
         fixes.append(Fix(message, removal, "reinstall-package", verify=verify(on.python, "import flashinfer")))
@@ -62,8 +62,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 def _versions(found: MixedReleases) -> str:
-    names = [found.first.name, *(p.name for p in found.others)]
-    return f"from importlib.metadata import version as v; print({', '.join(f'v({name!r})' for name in names)})"
+    asked = ", ".join(f'v("{p.name}")' for p in (found.first, *found.others))
+    return f"from importlib.metadata import version as v; print({asked})"
 
 
 def _is_overridden(on: OnPython, family: ReleaseFamily) -> bool:

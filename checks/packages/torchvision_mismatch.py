@@ -96,7 +96,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/mli/autocut/issues/106",
     ),
     targets=torches,
-    caused_by=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=("python.*", "libraries.wheel-incomplete", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

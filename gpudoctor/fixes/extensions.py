@@ -2,16 +2,16 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Python
-from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.python import another_build, install, lasting
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import torch as torch_table
-from gpudoctor.knowledge.python_rules import torchaudio_for, torchvision_for
+from gpudoctor.knowledge.python_rules import serves_later_torch, torchaudio_for, torchvision_for
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.extensions import COMPANIONS, pin
 from gpudoctor.queries.packages import is_own_build, major, packages_of, release
 from gpudoctor.targets import OnPython
-from gpudoctor.tasks import Task
+from gpudoctor.tasks import Task, Tasks
 
 
 def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> tuple[Fix, ...]:
@@ -22,13 +22,19 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
             f"Install the PyTorch that {name} {version} was built for, or upgrade {name} with the PyTorch that it "
             "requires."
         )
-        commands = (install(on.python, f"torch=={wanted}", f"{name}=={release(version)}", force=True),)
+        commands: Tasks = (install(on.python, f"torch=={wanted}", f"{name}=={release(version)}", force=True),)
         fixes.append(Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify))
         newer = install(on.python, name, upgrade=True)
         message = f"Upgrade {name}, with the PyTorch that it requires."
         fixes.append(Fix(message, (newer,), "reinstall-package", verify=verify))
         return tuple(fixes)
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
+    if torch and number[:1].isdigit() and serves_later_torch(name, number):
+        commands = another_build(on.python, name, index=_index(torch))
+        message = (
+            f"Install the newest {name} from the index that PyTorch came from; it is built for PyTorch {number}, too."
+        )
+        return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify),)
     message = (
         f"Reinstall {name} for PyTorch {number}: use the wheel from its releases page for this PyTorch, CUDA, Python "
         f"and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, which needs {_nvcc(on, torch)}."
@@ -56,7 +62,7 @@ def companions(facts: Facts, python: Python, torch: Framework) -> Fix:
     )
     # Without a number pip would take the newest, whose metadata need not name the PyTorch that it is for.
     commands = another_build(python, *specs, index=_index(torch)) if len(specs) == len(there) else ()
-    proof = verify(python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)")
+    proof = frameworks.verify(python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)")
     return Fix(message, commands, "reinstall-package", verify=proof)
 
 

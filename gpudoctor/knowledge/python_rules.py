@@ -70,6 +70,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     triton: TritonFloor
     torchaudio: Torchaudio
     companions: dict[str, tuple[str, str]]
+    stable_abi: dict[str, str]
     torchcodec: dict[str, str]
     keras: Keras
     builds: dict[str, frozenset[str]]
@@ -165,3 +166,9 @@ def first_torch_of_torchaudio(number: str) -> str | None:
     """Return the first torch for a release of torchaudio that serves several, or None where it is for one alone."""
     last = python_rules().torchaudio.same_number[1]
     return last if version(number) >= version(last) else None
+
+
+def serves_later_torch(name: str, torch: str) -> bool:
+    """Whether the newest build of an extension on PyTorch's index is for this torch, and for every later one."""
+    first = python_rules().stable_abi.get(name)
+    return first is not None and version(torch)[:2] >= version(first)

@@ -37,11 +37,19 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
+class DeviceWheels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """AMD's wheels with the kernels of one GPU: their names by the package, their indexes by ROCm's major."""
+
+    prefixes: dict[str, str]
+    index: dict[str, str]
+
+
 class ReleaseFamilies(KnowledgeTable, frozen=True):
     """The table ``release_families.toml``."""
 
     family: tuple[ReleaseFamily, ...]
     part: tuple[Part, ...]
+    device_wheels: DeviceWheels
 
 
 @cache

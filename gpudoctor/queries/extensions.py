@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.facts import Extension, Framework, Python
+from gpudoctor.facts import Extension, Framework, Package, Python
 from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.packages import major, packages_of
 
@@ -64,12 +64,16 @@ def pin(python: Python, name: str) -> str | None:
     return None
 
 
-def built_for(version: str) -> tuple[str | None, str | None]:
-    """The torch and the CUDA that a version's local part names: "2.1.2+pt24cu121" is for 2.4 and 12.1.
+def built_for(package: Package) -> tuple[str | None, str | None]:
+    """The torch and the CUDA of a package's build, by its own record, else by its version's local part.
 
-    PyTorch Geometric writes pt24cu121, flash-attention cu12torch2.5cxx11abiFALSE, ExLlama cu121.torch2.4.0.
+    "2.1.2+pt24cu121" is for 2.4 and 12.1. PyTorch Geometric writes pt24cu121, flash-attention
+    cu12torch2.5cxx11abiFALSE, ExLlama cu121.torch2.4.0.
     """
-    local = version.partition("+")[2]
+    local = package.version.partition("+")[2]
+    if package.built_with:
+        number, _, build = package.built_with.partition("+")
+        local = f"torch{'.'.join(number.split('.')[:2])}{build}"
     torch = re.search(r"(?:torch|pt)(\d)\.?(\d{1,2})", local)
     cuda = re.search(r"cu(\d\d)(\d?)", local)
     release = f"{cuda[1]}.{cuda[2]}" if cuda and cuda[2] else cuda[1] if cuda else None

@@ -137,6 +137,24 @@ def test_wheel_incomplete() -> None:
     assert one(wheel_incomplete, environment(torch())) == ("pass", "")
 
 
+def test_a_truncated_library() -> None:
+    cut = package("torch", "2.7.1+cu126", cut=("torch/lib/libtorch_cuda.so",))
+    dead = environment(torch(live=live(died="SIGBUS")), packages=(cut,))
+    dead = change(dead, "pythons.0.packages", (cut,))
+    assert one(wheel_incomplete, dead) == (
+        "problem",
+        "torch/lib/libtorch_cuda.so of torch 2.7.1+cu126 is truncated.",
+    )
+    assert severity(wheel_incomplete, dead) == "fail"
+    assert commands(wheel_incomplete, dead).splitlines()[1:] == [
+        f"df -h {SITE}",
+        "/opt/env/bin/python -m pip install --force-reinstall --index-url https://download.pytorch.org/whl/cu126 "
+        "--no-deps torch==2.7.1",
+    ]
+    works = change(dead, "pythons.0.frameworks.0.live", live())
+    assert severity(wheel_incomplete, works) == "warn"
+
+
 def pinned(found: str) -> Facts:
     """PyTorch 2.1 beside the cuDNN that JAX brought."""
     broken = UnmetRequirement(package="torch", version="2.1.2", requires="nvidia-cudnn-cu12==8.9.2.26", found=found)
