@@ -193,6 +193,20 @@ def test_where_the_other_package_accepts_pytorchs_cudnn_it_gets_it_back() -> Non
     assert found.fixes[0].message == "Reinstall the cuDNN that torch pins; tensorflow accepts it too."
 
 
+def test_the_newer_pin_serves_both() -> None:
+    """TensorFlow 2.19 pins an older cuDNN than PyTorch, which refuses that one."""
+    unmet = UnmetRequirement(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.3.0.75")
+    tensorflow = package("tensorflow", "2.19.1", requires=("nvidia-cudnn-cu12==9.3.0.75; extra == 'and-cuda'",))
+    facts = environment(torch(), packages=(tensorflow,), unmet=(unmet,))
+    both, apart = run(cudnn_pin_broken, facts)[0].fixes
+    assert both.commands == ("/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",)
+    assert apart.commands == (
+        "python3.11 -m venv /opt/env-tensorflow",
+        "/opt/env-tensorflow/bin/python -m pip install 'tensorflow[and-cuda]==2.19.1'",
+        "/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",
+    )
+
+
 def test_mixed_cuda_majors() -> None:
     left = tuple(package(f"nvidia-{part}-cu11", "11.8.0") for part in ("cublas", "cufft", "curand"))
     expected = (
