@@ -85,7 +85,7 @@ def _is_overridden(on: OnPython, family: ReleaseFamily) -> bool:
     ),
     targets=pythons,
     caused_by=("python.*", "packages.builds-overwrite"),
-    affects=("extensions",),
+    affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
 def mixed_releases(on: OnPython) -> Problem | None:

@@ -51,7 +51,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=pythons,
     caused_by=("python.*",),
-    affects=("extensions",),
+    affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
 def part_missing(on: OnPython) -> Problem | None:

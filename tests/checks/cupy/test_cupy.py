@@ -91,6 +91,9 @@ def test_a_package_whose_last_release_came_before_the_extra_is_replaced() -> Non
     assert "uninstall -y cupy-cuda11x" in said
     assert "'cupy-cuda12x[ctk]'" in said
     assert "14.0.0" not in said
+    old = commands(nvrtc_missing, environment(ill, facts=machine("11.4")))  # a driver that runs no CUDA 12
+    assert "11.8" in old or "11-8" in old
+    assert "ctk" not in old
 
 
 def test_headers_missing() -> None:
