@@ -9,7 +9,7 @@ from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import query
 
-_OURS = ("nvidia-", *BY_MODULE, "triton")
+_OURS = ("nvidia-", *BY_MODULE, "triton", "numpy", "torchvision", "torchaudio")
 
 
 def _damaged(on: OnPython) -> list[Package]:

@@ -1,4 +1,4 @@
-"""Packages that must be of one release, and parts of packages that have to be installed with them."""
+"""Packages that must be of one release, parts that must be there, and requirements that no metadata names."""
 
 from functools import cache
 
@@ -37,6 +37,17 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
+class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What some releases of a package need of another one, and do not name in their metadata."""
+
+    package: str
+    since: str
+    before: str
+    other: str
+    wanted: str
+    effect: str
+
+
 class DeviceWheels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """AMD's wheels with the kernels of one GPU: their names by the package, their indexes by ROCm's major."""
 
@@ -49,6 +60,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
 
     family: tuple[ReleaseFamily, ...]
     part: tuple[Part, ...]
+    undeclared: tuple[Undeclared, ...]
     device_wheels: DeviceWheels
 
 

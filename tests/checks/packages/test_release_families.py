@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor.checks.packages.mixed_releases import mixed_releases
 from gpudoctor.checks.packages.part_missing import part_missing
+from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
 from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.checks.rocm.device_wheel_missing import device_wheel_missing
 from gpudoctor.facts import Facts, Package, UnmetRequirement
@@ -110,6 +111,29 @@ def test_transformer_engine_without_its_part_for_pytorch() -> None:
     assert (
         one(part_missing, environment(packages=(package("transformer-engine", "2.5.0", requires=SPLIT),)))[0] == "pass"
     )
+
+
+@pytest.mark.parametrize(
+    ("owner", "other", "needs"),
+    [
+        (("flashinfer-python", "0.2.10"), ("cuda-python", "13.0.0"), "cuda-python<13"),
+        (("flashinfer-python", "0.2.10"), ("cuda-python", "12.9.1"), None),
+        (("flashinfer-python", "0.6.11"), ("cuda-python", "13.0.0"), None),
+        (("vllm", "0.7.2"), ("pynvml", "11.5.3"), "pynvml>=12"),
+        (("vllm", "0.7.2"), ("pynvml", "12.0.0"), None),
+        (("vllm", "0.6.6.post1"), ("pynvml", "12.0.0"), "pynvml<12"),
+        (("vllm", "0.9.0"), ("pynvml", "11.5.3"), None),
+        (("vllm", "0.7.2"), ("nvidia-ml-py", "12.560.30"), None),
+    ],
+)
+def test_what_no_metadata_names(owner: tuple[str, str], other: tuple[str, str], needs: str | None) -> None:
+    facts = having(package(*owner), package(*other))
+    outcome, message = one(undeclared_requirement, facts)
+    if needs is None:
+        assert (outcome, message) == ("pass", "")
+    else:
+        assert message.startswith(f"{' '.join(owner)} needs {needs}; {other[1]} is installed: ")
+        assert f"{PIP} install '{needs}'" in commands(undeclared_requirement, facts)
 
 
 LISTED = ("amd-torch-device-gfx1100==2.13.0+rocm10.0.0; extra == 'device-gfx1100'", "filelock")
