@@ -1,6 +1,6 @@
 """A package that needs another release of one next to it, which its metadata does not say."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Package
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Undeclared, release_families

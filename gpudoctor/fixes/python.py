@@ -128,13 +128,7 @@ def _permission(python: Python) -> tuple[str, ...]:
 
 
 def conda_install(python: Python, *specs: str, channel: str | None = "conda-forge") -> Command:
-    """The command that installs conda packages into this environment, by conda or pixi.
-
-    Args:
-        python: the environment.
-        specs: what conda installs, "mkl<2024.1".
-        channel: where from; None: the user's own channels.
-    """
+    """The command that installs conda packages here, by conda or pixi; without a channel, from the user's own."""
     if manager_of(python) == "pixi":
         return _pixi(python, "add", *specs)
     return cmd("conda", "install", *prefix_of(python), *(("-c", channel) if channel else ()), *specs)
@@ -362,8 +356,7 @@ def _by_conda(python: Python, choice: torch.TorchChoice, there: Sequence[CondaPa
     commands = [cmd("conda", "remove", *prefix_of(python), *keepers)] if keepers else []
     commands.append(conda_install(python, *specs))
     message = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
-    holding = "which keep" if len(keepers) > 1 else "which keeps"
-    message += f", after removing {' and '.join(keepers)}, {holding} the CPU build installed." if keepers else "."
+    message += f", after removing {' and '.join(keepers)}: they keep the CPU build installed." if keepers else "."
     return Fix(message, tuple(commands), "reinstall-package", verify=torch_verify(python))
 
 
