@@ -2,14 +2,16 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework
-from gpudoctor.fixes.python import conda_of, install
+from gpudoctor.fixes.python import conda_of, install, version_of
 from gpudoctor.fixes.toolkit import devel_image, toolkit
 from gpudoctor.knowledge.python_rules import python_rules
-from gpudoctor.maybe import known
+from gpudoctor.knowledge.release_families import release_families
+from gpudoctor.maybe import known, present
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import OnPython, pythons
+from gpudoctor.tasks import Command
 
 
 def _compiling(on: OnPython) -> tuple[list[str], bool]:
@@ -34,12 +36,26 @@ def _cuda(on: OnPython) -> str:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     wanted, (names, always) = _cuda(on), _compiling(on)
-    ready = [python_rules().nvcc.ready[n] for n in names if n in python_rules().nvcc.ready]
+    ready = [n for n in names if n in python_rules().nvcc.ready]
     fixes = [toolkit(on.facts, on.python, wanted), *devel_image(on.facts, wanted)]
     if ready and not always:
-        message = f"Install {' and '.join(ready)}, which contains the prebuilt kernels, in the same version."
-        fixes.insert(0, Fix(message, (install(on.python, *ready),), "reinstall-package"))
+        kernels = " and ".join(python_rules().nvcc.ready[n] for n in ready)
+        message = f"Install {kernels}, which contains the prebuilt kernels, in the same version."
+        fixes.insert(0, Fix(message, tuple(_ready(on, n) for n in ready), "reinstall-package"))
     return tuple(fixes)
+
+
+def _ready(on: OnPython, name: str) -> Command:
+    """The command that installs the prebuilt kernels of a package: of its release, from the index that has them."""
+    kernels, version = python_rules().nvcc.ready[name], present(version_of(on.python, name))
+    index = next((f.index[kernels] for f in release_families().family if kernels in f.index), None)
+    variant = f"cu{_cuda(on).replace('.', '')}"
+    return install(
+        on.python,
+        f"{kernels}=={release(version)}",
+        index=index.format(variant=variant) if index else None,
+        no_deps=True,
+    )
 
 
 @check(

@@ -1,9 +1,11 @@
 """CuPy without CUDA's run-time compiler."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.frameworks import cupy_verify
+from gpudoctor.fixes.frameworks import cupy_package, cupy_verify, reinstall_cupy
 from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.toolkit import toolkit
 from gpudoctor.knowledge import cupy
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import present
 from gpudoctor.queries.cupy import nvrtc, on_nvidia
 from gpudoctor.queries.libraries import other_majors
@@ -12,6 +14,11 @@ from gpudoctor.targets import OnFramework, cupys
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name = present(on.framework.distribution)
+    row = cupy.package(name)
+    if row and row.last and version(row.last) < version(cupy.cupy().rules.ctk_since):
+        # Its last release came before the extra: another package, or, where the driver runs no newer CUDA, the toolkit.
+        newer = cupy_package(on.facts, on.python) not in (None, name)
+        return reinstall_cupy(on.facts, on.python, name) if newer else (toolkit(on.facts, on.python, row.cuda[1]),)
     spec = f"{name}[ctk]>={cupy.cupy().rules.ctk_since}"
     message = f"Install CuPy with the CUDA libraries that it needs, by the extra ctk.{lasting(on.facts)}"
     return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=cupy_verify(on.python)),)

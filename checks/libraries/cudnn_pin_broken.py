@@ -7,10 +7,13 @@ from gpudoctor.facts import Package, UnmetRequirement
 from gpudoctor.fixes.environment import own_environment
 from gpudoctor.fixes.python import install, reinstall_torch, torch_choice
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import present
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.packages import numbers, packages_of, release
 from gpudoctor.targets import NAMES, OnPython, pythons
+
+_LOWEST = pattern(r"(?:==|>=|~=)\s*([0-9][0-9.]*[0-9])")
 
 
 def _broken(on: OnPython) -> UnmetRequirement | None:
@@ -33,7 +36,13 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     restored = Fix(back, (install(on.python, broken.requires),), "reinstall-package", verify=framework_proof(on.python))
     if other is None or _accepts(other, broken.requires):
         return (restored,)
-    fixes = [_separate(on, other)]
+    if _runs_with(other, broken.requires):
+        message = (
+            f"Reinstall the cuDNN that {broken.package} pins: {other.name} runs with it too, whatever it pins, because "
+            "a newer cuDNN of the same major release serves what was built with an older one."
+        )
+        return (msgspec.structs.replace(restored, message=message), _separate(on, other, broken))
+    fixes = [_separate(on, other, broken)]
     torch = one_of(on.python, "torch")
     choice = torch_choice(on.facts, on.python) if torch else None
     found, pinned = numbers(broken.found or "")[:1], numbers(broken.requires.partition("==")[2])[:1]
@@ -44,6 +53,17 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         fixes.append(Fix(message, commands, "reinstall-package", verify=framework_proof(on.python, "torch")))
     message = f"Reinstall the cuDNN that {broken.package} pins; {other.name} does not support it."
     return (*fixes, msgspec.structs.replace(restored, message=message))
+
+
+def _runs_with(other: Package, pin: str) -> bool:
+    """Whether the pinned cuDNN is of the major release that a package asks for, and no older than that.
+
+    cuDNN keeps its interface within a major release:
+    https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html
+    """
+    asked = [numbers(v) for line in other.requires if line.startswith("nvidia-cudnn") for v in _LOWEST.findall(line)]
+    pinned = numbers(pin.partition("==")[2].strip())
+    return bool(asked) and all(low[:1] == pinned[:1] and low <= pinned for low in asked)
 
 
 def _accepts(other: Package, pin: str) -> bool:
@@ -58,15 +78,16 @@ def _accepts(other: Package, pin: str) -> bool:
     return all(one.specifier.contains(version.strip()) for one in asked if one.name == name.strip())
 
 
-def _separate(on: OnPython, other: Package) -> Fix:
+def _separate(on: OnPython, other: Package, broken: UnmetRequirement) -> Fix:
     module = "jax" if other.name.startswith("jax") else other.name
-    plugin = other.name.split("-")[1] if other.name.startswith("jax-cuda") else ""
-    spec = f"jax[{plugin}]=={release(other.version)}" if plugin else f"{other.name}=={release(other.version)}"
+    extra = "and-cuda" if module == "tensorflow" else other.name.split("-")[1] if "-cuda" in other.name else ""
+    spec = f"{module if extra else other.name}{f'[{extra}]' if extra else ''}=={release(other.version)}"
     return Fix(
-        f"Install {NAMES.get(module, module)} and PyTorch in separate virtual environments: PyTorch pins one cuDNN "
-        f"version, and {NAMES.get(module, module)} needs another.",
-        own_environment(on.python, spec),
+        f"Install {NAMES.get(module, module)} and PyTorch in separate virtual environments, and give this one "
+        f"PyTorch's cuDNN back: PyTorch pins one version, and {NAMES.get(module, module)} asks for another.",
+        (*own_environment(on.python, spec), install(on.python, broken.requires)),
         "reinstall-package",
+        verify=framework_proof(on.python, "torch"),
     )
 
 

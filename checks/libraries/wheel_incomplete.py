@@ -1,35 +1,46 @@
-"""Installed packages whose library files are missing."""
+"""Installed packages whose library files are missing, or end too early."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.fixes.python import install
+from gpudoctor.fixes.reinstall import replaced
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, pythons
+from gpudoctor.tasks import query
 
-_OURS = ("nvidia-", *BY_MODULE, "triton")
+_OURS = ("nvidia-", *BY_MODULE, "triton", "numpy", "torchvision", "torchaudio")
 
 
 def _damaged(on: OnPython) -> list[Package]:
     """Packages without some of their libraries; conda packages have other records."""
-    found = (p for p in packages_of(on.python) if p.missing and p.name.startswith(_OURS) and p.installer != "conda")
-    return [p for p in found if any(".so" in name for name in p.missing)]
+    found = (p for p in packages_of(on.python) if p.name.startswith(_OURS) and p.installer != "conda")
+    hurt = [p for p in found if p.cut or any(".so" in name for name in p.missing)]
+    return sorted(hurt, key=lambda p: not p.cut)
+
+
+def _fails(on: OnPython) -> bool | None:
+    """Whether a framework does not import; None where none was tried."""
+    asked = [f.live for f in on.python.frameworks if f.live]
+    return any(live.import_error or live.died for live in asked) if asked else None
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    specs = [f"{p.name}=={release(p.version)}" for p in _damaged(on)]
-    command = install(on.python, *specs, force=True, no_deps=True)
-    return (
-        Fix(f"Reinstall {' and '.join(specs)}.", (command,), "reinstall-package", verify=framework_proof(on.python)),
-    )
+    damaged = _damaged(on)
+    message = f"Reinstall {' and '.join(f'{p.name}=={release(p.version)}' for p in damaged)}."
+    if damaged[0].cut:
+        message = f"Make sure that the disk has room (first command). {message}"
+    room = (query("df", "-h", damaged[0].directory),) if damaged[0].cut else ()
+    tasks = (*room, *replaced(on.python, damaged))
+    return (Fix(message, tasks, "reinstall-package", verify=framework_proof(on.python)),)
 
 
 @check(
-    title="Files of an installed package are missing",
+    title="Files of an installed package are missing or truncated",
     severity=Severity.WARNING,
-    cause="An installation was interrupted, another package that shares the directory was removed, or the files were "
-    "deleted to save space: the wheel is incomplete.",
+    cause="An installation was interrupted, the disk was full, another package that shares the directory was removed, "
+    "or the files were deleted to save space: the wheel is incomplete. Loading a truncated library ends in SIGBUS or "
+    "'file too short'.",
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
     targets=pythons,
@@ -38,15 +49,15 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("table 2026-11",),
 )
 def wheel_incomplete(on: OnPython) -> Problem | None:
-    """RECORD lists libraries that do not exist."""
+    """RECORD lists libraries that do not exist, or that are shorter than it and their own headers say."""
     damaged = _damaged(on)
     if not damaged:
         return None
-    first = damaged[0]
+    first, failing = damaged[0], _fails(on)
     more = f" (and {len(damaged) - 1} more packages)" if len(damaged) > 1 else ""
-    message = (
-        f"{first.name} {first.version} lacks {len(first.missing)} of its files{more}: {first.missing[0]} is missing."
-    )
-    asked = [f.live for f in on.python.frameworks if f.live]
-    works = bool(asked) and all(live.import_error is None and live.died is None for live in asked)
-    return Problem(message, tuple(first.missing[:5]), severity=Severity.ADVICE if works else None)
+    if first.cut:
+        message = f"{first.cut[0]} of {first.name} {first.version} is truncated{more}."
+        return Problem(message, first.cut[:5], severity=Severity.ERROR if failing else None)
+    count, example = len(first.missing), first.missing[0]
+    message = f"{first.name} {first.version} lacks {count} of its files{more}: {example} is missing."
+    return Problem(message, first.missing[:5], severity=Severity.ADVICE if failing is False else None)

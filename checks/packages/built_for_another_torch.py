@@ -19,14 +19,14 @@ def _unmet(on: OnPython) -> list[UnmetRequirement]:
 
 
 def _tagged(on: OnPython) -> list[tuple[Package, str]]:
-    """The packages whose version names another PyTorch, unless they were seen to load anyway."""
+    """The packages whose version or own record names another PyTorch, unless they were seen to load anyway."""
     torch = one_of(on.python, "torch")
     if torch is None or not isinstance(torch.version, str):
         return []
     found = []
     for package in packages_of(on.python):
         if is_extension(package.name) and package.name not in _OTHERS:
-            wanted, cuda = built_for(package.version)
+            wanted, cuda = built_for(package)
             if wanted and numbers(wanted) != numbers(torch.version)[:2]:
                 found.append((package, f"PyTorch {wanted}"))
             elif cuda and isinstance(torch.cuda, str) and numbers(cuda)[:1] != numbers(torch.cuda)[:1]:
@@ -58,7 +58,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def built_for_another_torch(on: OnPython) -> Problem | None:
-    """Its requirement torch==X does not hold, or its version names another PyTorch or CUDA major."""
+    """Its requirement torch==X does not hold, or its version or record names another PyTorch or CUDA major."""
     found = _unmet(on)
     if found:
         first = found[0]

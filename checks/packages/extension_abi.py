@@ -1,12 +1,11 @@
 """Compiled extensions that lack symbols of the installed PyTorch."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Extension, Framework
+from gpudoctor.facts import Extension
 from gpudoctor.fixes.extensions import rebuild
 from gpudoctor.maybe import phrase
-from gpudoctor.queries.extensions import abi, pin, runtime_of, strangers, unfit
+from gpudoctor.queries.extensions import COMPANIONS, abi, lack, pin, strangers, unfit
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.packages import major
 from gpudoctor.targets import OnPython, pythons
 
 _ABI = {
@@ -20,19 +19,13 @@ _RUNTIME = (
 )
 
 
-def _lack(extension: Extension, torch: Framework | None) -> str:
-    """What the first extension lacks: a symbol, or the CUDA runtime of the major that it was built for."""
-    file, runtime = extension.path.rpartition("/")[2], runtime_of(extension)
-    if extension.unresolved or runtime is None:
-        return f"undefined symbol {extension.unresolved[0]} in {file}"
-    cuda = torch.cuda if torch and isinstance(torch.cuda, str) else None
-    ours = f"; this PyTorch is built for CUDA {cuda}" if cuda else ""
-    built = major(runtime.partition(".so.")[2])
-    return f"{file} is built for CUDA{phrase(' {}', built)} (it needs {runtime}, which is not found){ours}"
+def _unfit(on: OnPython) -> tuple[Extension, ...]:
+    """Those that lack something, less torchvision and torchaudio, which have a check of their own."""
+    return tuple(e for e in unfit(on.python) if e.package not in COMPANIONS)
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    packages = {e.package: e.version for e in unfit(on.python)}
+    packages = {e.package: e.version for e in _unfit(on)}
     torch = one_of(on.python, "torch")
     return tuple(fix for name, version in packages.items() for fix in rebuild(on, name, version, torch))[:4]
 
@@ -49,13 +42,13 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=("python.*", "libraries.wheel-incomplete", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
 def extension_abi(on: OnPython) -> Problem | None:
     """Symbols in PyTorch's namespaces that none of its libraries defines, or a CUDA runtime that is not there."""
-    found = unfit(on.python)
+    found = _unfit(on)
     if not found:
         return None
     first, torch = found[0], one_of(on.python, "torch")
@@ -65,7 +58,7 @@ def extension_abi(on: OnPython) -> Problem | None:
     more = f" The same applies to {', '.join(others)}." if others else ""
     message = (
         f"{first.package} {first.version} does not match "
-        f"PyTorch{phrase(' {}', torch.version) if torch else ''}{built}: {_lack(first, torch)}.{more}"
+        f"PyTorch{phrase(' {}', torch.version) if torch else ''}{built}: {lack(first, torch)}.{more}"
     )
     evidence = [f"{e.path}: undefined symbol: {s}" for e in found for s in e.unresolved[:2]]
     evidence += [f"{e.path}: {n} is not found" for e in found for n in strangers(e)]

@@ -2,33 +2,43 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.fixes.frameworks import verify
-from gpudoctor.fixes.python import install, lasting, uninstall
-from gpudoctor.knowledge.python_rules import torchvision_for, wants_cuda_minor
-from gpudoctor.knowledge.torch import cuda_of_variant, index_of
+from gpudoctor.fixes.extensions import companions
+from gpudoctor.knowledge.python_rules import first_torch_of_torchaudio, torchvision_for, wants_cuda_minor
+from gpudoctor.knowledge.torch import cuda_of_variant
 from gpudoctor.knowledge.torch import release as torch_release
-from gpudoctor.maybe import known, phrase, present, text_of
+from gpudoctor.maybe import Unknown, known, phrase, present
+from gpudoctor.queries.extensions import COMPANIONS, lack, unfit
 from gpudoctor.queries.packages import is_own_build, numbers, packages_of, release
 from gpudoctor.targets import OnFramework, torches
-
-_NAMES = ("torchvision", "torchaudio")
 
 
 def _wrong(on: OnFramework) -> tuple[Package, str] | None:
     """The first of them that does not match the installed torch, and what it is for."""
     torch = known(on.framework.version) or ""
     # Where torch's metadata is gone, its own code has the release: 2.7.1+cu126 is what torch==2.7.1 asks for.
-    broken = (u for u in on.python.unmet if u.package in _NAMES and u.requires.startswith("torch"))
+    broken = (u for u in on.python.unmet if u.package in COMPANIONS and u.requires.startswith("torch"))
     pins = {u.package: u.requires for u in broken if u.requires.partition("==")[2] != release(torch)}
     for package in packages_of(on.python):
-        if package.name in _NAMES and package.name in pins:
+        if package.name in COMPANIONS and package.name in pins:
             return package, f"requires {pins[package.name]}"
         own = is_own_build(torch) or is_own_build(package.version)
         if package.name == "torchvision" and not package.requires and not own:
             wanted = torchvision_for(release(torch))
             if wanted and numbers(wanted)[:2] != numbers(package.version)[:2]:
                 return package, f"is for another PyTorch, which needs torchvision {wanted}"
-    return _wrong_build(on, torch)
+        first = first_torch_of_torchaudio(package.version) if package.name == "torchaudio" and not own else None
+        if first and numbers(torch)[:2] < numbers(first):
+            return package, f"is for PyTorch {first} and later"
+    return _wrong_build(on, torch) or _unloadable(on)
+
+
+def _unloadable(on: OnFramework) -> tuple[Package, str] | None:
+    """Whatever the versions are: its compiled part lacks symbols of this PyTorch, or its CUDA runtime."""
+    if isinstance(on.python.extensions, Unknown):
+        return None
+    found = {e.package: e for e in reversed(unfit(on.python))}
+    broken = (p for p in packages_of(on.python) if p.name in COMPANIONS and p.name in found)
+    return next(((p, f"does not load: {lack(found[p.name], on.framework)}") for p in broken), None)
 
 
 def _wrong_build(on: OnFramework, torch: str) -> tuple[Package, str] | None:
@@ -38,7 +48,7 @@ def _wrong_build(on: OnFramework, torch: str) -> tuple[Package, str] | None:
         theirs = package.version.partition("+")[2]
         if package.name == "torchvision" and ours.startswith("cu") and theirs == "cpu":
             return package, f"is the build {theirs}, PyTorch is the build {ours}"
-        if package.name in _NAMES and (cuda := _other_cuda(on, package)):
+        if package.name in COMPANIONS and (cuda := _other_cuda(on, package)):
             return package, f"is compiled for CUDA {cuda}, PyTorch for CUDA {present(on.framework.cuda)}"
     return None
 
@@ -70,36 +80,7 @@ def _torch_of(package: Package) -> str:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    torch = present(on.framework.version)
-    there = [p.name for p in packages_of(on.python) if p.name in _NAMES]
-    version, tag = release(torch), torch.partition("+")[2] or _tag(on)
-    vision = torchvision_for(version)
-    known_ones = {"torchvision": f"torchvision=={vision}" if vision else "torchvision", "torchaudio": "torchaudio"}
-    specs = [f"torch=={version}", *(known_ones[name] for name in there)]
-    old = [package.name] if (package := _named(on)) else []
-    command = install(on.python, *specs, index=index_of(tag) if tag else None)
-    message = (
-        f"Install the {' and '.join(there)} release for PyTorch {version}, from the same index.{lasting(on.facts)}"
-    )
-    return (
-        Fix(
-            message,
-            (uninstall(on.python, *old), command) if old else (command,),
-            "reinstall-package",
-            verify=verify(on.python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)"),
-        ),
-    )
-
-
-def _named(on: OnFramework) -> Package | None:
-    """The package of another build: an installed version satisfies pip whatever its build, so it is removed first."""
-    found = _wrong_build(on, text_of(on.framework.version))
-    return found[0] if found else None
-
-
-def _tag(on: OnFramework) -> str:
-    cuda = on.framework.cuda
-    return f"cu{cuda.replace('.', '')}" if isinstance(cuda, str) and cuda.count(".") == 1 else ""
+    return (companions(on.facts, on.python, on.framework),)
 
 
 @check(
@@ -115,7 +96,7 @@ def _tag(on: OnFramework) -> str:
         "https://github.com/mli/autocut/issues/106",
     ),
     targets=torches,
-    caused_by=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=("python.*", "libraries.wheel-incomplete", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

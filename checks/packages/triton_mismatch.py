@@ -34,7 +34,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     title="Triton version does not match PyTorch",
     severity=Severity.WARNING,
     cause="torch.compile calls Triton's internal functions, which change between releases, so PyTorch pins one; "
-    "another package, or `pip install -U triton`, changed it. Eager code works.",
+    "another package, or `pip install -U triton`, changed it: \"cannot import name 'AttrsDescriptor' (or 'triton_key') "
+    "from 'triton.compiler.compiler'\". Eager code works.",
     fixes=_fixes,
     references=(
         "https://github.com/triton-lang/triton/issues/5722",

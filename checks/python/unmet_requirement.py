@@ -9,6 +9,7 @@ from gpudoctor.fixes.reinstall import same_again
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
 from gpudoctor.queries.frameworks import first_line, one_of
+from gpudoctor.queries.release_families import MixedReleases, mixed
 from gpudoctor.targets import NAMES, OnPython, pythons
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -27,7 +28,7 @@ def _left(on: OnPython) -> list[UnmetRequirement]:
 
 
 def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
-    """NVIDIA's wheels, Triton, torch extensions and JAX's parts have their own checks for wrong releases.
+    """NVIDIA's wheels, Triton, torch extensions, JAX's parts and families have their own checks for wrong releases.
 
     Of what is missing entirely, only the libraries that a framework may get from elsewhere have one.
     """
@@ -36,8 +37,14 @@ def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
         return True
     if name == "torch" and unmet.found is None:  # where its files are there, its metadata is what is missing
         return one_of(on.python, "torch") is not None
+    if any({name, unmet.package} <= _names(found) for found in mixed(on.python)):
+        return True
     about_torch = name == "torch" and (is_extension(unmet.package) or unmet.package == "vllm")
     return unmet.found is not None and (name.startswith("jax") or about_torch or name in ("numpy", "triton"))
+
+
+def _names(found: MixedReleases) -> set[str]:
+    return {found.first.name, *(p.name for p in found.others)}
 
 
 def _is_close(unmet: UnmetRequirement) -> bool:

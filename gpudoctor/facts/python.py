@@ -21,6 +21,10 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...] = ()  # files of RECORD that are gone (only of packages that matter)
     libraries: tuple[str, ...] = ()  # base names of its shared libraries (only of packages that matter)
     lost: tuple[str, ...] = ()  # METADATA, RECORD where it lacks them (only of packages that matter)
+    cut: tuple[
+        str, ...
+    ] = ()  # libraries of RECORD that end before their own headers say (only of packages that matter)
+    built_with: str | None = None  # the torch that its own record of its build names: "2.10.0+cu128" (xformers)
 
 
 class FileOverlap(msgspec.Struct, frozen=True, kw_only=True):

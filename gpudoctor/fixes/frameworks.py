@@ -87,10 +87,11 @@ def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, 
     found = tensorflow.release_for(None, driver_cuda(facts), capability_of(facts))
     if found is None:
         return ()
-    minor = min(max("3.12", found.python[0], key=version), found.python[1], key=version)
+    first, last = found.pythons_with_cuda
+    minor = min(max("3.12", first, key=version), last, key=version)
     message = (
-        f"Make an environment with Python {minor}: no TensorFlow for this GPU and driver has wheels for Python "
-        f"{present(python_minor(python))}; TensorFlow {found.version} fits.{lasting(facts)}"
+        f"Make an environment with Python {minor}: no TensorFlow for this GPU and driver has wheels, and "
+        f"those of CUDA, for Python {present(python_minor(python))}; TensorFlow {found.version} fits.{lasting(facts)}"
     )
     commands = new_environment(python, minor, f"tensorflow[and-cuda]=={found.version}.*")
     proof = tensorflow_verify(Python(path=f"{NEW}/bin/python"))

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import LiveFramework
-from gpudoctor.fixes.python import another_build, install, manager_of, torch_family, version_of
+from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, manager_of, torch_family, version_of
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.torch import index_of_build
@@ -46,7 +46,10 @@ def outside(live: LiveFramework) -> tuple[Fix, ...]:
 def hinted(on: OnLive) -> tuple[Fix, ...]:
     """What the error message asks for, where it is known."""
     hint = import_errors.hint(on.live.import_error or "")
-    return (Fix(hint.fix, action="reinstall-package", verify=_proof(on)),) if hint and hint.fix else ()
+    if not hint or not hint.fix:
+        return ()
+    commands = (conda_install(on.python, *hint.conda, channel=None),) if hint.conda and conda_of(on.python) else ()
+    return (Fix(hint.fix, commands, "reinstall-package", verify=_proof(on)),)
 
 
 def torch_again(on: OnLive) -> tuple[Fix, ...]:

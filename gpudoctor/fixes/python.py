@@ -127,11 +127,11 @@ def _permission(python: Python) -> tuple[str, ...]:
     return ("--break-system-packages",) if python.externally_managed is True else ()
 
 
-def conda_install(python: Python, *specs: str, channel: str = "conda-forge") -> Command:
-    """The command that installs conda packages into this environment, by conda or pixi."""
+def conda_install(python: Python, *specs: str, channel: str | None = "conda-forge") -> Command:
+    """The command that installs conda packages here, by conda or pixi; without a channel, from the user's own."""
     if manager_of(python) == "pixi":
         return _pixi(python, "add", *specs)
-    return cmd("conda", "install", *prefix_of(python), "-c", channel, *specs)
+    return cmd("conda", "install", *prefix_of(python), *(("-c", channel) if channel else ()), *specs)
 
 
 def prefix_of(python: Python) -> tuple[str, ...]:
@@ -199,7 +199,7 @@ def reinstall_torch(
         return (_project(facts, python, choice, names),)
     by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
     if by_conda or manager_of(python) == "pixi":
-        return (_by_conda(python, choice, {c.name for c in by_conda}),)
+        return (_by_conda(python, choice, by_conda),)
     if from_distribution(python, names):
         return (_own_environment(facts, python, choice, names),)
     # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
@@ -346,17 +346,17 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
     return Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 
 
-def _by_conda(python: Python, choice: torch.TorchChoice, there: set[str]) -> Fix:
+def _by_conda(python: Python, choice: torch.TorchChoice, there: Sequence[CondaPackage]) -> Fix:
     """conda-forge's metapackage pytorch-gpu excludes CPU builds; cpuonly and pytorch-mutex keep them installed."""
     cuda = (torch.cuda_of_variant(choice.variant) or "").partition(".")[0]
     if manager_of(python) == "pixi":
         return _by_pixi(python, cuda)
     specs = ["pytorch-gpu", *([f"cuda-version={cuda}"] if cuda else [])]
-    keepers = [name for name in ("cpuonly", "pytorch-mutex") if name in there]
+    keepers = sorted(c.name for c in there if c.name == "cpuonly" or (c.name == "pytorch-mutex" and c.build != "cuda"))
     commands = [cmd("conda", "remove", *prefix_of(python), *keepers)] if keepers else []
     commands.append(conda_install(python, *specs))
     message = "Install conda-forge's GPU build of PyTorch (pytorch-gpu)"
-    message += f", after removing {' and '.join(keepers)}, which keep the CPU build installed." if keepers else "."
+    message += f", after removing {' and '.join(keepers)}: they keep the CPU build installed." if keepers else "."
     return Fix(message, tuple(commands), "reinstall-package", verify=torch_verify(python))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.facts import Python
+from gpudoctor.facts import Package, Python
 from gpudoctor.fixes.python import TORCH_FAMILY, install, manager_of
 from gpudoctor.knowledge.torch import index_of_build
 from gpudoctor.queries.packages import packages_of, release
@@ -25,6 +25,15 @@ def same_again(python: Python, name: str, version: str, *, over: bool = False) -
     by_uv = manager_of(python) == "uv"  # which works without a RECORD; pip refuses, unless it ignores what is installed
     options = () if by_uv else ("--ignore-installed",)
     return install(python, spec, index=index, force=by_uv, no_deps=True, options=options)
+
+
+def replaced(python: Python, packages: Iterable[Package]) -> tuple[Command, ...]:
+    """The commands that replace damaged packages by the same releases, from the index that each came from."""
+    by_index: dict[str | None, list[str]] = {}
+    for package in packages:
+        spec = f"{package.name}=={release(package.version)}"
+        by_index.setdefault(_index(python, package.name, package.version), []).append(spec)
+    return tuple(install(python, *specs, index=i, force=True, no_deps=True) for i, specs in by_index.items())
 
 
 def _index(python: Python, name: str, version: str) -> str | None:

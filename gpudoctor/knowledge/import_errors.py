@@ -9,11 +9,15 @@ from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class Hint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pattern, why it happens, and what mends it; an empty fix: only the file's home tells."""
+    """A pattern, why it happens, and what fixes it; an empty fix: only the file's home tells.
+
+    `conda` are the packages that conda installs for it.
+    """
 
     pattern: str
     cause: str
     fix: str
+    conda: tuple[str, ...] = ()
 
 
 class ImportErrors(KnowledgeTable, frozen=True):

@@ -29,9 +29,13 @@ class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Torchaudio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The releases that want PyTorch's CUDA minor: from the first, before the second."""
+    """The releases that want PyTorch's CUDA minor, and those of PyTorch's number: from the first, before the second.
+
+    The second of `same_number` is the release that serves itself and every later PyTorch.
+    """
 
     same_minor: tuple[str, str]
+    same_number: tuple[str, str]
 
 
 class Keras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +69,8 @@ class PythonRules(KnowledgeTable, frozen=True):
     nvcc: Compiling
     triton: TritonFloor
     torchaudio: Torchaudio
+    companions: dict[str, tuple[str, str]]
+    stable_abi: dict[str, str]
     torchcodec: dict[str, str]
     keras: Keras
     builds: dict[str, frozenset[str]]
@@ -140,8 +146,29 @@ def lowest_capability(name: str, number: str) -> str | None:
 
 
 def torchvision_for(torch: str) -> str | None:
-    """Return the torchvision that belongs to a torch: 2.5.1 has 0.20.1; None before 2.1, where patches differ."""
+    """Return the torchvision that belongs to a torch: 2.5.1 has 0.20.1; None where it is unknown."""
     numbers = version(torch)
     if numbers[:2] < (2, 1) or numbers[0] != 2 or len(numbers) < 3:
-        return None
+        return python_rules().companions.get(torch, (None, None))[0]
     return f"0.{numbers[1] + 15}.{numbers[2]}"
+
+
+def torchaudio_for(torch: str) -> str | None:
+    """Return the torchaudio that belongs to a torch, as pip writes it: 2.5.1, or 2.11.*; None where it is unknown."""
+    first, last = python_rules().torchaudio.same_number
+    numbers = version(torch)
+    if numbers[:2] < version(first) or len(numbers) < 3:
+        return python_rules().companions.get(torch, (None, None))[1]
+    return torch if numbers[:2] < version(last) else f"{last}.*"
+
+
+def first_torch_of_torchaudio(number: str) -> str | None:
+    """Return the first torch for a release of torchaudio that serves several, or None where it is for one alone."""
+    last = python_rules().torchaudio.same_number[1]
+    return last if version(number) >= version(last) else None
+
+
+def serves_later_torch(name: str, torch: str) -> bool:
+    """Whether the newest build of an extension on PyTorch's index is for this torch, and for every later one."""
+    first = python_rules().stable_abi.get(name)
+    return first is not None and version(torch)[:2] >= version(first)

@@ -25,6 +25,12 @@ class TensorflowRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     python: tuple[str, str]
     targets: str
     and_cuda: bool
+    and_cuda_last_python: str = ""
+
+    @property
+    def pythons_with_cuda(self) -> tuple[str, str]:
+        """The Python range for which pip resolves the extra and-cuda."""
+        return self.python[0], self.and_cuda_last_python or self.python[1]
 
 
 class Tensorflow(KnowledgeTable, frozen=True):
@@ -55,7 +61,8 @@ def release_for(python: str | None, driver_cuda: str | None, capability: str | N
         capability: the GPU's, "8.6"; None: any.
     """
     for found in reversed(tensorflow().release):
-        fits_python = python is None or version(found.python[0]) <= version(python)[:2] <= version(found.python[1])
+        first, last = map(version, found.pythons_with_cuda)
+        fits_python = python is None or first <= version(python)[:2] <= last
         fits_driver = driver_cuda is None or version(driver_cuda)[0] >= version(found.cuda)[0]
         if found.and_cuda and fits_python and fits_driver and (capability is None or runs(found.version, capability)):
             return found

@@ -29,6 +29,7 @@ class Wanted(KnowledgeTable, frozen=True):
     prefixes: tuple[str, ...]
     names: frozenset[str]
     extensions: frozenset[str]
+    records: dict[str, str]
     computing: tuple[str, ...]
     module: tuple[Module, ...]
     framework: tuple[OfFramework, ...]

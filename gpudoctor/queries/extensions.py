@@ -2,9 +2,12 @@
 
 import re
 
-from gpudoctor.facts import Extension, Python
-from gpudoctor.maybe import known
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.facts import Extension, Framework, Package, Python
+from gpudoctor.maybe import known, phrase
+from gpudoctor.queries.packages import major, packages_of
+
+# PyTorch's own companions, each release of which belongs to one release of PyTorch.
+COMPANIONS = ("torchvision", "torchaudio")
 
 # PyTorch's own, which are in the process as soon as torch is imported: the loader need not find them.
 _OURS = ("libc10", "libtorch", "libcaffe2", "libshm")
@@ -29,6 +32,17 @@ def unfit(python: Python) -> tuple[Extension, ...]:
     return tuple(e for e in known(python.extensions) if e.unresolved or runtime_of(e))
 
 
+def lack(extension: Extension, torch: Framework | None) -> str:
+    """What an unfit extension lacks: a symbol, or the CUDA runtime of the major that it was built for."""
+    file, runtime = extension.path.rpartition("/")[2], runtime_of(extension)
+    if extension.unresolved or runtime is None:
+        return f"undefined symbol {extension.unresolved[0]} in {file}"
+    cuda = torch.cuda if torch and isinstance(torch.cuda, str) else None
+    ours = f"; this PyTorch is built for CUDA {cuda}" if cuda else ""
+    built = major(runtime.partition(".so.")[2])
+    return f"{file} is built for CUDA{phrase(' {}', built)} (it needs {runtime}, which is not found){ours}"
+
+
 def abi(symbols: tuple[str, ...]) -> str | None:
     """Which C++ ABI the symbols' strings use: "old" (pre-C++11), "new" (C++11); None: they name no string.
 
@@ -50,12 +64,16 @@ def pin(python: Python, name: str) -> str | None:
     return None
 
 
-def built_for(version: str) -> tuple[str | None, str | None]:
-    """The torch and the CUDA that a version's local part names: "2.1.2+pt24cu121" is for 2.4 and 12.1.
+def built_for(package: Package) -> tuple[str | None, str | None]:
+    """The torch and the CUDA of a package's build, by its own record, else by its version's local part.
 
-    PyTorch Geometric writes pt24cu121, flash-attention cu12torch2.5cxx11abiFALSE, ExLlama cu121.torch2.4.0.
+    "2.1.2+pt24cu121" is for 2.4 and 12.1. PyTorch Geometric writes pt24cu121, flash-attention
+    cu12torch2.5cxx11abiFALSE, ExLlama cu121.torch2.4.0.
     """
-    local = version.partition("+")[2]
+    local = package.version.partition("+")[2]
+    if package.built_with:
+        number, _, build = package.built_with.partition("+")
+        local = f"torch{'.'.join(number.split('.')[:2])}{build}"
     torch = re.search(r"(?:torch|pt)(\d)\.?(\d{1,2})", local)
     cuda = re.search(r"cu(\d\d)(\d?)", local)
     release = f"{cuda[1]}.{cuda[2]}" if cuda and cuda[2] else cuda[1] if cuda else None

@@ -285,6 +285,11 @@ def test_tensorflow_has_no_wheel_for_this_python() -> None:
     (fix,) = newer_tensorflow(facts, facts.pythons[0])
     assert fix.message.startswith("Make an environment with Python 3.12: no TensorFlow")
     assert fix.commands[-1].endswith("pip install --python ~/gpu-env 'tensorflow[and-cuda]==2.21.*'")
+    # 2.14 itself has wheels for 3.11; what its extra and-cuda pins has not
+    eleven = environment(facts=machine("11.4"), version="3.11.7")
+    (fix,) = newer_tensorflow(eleven, eleven.pythons[0])
+    assert fix.message.startswith("Make an environment with Python 3.10: no TensorFlow")
+    assert "'tensorflow[and-cuda]==2.14.*'" in fix.commands[-1]
     old = environment(facts=machine("11.4", card={"capability": "3.0"}), version="3.15.0")
     assert newer_tensorflow(old, old.pythons[0]) == ()
 

@@ -20,7 +20,7 @@ from gpudoctor.knowledge.python_rules import (
 
 @pytest.mark.parametrize(
     ("torch", "expected"),
-    [("2.5.1", "0.20.1"), ("2.7.0", "0.22.0"), ("2.10.0", "0.25.0"), ("2.0.1", None), ("1.13.1", None)],
+    [("2.5.1", "0.20.1"), ("2.7.0", "0.22.0"), ("2.10.0", "0.25.0"), ("2.0.1", "0.15.2"), ("1.9.0", None)],
 )
 def test_torchvision_for(torch: str, expected: str | None) -> None:
     assert torchvision_for(torch) == expected

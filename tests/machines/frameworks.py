@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import DriverLibrary, Facts, FileOverlap, Need, Package, Shadow, UnmetRequirement
+from gpudoctor.facts import DriverLibrary, Extension, Facts, FileOverlap, Need, Package, Shadow, UnmetRequirement
 from tests.builders import framework, live
 from tests.checks.environments import BLACKWELL, PASCAL, SITE, change_toolkits, environment, need, package, torch
 from tests.checks.healthy_nvidia import several
@@ -220,3 +220,45 @@ def onnxruntime_twice() -> Facts:
     )
     overlap = FileOverlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/__init__.py",))
     return on(several(1), found, packages=(package("onnxruntime-gpu", "1.22.0"),), overlaps=(overlap,))
+
+
+@machine("packages.mixed-releases")
+def flashinfer_kernels_of_another_release() -> Facts:
+    """FlashInfer was upgraded, the package with its compiled kernels was not."""
+    names = (("flashinfer-python", "0.6.11"), ("flashinfer-jit-cache", "0.6.9+cu126"))
+    return on(several(1), torch(), packages=tuple(package(*each) for each in names))
+
+
+@machine("libraries.wheel-incomplete")
+def a_full_disk_cut_pytorch() -> Facts:
+    """The disk was full while pip unpacked PyTorch: a library of it ends in the middle, and torchvision finds less."""
+    vision = package("torchvision", "0.22.1", requires=("torch==2.7.1",))
+    lacks = Extension(
+        package="torchvision",
+        version="0.22.1",
+        path=f"{SITE}/torchvision/_C.so",
+        unresolved=("_ZN3c104cuda9warn_once",),
+    )
+    facts = on(several(1), torch(live=live(died="SIGBUS")), packages=(vision,), extensions=(lacks,))
+    python = facts.pythons[0]
+    assert isinstance(python.packages, tuple)
+    cut = package("torch", "2.7.1", cut=("torch/lib/libtorch_cuda.so",))
+    kept = tuple(cut if p.name == "torch" else p for p in python.packages)
+    return having(facts, pythons=(msgspec.structs.replace(python, packages=kept),))
+
+
+@machine("packages.torchvision-mismatch")
+def torchvision_and_torchaudio_of_an_older_release() -> Facts:
+    """PyTorch was upgraded without the two packages that are compiled against it."""
+    both = (
+        package("torchvision", "0.20.1", requires=("torch==2.5.1",)),
+        package("torchaudio", "2.5.1", requires=("torch==2.5.1",)),
+    )
+    unmet = tuple(
+        UnmetRequirement(package=p.name, version=p.version, requires="torch==2.5.1", found="2.7.1") for p in both
+    )
+    lacks = tuple(
+        Extension(package=p.name, version=p.version, path=f"{SITE}/{p.name}/_C.so", unresolved=("_ZN3c104warnE",))
+        for p in both
+    )
+    return on(several(1), torch(), packages=both, unmet=unmet, extensions=lacks)

@@ -150,3 +150,16 @@ class ElfFile:
     def _sane(self, width: int, layout: str, count: int) -> None:
         if count > _MOST_HEADERS or (count and width < struct.calcsize(self.order + layout)):
             raise NotElfError(f"{count} headers of {width} bytes are not sound")
+
+
+def end_of(file: BinaryIO) -> int:
+    """Return where the last byte that is loaded ends: a shorter file is cut, and using it raises SIGBUS.
+
+    Args:
+        file: open for reading in binary mode; its position is changed.
+
+    Raises:
+        NotElfError: where not even the headers are there.
+        OSError: where the file cannot be read.
+    """
+    return max((s.offset + s.size for s in ElfFile(file).segments if s.kind == PT_LOAD), default=0)

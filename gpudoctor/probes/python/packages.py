@@ -1,13 +1,14 @@
 """The distributions in the folders of sys.path, from folder names alone where they do not matter for GPUs."""
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpudoctor.facts.python import Package
-from gpudoctor.knowledge.wanted import matters
+from gpudoctor.knowledge.wanted import matters, wanted
 from gpudoctor.machine import Machine
-from gpudoctor.parsers import metadata
+from gpudoctor.parsers import elf, metadata
 
 # RECORD of TensorFlow, the longest known, has 3 MB.
 _LONGEST_RECORD = 16 << 20
@@ -129,8 +130,10 @@ def _wanted(machine: Machine, package: Package, place: str, names: DirectoryName
         missing=_missing(package.directory, claims, names),
         libraries=tuple(dict.fromkeys(c.rpartition("/")[2] for c in claims if ".so" in c))[:_MOST_LIBRARIES],
         lost=tuple(name for name in _NEEDED if _is_lost(machine, place, name, installer, names)),
+        cut=_cut(machine, package.directory, claims, names),
+        built_with=_built_with(machine, package),
     )
-    return FoundDistribution(full, place, claims)
+    return FoundDistribution(full, place, tuple(claims))
 
 
 def _is_lost(machine: Machine, place: str, name: str, installer: str | None, names: DirectoryNames) -> bool:
@@ -153,11 +156,53 @@ def text_of(machine: Machine, path: str) -> str:
         return ""
 
 
-def _claims(record: str) -> tuple[str, ...]:
-    """RECORD's shared libraries and the __init__.py of its top folders; ../ leads to scripts, / to elsewhere."""
+def _built_with(machine: Machine, package: Package) -> str | None:
+    """The PyTorch that a package's own record of its build names."""
+    path = wanted().records.get(package.name)
+    try:
+        record = json.loads(text_of(machine, f"{package.directory}/{path}")) if path else {}
+    except ValueError:
+        return None
+    version = record.get("version") if isinstance(record, dict) else None
+    torch = version.get("torch") if isinstance(version, dict) else None
+    return torch if isinstance(torch, str) else None
+
+
+def _cut(machine: Machine, folder: str, claims: Mapping[str, int], names: DirectoryNames) -> tuple[str, ...]:
+    """The libraries that end too early: smaller than RECORD says, and than their own headers say.
+
+    A library that somebody stripped is smaller than RECORD says too, but whole.
+    """
+    libraries = ((c, f"{folder}/{c}", size) for c, size in claims.items() if size and _is_library(c))
+    there = ((c, machine.status(path), path, size) for c, path, size in libraries if names.has(path))
+    smaller = ((c, path, status.size) for c, status, path, size in there if status and status.size < size)
+    return tuple(c for c, path, size in smaller if _ends_early(machine, path, size))[:_MOST_MISSING]
+
+
+def _ends_early(machine: Machine, path: str, size: int) -> bool:
+    try:
+        with machine.open(path) as file:
+            return elf.end_of(file) > size
+    except elf.NotElfError:
+        return True
+    except OSError:
+        return False
+
+
+def _claims(record: str) -> dict[str, int]:
+    """RECORD's shared libraries and the __init__.py of its top folders, with their sizes (0: it has none).
+
+    ../ leads to scripts, / to elsewhere.
+    """
     lines = {start: line for part in (".so", "/__init__.py") for start, line in _lines_with(record, part)}
-    paths = (path for _, line in sorted(lines.items()) if (path := _path(line))[0] not in "./")
-    return tuple(path for path in paths if _is_library(path) or _is_top(path))
+    rows = ((_path(line), line) for _, line in sorted(lines.items()))
+    return {path: _size(line) for path, line in rows if path[0] not in "./" and (_is_library(path) or _is_top(path))}
+
+
+def _size(line: str) -> int:
+    """The size in a line of RECORD; a number too long for a file is none."""
+    size = line.rstrip().rpartition(",")[2]
+    return int(size) if size.isdecimal() and len(size) < 16 else 0
 
 
 def _lines_with(text: str, part: str) -> Iterator[tuple[int, str]]:
@@ -185,5 +230,5 @@ def _is_top(path: str) -> bool:
     return path.count("/") == 1 and path.endswith("/__init__.py") and not path.startswith("nvidia/")
 
 
-def _missing(folder: str, claims: Sequence[str], names: DirectoryNames) -> tuple[str, ...]:
+def _missing(folder: str, claims: Iterable[str], names: DirectoryNames) -> tuple[str, ...]:
     return tuple(claim for claim in claims if not names.has(f"{folder}/{claim}"))[:_MOST_MISSING]

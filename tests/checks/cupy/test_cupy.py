@@ -85,6 +85,17 @@ def test_nvrtc_missing() -> None:
     assert one(nvrtc_missing, environment(cupy(needs=Unknown("no cache")))) == ("unknown", "no cache")
 
 
+def test_a_package_whose_last_release_came_before_the_extra_is_replaced() -> None:
+    ill = cupy("cupy-cuda11x", cuda="11", needs=(need("libnvrtc.so.11.2"),))
+    said = commands(nvrtc_missing, environment(ill))
+    assert "uninstall -y cupy-cuda11x" in said
+    assert "'cupy-cuda12x[ctk]'" in said
+    assert "14.0.0" not in said
+    old = commands(nvrtc_missing, environment(ill, facts=machine("11.4")))  # a driver that runs no CUDA 12
+    assert "11.8" in old or "11-8" in old
+    assert "ctk" not in old
+
+
 def test_headers_missing() -> None:
     facts = environment(cupy(), facts=machine(toolkits=BARE))
     expected = (

@@ -137,6 +137,24 @@ def test_wheel_incomplete() -> None:
     assert one(wheel_incomplete, environment(torch())) == ("pass", "")
 
 
+def test_a_truncated_library() -> None:
+    cut = package("torch", "2.7.1+cu126", cut=("torch/lib/libtorch_cuda.so",))
+    dead = environment(torch(live=live(died="SIGBUS")), packages=(cut,))
+    dead = change(dead, "pythons.0.packages", (cut,))
+    assert one(wheel_incomplete, dead) == (
+        "problem",
+        "torch/lib/libtorch_cuda.so of torch 2.7.1+cu126 is truncated.",
+    )
+    assert severity(wheel_incomplete, dead) == "fail"
+    assert commands(wheel_incomplete, dead).splitlines()[1:] == [
+        f"df -h {SITE}",
+        "/opt/env/bin/python -m pip install --force-reinstall --index-url https://download.pytorch.org/whl/cu126 "
+        "--no-deps torch==2.7.1",
+    ]
+    works = change(dead, "pythons.0.frameworks.0.live", live())
+    assert severity(wheel_incomplete, works) == "warn"
+
+
 def pinned(found: str) -> Facts:
     """PyTorch 2.1 beside the cuDNN that JAX brought."""
     broken = UnmetRequirement(package="torch", version="2.1.2", requires="nvidia-cudnn-cu12==8.9.2.26", found=found)
@@ -173,6 +191,20 @@ def test_where_the_other_package_accepts_pytorchs_cudnn_it_gets_it_back() -> Non
         ("/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",)
     ]
     assert found.fixes[0].message == "Reinstall the cuDNN that torch pins; tensorflow accepts it too."
+
+
+def test_the_newer_pin_serves_both() -> None:
+    """TensorFlow 2.19 pins an older cuDNN than PyTorch, which refuses that one."""
+    unmet = UnmetRequirement(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.3.0.75")
+    tensorflow = package("tensorflow", "2.19.1", requires=("nvidia-cudnn-cu12==9.3.0.75; extra == 'and-cuda'",))
+    facts = environment(torch(), packages=(tensorflow,), unmet=(unmet,))
+    both, apart = run(cudnn_pin_broken, facts)[0].fixes
+    assert both.commands == ("/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",)
+    assert apart.commands == (
+        "python3.11 -m venv /opt/env-tensorflow",
+        "/opt/env-tensorflow/bin/python -m pip install 'tensorflow[and-cuda]==2.19.1'",
+        "/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",
+    )
 
 
 def test_mixed_cuda_majors() -> None:

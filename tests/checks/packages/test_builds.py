@@ -134,7 +134,21 @@ def test_driver_too_old() -> None:
     ],
 )
 def test_what_a_version_says_that_it_is_built_for(version: str, expected: tuple[str | None, str | None]) -> None:
-    assert built_for(version) == expected
+    assert built_for(package("x", version)) == expected
+
+
+def test_the_record_of_a_build_comes_before_its_version() -> None:
+    assert built_for(package("xformers", "0.0.35", built_with="2.10.0+cu128")) == ("2.10", "12.8")
+    mine = package("xformers", "0.0.35", requires=("torch>=2.10",), built_with="2.10.0+cu128")
+    facts = environment(torch("2.11.0+cu130", cuda="13.0"), packages=(mine,))
+    expected = "xformers 0.0.35 is built for PyTorch 2.10; torch 2.11.0+cu130 for CUDA 13.0 is installed."
+    assert one(built_for_another_torch, facts) == ("problem", expected)
+    index = "--index-url https://download.pytorch.org/whl/cu130"
+    assert f"--force-reinstall --no-deps {index} xformers" in commands(built_for_another_torch, facts)
+    fits = Extension(package="xformers", version="0.0.35", path="/x/_C.so")  # the stable ABI serves 2.11, too
+    assert one(built_for_another_torch, change(facts, "pythons.0.extensions", (fits,))) == ("pass", "")
+    older = change(facts, "pythons.0.frameworks.0.version", "2.9.1+cu130")
+    assert "--no-binary xformers" in commands(built_for_another_torch, older)
 
 
 def scatter(version: str, **changes: object) -> Facts:

@@ -24,7 +24,9 @@ def test_torchvision_mismatch() -> None:
     expected = "torchvision 0.19.1 requires torch==2.4.1; PyTorch 2.5.1 is installed: a mismatch."
     assert one(torchvision_mismatch, facts) == ("problem", expected)
     said = commands(torchvision_mismatch, facts)
-    assert "--index-url https://download.pytorch.org/whl/cu124 torch==2.5.1 torchvision==0.20.1" in said
+    assert "--force-reinstall --no-deps torchvision==0.20.1" in said  # PyPI's torch 2.5.1 is the one for CUDA 12.4
+    other = commands(torchvision_mismatch, change(facts, "pythons.0.frameworks.0.version", "2.5.1+cu121"))
+    assert "--force-reinstall --no-deps --index-url https://download.pytorch.org/whl/cu121 torchvision==0.20.1" in other
     imports = "-c 'import torch, torchvision; print(torchvision.__version__)'"
     assert verifies(torchvision_mismatch, facts) == [f"{facts.pythons[0].path} {imports}"]
     fits = package("torchvision", "0.20.1", requires=("torch==2.5.1",))
@@ -60,8 +62,7 @@ def test_torchaudio_for_another_cuda() -> None:
     )
     assert one(torchvision_mismatch, facts) == ("problem", expected)
     said = commands(torchvision_mismatch, facts)
-    assert "uninstall -y torchaudio" in said
-    assert "--index-url https://download.pytorch.org/whl/cu118 torch==2.0.1 torchaudio" in said
+    assert "--force-reinstall --no-deps --index-url https://download.pytorch.org/whl/cu118 torchaudio==2.0.2" in said
     assert one(torchvision_mismatch, audio("2.0.2+cu118")) == ("pass", "")
     assert one(torchvision_mismatch, audio("2.0.2", installer="conda")) == ("pass", "")
     assert one(torchvision_mismatch, audio("2.5.1", "2.5.1", "12.4")) == ("pass", "")
@@ -72,6 +73,44 @@ def test_torchaudio_for_another_cuda() -> None:
 def test_torchvision_wants_pytorchs_cuda_major_alone(build: str, outcome: str) -> None:
     vision = package("torchvision", f"0.20.1+{build}", requires=("torch==2.5.1",))
     assert one(torchvision_mismatch, environment(torch("2.5.1+cu124", cuda="12.4"), packages=(vision,)))[0] == outcome
+
+
+def test_the_pair_for_pytorch_is_pinned() -> None:
+    """Unpinned, pip takes torchaudio 2.11.0, whose metadata names no PyTorch."""
+    pins = [
+        UnmetRequirement(package=name, version=number, requires="torch==2.5.1", found="2.7.1+cu126")
+        for name, number in (("torchaudio", "2.5.1"), ("torchvision", "0.20.1"))
+    ]
+    both = tuple(package(pin.package, pin.version, requires=("torch==2.5.1",)) for pin in pins)
+    lacks = Extension(package="torchvision", version="0.20.1", path=f"{SITE}/torchvision/_C.so", unresolved=(OLD,))
+    facts = environment(torch("2.7.1+cu126"), packages=both, unmet=tuple(pins), extensions=(lacks,))
+    index = "--index-url https://download.pytorch.org/whl/cu126"
+    assert commands(torchvision_mismatch, facts).splitlines()[1:] == [
+        f"/opt/env/bin/python -m pip install {how}{index} torchaudio==2.7.1 torchvision==0.22.1"
+        for how in ("--force-reinstall --no-deps ", "")
+    ]
+    assert one(extension_abi, facts) == ("pass", "")  # the same trouble, and nobody builds torchvision
+    nightly = change(facts, "pythons.0.frameworks.0.version", "2.9.0.dev20250801+cu126")
+    assert "pip install" not in commands(torchvision_mismatch, nightly)
+
+
+def test_a_torchvision_that_does_not_load_whatever_its_version() -> None:
+    lacks = Extension(package="torchvision", version="0.22.1", path=f"{SITE}/torchvision/_C.so", unresolved=(OLD,))
+    vision = package("torchvision", "0.22.1", requires=("torch==2.7.1",))
+    facts = environment(torch("2.7.1"), packages=(vision,), extensions=(lacks,))
+    expected = (
+        f"torchvision 0.22.1 does not load: undefined symbol {OLD} in _C.so; PyTorch 2.7.1 is installed: a mismatch."
+    )
+    assert one(torchvision_mismatch, facts) == ("problem", expected)
+    assert one(torchvision_mismatch, change(facts, "pythons.0.extensions", Unknown("--quick"))) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict"), [("2.10.0+cu126", "problem"), ("2.11.0+cu126", "pass"), ("2.15.0+cu126", "pass")]
+)
+def test_torchaudio_211_serves_every_later_pytorch(version: str, verdict: str) -> None:
+    facts = environment(torch(version), packages=(package("torchaudio", "2.11.0+cu126"),))
+    assert one(torchvision_mismatch, facts)[0] == verdict
 
 
 OLD = "_ZN3c105ErrorC2ENS_14SourceLocationESs"

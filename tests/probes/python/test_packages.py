@@ -4,6 +4,7 @@ from pathlib import Path
 
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, entries, find
 from gpudoctor.recorded_machine import RecordedMachine
+from tests.parsers.elves import library
 from tests.probes.environments import distribution, machine
 
 SITE = "/env/lib/python3.11/site-packages"
@@ -34,6 +35,31 @@ def test_files_of_record_that_are_gone_are_named(tmp_path: Path) -> None:
     gone = ("torch/__init__.py", "torch/lib/libtorch_cuda.so", "torch/lib/x.h", "../../../bin/x.so", "torch/a.py")
     distribution(tmp_path, "torch", "2.5.1", ("torch/lib/libc10.so",), gone=gone)
     assert found(tmp_path)[0].package.missing == ("torch/__init__.py", "torch/lib/libtorch_cuda.so")
+
+
+def test_a_library_that_ends_before_its_segments_is_cut(tmp_path: Path) -> None:
+    whole = library("libtorch_cuda.so", defines=("x",))
+    contents = {"torch/lib/libtorch_cuda.so": whole[:-40], "torch/lib/libempty.so": b"", "torch/lib/libc10.so": whole}
+    place = distribution(tmp_path, "torch", "2.7.1", tuple(contents))
+    for path, content in contents.items():
+        (tmp_path / path).write_bytes(content)
+    # libc10.so is shorter than RECORD says as well: it was stripped, and all that is loaded is there
+    rows = [f"{path},sha256=abc,{len(whole) + (path.endswith('c10.so'))}" for path in contents]
+    (place / "RECORD").write_text("\n".join(rows))
+    assert found(tmp_path)[0].package.cut == ("torch/lib/libtorch_cuda.so", "torch/lib/libempty.so")
+
+
+def test_the_record_of_a_build(tmp_path: Path) -> None:
+    distribution(tmp_path, "xformers", "0.0.35", ("xformers/__init__.py",))
+    record = tmp_path / "xformers/cpp_lib.json"
+    for text, expected in (
+        ('{"version": {"cuda": 1208, "torch": "2.10.0+cu128", "python": "3.11.9"}}', "2.10.0+cu128"),
+        ('{"version": {"torch": null}}', None),
+        ("[]", None),
+        ("{", None),
+    ):
+        record.write_text(text)
+        assert found(tmp_path)[0].package.built_with == expected
 
 
 def test_the_folder_that_many_share_counts_neither_as_missing_nor_as_claimed(tmp_path: Path) -> None:

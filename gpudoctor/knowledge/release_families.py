@@ -1,0 +1,70 @@
+"""Packages that must be of one release, parts that must be there, and requirements that no metadata names."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import KnowledgeTable, load
+
+
+class ReleaseFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Packages of one release; the comment above the first row of the table explains the fields."""
+
+    name: str
+    members: tuple[str, ...]
+    effect: str
+    numbers: int = 0
+    refused: bool = False
+    override: str = ""
+    index: dict[str, str] = {}
+    options: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    def pattern_of(self, name: str) -> str | None:
+        """Return the member that stands for a distribution, or None where it is no member."""
+        return next((m for m in self.members if name == m or (m[-1] == "*" and name.startswith(m[:-1]))), None)
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part that a package lists under an extra and does not work without."""
+
+    of: str
+    one_of: tuple[str, ...]
+    extra: str
+    framework: str
+    effect: str
+    options: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What some releases of a package need of another one, and do not name in their metadata."""
+
+    package: str
+    since: str
+    before: str
+    other: str
+    wanted: str
+    effect: str
+
+
+class DeviceWheels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """AMD's wheels with the kernels of one GPU: their names by the package, their indexes by ROCm's major."""
+
+    prefixes: dict[str, str]
+    index: dict[str, str]
+
+
+class ReleaseFamilies(KnowledgeTable, frozen=True):
+    """The table ``release_families.toml``."""
+
+    family: tuple[ReleaseFamily, ...]
+    part: tuple[Part, ...]
+    undeclared: tuple[Undeclared, ...]
+    device_wheels: DeviceWheels
+
+
+@cache
+def release_families() -> ReleaseFamilies:
+    """Return the table, read once."""
+    return load("release_families", ReleaseFamilies)

@@ -1,0 +1,173 @@
+"""Packages of one family, and parts that have to be installed with them."""
+
+import pytest
+
+from gpudoctor.checks.packages.mixed_releases import mixed_releases
+from gpudoctor.checks.packages.part_missing import part_missing
+from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
+from gpudoctor.checks.python.unmet_requirement import unmet_requirement
+from gpudoctor.checks.rocm.device_wheel_missing import device_wheel_missing
+from gpudoctor.facts import Facts, Package, UnmetRequirement
+from gpudoctor.maybe import Unknown
+from tests.builders import change, framework, with_framework
+from tests.checks.amd_machines import amd_host
+from tests.checks.environments import commands, environment, one, package, severity, torch
+
+PIP = "/opt/env/bin/python -m pip"
+
+
+def having(*packages: Package, cuda: str = "13.0") -> Facts:
+    return environment(torch("2.9.1", cuda=cuda), packages=packages)
+
+
+def flashinfer(cubin: str = "0.6.11", cache: str = "0.6.11+cu130") -> Facts:
+    names = {"flashinfer-python": "0.6.11", "flashinfer-cubin": cubin, "flashinfer-jit-cache": cache}
+    return having(*(package(name, version) for name, version in names.items()))
+
+
+def test_flashinfer() -> None:
+    facts = flashinfer(cache="0.6.9+cu130")
+    expected = (
+        "flashinfer-jit-cache 0.6.9+cu130 does not match flashinfer-python 0.6.11: import flashinfer raises "
+        "RuntimeError."
+    )
+    assert one(mixed_releases, facts) == ("problem", expected)
+    assert severity(mixed_releases, facts) == "fail"
+    typed = commands(mixed_releases, facts).splitlines()
+    assert typed[1] == (
+        f"{PIP} install --index-url https://flashinfer.ai/whl/cu130 --no-deps flashinfer-jit-cache==0.6.11"
+    )
+    assert typed[3] == f"{PIP} uninstall -y flashinfer-jit-cache"
+    silenced = change(facts, "host.environment", {"FLASHINFER_DISABLE_VERSION_CHECK": "1"})
+    assert severity(mixed_releases, silenced) == "warn"
+    assert one(mixed_releases, silenced)[1].endswith("FLASHINFER_DISABLE_VERSION_CHECK=1 only turns off its check.")
+
+
+def test_flashinfer_cubin_is_on_pypi_for_a_part_of_its_releases() -> None:
+    both = commands(mixed_releases, flashinfer("0.6.12", "0.6.9+cu130"))
+    assert "--no-deps --extra-index-url https://flashinfer.ai/whl flashinfer-cubin==0.6.11" in both
+    assert "Remove flashinfer-cubin and flashinfer-jit-cache" in both
+    unknown = change(flashinfer(cache="0.6.9"), "pythons.0.frameworks.0.cuda", Unknown("closed"))
+    assert f"{PIP} install" not in commands(mixed_releases, unknown)  # its index is not known
+
+
+@pytest.mark.parametrize(
+    "packages",
+    [
+        {"flashinfer-python": "0.6.16", "flashinfer-cubin": "0.6.16", "flashinfer-jit-cache": "0.6.16+cu130"},
+        {"flashinfer-python": "0.6.7", "flashinfer-cubin": "0.6.7.post1"},
+        {"transformer-engine": "2.5.0+3b87080"},
+        {"transformer-engine": "2.5.0", "transformer-engine-cu12": "2.5.0", "transformer-engine-torch": "2.5.0"},
+        {"cudf-cu12": "25.8.0", "rmm-cu12": "25.8.2", "ucxx-cu12": "0.45.0"},
+        {"rocm": "7.11.0", "rocm-sdk-core": "7.11.0", "rocm-sdk-libraries-gfx1151": "7.11.0"},
+        {"numpy": "2.1.0"},
+    ],
+)
+def test_packages_of_one_release(packages: dict[str, str]) -> None:
+    assert one(mixed_releases, having(*(package(*row) for row in packages.items()))) == ("pass", "")
+
+
+def test_condas_packages_are_its_solvers_matter() -> None:
+    mine = package("flashinfer-cubin", "0.6.9", installer="conda")
+    assert one(mixed_releases, having(package("flashinfer-python", "0.6.11"), mine)) == ("pass", "")
+    assert one(mixed_releases, change(having(), "pythons.0.packages", Unknown("closed"))) == ("unknown", "closed")
+
+
+def test_rapids_is_told_once() -> None:
+    pin = UnmetRequirement(package="cudf-cu12", version="25.8.0", requires="rmm-cu12==25.8.*", found="25.10.0")
+    facts = having(package("cudf-cu12", "25.8.0"), package("rmm-cu12", "25.10.0"))
+    facts = change(facts, "pythons.0.unmet", (pin,))
+    expected = "rmm-cu12 25.10.0 does not match cudf-cu12 25.8.0: their compiled parts may lack each other's symbols."
+    assert one(mixed_releases, facts) == ("problem", expected)
+    assert severity(mixed_releases, facts) == "warn"
+    assert f"{PIP} install --no-deps 'rmm-cu12==25.8.*'" in commands(mixed_releases, facts)
+    assert one(unmet_requirement, facts) == ("pass", "")
+
+
+def test_amds_split_wheels() -> None:
+    facts = having(package("rocm", "7.11.0"), package("rocm-sdk-libraries-gfx1151", "7.10.0"))
+    assert one(mixed_releases, facts)[1].startswith("rocm-sdk-libraries-gfx1151 7.10.0 does not match rocm 7.11.0: ")
+    said = commands(mixed_releases, facts)
+    assert "Install rocm-sdk-libraries-gfx1151==7.11.0, as rocm 7.11.0, from the index that they came from." in said
+    assert f"{PIP} install" not in said
+
+
+SPLIT = ("transformer_engine_cu12==2.5.0", "transformer_engine_torch==2.5.0; extra == 'pytorch'")
+
+
+def test_transformer_engine_without_its_part_for_pytorch() -> None:
+    facts = having(package("transformer-engine", "2.5.0", requires=SPLIT))
+    expected = (
+        "transformer-engine 2.5.0 is installed without transformer-engine-torch, its part for PyTorch, which is not "
+        "installed: import transformer_engine.pytorch fails."
+    )
+    assert one(part_missing, facts) == ("problem", expected)
+    assert f"{PIP} install --no-build-isolation 'transformer-engine[pytorch]==2.5.0'" in commands(part_missing, facts)
+    for other in ("transformer-engine-torch", "transformer-engine-jax"):
+        assert one(
+            part_missing, having(package("transformer-engine", "2.5.0", requires=SPLIT), package(other, "2.5.0"))
+        )[0] == ("pass")
+    assert one(part_missing, having(package("transformer-engine", "2.5.0+nv25.10")))[0] == "pass"  # one distribution
+    assert (
+        one(part_missing, environment(packages=(package("transformer-engine", "2.5.0", requires=SPLIT),)))[0] == "pass"
+    )
+
+
+@pytest.mark.parametrize(
+    ("owner", "other", "needs"),
+    [
+        (("flashinfer-python", "0.2.10"), ("cuda-python", "13.0.0"), "cuda-python<13"),
+        (("flashinfer-python", "0.2.10"), ("cuda-python", "12.9.1"), None),
+        (("flashinfer-python", "0.6.11"), ("cuda-python", "13.0.0"), None),
+        (("vllm", "0.7.2"), ("pynvml", "11.5.3"), "pynvml>=12"),
+        (("vllm", "0.7.2"), ("pynvml", "12.0.0"), None),
+        (("vllm", "0.6.6.post1"), ("pynvml", "12.0.0"), "pynvml<12"),
+        (("vllm", "0.9.0"), ("pynvml", "11.5.3"), None),
+        (("vllm", "0.7.2"), ("nvidia-ml-py", "12.560.30"), None),
+    ],
+)
+def test_what_no_metadata_names(owner: tuple[str, str], other: tuple[str, str], needs: str | None) -> None:
+    facts = having(package(*owner), package(*other))
+    outcome, message = one(undeclared_requirement, facts)
+    if needs is None:
+        assert (outcome, message) == ("pass", "")
+    else:
+        assert message.startswith(f"{' '.join(owner)} needs {needs}; {other[1]} is installed: ")
+        assert f"{PIP} install '{needs}'" in commands(undeclared_requirement, facts)
+
+
+LISTED = ("amd-torch-device-gfx1100==2.13.0+rocm10.0.0; extra == 'device-gfx1100'", "filelock")
+
+
+@pytest.mark.parametrize(
+    ("wheel", "version", "verdict"),
+    [
+        (None, "2.13.0+rocm10.0.0", "problem"),
+        ("amd-torch-device-gfx1201", "2.13.0+rocm10.0.0", "problem"),
+        ("amd-torch-device-gfx1100", "2.13.0+rocm10.0.0", "pass"),
+        ("amd-torch-device-gfx11", "2.13.0+rocm10.0.0", "pass"),
+        ("amd-torch-device-all", "2.13.0+rocm10.0.0", "pass"),
+    ],
+)
+def test_the_wheel_with_the_kernels_for_a_gpu(wheel: str | None, version: str, verdict: str) -> None:
+    facts = with_framework(framework("torch", version, cuda=None, hip="10.0", variant="rocm"), amd_host())
+    installed = (package("torch", version, requires=LISTED), *((package(wheel, version),) if wheel else ()))
+    facts = change(facts, "pythons.0.packages", installed)
+    assert one(device_wheel_missing, facts)[0] == verdict
+    if verdict == "problem":
+        expected = (
+            "torch 2.13.0+rocm10.0.0 is installed without amd-torch-device-gfx1100: it has no kernels for this GPU."
+        )
+        assert one(device_wheel_missing, facts)[1] == expected
+        assert (
+            f"{PIP} install --index-url https://stable.repo.amd.com/rocm/whl-next/ "
+            "'torch[device-gfx1100]==2.13.0+rocm10.0.0'"
+        ) in commands(device_wheel_missing, facts)
+
+
+def test_a_pytorch_that_holds_its_kernels_lists_no_wheels_for_them() -> None:
+    facts = with_framework(framework("torch", "2.9.0+rocm6.4", cuda=None, hip="6.4", variant="rocm"), amd_host())
+    facts = change(facts, "pythons.0.packages", (package("torch", "2.9.0+rocm6.4", requires=("filelock",)),))
+    assert one(device_wheel_missing, facts) == ("pass", "")
+    unknown = change(facts, "gpus.0.gfx", Unknown("closed"))
+    assert one(device_wheel_missing, unknown) == ("unknown", "closed")
