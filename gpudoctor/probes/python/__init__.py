@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import fields
 
-from gpudoctor.facts.python import Extension, NotRun, Package, Python, Shadow
-from gpudoctor.knowledge.wanted import is_extension, matters, modules
+from gpudoctor.facts.python import Extension, JitKernel, NotRun, Package, Python, Shadow
+from gpudoctor.knowledge.wanted import computes, matters, modules
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.metadata import read_head
@@ -64,6 +64,7 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         overlaps=conflicts.overlaps(found),
         unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
         extensions=_extensions(machine, said.prefix, found, names, quick),
+        kernels=_kernels(machine, said, found, names),
         keras_backend=backend,
         keras_backend_by=backend_by,
         not_run=_not_run(machine) if why in (ON_PATH, OURS) else None,
@@ -94,14 +95,25 @@ def _requires(machine: Machine, found: Sequence[FoundDistribution]) -> Callable[
 def _extensions(
     machine: Machine, prefix: str, found: Sequence[FoundDistribution], names: DirectoryNames, quick: bool
 ) -> Maybe[tuple[Extension, ...]]:
-    installed = {each.package.name for each in found}
-    if "torch" not in installed or not any(is_extension(name) for name in installed):
+    if machine.system != "Linux":
         return ()
     if quick:
-        return Unknown("symbols of extensions were not read (--quick)")
+        known = any(computes(each.package.name) for each in found)
+        return Unknown("compiled extensions were not read (--quick)") if known else ()
     from gpudoctor.probes.python import extensions  # it reads symbol tables, which a quick run does not
 
     return extensions.probe(machine, prefix, found, names)
+
+
+def _kernels(
+    machine: Machine, said: Said, found: Sequence[FoundDistribution], names: DirectoryNames
+) -> tuple[JitKernel, ...]:
+    """What is wrong in the caches of compiled kernels, which exist only where PyTorch or FlashInfer made them."""
+    if machine.system != "Linux" or not any(each.package.name == "torch" for each in found):
+        return ()
+    from gpudoctor.probes.python import jit_caches
+
+    return jit_caches.probe(machine, said.prefix, said.version, found, names)
 
 
 def _silent(path: str, why: str, real: str, error: str) -> Python:
