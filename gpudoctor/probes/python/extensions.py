@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.facts.python import Extension, MissingLibrary
 from gpudoctor.knowledge import sonames
-from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.elf import Dynamic, NotElfError, rodata_string
 from gpudoctor.probes.python.extension_search import ExtensionSearch, InstalledTorch, dynamic_of, missing_versions
-from gpudoctor.probes.python.gpu_packages import gpu_packages
+from gpudoctor.probes.python.gpu_packages import gpu_packages, needs_torch
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution
 
 # vLLM and mmcv bring up to ten, bitsandbytes one for each CUDA release; hundreds would cost seconds.
@@ -54,7 +53,7 @@ class _Look:
         """The libraries of one package that are worth a word."""
         package = found.package
         libraries = [f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim]
-        beside = _loads_torch(found)
+        beside = needs_torch(found)
         for path in libraries[:_MOST_LIBRARIES]:
             dynamic = dynamic_of(self._machine, path)
             if dynamic and (one := self._extension(found, path, dynamic, beside)):
@@ -115,12 +114,3 @@ class _Look:
         except (OSError, NotElfError):
             return None
         return found.decode() if found else None
-
-
-def _loads_torch(found: FoundDistribution) -> bool:
-    """Whether PyTorch is in the process before the package's own libraries are loaded: it requires PyTorch."""
-    return is_extension(found.package.name) or any(
-        line.partition(";")[0].split("=")[0].split(">")[0].split("<")[0].strip(" ()") == "torch"
-        for line in found.package.requires
-        if "extra" not in line
-    )

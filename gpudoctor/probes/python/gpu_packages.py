@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpudoctor.knowledge.wanted import computes, matters, module_of
+from gpudoctor.knowledge.wanted import computes, is_extension, matters, module_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise
@@ -13,6 +13,7 @@ from gpudoctor.registry import BY_MODULE
 _REQUIRES = pattern(r"(?mi)^Requires-Dist:\s*(?:torch|jax|jaxlib|cupy[\w-]*|tensorflow)\s*(?![\w.-])(?![^\n]*extra)")
 # Libraries, and the sources that torch.utils.cpp_extension compiles when they are first needed.
 _COMPILED = pattern(r"(?m)^[^,\n]+\.(?:so|cu|cuh|cpp)(?:\.[\d.]+)?,")
+_NAME = pattern(r"[\w.-]*")
 # They have no import of their own that says more than the framework's.
 _HELPERS = ("triton", "pytorch-triton")
 
@@ -47,6 +48,12 @@ def _is_compiled(machine: Machine, one: FoundDistribution) -> bool:
     if not one.place.endswith(".dist-info") or not _REQUIRES.search(text_of(machine, f"{one.place}/METADATA")):
         return False
     return bool(_COMPILED.search(text_of(machine, f"{one.place}/RECORD")))
+
+
+def needs_torch(one: FoundDistribution) -> bool:
+    """Whether a package expects PyTorch in the process: it is compiled against it, or requires it."""
+    lines = (line for line in one.package.requires if "extra" not in line)
+    return is_extension(one.package.name) or any(_NAME.match(line)[0] == "torch" for line in lines)  # type: ignore[index]
 
 
 def modules_of(one: FoundDistribution) -> tuple[str, ...]:

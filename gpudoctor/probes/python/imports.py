@@ -10,11 +10,11 @@ from typing import Any
 from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import PackageImport, Python
-from gpudoctor.knowledge.wanted import import_of
+from gpudoctor.knowledge.wanted import part_for
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.crash_output import tail
-from gpudoctor.probes.python.gpu_packages import modules_of
+from gpudoctor.probes.python.gpu_packages import modules_of, needs_torch
 from gpudoctor.probes.python.interpreter import child_environment
 from gpudoctor.probes.python.packages import FoundDistribution
 from gpudoctor.probes.temp_home import spare_home
@@ -58,8 +58,9 @@ def probe(machine: Machine, python: Python, packages: Sequence[FoundDistribution
 def _imported(machine: Machine, python: Python, found: FoundDistribution, top: str, seconds: float) -> PackageImport:
     package = found.package
     there = {framework.name: framework for framework in python.frameworks}
-    module, framework = import_of(package.name, top, tuple(there))
+    module = part_for(package.name, there) or top
     said = PackageImport(package=package.name, version=package.version, module=module)
+    framework = "torch" if needs_torch(found) and "torch" in there else None
     live = there[framework].live if framework else None
     if framework and (live is None or live.import_error or live.died or live.hung):
         return _why(said, f"it needs {framework}, which does not import")
