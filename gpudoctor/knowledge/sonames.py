@@ -35,7 +35,14 @@ class Since(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"bu
     but: tuple[str, ...] = ()
 
 
-class Sonames(KnowledgeTable, frozen=True):
+class Ffmpeg(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of FFmpeg: by library and its major version, and by distribution ("ubuntu 22.04")."""
+
+    releases: dict[str, dict[str, str]]
+    distributions: dict[str, str]
+
+
+class Sonames(KnowledgeTable, frozen=True, kw_only=True):
     """The table ``sonames.toml``."""
 
     opened: dict[str, tuple[str, ...]]
@@ -43,6 +50,8 @@ class Sonames(KnowledgeTable, frozen=True):
     cupy_wheels: Since
     library: dict[str, WheelLibrary]
     by_name: tuple[OpenedByName, ...] = ()
+    gcc: dict[str, str] = {}
+    ffmpeg: Ffmpeg
 
 
 @cache
@@ -94,6 +103,27 @@ def vendor_of(soname: str) -> str | None:
     if library_of(soname):
         return "nvidia"
     return "amd" if _ROCM.match(soname) else "intel" if _ONEAPI.match(soname) else None
+
+
+def majors_of(soname: str) -> tuple[str, ...]:
+    """Return the CUDA majors in which a library has this name: ("12",) for "libcudart.so.12"."""
+    row = library_of(soname)
+    return tuple(cuda for cuda, name in row.soname.items() if name == soname) if row else ()
+
+
+def wheel_of(soname: str) -> tuple[str, str] | None:
+    """Return the wheel that brings a library, and its directory below nvidia/; None where no wheel is known to."""
+    row, majors = library_of(soname), majors_of(soname)
+    if row is None or len(majors) != 1:
+        return None
+    (cuda,) = majors
+    return (f"{row.wheel}-cu{cuda}", f"{row.folder}/lib") if int(cuda) < 13 else (f"{row.wheel}=={cuda}.*", "cu13/lib")
+
+
+def ffmpeg_of(soname: str) -> str | None:
+    """Return the release of FFmpeg that a library is of: "4" for "libavutil.so.56"; None for other libraries."""
+    stem, _, number = soname.partition(".so.")
+    return sonames().ffmpeg.releases.get(stem, {}).get(number.partition(".")[0])
 
 
 def stems_of(wheel: str) -> tuple[str, ...]:

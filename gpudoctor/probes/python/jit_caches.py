@@ -21,7 +21,7 @@ from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution
 
 # More would make a report unreadable; each costs the reading of two directories.
 _MOST = 200
-_BUILDS = pattern(r"(?m)^build [^\n]*?: compile \S*\s*([^\n|]+)|^build [^\n]*?\.(?:cuda\.)?o: \w+ ([^\n|]+)")
+_BUILDS = pattern(r"(?m)^build [^\n:]*\.o: \w+ ([^\n|]+)")
 # /proc shows every process of the machine, and only a few of them have files of ours.
 _MOST_PROCESSES = 65536
 
@@ -111,7 +111,7 @@ def _sources(machine: Machine, folder: str) -> tuple[str, ...]:
         text = machine.text(f"{folder}/build.ninja")
     except OSError:
         return ()
-    words = (word for match in _BUILDS.finditer(text) for word in (match[1] or match[2] or "").split())
+    words = (word for match in _BUILDS.finditer(text) for word in match[1].split())
     return tuple(dict.fromkeys(word for word in words if word.startswith("/")))[:4]
 
 
