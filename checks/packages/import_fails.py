@@ -52,8 +52,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
     tries = (hint.fix,) if hint and hint.fix else row.tries[:1] if row else ()
     fixes = [Fix(text, action="reinstall-package", verify=proof) for text in tries]
-    message = f"Reinstall {one.package} in the same version, with its dependencies.{lasting(on.facts)}"
-    task = install(on.python, f"{one.package}=={version}", force=not error, upgrade=bool(error))
+    message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
+    task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
     return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))
 
 
@@ -68,7 +68,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=pythons,
     caused_by=(
-        *("python.*", "python.numpy-2", "libraries.*", "packages.*", "pytorch.*", "tensorflow.*", "jax.*", "cupy.*"),
+        *("python.*", "python.numpy-2", "libraries.*", "libraries.version-not-found", "packages.*", "pytorch.*", "tensorflow.*", "jax.*", "cupy.*"),
         *("driver.*", "device.*", "container.*", "wsl.*", "host.*", "rocm.*", "intel.*", "visibility.*", "cuda.*"),
     ),
     affects=("extensions",),
@@ -89,7 +89,7 @@ def import_fails(on: OnPython) -> Problem | None:
     error = "" if isinstance(one.error, Unknown) or one.error is None else one.error
     extra = _extra(on, one.package)
     part = f" Its part for {extra} is not installed: {one.package}[{extra}] brings it." if extra else ""
-    message = f"import {one.module} fails ({name}): {first_line(error)}.{part}{more}".replace("..", ".")
+    message = f"import {one.module} fails ({name}): {first_line(error).rstrip('.:')}.{part}{more}"
     hint, row = import_errors.hint(error), recognise(first_line(error))
     cause = hint.cause if hint else f"{row.meaning[:1].upper()}{row.meaning[1:]}." if row else None
     severity = Severity.ERROR if is_native(error) else None

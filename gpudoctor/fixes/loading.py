@@ -64,7 +64,7 @@ def _on_path(on: OnPython, path: str) -> list[str]:
 
 def _fresh_shell(proof: Task | None) -> Fix:
     message = (
-        "Or start a new shell in which setvars.sh of oneAPI is not sourced; remove it from ~/.bashrc and ~/.profile."
+        "Start a new shell in which setvars.sh of oneAPI is not sourced; remove it from ~/.bashrc and ~/.profile."
     )
     return Fix(message, (), "change-environment", verify=proof)
 

@@ -113,7 +113,11 @@ def _archs(build: dict[str, Any] | Unknown) -> Maybe[tuple[str, ...]]:
 
 
 def requests(search: Search, framework: Framework) -> list[Request]:
-    """TensorFlow opens its libraries by name; its RUNPATH leads to the wheels, so LD_LIBRARY_PATH comes before them."""
+    """TensorFlow opens its libraries by name; its RUNPATH leads to the wheels, so LD_LIBRARY_PATH comes before them.
+
+    Where its RUNPATH leads to some wheels, it finds no others: that of 2.21.0 leaves cuSOLVER's out. Of a file without
+    such entries the table says whether the release finds them.
+    """
     cuda, cudnn = majors(framework)
     if cuda is None:
         return []
@@ -121,6 +125,8 @@ def requests(search: Search, framework: Framework) -> list[Request]:
     dynamics = [dynamic_of(search.machine, f"{framework.location}/{name}") for name in _FILES]
     own = [entry for d in dynamics if d for entry in (*d.runpath, *d.rpath) if also or "nvidia" not in entry]
     folders = [entry.replace("$ORIGIN", framework.location or "") for entry in dict.fromkeys(own)]
+    if any("/nvidia/" in entry for entry in own):
+        also = ()
     order = search.order(also=(*folders, *also))
     by = f"tensorflow/{_FILES[0]}"
     return [Request(name, by, order) for name in sonames.opened("tensorflow", cuda, cudnn)]
