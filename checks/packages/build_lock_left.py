@@ -1,13 +1,14 @@
 """A killed build of a PyTorch extension left its lock."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.maybe import present
 from gpudoctor.queries.loading import stale_locks
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import cmd, query
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    locks = [str(kernel.lock) for kernel in stale_locks(on.python)]
+    locks = [present(kernel.lock) for kernel in stale_locks(on.python)]
     message = "Delete the lock, unless somebody builds the extension now on another node or in a container."
     verify = query("ls", locks[0].rpartition("/")[0])
     return (Fix(message, tuple(cmd("rm", lock) for lock in locks[:8]), "change-environment", verify=verify),)
@@ -38,5 +39,5 @@ def build_lock_left(on: OnPython) -> Problem | None:
     name = first.directory.rpartition("/")[2]
     built = "" if first.library else " and the extension was never built"
     more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
-    message = f"{first.lock} exists, no process has it open{built}: loading {name} hangs{more}."
+    message = f"{present(first.lock)} exists, no process has it open{built}: loading {name} hangs{more}."
     return Problem(message, tuple(f"{name} is built from {source}" for source in first.sources[:3]))

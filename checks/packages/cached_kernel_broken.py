@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.sonames import majors_of
+from gpudoctor.maybe import present
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import broken_kernels
 from gpudoctor.targets import OnPython, pythons
@@ -46,7 +47,9 @@ def cached_kernel_broken(on: OnPython) -> Problem | None:
     ours = f"; PyTorch here is built for CUDA {torch.cuda}" if torch and isinstance(torch.cuda, str) else ""
     more = f" The same applies to {len(found) - 1} more in this cache." if len(found) > 1 else ""
     message = (
-        f"{first.library} in {_NAMES[first.cache]}'s cache needs {first.missing[0]}{built}, which is not found: "
-        f"{first.directory}{ours}.{more}"
+        f"{present(first.library)} in {_NAMES[first.cache]}'s cache needs {first.missing[0]}{built}, which is not "
+        f"found: {first.directory}{ours}.{more}"
     )
-    return Problem(message, tuple(f"{one.directory}/{one.library}: {', '.join(one.missing)}" for one in found[:5]))
+    return Problem(
+        message, tuple(f"{one.directory}/{present(one.library)}: {', '.join(one.missing)}" for one in found[:5])
+    )

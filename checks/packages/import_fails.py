@@ -68,7 +68,17 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=pythons,
     caused_by=(
-        *("python.*", "python.numpy-2", "libraries.*", "libraries.version-not-found", "packages.*", "pytorch.*", "tensorflow.*", "jax.*", "cupy.*"),
+        *(
+            "python.*",
+            "python.numpy-2",
+            "libraries.*",
+            "libraries.version-not-found",
+            "packages.*",
+            "pytorch.*",
+            "tensorflow.*",
+            "jax.*",
+            "cupy.*",
+        ),
         *("driver.*", "device.*", "container.*", "wsl.*", "host.*", "rocm.*", "intel.*", "visibility.*", "cuda.*"),
     ),
     affects=("extensions",),

@@ -19,7 +19,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         message = "Delete the lock, unless somebody builds the extension now, also on another node or in a container."
         return (Fix(message, (cmd("rm", one.lock),), "change-environment", verify=query("ls", "-l", one.lock)),)
     code = f"import faulthandler; faulthandler.dump_traceback_later(30, exit=True); import {one.module}"
-    return (Fix("Look where it waits: this prints it after 30 s.", (query(on.python.path, "-c", code),), impact="none"),)
+    return (
+        Fix("Look where it waits: this prints it after 30 s.", (query(on.python.path, "-c", code),), impact="none"),
+    )
 
 
 @check(

@@ -96,7 +96,9 @@ def library_missing(on: OnPython) -> Problem | None:
     names, others = ", ".join(first.missing[:4]), sorted({one.package for one in found} - {first.package})
     more = f" The same applies to {', '.join(others)}." if others else ""
     verb = "opens" if first.later else "needs"
-    failing = f"{first.package} {first.version} fails to import: it" if first.fails else f"{first.package} {first.version}"
+    failing = (
+        f"{first.package} {first.version} fails to import: it" if first.fails else f"{first.package} {first.version}"
+    )
     message = f"{failing} {verb} {names}{_wants(first.missing)}, which is not found{_here(on, first.missing)}.{more}"
     return Problem(message, tuple(s for one in found for s in one.seen)[:6], severity=_severity(on, first))
 

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_verify
 from gpudoctor.knowledge import sonames
-from gpudoctor.maybe import present
+from gpudoctor.maybe import present, text_of
 from gpudoctor.queries.tensorflow import in_wheels, missing, severity_of, words_of_dlopen
 from gpudoctor.targets import OnFramework, tensorflows
 from gpudoctor.tasks import export, unset
@@ -16,7 +16,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     path = Fix(
         message, (command,), "change-environment", undo=(unset("LD_LIBRARY_PATH"),), verify=tensorflow_verify(on.python)
     )
-    version = ".".join(str(on.framework.version).split(".")[:2])
+    version = ".".join(text_of(on.framework.version).split(".")[:2])
     newer = [fix for fix in newer_tensorflow(on.facts, on.python) if f"TensorFlow {version} " not in fix.message]
     # Not every newer release has the whole search path: with the wheels on the loader's path each of them works.
     return (*newer, path) if version in sonames.sonames().tensorflow_wheels.but else (path, *newer)

@@ -6,7 +6,7 @@ from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
 from gpudoctor.knowledge import sonames
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import text_of
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.registry import BY_MODULE
@@ -63,9 +63,7 @@ def _on_path(on: OnPython, path: str) -> list[str]:
 
 
 def _fresh_shell(proof: Task | None) -> Fix:
-    message = (
-        "Start a new shell in which setvars.sh of oneAPI is not sourced; remove it from ~/.bashrc and ~/.profile."
-    )
+    message = "Start a new shell in which setvars.sh of oneAPI is not sourced; remove it from ~/.bashrc and ~/.profile."
     return Fix(message, (), "change-environment", verify=proof)
 
 
@@ -115,7 +113,9 @@ def _wheels(on: OnPython, wheels: list[tuple[str, str]], proof: Task | None) -> 
     """Install NVIDIA's wheels where the loader then finds them: no package searches all of their directories."""
     site = on.python.site_packages if isinstance(on.python.site_packages, str) else ""
     names, folders = dict.fromkeys(name for name, _ in wheels), dict.fromkeys(folder for _, folder in wheels)
-    message = f"Install the libraries as wheels, and let the loader search them before Python starts.{lasting(on.facts)}"
+    message = (
+        f"Install the libraries as wheels, and let the loader search them before Python starts.{lasting(on.facts)}"
+    )
     tasks: Tasks = (install(on.python, *names),)
     if site:
         paths = ":".join(f"{site}/nvidia/{folder}" for folder in folders)
@@ -127,17 +127,21 @@ def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof
     """Bring one of the releases of FFmpeg for which the package has a build."""
     names = f"{', '.join(releases[:-1])} or {releases[-1]}" if releases[1:] else releases[0]
     table, here = sonames.sonames().ffmpeg, on.facts.host.distribution
-    key = f"{here.id} {here.version}" if not isinstance(here, Unknown) else ""
+    key = f"{text_of(here.id)} {text_of(here.version)}"
     fixes = []
     if table.distributions.get(key) in releases:
         tasks = install_system(on.facts, "ffmpeg")
-        fixes.append(Fix(f"Install this distribution's FFmpeg, {table.distributions[key]}.", tasks, root=True, verify=proof))
+        fixes.append(
+            Fix(f"Install this distribution's FFmpeg, {table.distributions[key]}.", tasks, root=True, verify=proof)
+        )
     elif package == "torchcodec" and release(version) == "0.2.0":
         message = f"Install torchcodec 0.2.1, which has a build for FFmpeg 4 too.{lasting(on.facts)}"
         fixes.append(Fix(message, (install(on.python, "torchcodec==0.2.1"),), "reinstall-package", verify=proof))
     if on.python.kind == "conda" or manager_of(on.python) in ("conda", "pixi"):
         task = conda_install(on.python, f"ffmpeg>={releases[0]},<{int(releases[-1]) + 1}")
-        fixes.insert(0, Fix(f"Install FFmpeg {names} into the conda environment.", (task,), "reinstall-package", verify=proof))
+        fixes.insert(
+            0, Fix(f"Install FFmpeg {names} into the conda environment.", (task,), "reinstall-package", verify=proof)
+        )
     if not fixes:
         message = f"Install FFmpeg {names} with its shared libraries: {package} has builds for these releases."
         fixes.append(Fix(message, (), verify=proof))

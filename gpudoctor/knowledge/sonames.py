@@ -42,15 +42,15 @@ class Ffmpeg(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distributions: dict[str, str]
 
 
-class Sonames(KnowledgeTable, frozen=True, kw_only=True):
+class Sonames(KnowledgeTable, frozen=True):
     """The table ``sonames.toml``."""
 
     opened: dict[str, tuple[str, ...]]
     tensorflow_wheels: Since
     cupy_wheels: Since
     library: dict[str, WheelLibrary]
-    by_name: tuple[OpenedByName, ...] = ()
-    gcc: dict[str, str] = {}
+    by_name: tuple[OpenedByName, ...]
+    gcc: dict[str, str]
     ffmpeg: Ffmpeg
 
 

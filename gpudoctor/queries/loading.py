@@ -1,4 +1,4 @@
-"""Questions about compiled GPU packages: which of them load, and what the loader said of the others. From facts alone."""
+"""Questions about compiled GPU packages, from facts alone: which load, and what the loader said of the others."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

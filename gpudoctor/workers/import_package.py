@@ -4,6 +4,8 @@ It imports nothing that is not there, compiles nothing and asks nobody on the ne
 build an extension, or waits for one that somebody else builds, that is told and the process ends.
 """
 
+from __future__ import annotations
+
 import sys
 
 # Python puts this directory first; nothing of ours may hide a module of the environment. Not so with PYTHONSAFEPATH.
@@ -23,7 +25,7 @@ COMPILERS = ("ninja", "nvcc", "hipcc", "g++", "c++", "gcc", "clang", "clang++", 
 ASKS = ("--version", "-V", "-v", "-dumpversion", "-dumpfullversion", "--help")
 
 
-def load(name):  # type: (str) -> ModuleType
+def load(name: str) -> ModuleType:
     """Return a script of this directory as a module."""
     place = __file__[: -len("import_package.py")] + name + ".py"
     spec = importlib.util.spec_from_file_location("_gpudoctor_" + name, place)
@@ -32,7 +34,7 @@ def load(name):  # type: (str) -> ModuleType
     return module
 
 
-def builds(event, arguments):  # type: (str, tuple[Any, ...]) -> bool
+def builds(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether an audit event is a compiler that is started: https://docs.python.org/3/library/audit_events.html."""
     if event != "subprocess.Popen":
         return False
@@ -43,7 +45,7 @@ def builds(event, arguments):  # type: (str, tuple[Any, ...]) -> bool
     return name in COMPILERS and not any(word in ASKS for word in words[1:])
 
 
-def lock_of(event, arguments):  # type: (str, tuple[Any, ...]) -> str
+def lock_of(event: str, arguments: tuple[Any, ...]) -> str:
     """The lock that PyTorch's FileBaton makes before it builds (torch/utils/file_baton.py); empty: none."""
     if event != "open" or not isinstance(arguments[0], (str, bytes)) or not isinstance(arguments[2], int):
         return ""
@@ -51,7 +53,14 @@ def lock_of(event, arguments):  # type: (str, tuple[Any, ...]) -> str
     return path if arguments[2] & os.O_EXCL and os.path.basename(path) == "lock" else ""
 
 
-def main(module, *first):  # type: (str, str) -> None
+def leaves(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether an audit event is a connection to another machine."""
+    if event != "socket.connect" or not isinstance(arguments[1], tuple):
+        return False
+    return str(arguments[1][0]) not in ("127.0.0.1", "::1", "localhost")
+
+
+def main(module: str, *first: str) -> None:
     """Import the packages that the given one expects in the process, then the package itself.
 
     Args:
@@ -60,14 +69,13 @@ def main(module, *first):  # type: (str, str) -> None
     """
     teller = load("common").Teller()
 
-    def watch(event, arguments):  # type: (str, tuple[Any, ...]) -> None
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
         lock = lock_of(event, arguments)
         if lock or builds(event, arguments):
             teller.tell(builds=True, **({"lock": lock} if lock and os.path.exists(lock) else {}))
             os._exit(0)
-        if event == "socket.connect" and isinstance(arguments[1], tuple):
-            if str(arguments[1][0]) not in ("127.0.0.1", "::1", "localhost"):
-                raise OSError(101, "Network is unreachable")
+        if leaves(event, arguments):
+            raise OSError(101, "Network is unreachable")
 
     sys.addaudithook(watch)
     for name in first:

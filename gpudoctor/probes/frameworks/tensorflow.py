@@ -125,8 +125,9 @@ def requests(search: Search, framework: Framework) -> list[Request]:
     dynamics = [dynamic_of(search.machine, f"{framework.location}/{name}") for name in _FILES]
     own = [entry for d in dynamics if d for entry in (*d.runpath, *d.rpath) if also or "nvidia" not in entry]
     folders = [entry.replace("$ORIGIN", framework.location or "") for entry in dict.fromkeys(own)]
-    if any("/nvidia/" in entry for entry in own):
-        also = ()
+    first = next((d for d in dynamics if d), None)
+    if also and first and any("/nvidia/" in entry for entry in first.runpath):
+        own, also = list(first.runpath), ()  # libtensorflow_framework.so.2 opens them, so its own entries count
     order = search.order(also=(*folders, *also))
     by = f"tensorflow/{_FILES[0]}"
     return [Request(name, by, order) for name in sonames.opened("tensorflow", cuda, cudnn)]

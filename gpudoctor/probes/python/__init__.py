@@ -117,7 +117,9 @@ def with_imports(machine: Machine, python: Python) -> Python:
     from gpudoctor.probes.python.gpu_packages import gpu_packages
 
     names = DirectoryNames(machine)
-    sites = [PathEntry(path, frozenset(machine.names(path))) for path in known_or(python.sys_path, ()) if is_whole(path)]
+    sites = [
+        PathEntry(path, frozenset(machine.names(path))) for path in known_or(python.sys_path, ()) if is_whole(path)
+    ]
     installed = {each.name: each.directory for each in known_or(python.packages, ())}
     found = python_packages.find(machine, sites, names)
     own = [each for each in found if installed.get(each.package.name) == each.package.directory]

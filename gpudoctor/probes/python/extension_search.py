@@ -33,7 +33,7 @@ class InstalledTorch:
         return dynamic.needed if dynamic else ()
 
     def lacks(self, path: str, beside: Sequence[str]) -> tuple[str, ...]:
-        """The symbols of PyTorch that an extension needs and that neither PyTorch nor the libraries beside it define."""
+        """The symbols of PyTorch that an extension needs and that neither PyTorch nor those libraries define."""
         left = _wanted(self._machine, path)
         for place in (*beside, *(f"{self._folder}/{name}" for name in self.libraries)):
             if left:

@@ -67,9 +67,9 @@ class _Look:
         places = {name: self._search.find(name, dynamic, os.path.dirname(path)) for name in others}
         absent = (*self._absent(path, dynamic, mapped, 0), *self._opened(found, path, dynamic, mapped))
         versions = missing_versions(self._machine, self._search, path, dynamic)
-        if not (links and torch) and not absent and not versions:
-            if not any(sonames.vendor_of(name) for name in dynamic.needed):
-                return None
+        of_vendor = any(sonames.vendor_of(name) for name in dynamic.needed)
+        if not (of_vendor or (links and torch) or absent or versions):
+            return None
         near = [place.path for place in places.values() if place and place.why in ("RPATH", "RUNPATH")]
         return Extension(
             package=found.package.name,
@@ -103,9 +103,10 @@ class _Look:
         name = os.path.basename(path)
         for stem in sonames.opened_by(found.package.name, name):
             soname = self._string(path, stem)
-            if soname and soname not in mapped and not self._search.has(soname):
-                if self._search.find(soname, dynamic, os.path.dirname(path)) is None:
-                    yield MissingLibrary(soname=soname, needed_by=name, opened=True)
+            if not soname or soname in mapped or self._search.has(soname):
+                continue
+            if self._search.find(soname, dynamic, os.path.dirname(path)) is None:
+                yield MissingLibrary(soname=soname, needed_by=name, opened=True)
 
     def _string(self, path: str, stem: str) -> str | None:
         try:

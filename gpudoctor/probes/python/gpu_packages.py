@@ -1,4 +1,4 @@
-"""Which installed packages run compiled code on a GPU, next to the frameworks: the known ones, and those that look so."""
+"""Which installed packages run compiled code on a GPU, next to the frameworks: by name, or by what they bring."""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,9 +31,7 @@ def gpu_packages(
     return tuple(_chosen(machine, found, names))
 
 
-def _chosen(
-    machine: Machine, found: Sequence[FoundDistribution], names: DirectoryNames
-) -> Iterator[FoundDistribution]:
+def _chosen(machine: Machine, found: Sequence[FoundDistribution], names: DirectoryNames) -> Iterator[FoundDistribution]:
     for one in found:
         name = one.package.name
         if computes(name):
@@ -57,7 +55,7 @@ def needs_torch(one: FoundDistribution) -> bool:
 
 
 def modules_of(one: FoundDistribution) -> tuple[str, ...]:
-    """The top packages that a distribution brings: the one that is called as itself, else all but tests and examples."""
+    """The top package of a distribution: that of its own name, else the first that is no test and no example."""
     tops = [claim.partition("/")[0] for claim in one.claims if claim.count("/") == 1 and claim.endswith("/__init__.py")]
     tops = [top for top in dict.fromkeys(tops) if top.isidentifier() and top not in BY_MODULE]
     known = module_of(one.package.name)

@@ -98,7 +98,7 @@ def _kernel(machine: Machine, cache: str, folder: str, search: ExtensionSearch, 
 
 
 def _missing(machine: Machine, path: str, search: ExtensionSearch, torch: InstalledTorch) -> tuple[str, ...]:
-    """The vendors' libraries that it needs and that PyTorch has not mapped, the loader does not find, and nothing has."""
+    """The vendors' libraries that it needs and that neither PyTorch, nor the loader, nor the environment has."""
     dynamic = dynamic_of(machine, path)
     needed = [n for n in dynamic.needed if n not in torch.mapped and vendor_of(n)] if dynamic else []
     origin = os.path.dirname(path)
