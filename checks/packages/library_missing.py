@@ -27,8 +27,10 @@ def _found(on: OnPython) -> list[_Lack]:
     """The packages that lack libraries, those first whose import fails."""
     found = []
     for one, error in failures(on.python):
-        if missing := missing_in_words(error):
-            found.append(_Lack(one.package, one.version, missing, (error[:1500],), fails=True))
+        if missing := missing_in_words(error):  # the loader stops at the first; the files name the others
+            more = [each.soname for each in missing_for(on.facts, on.python, one.package)]
+            every = tuple(dict.fromkeys((*missing, *more)))
+            found.append(_Lack(one.package, one.version, every, (error[:1500],), fails=True))
     versions = {e.package: e.version for e in known(on.python.extensions)}
     for package, version in versions.items():
         if package not in {lack.package for lack in found}:

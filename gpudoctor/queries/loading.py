@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpudoctor.facts import Extension, Facts, JitKernel, MissingLibrary, PackageImport, Python
+from gpudoctor.facts import Facts, JitKernel, MissingLibrary, PackageImport, Python
 from gpudoctor.knowledge.sonames import vendor_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.extensions import has_fit_variant
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.intel import discrete
 from gpudoctor.targets import framework_name
@@ -103,23 +104,11 @@ def missing_for(facts: Facts, python: Python, package: str) -> tuple[MissingLibr
 
     A package may bring a library for each CUDA release or each vendor, and loads the one that fits.
     """
-    found = []
-    for extension in known(python.extensions):
-        if extension.package == package and not has_fit_variant(python, extension):
+    found, every = [], known(python.extensions)
+    for extension in every:
+        if extension.package == package and not has_fit_variant(every, extension):
             found += [one for one in extension.absent if _is_here(facts, vendor_of(one.soname))]
     return tuple({one.soname: one for one in reversed(found)}.values())[::-1]
-
-
-def has_fit_variant(python: Python, extension: Extension) -> bool:
-    """Whether another library, whose name differs in numbers alone, lacks nothing: libbitsandbytes_cuda126.so."""
-    stem = _stem(extension.path)
-    others = (e for e in known(python.extensions) if e.path != extension.path and _stem(e.path) == stem)
-    return any(not other.absent and not other.unresolved for other in others)
-
-
-def _stem(path: str) -> str:
-    folder, _, name = path.rpartition("/")
-    return f"{folder}/{''.join(letter for letter in name if not letter.isdigit())}"
 
 
 def _is_here(facts: Facts, vendor: str | None) -> bool:

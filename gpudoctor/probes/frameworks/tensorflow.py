@@ -122,12 +122,12 @@ def requests(search: Search, framework: Framework) -> list[Request]:
     if cuda is None:
         return []
     also = search.wheels if sonames.finds_wheels("tensorflow", known_or(framework.version, None) or "0") else ()
-    dynamics = [dynamic_of(search.machine, f"{framework.location}/{name}") for name in _FILES]
-    own = [entry for d in dynamics if d for entry in (*d.runpath, *d.rpath) if also or "nvidia" not in entry]
+    dynamics = [d for d in (dynamic_of(search.machine, f"{framework.location}/{name}") for name in _FILES) if d]
+    if also and dynamics and any("/nvidia/" in entry for entry in dynamics[0].runpath):
+        own, also = list(dynamics[0].runpath), ()  # libtensorflow_framework.so.2 opens them all: its own entries count
+    else:
+        own = [entry for d in dynamics for entry in (*d.runpath, *d.rpath) if also or "nvidia" not in entry]
     folders = [entry.replace("$ORIGIN", framework.location or "") for entry in dict.fromkeys(own)]
-    first = next((d for d in dynamics if d), None)
-    if also and first and any("/nvidia/" in entry for entry in first.runpath):
-        own, also = list(first.runpath), ()  # libtensorflow_framework.so.2 opens them, so its own entries count
     order = search.order(also=(*folders, *also))
     by = f"tensorflow/{_FILES[0]}"
     return [Request(name, by, order) for name in sonames.opened("tensorflow", cuda, cudnn)]
