@@ -318,12 +318,15 @@ def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable
         if found.error is not None:
             return found
         listed = frameworks.probe(machine, found, live=not quick, gpu=not quick and nvidia())
+        found = msgspec.structs.replace(found, frameworks=listed)
+        if not quick and machine.system == "Linux":
+            found = python.with_imports(machine, found)
         if listed or not machine.here:
-            return msgspec.structs.replace(found, frameworks=listed)
+            return found
         from gpudoctor.probes.python import elsewhere as python_elsewhere
 
         elsewhere, pip = python_elsewhere.probe(machine, found)
-        return msgspec.structs.replace(found, frameworks=(), elsewhere=elsewhere, pip=pip)
+        return msgspec.structs.replace(found, elsewhere=elsewhere, pip=pip)
 
     return ask
 

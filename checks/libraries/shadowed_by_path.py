@@ -63,8 +63,9 @@ def _severity(framework: Framework, needs: list[Need]) -> Severity | None:
     split = any(family(n.soname).startswith("libcudnn") and n.soname.endswith(".so.8") for n in needs)
     if live is None:
         return Severity.WARNING if split or any(_older(n) for n in needs) else Severity.ADVICE
-    cudnn = [n for n in needs if family(n.soname).startswith("libcudnn")]
-    return Severity.WARNING if split or any(_older(n) for n in cudnn) else Severity.ADVICE
+    # cuBLASLt and cuDNN refuse, at their first use, what only the newer release that PyTorch was built with knows.
+    used = [n for n in needs if family(n.soname).startswith(("libcudnn", "libcublas"))]
+    return Severity.WARNING if split or any(_older(n) for n in used) else Severity.ADVICE
 
 
 def _found(on: OnPython) -> list[tuple[Framework, list[Need]]]:
@@ -104,6 +105,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/111469",
         "https://github.com/pytorch/pytorch/issues/119989",
         "https://github.com/meta-llama/llama/issues/74",
+        "https://github.com/vllm-project/vllm/issues/35608",
     ),
     targets=pythons,
     caused_by=("python.shadowed-module", "python.user-site-leaks"),

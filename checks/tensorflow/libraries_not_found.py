@@ -2,7 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_verify
-from gpudoctor.maybe import present
+from gpudoctor.knowledge import sonames
+from gpudoctor.maybe import present, text_of
 from gpudoctor.queries.tensorflow import in_wheels, missing, severity_of, words_of_dlopen
 from gpudoctor.targets import OnFramework, tensorflows
 from gpudoctor.tasks import export, unset
@@ -15,14 +16,18 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     path = Fix(
         message, (command,), "change-environment", undo=(unset("LD_LIBRARY_PATH"),), verify=tensorflow_verify(on.python)
     )
-    return (*newer_tensorflow(on.facts, on.python), path)
+    version = ".".join(text_of(on.framework.version).split(".")[:2])
+    newer = [fix for fix in newer_tensorflow(on.facts, on.python) if f"TensorFlow {version} " not in fix.message]
+    # Not every newer release has the whole search path: with the wheels on the loader's path each of them works.
+    return (*newer, path) if version in sonames.sonames().tensorflow_wheels.but else (path, *newer)
 
 
 @check(
     title="TensorFlow does not find the installed nvidia-* wheels",
     severity=Severity.ERROR,
-    cause="TensorFlow 2.16 lost the search path to site-packages/nvidia, so the installed wheels are not found; 2.17 "
-    "has it again.",
+    cause="TensorFlow finds the wheels' libraries by the search path (RUNPATH) of libtensorflow_framework.so.2 alone. "
+    "That of 2.16 does not lead to site-packages/nvidia (2.17 has it again), that of 2.21.0 leaves out cuSOLVER's "
+    "directory; one missing library is enough for TensorFlow to use no GPU.",
     fixes=_fixes,
     references=("https://github.com/tensorflow/tensorflow/issues/63362",),
     targets=tensorflows,

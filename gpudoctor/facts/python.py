@@ -73,8 +73,24 @@ class CondaPackage(msgspec.Struct, frozen=True, kw_only=True):
     channel: str = ""
 
 
+class MissingLibrary(msgspec.Struct, frozen=True, kw_only=True):
+    """A CUDA, ROCm or oneAPI library that is neither where the loader looks nor in the environment."""
+
+    soname: str
+    needed_by: str  # the file that links to it, or opens it by name: "libggml-cuda.so"
+    opened: bool = False  # opened by name (dlopen) when it is first used
+
+
+class MissingVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A symbol version that a library needs and that the copy which the loader takes does not define."""
+
+    version: str  # "GLIBCXX_3.4.30"
+    path: str  # the copy: "/opt/env/lib/libstdc++.so.6"
+    newest: str = ""  # of the same name in it: "GLIBCXX_3.4.29"
+
+
 class Extension(msgspec.Struct, frozen=True, kw_only=True):
-    """A compiled extension of another package that links against a framework (flash-attn, vllm ...)."""
+    """A compiled library of a package that computes on GPUs (flash-attn, vllm, llama-cpp-python ...)."""
 
     package: str
     version: str
@@ -82,6 +98,35 @@ class Extension(msgspec.Struct, frozen=True, kw_only=True):
     needed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()  # needed libraries that the loader does not find
     unresolved: tuple[str, ...] = ()  # undefined C++ symbols of the framework that no library of it defines
+    absent: tuple[MissingLibrary, ...] = ()  # what it or its own libraries need, and nothing here has
+    versions: tuple[MissingVersion, ...] = ()
+
+
+class JitKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """A library in a user's cache of kernels (torch_extensions, flashinfer), or what a build of one left there."""
+
+    cache: str  # "torch_extensions", "flashinfer"
+    directory: str
+    library: str | None = None  # None: no build of it has ended
+    missing: tuple[str, ...] = ()  # needed libraries that are neither where the loader looks nor in the environment
+    lock: str | None = None  # the file of a build that runs, or that was killed; None: none
+    holder: Maybe[Small | None] = None  # the process that has the lock open; None: none on this machine
+    sources: tuple[str, ...] = ()  # that it is built from, as build.ninja names them
+
+
+class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a package that computes on GPUs did when a child process imported it."""
+
+    package: str
+    version: str
+    module: str  # "flash_attn"
+    file: str | None = None  # module.__file__
+    seconds: Duration | None = None
+    error: Maybe[str | None] = None  # "ImportError: libcudart.so.13: cannot open shared object file ..."; None: none
+    hung: bool = False
+    died: str | None = None  # signal name
+    lock: str | None = None  # the build lock for which it would wait for ever
+    stderr: str = ""  # its last lines
 
 
 class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +172,8 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     overlaps: tuple[FileOverlap, ...] = ()
     unmet: tuple[UnmetRequirement, ...] = ()
     extensions: Maybe[tuple[Extension, ...]] = ()  # Unknown in a quick run that finds some
+    imports: Maybe[tuple[PackageImport, ...]] = ()  # of GPU packages next to the frameworks; Unknown in a quick run
+    kernels: tuple[JitKernel, ...] = ()  # those in caches that cannot be used as they are
     frameworks: tuple[Framework, ...] = ()
     startup: Maybe[Duration] = NOT  # seconds
     keras_backend: Maybe[str | None] = NOT  # the one that Keras 3 takes: tensorflow, torch, jax ...; None: no Keras 3

@@ -6,6 +6,10 @@ import msgspec
 
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.lazy_regex import pattern
+
+_ROCM = pattern(r"lib(amdhip64|hipblas|hipfft|hiprand|hipsolver|hipsparse|hsa-runtime64|MIOpen|rccl|roc[a-z]+)\b")
+_ONEAPI = pattern(r"lib(sycl|ur_loader|pi_level_zero|ze_loader|mkl_sycl\w*|onemkl_sycl\w*|ccl|dnnl_sycl)\b")
 
 
 class WheelLibrary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -16,11 +20,26 @@ class WheelLibrary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     soname: dict[str, str] = {}
 
 
+class OpenedByName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Libraries that a package's own library opens by name when they are first used."""
+
+    package: str
+    library: str  # how the name of the file begins
+    opens: tuple[str, ...]  # without ".so" and the version
+
+
 class Since(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"but": "except"}):
     """Releases from the first one on, but for some minor releases."""
 
     first: str
     but: tuple[str, ...] = ()
+
+
+class Ffmpeg(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of FFmpeg: by library and its major version, and by distribution ("ubuntu 22.04")."""
+
+    releases: dict[str, dict[str, str]]
+    distributions: dict[str, str]
 
 
 class Sonames(KnowledgeTable, frozen=True):
@@ -30,6 +49,9 @@ class Sonames(KnowledgeTable, frozen=True):
     tensorflow_wheels: Since
     cupy_wheels: Since
     library: dict[str, WheelLibrary]
+    by_name: tuple[OpenedByName, ...]
+    gcc: dict[str, str]
+    ffmpeg: Ffmpeg
 
 
 @cache
@@ -65,6 +87,43 @@ def library_of(soname: str) -> WheelLibrary | None:
     stem = soname.partition(".so")[0].partition("-")[0]
     table = sonames().library
     return table["libcudnn"] if stem.startswith("libcudnn_") else table.get(stem)
+
+
+def opened_by(package: str, file: str) -> tuple[str, ...]:
+    """Return the libraries that a file of a package opens by name, without their versions."""
+    rows = (r for r in sonames().by_name if r.package == package and file.startswith(r.library))
+    return tuple(stem for row in rows for stem in row.opens)
+
+
+def vendor_of(soname: str) -> str | None:
+    """Return whose GPUs a library is for: "nvidia", "amd", "intel"; None where it is for none in particular.
+
+    CUDA's are in the table. ROCm's and oneAPI's come with no wheels of their own names that a table could hold.
+    """
+    if library_of(soname):
+        return "nvidia"
+    return "amd" if _ROCM.match(soname) else "intel" if _ONEAPI.match(soname) else None
+
+
+def majors_of(soname: str) -> tuple[str, ...]:
+    """Return the CUDA majors in which a library has this name: ("12",) for "libcudart.so.12"."""
+    row = library_of(soname)
+    return tuple(cuda for cuda, name in row.soname.items() if name == soname) if row else ()
+
+
+def wheel_of(soname: str) -> tuple[str, str] | None:
+    """Return the wheel that brings a library, and its directory below nvidia/; None where no wheel is known to."""
+    row, majors = library_of(soname), majors_of(soname)
+    if row is None or len(majors) != 1:
+        return None
+    (cuda,) = majors
+    return (f"{row.wheel}-cu{cuda}", f"{row.folder}/lib") if int(cuda) < 13 else (f"{row.wheel}=={cuda}.*", "cu13/lib")
+
+
+def ffmpeg_of(soname: str) -> str | None:
+    """Return the release of FFmpeg that a library is of: "4" for "libavutil.so.56"; None for other libraries."""
+    stem, _, number = soname.partition(".so.")
+    return sonames().ffmpeg.releases.get(stem, {}).get(number.partition(".")[0])
 
 
 def stems_of(wheel: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Which Python packages matter for GPUs, and which distributions bring which import name."""
 
+from collections.abc import Collection
 from functools import cache
 
 import msgspec
@@ -23,6 +24,14 @@ class OfFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     programs: tuple[str, ...]
 
 
+class PartForFramework(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The module of a package that is for a framework: the package's own import loads it only if it can."""
+
+    package: str
+    framework: str  # by its import name
+    module: str
+
+
 class Wanted(KnowledgeTable, frozen=True):
     """The table wanted.toml."""
 
@@ -33,6 +42,7 @@ class Wanted(KnowledgeTable, frozen=True):
     computing: tuple[str, ...]
     module: tuple[Module, ...]
     framework: tuple[OfFramework, ...]
+    part: tuple[PartForFramework, ...]
 
 
 @cache
@@ -70,6 +80,11 @@ def computes(name: str) -> bool:
     """Whether a distribution beside the frameworks runs code of its own on the GPU."""
     patterns = wanted().computing
     return is_extension(name) or any(name == p or (p.endswith("*") and name.startswith(p[:-1])) for p in patterns)
+
+
+def part_for(package: str, frameworks: Collection[str]) -> str | None:
+    """Return the module of a package that is for one of the frameworks; None where it has none of its own."""
+    return next((p.module for p in wanted().part if p.package == package and p.framework in frameworks), None)
 
 
 def is_extension(name: str) -> bool:

@@ -1,8 +1,10 @@
 """Questions about compiled extensions of PyTorch, from facts alone."""
 
 import re
+from collections.abc import Iterable
 
 from gpudoctor.facts import Extension, Framework, Package, Python
+from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.packages import major, packages_of
 
@@ -29,7 +31,27 @@ def unfit(python: Python) -> tuple[Extension, ...]:
     Raises:
         UnknownFactError: the symbols were not read.
     """
-    return tuple(e for e in known(python.extensions) if e.unresolved or runtime_of(e))
+    every = known(python.extensions)
+    return tuple(
+        e for e in every if e.unresolved or (_is_of_torch(e) and runtime_of(e) and not has_fit_variant(every, e))
+    )
+
+
+def _is_of_torch(extension: Extension) -> bool:
+    """Whether it is compiled against PyTorch, or belongs to a package that is."""
+    return is_extension(extension.package) or any(name.startswith(_OURS) for name in extension.needed)
+
+
+def has_fit_variant(every: Iterable[Extension], extension: Extension) -> bool:
+    """Whether another library, whose name differs in numbers alone, lacks nothing: libbitsandbytes_cuda126.so."""
+    stem = _stem(extension.path)
+    others = (e for e in every if e.path != extension.path and _stem(e.path) == stem)
+    return any(not (other.absent or other.unresolved or runtime_of(other)) for other in others)
+
+
+def _stem(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{''.join(letter for letter in name if not letter.isdigit())}"
 
 
 def lack(extension: Extension, torch: Framework | None) -> str:

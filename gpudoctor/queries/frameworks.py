@@ -41,7 +41,13 @@ def not_tested(facts: Facts) -> tuple[str, ...]:
     """The installed packages that compute on a GPU, where there is one, and that nothing here imports."""
     if not known_or(facts.gpus, ()):
         return ()
-    return tuple(sorted({p.name for python in facts.pythons for p in packages_of(python) if computes(p.name)}))
+    return tuple(sorted({name for python in facts.pythons for name in _not_imported(python)}))
+
+
+def _not_imported(python: Python) -> Iterator[str]:
+    """The packages that compute and of which no import is known to have succeeded."""
+    imported = {one.package for one in known_or(python.imports, ()) if one.error is None}
+    return (p.name for p in packages_of(python) if computes(p.name) and p.name not in imported)
 
 
 def other_works(python: Python, framework: Framework) -> bool:

@@ -2,9 +2,10 @@
 
 from gpudoctor.facts import Need
 from gpudoctor.knowledge import onnxruntime
+from gpudoctor.maybe import text_of
 from gpudoctor.queries.frameworks import rivals
-from gpudoctor.queries.libraries import missing_beside_gpu
-from gpudoctor.targets import OnFramework
+from gpudoctor.queries.libraries import missing_beside_gpu, needs_of
+from gpudoctor.targets import OnFramework, OnLive
 
 
 def missing(on: OnFramework) -> tuple[Need, ...]:
@@ -14,6 +15,18 @@ def missing(on: OnFramework) -> tuple[Need, ...]:
         UnknownFactError: nobody knows what it is built for or what it needs.
     """
     return missing_beside_gpu(on.framework, on.facts)
+
+
+def is_left_to_program(on: OnFramework | OnLive) -> bool:
+    """Whether all libraries are in installed wheels, and a program has to load them by preload_dlls().
+
+    That is how the vendor documents it, so the environment is complete:
+    https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#preload-dlls
+    """
+    lacking = [need for need in needs_of(on.framework) if need.path is None]
+    version = text_of(on.framework.version)
+    able = version[:1].isdigit() and onnxruntime.can_preload(version)
+    return able and bool(lacking) and all(need.wheel for need in lacking)
 
 
 def packages(on: OnFramework) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
-from gpudoctor.facts.python import Extension, NotRun, Package, Python, Shadow
-from gpudoctor.knowledge.wanted import is_extension, matters, modules
+from gpudoctor.facts.python import Extension, JitKernel, NotRun, Package, PackageImport, Python, Shadow
+from gpudoctor.knowledge.wanted import computes, matters, modules
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.metadata import read_head
 from gpudoctor.probes.python import (
     conflicts,
@@ -64,6 +64,8 @@ def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Py
         overlaps=conflicts.overlaps(found),
         unmet=requirements.unmet(packages, _markers(said), _requires(machine, found)),
         extensions=_extensions(machine, said.prefix, found, names, quick),
+        kernels=_kernels(machine, said, found, names),
+        imports=_not_imported(found) if quick else (),
         keras_backend=backend,
         keras_backend_by=backend_by,
         not_run=_not_run(machine) if why in (ON_PATH, OURS) else None,
@@ -94,14 +96,45 @@ def _requires(machine: Machine, found: Sequence[FoundDistribution]) -> Callable[
 def _extensions(
     machine: Machine, prefix: str, found: Sequence[FoundDistribution], names: DirectoryNames, quick: bool
 ) -> Maybe[tuple[Extension, ...]]:
-    installed = {each.package.name for each in found}
-    if "torch" not in installed or not any(is_extension(name) for name in installed):
+    if machine.system != "Linux":
         return ()
     if quick:
-        return Unknown("symbols of extensions were not read (--quick)")
+        known = any(computes(each.package.name) for each in found)
+        return Unknown("compiled extensions were not read (--quick)") if known else ()
     from gpudoctor.probes.python import extensions  # it reads symbol tables, which a quick run does not
 
     return extensions.probe(machine, prefix, found, names)
+
+
+def _not_imported(found: Sequence[FoundDistribution]) -> Maybe[tuple[PackageImport, ...]]:
+    known = any(computes(each.package.name) for each in found)
+    return Unknown("packages were not imported (--quick)") if known else ()
+
+
+def with_imports(machine: Machine, python: Python) -> Python:
+    """The environment with what its GPU packages did when they were imported, after the frameworks."""
+    from gpudoctor.probes.python import imports
+    from gpudoctor.probes.python.gpu_packages import gpu_packages
+
+    names = DirectoryNames(machine)
+    sites = [
+        PathEntry(path, frozenset(machine.names(path))) for path in known_or(python.sys_path, ()) if is_whole(path)
+    ]
+    installed = {each.name: each.directory for each in known_or(python.packages, ())}
+    found = python_packages.find(machine, sites, names)
+    own = [each for each in found if installed.get(each.package.name) == each.package.directory]
+    return replace(python, imports=imports.probe(machine, python, gpu_packages(machine, own, names)))
+
+
+def _kernels(
+    machine: Machine, said: Said, found: Sequence[FoundDistribution], names: DirectoryNames
+) -> tuple[JitKernel, ...]:
+    """What is wrong in the caches of compiled kernels, which exist only where PyTorch or FlashInfer made them."""
+    if machine.system != "Linux" or not any(each.package.name == "torch" for each in found):
+        return ()
+    from gpudoctor.probes.python import jit_caches
+
+    return jit_caches.probe(machine, said.prefix, said.version, found, names)
 
 
 def _silent(path: str, why: str, real: str, error: str) -> Python:

@@ -1,131 +1,117 @@
-"""Compiled code of other packages that links against PyTorch: what it needs and does not find."""
+"""Compiled code of packages that compute on GPUs: what it needs and does not find."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from gpudoctor.facts.python import Extension
-from gpudoctor.knowledge.wanted import is_extension
+from gpudoctor.facts.python import Extension, MissingLibrary
+from gpudoctor.knowledge import sonames
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
-from gpudoctor.parsers import ldcache, loader
-from gpudoctor.parsers.elf import Dynamic, NotElfError, read_dynamic, undefined_symbols
-from gpudoctor.parsers.elf.lookup import defines
+from gpudoctor.parsers.elf import Dynamic, NotElfError, rodata_string
+from gpudoctor.probes.python.extension_search import ExtensionSearch, InstalledTorch, dynamic_of, missing_versions
+from gpudoctor.probes.python.gpu_packages import gpu_packages, needs_torch
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution
 
-# vLLM and mmcv bring up to ten; a package with hundreds would cost seconds and fail in the same way.
-_MOST_LIBRARIES = 24
-# More would make a report unreadable and say no more.
-_MOST_SYMBOLS = 20
+# vLLM and mmcv bring up to ten, bitsandbytes one for each CUDA release; hundreds would cost seconds.
+_MOST_LIBRARIES = 32
+# libllama.so needs libggml.so, that libggml-cuda.so, and that CUDA's: deeper chains are not known.
+_DEEPEST = 4
 
 _TORCH = pattern(r"lib(?:c10|torch|caffe2)[a-z0-9_]*\.so")
-# What PyTorch defines: names in its namespaces (Itanium C++ ABI, <nested-name>), and its C interfaces.
-_OURS = pattern(r"_Z(?:T[VTIS]|GV)?N[rVKRO]*(?:2at|3c10|5torch|6caffe2)(?=[A-Z\d])|_Z\d+THP|aoti_torch_|torch_library_")
 # The interpreter and the C library have these mapped already, whatever the loader would find.
 _ALWAYS = pattern(r"libpython3|linux-vdso|ld-linux|lib(?:c|m|dl|rt|pthread)\.so")
-
-
-class InstalledTorch:
-    """The installed PyTorch: its folder of libraries, and what `import torch` has mapped."""
-
-    def __init__(self, machine: Machine, folder: str, names: DirectoryNames) -> None:
-        self._machine = machine
-        self._folder = folder
-        self.libraries = tuple(sorted(name for name in names.of(folder) if ".so" in name))
-        self.mapped = frozenset(self.libraries) | {needed for name in self.libraries for needed in self._needed(name)}
-
-    def _needed(self, name: str) -> tuple[str, ...]:
-        dynamic = _dynamic(self._machine, f"{self._folder}/{name}")
-        return dynamic.needed if dynamic else ()
-
-    def lacks(self, names: Collection[str], beside: Sequence[str]) -> tuple[str, ...]:
-        """Those of the names that neither PyTorch's libraries nor the given ones beside them define."""
-        left = set(names)
-        for path in (*beside, *(f"{self._folder}/{name}" for name in self.libraries)):
-            if left:
-                left -= _defined(self._machine, path, left)
-        return tuple(sorted(left)[:_MOST_SYMBOLS])
 
 
 def probe(
     machine: Machine, prefix: str, found: Sequence[FoundDistribution], names: DirectoryNames
 ) -> tuple[Extension, ...]:
-    """Every library of the known extensions that needs a library of PyTorch's.
+    """Every library of the GPU packages that needs a library of PyTorch's or of a GPU vendor's, or lacks a version.
 
     Args:
-        machine: where they lie.
-        prefix: the environment's, whose lib folder conda's Python searches.
+        machine: where they are.
+        prefix: the environment's, whose lib directory conda's Python searches.
         found: the installed distributions.
-        names: the listings of folders.
+        names: the listings of directories.
     """
-    extensions = [each for each in found if is_extension(each.package.name)]
-    torch = next((each.package.directory for each in found if each.package.name == "torch"), None)
-    if not extensions or torch is None or not names.of(f"{torch}/torch/lib"):
+    packages = gpu_packages(machine, found, names)
+    if not packages:
         return ()
-    search = _ExtensionSearch(machine, prefix)
-    known = InstalledTorch(machine, f"{torch}/torch/lib", names)
-    return tuple(extension for each in extensions for extension in _of(machine, each, known, search))
+    folder = next((each.package.directory for each in found if each.package.name == "torch"), None)
+    place = f"{folder}/torch/lib" if folder and names.of(f"{folder}/torch/lib") else None
+    torch = InstalledTorch(machine, place, names) if place else None
+    look = _Look(machine, ExtensionSearch(machine, prefix, [*found, *packages], torch), torch)
+    return tuple(extension for each in packages for extension in look.of(each))
 
 
-class _ExtensionSearch:
-    """Where the loader looks for what an extension needs."""
+class _Look:
+    """Reads the libraries of packages."""
 
-    def __init__(self, machine: Machine, prefix: str) -> None:
-        self._machine = machine
-        self._path = machine.env.get("LD_LIBRARY_PATH", "")
-        self._conda = (f"{prefix}/lib",) if machine.exists(f"{prefix}/conda-meta") else ()
-        try:
-            self._cache = ldcache.parse(machine.data("/etc/ld.so.cache"), machine.architecture())
-        except (OSError, ValueError):
-            self._cache = {}
+    def __init__(self, machine: Machine, search: ExtensionSearch, torch: InstalledTorch | None) -> None:
+        self._machine, self._search, self._torch = machine, search, torch
 
-    def find(self, soname: str, dynamic: Dynamic, origin: str) -> loader.Resolved | None:
-        """The library that the loader would load for a soname."""
-        order = loader.search_order(
-            self._path, self._cache, dynamic.runpath, dynamic.rpath, origin, (*self._conda, *loader.DEFAULT_DIRS)
+    def of(self, found: FoundDistribution) -> Iterator[Extension]:
+        """The libraries of one package that are worth a word."""
+        package = found.package
+        libraries = [f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim]
+        beside = needs_torch(found)
+        for path in libraries[:_MOST_LIBRARIES]:
+            dynamic = dynamic_of(self._machine, path)
+            if dynamic and (one := self._extension(found, path, dynamic, beside)):
+                yield one
+
+    def _extension(self, found: FoundDistribution, path: str, dynamic: Dynamic, beside: bool) -> Extension | None:
+        links = any(_TORCH.match(name) for name in dynamic.needed)
+        torch = self._torch if links or beside else None
+        mapped = torch.mapped if torch else frozenset()
+        others = [n for n in dynamic.needed if n not in mapped and not _ALWAYS.match(n)]
+        places = {name: self._search.find(name, dynamic, os.path.dirname(path)) for name in others}
+        absent = (*self._absent(path, dynamic, mapped, 0), *self._opened(found, path, dynamic, mapped))
+        versions = missing_versions(self._machine, self._search, path, dynamic)
+        of_vendor = any(sonames.vendor_of(name) for name in dynamic.needed)
+        if not (of_vendor or (links and torch) or absent or versions):
+            return None
+        near = [place.path for place in places.values() if place and place.why in ("RPATH", "RUNPATH")]
+        return Extension(
+            package=found.package.name,
+            version=found.package.version,
+            path=path,
+            needed=dynamic.needed,
+            missing=tuple(name for name, place in places.items() if place is None),
+            unresolved=torch.lacks(path, near) if torch and links else (),
+            absent=tuple({one.soname: one for one in reversed(absent)}.values()),
+            versions=versions,
         )
-        return loader.resolve(soname, order, self._machine.exists)
 
+    def _absent(self, path: str, dynamic: Dynamic, mapped: frozenset[str], depth: int) -> Iterator[MissingLibrary]:
+        """The vendors' libraries that it, or a library of the environment that it needs, finds nowhere."""
+        for name in dynamic.needed:
+            if name in mapped or _ALWAYS.match(name):
+                continue
+            place = self._search.find(name, dynamic, os.path.dirname(path))
+            if sonames.vendor_of(name):
+                if place is None and not self._search.has(name):
+                    yield MissingLibrary(soname=name, needed_by=os.path.basename(path))
+            elif place and place.why in ("RPATH", "RUNPATH") and depth < _DEEPEST:
+                further = dynamic_of(self._machine, place.path)
+                if further:
+                    yield from self._absent(place.path, further, mapped, depth + 1)
 
-def _of(
-    machine: Machine, found: FoundDistribution, torch: InstalledTorch, search: _ExtensionSearch
-) -> Iterator[Extension]:
-    package = found.package
-    libraries = [f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim]
-    for path in libraries[:_MOST_LIBRARIES]:
-        dynamic = _dynamic(machine, path)
-        if dynamic and any(_TORCH.match(name) for name in dynamic.needed):
-            others = [n for n in dynamic.needed if n not in torch.mapped and not _ALWAYS.match(n)]
-            places = {name: search.find(name, dynamic, os.path.dirname(path)) for name in others}
-            beside = [place.path for place in places.values() if place and place.why in ("RPATH", "RUNPATH")]
-            yield Extension(
-                package=package.name,
-                version=package.version,
-                path=path,
-                needed=dynamic.needed,
-                missing=tuple(name for name, place in places.items() if place is None),
-                unresolved=torch.lacks(_wanted(machine, path), beside),
-            )
+    def _opened(
+        self, found: FoundDistribution, path: str, dynamic: Dynamic, mapped: frozenset[str]
+    ) -> Iterator[MissingLibrary]:
+        """Those that it opens by name, as a string in the file shows, and that are nowhere."""
+        name = os.path.basename(path)
+        for stem in sonames.opened_by(found.package.name, name):
+            soname = self._string(path, stem)
+            if not soname or soname in mapped or self._search.has(soname):
+                continue
+            if self._search.find(soname, dynamic, os.path.dirname(path)) is None:
+                yield MissingLibrary(soname=soname, needed_by=name, opened=True)
 
-
-def _wanted(machine: Machine, path: str) -> set[str]:
-    try:
-        with machine.open(path) as file:
-            return {name for name in undefined_symbols(file) if _OURS.match(name)}
-    except (OSError, NotElfError):
-        return set()
-
-
-def _defined(machine: Machine, path: str, names: Collection[str]) -> frozenset[str]:
-    try:
-        with machine.open(path) as file:
-            return defines(file, names)
-    except (OSError, NotElfError):
-        return frozenset()
-
-
-def _dynamic(machine: Machine, path: str) -> Dynamic | None:
-    try:
-        with machine.open(path) as file:
-            return read_dynamic(file)
-    except (OSError, NotElfError):
-        return None
+    def _string(self, path: str, stem: str) -> str | None:
+        try:
+            with self._machine.open(path) as file:
+                found = rodata_string(file, rb"(?<=[\0 ])" + stem.encode() + rb"\.so\.\d+(?=[\0 ])")
+        except (OSError, NotElfError):
+            return None
+        return found.decode() if found else None

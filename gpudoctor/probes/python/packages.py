@@ -102,7 +102,8 @@ def _distribution(machine: Machine, folder: str, name: str, names: DirectoryName
         return FoundDistribution(_egg(machine, folder, name.removesuffix(".egg-info"), place), place)
     written, _, version = stem.rpartition("-")
     package = Package(name=metadata.normalise(written or stem), version=version if written else "", directory=folder)
-    return _wanted(machine, package, place, names) if matters(package.name) else FoundDistribution(package, place)
+    found = FoundDistribution(package, place)
+    return completed(machine, found, names) if matters(package.name) else found
 
 
 def _egg(machine: Machine, folder: str, stem: str, place: str) -> Package:
@@ -115,7 +116,9 @@ def _egg(machine: Machine, folder: str, stem: str, place: str) -> Package:
     return Package(name=metadata.normalise(name), version=version, directory=folder)
 
 
-def _wanted(machine: Machine, package: Package, place: str, names: DirectoryNames) -> FoundDistribution:
+def completed(machine: Machine, found: FoundDistribution, names: DirectoryNames) -> FoundDistribution:
+    """A distribution with what its metadata says, which is read only of those that matter."""
+    package, place = found.package, found.place
     head = metadata.read_head(text_of(machine, f"{place}/METADATA"))
     record = text_of(machine, f"{place}/RECORD")
     claims = _claims(record)

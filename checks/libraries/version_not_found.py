@@ -1,0 +1,63 @@
+"""A library in an older release than something compiled needs: "version `GLIBCXX_3.4.30' not found"."""
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.loading import newer_copy
+from gpudoctor.queries.loading import OldCopy, know_all, old_copies
+from gpudoctor.targets import OnPython, pythons
+
+_GLIBC = (
+    "It was compiled on a distribution with a newer C library (glibc) than this one. A process has one glibc, that of "
+    "the distribution or of the container image, and no package can bring another."
+)
+_CXX = (
+    "It was compiled with a newer GCC than the libstdc++.so.6 is of that is loaded here. A process loads one copy: in "
+    "a conda environment that of the environment, elsewhere the distribution's or the one on LD_LIBRARY_PATH."
+)
+_OTHER = (
+    "Each library names the symbol versions that it needs. The loader takes the first copy that it finds, "
+    "LD_LIBRARY_PATH before most others, and stops if that copy is older and does not define them."
+)
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    return newer_copy(on, old_copies(on.python)[0])
+
+
+def _cause(first: OldCopy) -> str:
+    return _GLIBC if first.version.startswith("GLIBC_") else _CXX if "libstdc++" in first.path else _OTHER
+
+
+@check(
+    title="A library is older than compiled code needs: version not found (GLIBC, GLIBCXX)",
+    severity=Severity.ERROR,
+    cause=_OTHER,
+    fixes=_fixes,
+    references=(
+        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
+        "https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html",
+        "https://github.com/Dao-AILab/flash-attention/issues/2225",
+        "https://github.com/kvcache-ai/ktransformers/issues/524",
+    ),
+    targets=pythons,
+    caused_by=("python.*",),
+    affects=("wheels",),
+    validated_on=("simulated 2026-11",),
+)
+def version_not_found(on: OnPython) -> Problem | None:
+    """The loader's own words in a failed import, or a version of glibc that a file needs and this one lacks."""
+    found = old_copies(on.python)
+    if not found:
+        know_all(on.python)
+        return None
+    first = found[0]
+    name = first.path.rpartition("/")[2]
+    newest = f" (it has {first.newest} at most)" if first.newest else ""
+    where = " from LD_LIBRARY_PATH" if _is_on_path(on, first) else ""
+    message = f"{first.who} needs {first.version}, which {name} here does not define: {first.path}{where}{newest}."
+    evidence = [one.error or f"{one.needed_by} needs {one.version}; {one.path}: {one.newest}" for one in found]
+    return Problem(message, tuple(evidence[:4]), cause=_cause(first))
+
+
+def _is_on_path(on: OnPython, one: OldCopy) -> bool:
+    folders = on.facts.host.environment.get("LD_LIBRARY_PATH", "").split(":")
+    return one.path.rpartition("/")[0] in {folder.rstrip("/") for folder in folders}

@@ -1,0 +1,106 @@
+"""A GPU package cannot be imported."""
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import PackageImport
+from gpudoctor.fixes.loading import import_proof
+from gpudoctor.fixes.python import install, lasting
+from gpudoctor.knowledge import import_errors
+from gpudoctor.knowledge.symptoms import recognise
+from gpudoctor.maybe import Unknown
+from gpudoctor.parsers.crash_output import dying_words
+from gpudoctor.queries.frameworks import first_line
+from gpudoctor.queries.loading import failures, imports_of, is_native, know_all
+from gpudoctor.queries.packages import package, packages_of, release
+from gpudoctor.targets import OnPython, pythons
+
+
+def _dead(on: OnPython) -> list[PackageImport]:
+    return [one for one in imports_of(on.python) if one.died]
+
+
+def _first(on: OnPython) -> PackageImport | None:
+    """The package to speak of: one that the loader refuses before one that raises something else."""
+    failing = sorted(failures(on.python), key=lambda pair: not is_native(pair[1]))
+    return next((one for one, _ in failing), None) or next(iter(_dead(on)), None)
+
+
+def _extra(on: OnPython, name: str) -> str | None:
+    """The extra of a package that brings its part for an installed framework, where that part is not installed."""
+    found = package(on.python, name)
+    there = {one.name for one in packages_of(on.python)}
+    frameworks = {"pytorch": "torch", "torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "paddle": "paddle"}
+    for line in found.requires if found else ():
+        wanted, _, marker = line.partition(";")
+        for extra, framework in frameworks.items():
+            part = wanted.split("=")[0].split(">")[0].split("<")[0].split("[")[0].strip(" (").lower().replace("_", "-")
+            named = f"'{extra}'" in marker or f'"{extra}"' in marker
+            if named and framework in there and part.startswith(name) and part not in there:
+                return extra
+    return None
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    one = _first(on)
+    if one is None:
+        return ()
+    proof, version = import_proof(on, one), release(one.version)
+    if extra := _extra(on, one.package):
+        message = f"Install its part for the framework, by its extra {extra}, in the same version.{lasting(on.facts)}"
+        task = install(on.python, f"{one.package}[{extra}]=={version}", options=("--no-build-isolation",))
+        return (Fix(message, (task,), "reinstall-package", verify=proof),)
+    error = one.error if isinstance(one.error, str) else ""
+    hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
+    tries = (hint.fix,) if hint and hint.fix else row.tries[:1] if row else ()
+    fixes = [Fix(text, action="reinstall-package", verify=proof) for text in tries]
+    message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
+    task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
+    return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))
+
+
+@check(
+    title="A GPU package fails to import",
+    severity=Severity.WARNING,
+    cause="The package, or something that it imports, is incomplete, or of a release that does not fit the others.",
+    fixes=_fixes,
+    references=(
+        "https://docs.python.org/3/reference/import.html",
+        "https://github.com/NVIDIA/TransformerEngine/issues/1981",
+    ),
+    targets=pythons,
+    caused_by=(
+        *(
+            "python.*",
+            "python.numpy-2",
+            "libraries.*",
+            "libraries.version-not-found",
+            "packages.*",
+            "pytorch.*",
+            "tensorflow.*",
+            "jax.*",
+            "cupy.*",
+        ),
+        *("driver.*", "device.*", "container.*", "wsl.*", "host.*", "rocm.*", "intel.*", "visibility.*", "cuda.*"),
+    ),
+    affects=("extensions",),
+    validated_on=("simulated 2026-11",),
+)
+def import_fails(on: OnPython) -> Problem | None:
+    """Its import raises, or kills the process."""
+    one = _first(on)
+    if one is None:
+        know_all(on.python)
+        return None
+    others = sorted({each.package for each, _ in failures(on.python)} - {one.package})
+    more = f" The same applies to {', '.join(others)}." if others else ""
+    name = f"{one.package} {one.version}"
+    if one.died:
+        message = f"import {one.module} ({name}) crashes with {one.died}.{more}"
+        return Problem(message, dying_words(one.stderr), severity=Severity.ERROR)
+    error = "" if isinstance(one.error, Unknown) or one.error is None else one.error
+    extra = _extra(on, one.package)
+    part = f" Its part for {extra} is not installed: {one.package}[{extra}] brings it." if extra else ""
+    message = f"import {one.module} fails ({name}): {first_line(error).rstrip('.:')}.{part}{more}"
+    hint, row = import_errors.hint(error), recognise(first_line(error))
+    cause = hint.cause if hint else f"{row.meaning[:1].upper()}{row.meaning[1:]}." if row else None
+    severity = Severity.ERROR if is_native(error) else None
+    return Problem(message, (error[:1500], *one.stderr.splitlines()[-3:]), severity=severity, cause=cause)

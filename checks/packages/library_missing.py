@@ -1,0 +1,110 @@
+"""A compiled GPU package needs a shared library that is not here."""
+
+from typing import NamedTuple
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.loading import bring
+from gpudoctor.knowledge.sonames import ffmpeg_of, majors_of
+from gpudoctor.maybe import known
+from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.libraries import cuda_majors
+from gpudoctor.queries.loading import failures, know_all, missing_for, missing_in_words, was_imported
+from gpudoctor.targets import OnPython, pythons
+
+
+class _Lack(NamedTuple):
+    """A package and the libraries that it lacks."""
+
+    package: str
+    version: str
+    missing: tuple[str, ...]
+    seen: tuple[str, ...]
+    fails: bool  # its import raises
+    later: bool = False  # they are opened when they are first used
+
+
+def _found(on: OnPython) -> list[_Lack]:
+    """The packages that lack libraries, those first whose import fails."""
+    found = []
+    for one, error in failures(on.python):
+        if missing := missing_in_words(error):  # the loader stops at the first; the files name the others
+            more = [each.soname for each in missing_for(on.facts, on.python, one.package)]
+            every = tuple(dict.fromkeys((*missing, *more)))
+            found.append(_Lack(one.package, one.version, every, (error[:1500],), fails=True))
+    versions = {e.package: e.version for e in known(on.python.extensions)}
+    for package, version in versions.items():
+        if package not in {lack.package for lack in found}:
+            absent = missing_for(on.facts, on.python, package)
+            seen = tuple(f"{one.needed_by} {'opens' if one.opened else 'needs'} {one.soname}" for one in absent)
+            later = all(one.opened for one in absent)
+            if absent:
+                found.append(_Lack(package, version, tuple(one.soname for one in absent), seen, False, later))
+    return found
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    first = _found(on)[0]
+    return bring(on, first.package, first.version, first.missing)
+
+
+def _wants(missing: tuple[str, ...]) -> str:
+    """What the libraries are of: "CUDA 13", "FFmpeg 5, 6, 7"; empty where no table knows."""
+    releases = sorted({release for name in missing if (release := ffmpeg_of(name))}, key=int)
+    if releases:
+        return f" (FFmpeg {', '.join(releases)})"
+    cuda = {number for name in missing for number in majors_of(name)}
+    return f" (CUDA {cuda.pop()})" if len(cuda) == 1 else ""
+
+
+def _here(on: OnPython, missing: tuple[str, ...]) -> str:
+    """Which CUDA is here, where one is wanted."""
+    if not any(majors_of(name) for name in missing):
+        return ""
+    torch = one_of(on.python, "torch")
+    if torch and isinstance(torch.cuda, str):
+        return f"; PyTorch here is built for CUDA {torch.cuda}"
+    there = sorted(cuda_majors(on.facts, on.python))
+    return f"; the CUDA libraries here are of CUDA {', '.join(map(str, there))}" if there else ""
+
+
+@check(
+    title="A GPU package needs a shared library that is missing: cannot open shared object file",
+    severity=Severity.ERROR,
+    cause="Compiled code names the libraries that it needs with their major version (libcudart.so.13), and the loader "
+    "takes no other. The package was built for another release than the one that is installed, or it expects the "
+    "library from the system.",
+    fixes=_fixes,
+    references=(
+        "https://man7.org/linux/man-pages/man8/ld.so.8.html",
+        "https://github.com/SYSTRAN/faster-whisper/issues/1431",
+        "https://github.com/meta-pytorch/torchcodec/issues/637",
+    ),
+    targets=pythons,
+    caused_by=(
+        *("python.*", "libraries.*", "packages.extension-abi", "packages.built-for-another-torch", "pytorch.*"),
+        *("packages.torchcodec-mismatch", "packages.torchvision-mismatch", "packages.bitsandbytes-no-binary"),
+        *("packages.ctranslate2-cudnn", "driver.library-missing", "driver.not-installed", "container.*", "wsl.*"),
+    ),
+    affects=("extensions",),
+    validated_on=("simulated 2026-11",),
+)
+def library_missing(on: OnPython) -> Problem | None:
+    """The import raises the loader's error, or a library that a file needs is neither on the path nor in a wheel."""
+    found = _found(on)
+    if not found:
+        know_all(on.python)
+        return None
+    first = found[0]
+    names, others = ", ".join(first.missing[:4]), sorted({one.package for one in found} - {first.package})
+    more = f" The same applies to {', '.join(others)}." if others else ""
+    verb = "opens" if first.later else "needs"
+    failing = (
+        f"{first.package} {first.version} fails to import: it" if first.fails else f"{first.package} {first.version}"
+    )
+    message = f"{failing} {verb} {names}{_wants(first.missing)}, which is not found{_here(on, first.missing)}.{more}"
+    return Problem(message, tuple(s for one in found for s in one.seen)[:6], severity=_severity(on, first))
+
+
+def _severity(on: OnPython, lack: _Lack) -> Severity:
+    """Where the import succeeds, or nobody knows, only a part of the package may need the library."""
+    return Severity.ERROR if lack.fails and not was_imported(on.python, lack.package) else Severity.WARNING

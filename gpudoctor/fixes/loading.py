@@ -1,0 +1,148 @@
+"""Fixes for compiled packages that the loader refuses."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import PackageImport
+from gpudoctor.fixes.environment import install_system, without_library_path
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
+from gpudoctor.knowledge import sonames
+from gpudoctor.maybe import text_of
+from gpudoctor.queries.loading import OldCopy, import_of, imports_of
+from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.registry import BY_MODULE
+from gpudoctor.targets import NAMES, OnPython
+from gpudoctor.tasks import Task, Tasks, export
+
+
+def import_proof(on: OnPython, one: PackageImport) -> Task:
+    """The command that imports a package."""
+    return verify(on.python, f"import {one.module}")
+
+
+def _proof_of(on: OnPython, who: str) -> Task | None:
+    """The command that imports what a sentence names: a package, or a framework."""
+    name = who.rpartition(" ")[0]
+    for one in imports_of(on.python):
+        if one.package == name:
+            return import_proof(on, one)
+    module = next((key for key, title in NAMES.items() if title == name), None)
+    return verify(on.python, f"import {module}") if module in BY_MODULE else None
+
+
+def newer_copy(on: OnPython, one: OldCopy) -> tuple[Fix, ...]:
+    """Let a newer copy be loaded, or use a build that needs no newer one."""
+    proof = _proof_of(on, one.who)
+    folders = _on_path(on, one.path)
+    if folders:
+        library = "oneAPI" if "oneapi" in one.path.lower() else "own"
+        fix = without_library_path(on.facts, folders, proof, libraries=library)
+        return (fix,) if library == "own" else (fix, _fresh_shell(proof))
+    if one.version.startswith("GLIBC_"):
+        return _older_glibc(on, one, proof)
+    prefix = on.python.prefix if isinstance(on.python.prefix, str) else "//"
+    gcc = sonames.sonames().gcc.get(one.version)
+    if "libstdc++" in one.path and one.path.startswith(f"{prefix}/"):
+        name = next((c.name for c in conda_of(on.python) if c.name in ("libstdcxx", "libstdcxx-ng")), "libstdcxx-ng")
+        spec = f"{name}>={gcc}" if gcc else name
+        since = f": {one.version} came with GCC {gcc}" if gcc else ""
+        message = f"Install a newer libstdc++ into the conda environment{since}."
+        return (Fix(message, (conda_install(on.python, spec),), "reinstall-package", verify=proof),)
+    return _built_here(on, one, proof)
+
+
+def _on_path(on: OnPython, path: str) -> list[str]:
+    """The entries of LD_LIBRARY_PATH that lead to a file; with oneAPI's setvars.sh all that it has added."""
+    entries = [e for e in on.facts.host.environment.get("LD_LIBRARY_PATH", "").split(":") if e]
+    folder = path.rpartition("/")[0]
+    if folder not in {entry.rstrip("/") for entry in entries}:
+        return []
+    root = on.facts.host.environment.get("ONEAPI_ROOT", "").rstrip("/")
+    if root and folder.startswith(f"{root}/"):
+        return [entry for entry in entries if entry.startswith(f"{root}/")]
+    return [entry for entry in entries if entry.rstrip("/") == folder]
+
+
+def _fresh_shell(proof: Task | None) -> Fix:
+    message = "Start a new shell in which setvars.sh of oneAPI is not sourced; remove it from ~/.bashrc and ~/.profile."
+    return Fix(message, (), "change-environment", verify=proof)
+
+
+def _older_glibc(on: OnPython, one: OldCopy, proof: Task | None) -> tuple[Fix, ...]:
+    number = one.version.rpartition("_")[2]
+    system = (
+        f"Use a distribution or a container image with glibc {number} or newer (Ubuntu 22.04 has 2.35, Debian 12 2.36, "
+        "RHEL 9 2.34); glibc itself must not be replaced."
+    )
+    return (*_built_here(on, one, proof), Fix(system, (), "reinstall-package", verify=proof))
+
+
+def _built_here(on: OnPython, one: OldCopy, proof: Task | None) -> tuple[Fix, ...]:
+    """Build the package from source with this machine's compiler and libraries; a framework nobody builds."""
+    name, _, version = one.who.rpartition(" ")
+    if not any(p.name == name for p in packages_of(on.python)):
+        message = "Install a release of it whose wheels are built for this distribution, or use a newer distribution."
+        return (Fix(message, (), "reinstall-package", verify=proof),)
+    message = (
+        f"Build {name} from source here, which needs nvcc and a C++ compiler, or install a release whose wheel was "
+        f"built on an older distribution.{lasting(on.facts)}"
+    )
+    options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
+    command = install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options)
+    return (Fix(message, (command,), "reinstall-package", verify=proof),)
+
+
+def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) -> tuple[Fix, ...]:
+    """Bring the libraries that a package needs, or the build of it that fits what is here."""
+    one = import_of(on.python, package)
+    proof = import_proof(on, one) if one else None
+    releases = sorted({r for name in missing if (r := sonames.ffmpeg_of(name))}, key=int)
+    if releases:
+        return _ffmpeg(on, package, version, releases, proof)
+    wheels = [w for name in missing if (w := sonames.wheel_of(name))]
+    fixes = [_wheels(on, wheels, proof)] if wheels else []
+    cuda = next((f.cuda.partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)), None)
+    wanted = {major for name in missing for major in sonames.majors_of(name)}
+    if not wheels or (cuda and wanted and cuda not in wanted):
+        what = f" for CUDA {cuda}, as the other packages here" if cuda and wanted else ", or install what provides it"
+        message = f"Install a release of {package} that is built{what}.{lasting(on.facts)}"
+        fixes.append(Fix(message, (install(on.python, package, upgrade=True),), "reinstall-package", verify=proof))
+    return tuple(fixes)
+
+
+def _wheels(on: OnPython, wheels: list[tuple[str, str]], proof: Task | None) -> Fix:
+    """Install NVIDIA's wheels where the loader then finds them: no package searches all of their directories."""
+    site = on.python.site_packages if isinstance(on.python.site_packages, str) else ""
+    names, folders = dict.fromkeys(name for name, _ in wheels), dict.fromkeys(folder for _, folder in wheels)
+    message = (
+        f"Install the libraries as wheels, and let the loader search them before Python starts.{lasting(on.facts)}"
+    )
+    tasks: Tasks = (install(on.python, *names),)
+    if site:
+        paths = ":".join(f"{site}/nvidia/{folder}" for folder in folders)
+        tasks += (export("LD_LIBRARY_PATH", paths, "before"),)
+    return Fix(message, tasks, "reinstall-package", verify=proof)
+
+
+def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof: Task | None) -> tuple[Fix, ...]:
+    """Bring one of the releases of FFmpeg for which the package has a build."""
+    names = f"{', '.join(releases[:-1])} or {releases[-1]}" if releases[1:] else releases[0]
+    table, here = sonames.sonames().ffmpeg, on.facts.host.distribution
+    key = f"{text_of(here.id)} {text_of(here.version)}"
+    fixes = []
+    if table.distributions.get(key) in releases:
+        tasks = install_system(on.facts, "ffmpeg")
+        fixes.append(
+            Fix(f"Install this distribution's FFmpeg, {table.distributions[key]}.", tasks, root=True, verify=proof)
+        )
+    elif package == "torchcodec" and release(version) == "0.2.0":
+        message = f"Install torchcodec 0.2.1, which has a build for FFmpeg 4 too.{lasting(on.facts)}"
+        fixes.append(Fix(message, (install(on.python, "torchcodec==0.2.1"),), "reinstall-package", verify=proof))
+    if on.python.kind == "conda" or manager_of(on.python) in ("conda", "pixi"):
+        task = conda_install(on.python, f"ffmpeg>={releases[0]},<{int(releases[-1]) + 1}")
+        fixes.insert(
+            0, Fix(f"Install FFmpeg {names} into the conda environment.", (task,), "reinstall-package", verify=proof)
+        )
+    if not fixes:
+        message = f"Install FFmpeg {names} with its shared libraries: {package} has builds for these releases."
+        fixes.append(Fix(message, (), verify=proof))
+    return tuple(fixes)

@@ -1,0 +1,66 @@
+"""Which installed packages run compiled code on a GPU, next to the frameworks: by name, or by what they bring."""
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.knowledge.wanted import computes, is_extension, matters, module_of
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.machine import Machine
+from gpudoctor.parsers.metadata import normalise
+from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, completed, text_of
+from gpudoctor.registry import BY_MODULE
+
+# A package that is compiled against a framework requires it; "torch" alone, not torchmetrics.
+_REQUIRES = pattern(r"(?mi)^Requires-Dist:\s*(?:torch|jax|jaxlib|cupy[\w-]*|tensorflow)\s*(?![\w.-])(?![^\n]*extra)")
+# Libraries, and the sources that torch.utils.cpp_extension compiles when they are first needed.
+_COMPILED = pattern(r"(?m)^[^,\n]+\.(?:so|cu|cuh|cpp)(?:\.[\d.]+)?,")
+_NAME = pattern(r"[\w.-]*")
+# They have no import of their own that says more than the framework's.
+_HELPERS = ("triton", "pytorch-triton")
+
+
+def gpu_packages(
+    machine: Machine, found: Sequence[FoundDistribution], names: DirectoryNames
+) -> tuple[FoundDistribution, ...]:
+    """The distributions with code for GPUs that are no framework and no part of one, with their files.
+
+    Args:
+        machine: where they are.
+        found: the installed distributions.
+        names: the listings of directories.
+    """
+    return tuple(_chosen(machine, found, names))
+
+
+def _chosen(machine: Machine, found: Sequence[FoundDistribution], names: DirectoryNames) -> Iterator[FoundDistribution]:
+    for one in found:
+        name = one.package.name
+        if computes(name):
+            if not name.startswith(_HELPERS):
+                yield one
+        elif not matters(name) and _is_compiled(machine, one):
+            yield completed(machine, one, names)
+
+
+def _is_compiled(machine: Machine, one: FoundDistribution) -> bool:
+    """Whether a package that no table names requires a framework and brings compiled code, or sources of it."""
+    if not one.place.endswith(".dist-info") or not _REQUIRES.search(text_of(machine, f"{one.place}/METADATA")):
+        return False
+    return bool(_COMPILED.search(text_of(machine, f"{one.place}/RECORD")))
+
+
+def needs_torch(one: FoundDistribution) -> bool:
+    """Whether a package expects PyTorch in the process: it is compiled against it, or requires it."""
+    lines = (line for line in one.package.requires if "extra" not in line)
+    return is_extension(one.package.name) or any(_NAME.match(line)[0] == "torch" for line in lines)  # type: ignore[index]
+
+
+def modules_of(one: FoundDistribution) -> tuple[str, ...]:
+    """The top package of a distribution: that of its own name, else the first that is no test and no example."""
+    tops = [claim.partition("/")[0] for claim in one.claims if claim.count("/") == 1 and claim.endswith("/__init__.py")]
+    tops = [top for top in dict.fromkeys(tops) if top.isidentifier() and top not in BY_MODULE]
+    known = module_of(one.package.name)
+    own = [top for top in tops if normalise(top) == one.package.name or top == known]
+    return tuple(own or [top for top in tops if top not in _NO_PACKAGES][:1])
+
+
+_NO_PACKAGES = ("benchmark", "benchmarks", "docs", "examples", "scripts", "test", "tests", "tools")

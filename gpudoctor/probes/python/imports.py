@@ -1,0 +1,135 @@
+"""Imports the packages that compute on GPUs, each in a child of its own, and keeps what they say."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from gpudoctor import workers
+from gpudoctor.child import ChildResult
+from gpudoctor.facts.python import PackageImport, Python
+from gpudoctor.knowledge.wanted import part_for
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers.crash_output import tail
+from gpudoctor.probes.python.gpu_packages import modules_of, needs_torch
+from gpudoctor.probes.python.interpreter import child_environment
+from gpudoctor.probes.python.packages import FoundDistribution
+from gpudoctor.probes.temp_home import spare_home
+
+# vLLM, the slowest known, takes 20 s from a cold disk; three times that is a hang.
+SECONDS = 60.0
+# The share of the time that is left which all imports together may take.
+SHARE = 0.6
+# An environment with more of them would cost minutes; those that are known come first.
+MOST = 16
+TAIL = 20  # lines of stderr that are kept
+PREFIX = "gpudoctor:"  # as in workers/common.py
+_SCRIPT = workers.script("import_package.py")
+_SET = {"PYTHONFAULTHANDLER": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "HF_HUB_OFFLINE": "1"}
+
+
+def probe(machine: Machine, python: Python, packages: Sequence[FoundDistribution]) -> Maybe[tuple[PackageImport, ...]]:
+    """Import each package; never raises, and keeps what was told before a crash or a hang.
+
+    Args:
+        machine: where they run, in the examined environment.
+        python: the interpreter, with its frameworks.
+        packages: the distributions with code for GPUs.
+    """
+    wanted = [(one, module) for one in packages for module in modules_of(one)][:MOST]
+    if not wanted:
+        return ()
+    if not machine.here:
+        return Unknown("programs are not run under another root")
+    if machine.driver_hangs:
+        return Unknown("the driver does not respond, so an import would hang too")
+    end = machine.left(SECONDS / SHARE) * SHARE
+
+    def one(job: tuple[FoundDistribution, str]) -> PackageImport:
+        return _imported(machine, python, *job, end)
+
+    with ThreadPoolExecutor(max_workers=min(len(wanted), _cores())) as pool:
+        return tuple(pool.map(one, wanted))
+
+
+def _imported(machine: Machine, python: Python, found: FoundDistribution, top: str, seconds: float) -> PackageImport:
+    package = found.package
+    there = {framework.name: framework for framework in python.frameworks}
+    module = part_for(package.name, there) or top
+    said = PackageImport(package=package.name, version=package.version, module=module)
+    framework = "torch" if needs_torch(found) and "torch" in there else None
+    live = there[framework].live if framework else None
+    if framework and (live is None or live.import_error or live.died or live.hung):
+        return _why(said, f"it needs {framework}, which does not import")
+    hurried = machine.left(seconds) < seconds
+    argv = [python.path, _SCRIPT, module, *([framework] if framework else [])]
+    with spare_home(child_environment(machine) | _SET) as at_home:
+        ended = machine.run(argv, seconds, at_home, patient=True)
+    return read(said, ended, hurried=hurried or seconds < SECONDS)
+
+
+def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> PackageImport:
+    """Make facts of what the child told.
+
+    Args:
+        asked: the package.
+        ended: how the child ended, with its output.
+        hurried: it had less than its full time, so that no answer is no hang.
+    """
+    told = _told(ended.out)
+    lock = told.get("lock")
+    died = None if ended.timed_out or ended.cancelled else ended.signal
+    common: dict[str, Any] = {
+        "package": asked.package,
+        "version": asked.version,
+        "module": asked.module,
+        "file": told.get("file") if isinstance(told.get("file"), str) else None,
+        "seconds": told.get("import_seconds") if isinstance(told.get("import_seconds"), float) else None,
+        "stderr": tail(ended.err, TAIL),
+        "lock": lock if isinstance(lock, str) else None,
+    }
+    error = told.get("import_error")
+    if isinstance(error, str):
+        return PackageImport(**common, error=error)
+    if died or (ended.timed_out and not hurried):
+        return PackageImport(**common, died=died, hung=ended.timed_out, error=Unknown("the import did not end"))
+    if told.get("imported") is True:
+        return PackageImport(**common)
+    return PackageImport(**common, error=Unknown(_reason(told, ended)))
+
+
+def _reason(told: dict[str, Any], ended: ChildResult) -> str:
+    """Why it is unknown whether the package can be imported."""
+    if told.get("without"):
+        return f"it needs {told['without']}, which does not import"
+    if told.get("builds"):
+        return "it compiles an extension when it is imported"
+    if ended.timed_out:
+        return f"no response within {ended.seconds:.0f} s, all the time that was left"
+    if ended.missing:
+        return f"the interpreter was not started: {ended.missing}"
+    return "the run was canceled" if ended.cancelled else f"the process exited with code {ended.code}"
+
+
+def _why(asked: PackageImport, why: str) -> PackageImport:
+    return PackageImport(package=asked.package, version=asked.version, module=asked.module, error=Unknown(why))
+
+
+def _told(out: str) -> dict[str, Any]:
+    """The union of all lines; a later one wins."""
+    told: dict[str, Any] = {}
+    for line in out.splitlines():
+        if line.startswith(PREFIX):
+            try:
+                part = json.loads(line[len(PREFIX) :])
+            except (ValueError, RecursionError):  # cut short by the child's death
+                continue
+            told.update(part if isinstance(part, dict) else {})
+    return told
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

@@ -1,0 +1,130 @@
+"""Questions about compiled GPU packages, from facts alone: which load, and what the loader said of the others."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.facts import Facts, JitKernel, MissingLibrary, PackageImport, Python
+from gpudoctor.knowledge.sonames import vendor_of
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.extensions import has_fit_variant
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.intel import discrete
+from gpudoctor.targets import framework_name
+
+# The words of glibc's loader: elf/dl-version.c, and elf/dl-load.c with strerror(ENOENT).
+_VERSION = pattern(r"(/[^\s:]+): version [`']([^']+)' not found \(required by ([^)\n]+)\)")
+_LIBRARY = pattern(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
+
+
+class OldCopy(NamedTuple):
+    """A library that the loader took and that lacks a symbol version which another one needs."""
+
+    who: str  # "flash-attn 2.8.2", "PyTorch 2.8.0+xpu"
+    version: str  # "GLIBC_2.32"
+    path: str  # the copy
+    needed_by: str
+    newest: str = ""
+    error: str = ""
+
+
+def imports_of(python: Python) -> tuple[PackageImport, ...]:
+    """What the GPU packages did when they were imported; none where that is unknown. For texts and hints."""
+    return known_or(python.imports, ())
+
+
+def import_of(python: Python, package: str) -> PackageImport | None:
+    """What a package did when it was imported; None where it was not."""
+    return next((one for one in imports_of(python) if one.package == package), None)
+
+
+def was_imported(python: Python, package: str) -> bool:
+    """Whether a package is known to import without an error."""
+    one = import_of(python, package)
+    return one is not None and one.error is None and not one.hung and one.died is None
+
+
+def failures(python: Python) -> tuple[tuple[PackageImport, str], ...]:
+    """The packages whose import raises, each with its error."""
+    return tuple((one, one.error) for one in imports_of(python) if isinstance(one.error, str))
+
+
+def know_all(python: Python) -> None:
+    """End a check as unknown where a package was not imported, so that nobody can say that all load.
+
+    Raises:
+        UnknownFactError: with the reason.
+    """
+    for one in known(python.imports):
+        known(one.error)
+
+
+def old_copies(python: Python) -> tuple[OldCopy, ...]:
+    """The libraries in an older release than something needs, from the loader's words and from the files.
+
+    From files alone only for glibc, of which a process has one copy: another libstdc++ may be loaded before.
+    """
+    found = [*_in_words(python), *_in_files(python)]
+    return tuple({(one.who, one.version): one for one in reversed(found)}.values())[::-1]
+
+
+def _in_words(python: Python) -> Iterator[OldCopy]:
+    for framework in python.frameworks:
+        if framework.live and framework.live.import_error:
+            yield from _read(framework_name(framework), framework.live.import_error)
+    for one, error in failures(python):
+        yield from _read(f"{one.package} {one.version}", error)
+
+
+def _read(who: str, error: str) -> Iterator[OldCopy]:
+    for match in _VERSION.finditer(error):
+        yield OldCopy(who, match[2], match[1], match[3], error=match[0])
+
+
+def _in_files(python: Python) -> Iterator[OldCopy]:
+    for extension in known_or(python.extensions, ()):
+        for gap in extension.versions:
+            if gap.version.startswith("GLIBC_") and not was_imported(python, extension.package):
+                who = f"{extension.package} {extension.version}"
+                yield OldCopy(who, gap.version, gap.path, extension.path, gap.newest)
+
+
+def missing_in_words(error: str) -> tuple[str, ...]:
+    """The libraries that the loader did not find, as an error names them: "libcudart.so.13"."""
+    return tuple(dict.fromkeys(_LIBRARY.findall(error)))
+
+
+def is_native(error: str) -> bool:
+    """Whether an error is of the loader: a library, a symbol or a version is missing."""
+    return bool(_VERSION.search(error) or _LIBRARY.search(error)) or "undefined symbol" in error
+
+
+def missing_for(facts: Facts, python: Python, package: str) -> tuple[MissingLibrary, ...]:
+    """The libraries of this machine's GPU vendors that no variant of a package's libraries can do without and lacks.
+
+    A package may bring a library for each CUDA release or each vendor, and loads the one that fits.
+    """
+    found, every = [], known(python.extensions)
+    for extension in every:
+        if extension.package == package and not has_fit_variant(every, extension):
+            found += [one for one in extension.absent if _is_here(facts, vendor_of(one.soname))]
+    return tuple({one.soname: one for one in reversed(found)}.values())[::-1]
+
+
+def _is_here(facts: Facts, vendor: str | None) -> bool:
+    here = {"nvidia": nvidia_gpus, "amd": amd_gpus, "intel": discrete}
+    return vendor in here and bool(here[vendor](facts))
+
+
+def broken_kernels(python: Python) -> tuple[JitKernel, ...]:
+    """The cached kernels that need a library which nothing here has."""
+    return tuple(kernel for kernel in python.kernels if kernel.missing)
+
+
+def stale_locks(python: Python) -> tuple[JitKernel, ...]:
+    """The builds that were killed: their lock is there, and no process has it open.
+
+    Raises:
+        UnknownFactError: whether a process has it open could not be seen.
+    """
+    return tuple(kernel for kernel in python.kernels if kernel.lock and known(kernel.holder) is None)

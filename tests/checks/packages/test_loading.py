@@ -1,0 +1,219 @@
+"""Compiled GPU packages that the loader refuses, whose import fails or hangs, and kernels in caches."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.checks.libraries.version_not_found import version_not_found
+from gpudoctor.checks.packages.build_lock_left import build_lock_left
+from gpudoctor.checks.packages.cached_kernel_broken import cached_kernel_broken
+from gpudoctor.checks.packages.extension_abi import extension_abi
+from gpudoctor.checks.packages.import_fails import import_fails
+from gpudoctor.checks.packages.import_hangs import import_hangs
+from gpudoctor.checks.packages.library_missing import library_missing
+from gpudoctor.facts import CondaPackage, Extension, Facts, JitKernel, MissingLibrary, MissingVersion, PackageImport
+from gpudoctor.maybe import Unknown
+from tests.builders import change, live
+from tests.checks.environments import SITE, commands, environment, one, package, torch
+
+LOADER = "cannot open shared object file: No such file or directory"
+QUICK = Unknown("packages were not imported (--quick)")
+
+
+def imported(name: str, version: str = "1.0", **changes: Any) -> PackageImport:
+    return PackageImport(package=name, version=version, module=name.replace("-", "_"), **changes)
+
+
+def machine(*imports: PackageImport, **changes: Any) -> Facts:
+    packages = tuple(package(one.package, one.version) for one in imports)
+    given = {"packages": packages} | changes
+    return change(environment(given.pop("torch", torch("2.8.0")), **given), "pythons.0.imports", imports)
+
+
+def refused(version: str, path: str, name: str = "ktransformers") -> PackageImport:
+    error = f"ImportError: {path}: version `{version}' not found (required by {SITE}/{name}/ext.so)"
+    return imported(name, error=error)
+
+
+def test_conda_brings_a_newer_libstdcxx() -> None:
+    path = "/opt/env/lib/libstdc++.so.6"
+    facts = machine(refused("GLIBCXX_3.4.30", path), conda=(CondaPackage(name="libstdcxx", version="11.2", build="h"),))
+    facts = change(change(facts, "pythons.0.prefix", "/opt/env"), "pythons.0.manager", "conda")
+    expected = f"ktransformers 1.0 needs GLIBCXX_3.4.30, which libstdc++.so.6 here does not define: {path}."
+    assert one(version_not_found, facts) == ("problem", expected)
+    assert "conda install -p /opt/env -c conda-forge 'libstdcxx>=12'" in commands(version_not_found, facts)
+
+
+def test_an_older_glibc_needs_a_build_of_its_own() -> None:
+    facts = machine(refused("GLIBC_2.32", "/lib/x86_64-linux-gnu/libc.so.6", "flash-attn"))
+    said = commands(version_not_found, facts)
+    assert "--no-binary flash-attn flash-attn==1.0" in said
+    assert "libc6" not in said
+
+
+def test_a_copy_on_ld_library_path_is_taken_off_it() -> None:
+    folder = "/opt/intel/oneapi/compiler/2025.0/lib"
+    error = (
+        f"ImportError: {folder}/libur_loader.so.0: version `LIBUR_LOADER_0.11' not found (required by /e/libsycl.so.8)"
+    )
+    facts = environment(torch("2.8.0+xpu", live=live(0, import_error=error)))
+    other = "/opt/intel/oneapi/tbb/2022.0/lib"
+    env = {"LD_LIBRARY_PATH": f"{other}:{folder}:/opt/own", "ONEAPI_ROOT": "/opt/intel/oneapi"}
+    facts = change(facts, "host.environment", env)
+    assert "from LD_LIBRARY_PATH" in one(version_not_found, facts)[1]
+    assert "export LD_LIBRARY_PATH=/opt/own" in commands(version_not_found, facts)
+
+
+def extension(name: str, path: str = "ext.so", **changes: Any) -> Extension:
+    return Extension(package=name, version="1.0", path=f"{SITE}/{path}", **changes)
+
+
+@pytest.mark.parametrize(
+    ("done", "version", "outcome"),
+    [
+        (None, "GLIBC_2.32", "pass"),  # it was imported all the same: another part of it may never be loaded
+        (Unknown("it compiles"), "GLIBC_2.32", "problem"),
+        (Unknown("it compiles"), "GLIBCXX_3.4.30", "unknown"),  # another libstdc++ may be loaded before
+    ],
+)
+def test_a_version_that_a_file_needs(done: Any, version: str, outcome: str) -> None:
+    gap = MissingVersion(version=version, path="/lib/libc.so.6", newest="GLIBC_2.31")
+    lacks = extension("flash-attn", versions=(gap,))
+    assert one(version_not_found, machine(imported("flash-attn", error=done), extensions=(lacks,)))[0] == outcome
+
+
+@pytest.mark.parametrize("check", [version_not_found, library_missing, import_fails, import_hangs])
+def test_what_was_not_imported_is_unknown(check: Any) -> None:
+    facts = machine(imported("vllm"))
+    assert one(check, facts) == ("pass", "")
+    assert one(check, change(facts, "pythons.0.imports", QUICK)) == ("unknown", QUICK.unknown)
+    part = change(facts, "pythons.0.imports.0.error", Unknown("it compiles an extension when it is imported"))
+    assert one(check, part) == ("unknown", "it compiles an extension when it is imported")
+
+
+def test_a_library_of_another_cuda_major() -> None:
+    error = f"RuntimeError: Failed to load libllama.so: libcudart.so.12: {LOADER}"
+    absent = (
+        MissingLibrary(soname="libcudart.so.12", needed_by="libggml-cuda.so"),
+        MissingLibrary(soname="libcublas.so.12", needed_by="libggml-cuda.so"),
+    )
+    lacks = extension("llama-cpp-python", "llama_cpp/lib/libllama.so", absent=absent)
+    facts = machine(imported("llama-cpp-python", error=error), extensions=(lacks,), torch=torch("2.9.0", cuda="13.0"))
+    expected = (
+        "llama-cpp-python 1.0 fails to import: it needs libcudart.so.12, libcublas.so.12 (CUDA 12), which is not found; "
+        "PyTorch here is built for CUDA 13.0."
+    )
+    assert one(library_missing, facts) == ("problem", expected)
+    said = commands(library_missing, facts)
+    assert "nvidia-cuda-runtime-cu12 nvidia-cublas-cu12" in said
+    assert f"{SITE}/nvidia/cuda_runtime/lib:{SITE}/nvidia/cublas/lib" in said
+
+
+def test_a_library_that_is_opened_when_it_is_used() -> None:
+    absent = (MissingLibrary(soname="libcublas.so.12", needed_by="libctranslate2.so.4", opened=True),)
+    lacks = extension("ctranslate2", "ctranslate2.libs/libctranslate2.so.4", absent=absent)
+    facts = machine(imported("ctranslate2"), extensions=(lacks,))
+    assert one(library_missing, facts)[1].startswith(
+        "ctranslate2 1.0 opens libcublas.so.12 (CUDA 12), which is not found"
+    )
+    no_gpu = change(change(facts, "gpus", ()), "pci", ())
+    assert one(library_missing, no_gpu) == ("pass", "")
+
+
+def test_one_variant_for_each_release_is_enough() -> None:
+    absent = (MissingLibrary(soname="libcudart.so.11.0", needed_by="libbitsandbytes_cuda118.so"),)
+    old = extension(
+        "bitsandbytes", "b/libbitsandbytes_cuda118.so", absent=absent, needed=("libcudart.so.11.0",),
+        missing=("libcudart.so.11.0",),
+    )  # fmt: skip
+    fits = extension("bitsandbytes", "b/libbitsandbytes_cuda128.so", needed=("libcudart.so.12",))
+    facts = machine(imported("bitsandbytes"), extensions=(old, fits))
+    assert one(library_missing, facts) == ("pass", "")
+    assert one(extension_abi, facts) == ("pass", "")
+    alone = change(facts, "pythons.0.extensions", (old,))
+    assert one(library_missing, alone)[0] == "problem"
+
+
+@pytest.mark.parametrize(
+    ("distribution", "version", "command"),
+    [
+        (("ubuntu", "22.04"), "0.2.0", "torchcodec==0.2.1"),
+        (("debian", "12"), "0.2.0", "ffmpeg"),
+        (("ubuntu", "22.04"), "0.7.0", ""),
+    ],
+)
+def test_torchcodec_and_ffmpeg(distribution: tuple[str, str], version: str, command: str) -> None:
+    lines = (f"FFmpeg version {n}: libavutil.so.{n + 52}: {LOADER}" for n in (7, 6, 5))
+    error = "RuntimeError: Could not load libtorchcodec.\n" + "\n".join(lines)
+    facts = machine(imported("torchcodec", version, error=error))
+    facts = change(change(facts, "host.distribution.id", distribution[0]), "host.distribution.version", distribution[1])
+    assert "(FFmpeg 5, 6, 7), which is not found" in one(library_missing, facts)[1]
+    assert command in commands(library_missing, facts)
+
+
+def test_the_part_for_a_framework_is_an_extra() -> None:
+    requires = ("transformer_engine_cu12==2.5.0", "transformer_engine_torch==2.5.0; extra == 'pytorch'")
+    error = "FileNotFoundError: Could not find shared object file for Transformer Engine torch lib."
+    failed = msgspec.structs.replace(
+        imported("transformer-engine", "2.5.0", error=error), module="transformer_engine.pytorch"
+    )
+    own = package("transformer-engine", "2.5.0", requires=requires)
+    facts = machine(failed, packages=(own, package("torch", "2.8.0")))
+    expected = (
+        "import transformer_engine.pytorch fails (transformer-engine 2.5.0): FileNotFoundError: Could not find shared "
+        "object file for Transformer Engine torch lib. Its part for pytorch is not installed: "
+        "transformer-engine[pytorch] brings it."
+    )
+    assert one(import_fails, facts) == ("problem", expected)
+    assert "'transformer-engine[pytorch]==2.5.0'" in commands(import_fails, facts)
+
+
+def test_an_import_that_crashes_or_raises() -> None:
+    dead = imported("xformers", died="SIGSEGV", error=Unknown("the import did not end"), stderr="Fatal Python error: x")
+    assert one(import_fails, machine(dead)) == ("problem", "import xformers (xformers 1.0) crashes with SIGSEGV.")
+    raises = imported("vllm", error="ImportError: a.so: undefined symbol: cublasLtCreate, version libcublasLt.so.12")
+    assert "--no-deps vllm==1.0" in commands(import_fails, machine(raises))
+
+
+def test_an_import_that_hangs() -> None:
+    hung = imported("vllm", hung=True, error=Unknown("the import did not end"))
+    assert one(import_hangs, machine(hung)) == ("problem", "import vllm (vllm 1.0) hangs.")
+    assert "dump_traceback_later(30" in commands(import_hangs, machine(hung))
+    waits = imported("vllm", lock="/c/x/lock", error=Unknown("it compiles an extension when it is imported"))
+    assert one(import_hangs, machine(waits)) == ("problem", "import vllm (vllm 1.0) waits until /c/x/lock is gone.")
+    assert "rm /c/x/lock" in commands(import_hangs, machine(waits))
+
+
+LOCKED = JitKernel(cache="torch_extensions", directory="/c/py311_cu128/own", lock="/c/py311_cu128/own/lock")
+
+
+@pytest.mark.parametrize(
+    ("holder", "outcome", "message"),
+    [
+        (None, "problem", "/c/py311_cu128/own/lock exists, no process has it open and the extension was never built: "
+         "loading own hangs."),
+        (4711, "pass", ""),
+        (Unknown("the open files of other users' processes cannot be read"), "unknown",
+         "the open files of other users' processes cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_lock_that_a_killed_build_left(holder: Any, outcome: str, message: str) -> None:
+    kernel = msgspec.structs.replace(LOCKED, holder=holder, sources=("/s/own.cpp",))
+    facts = change(environment(), "pythons.0.kernels", (kernel,))
+    assert one(build_lock_left, facts) == (outcome, message)
+    if outcome == "problem":
+        assert "rm /c/py311_cu128/own/lock" in commands(build_lock_left, facts)
+
+
+def test_a_kernel_of_another_cuda_release() -> None:
+    folder = "/root/.cache/flashinfer/0.6.9/90a/cached_ops/sampling"
+    kernel = JitKernel(cache="flashinfer", directory=folder, library="sampling.so", missing=("libcudart.so.13",))
+    facts = change(environment(torch("2.8.0", cuda="12.9")), "pythons.0.kernels", (kernel,))
+    expected = (
+        f"sampling.so in FlashInfer's cache needs libcudart.so.13 (CUDA 13), which is not found: {folder}; PyTorch here "
+        "is built for CUDA 12.9."
+    )
+    assert one(cached_kernel_broken, facts) == ("problem", expected)
+    assert f"rm -r {folder}" in commands(cached_kernel_broken, facts)
+    assert one(cached_kernel_broken, change(facts, "pythons.0.kernels", ())) == ("pass", "")

@@ -1,0 +1,127 @@
+"""Packages that compute on GPUs are imported, each in a child, and the caches of their kernels are read."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.child import ChildResult
+from gpudoctor.facts import Framework, PackageImport, Python
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes.python import imports, jit_caches
+from gpudoctor.probes.python.gpu_packages import gpu_packages, modules_of
+from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, entries, find
+from tests.builders import live
+from tests.parsers.elves import library
+from tests.probes.environments import distribution, machine
+
+ASKED = PackageImport(package="vllm", version="1.0", module="vllm")
+
+
+def found_in(site: Path, **env: str) -> tuple[FoundDistribution, ...]:
+    here = machine(**env)
+    names = DirectoryNames(here)
+    return gpu_packages(here, find(here, entries(here, [str(site)], "", None, [str(site)]), names), names)
+
+
+def lay(site: Path, name: str, *files: str, requires: tuple[str, ...] = (), code: str = "") -> None:
+    module = name.replace("-", "_")
+    distribution(site, name, "1.0", (f"{module}/__init__.py", *files))
+    (site / f"{module}/__init__.py").write_text(code)
+    metadata = next(site.glob(f"{module}-1.0.dist-info")) / "METADATA"
+    metadata.write_text(f"Name: {name}\nVersion: 1.0\n" + "".join(f"Requires-Dist: {r}\n" for r in requires))
+
+
+def test_packages_that_no_table_names_count_where_they_are_compiled_against_a_framework(tmp_path: Path) -> None:
+    lay(tmp_path, "ctranslate2")
+    lay(tmp_path, "triton")
+    lay(tmp_path, "ktransformers", "ktransformers/ext.so", requires=("torch (>=2)",))
+    lay(tmp_path, "openequivariance", "openequivariance/kernel.cu", requires=("torch>=2", "ninja"))
+    lay(tmp_path, "torchmetricsx", requires=("torch",))
+    lay(tmp_path, "optional", "optional/ext.so", requires=("torch; extra == 'gpu'",))
+    lay(tmp_path, "plain", "plain/ext.so", requires=("torch-geometric",))
+    found = found_in(tmp_path)
+    assert [one.package.name for one in found] == ["ctranslate2", "ktransformers", "openequivariance"]
+    assert [modules_of(one) for one in found] == [("ctranslate2",), ("ktransformers",), ("openequivariance",)]
+
+
+def test_each_is_imported_in_a_child(tmp_path: Path) -> None:
+    lay(tmp_path, "ctranslate2", code="raise OSError('libcublas.so.12: cannot open shared object file')")
+    lay(tmp_path, "bitsandbytes", code="import sys; print('careful', file=sys.stderr)")
+    lay(tmp_path, "flash-attn", requires=("torch",))
+    broken = Framework(name="torch", live=live(0, import_error="ImportError: x"))
+    python = Python(path=sys.executable, frameworks=(broken,))
+    here = machine(PYTHONPATH=str(tmp_path), PATH=os.environ["PATH"], HOME=str(tmp_path))
+    answer = imports.probe(here, python, found_in(tmp_path))
+    assert not isinstance(answer, Unknown)
+    said = {one.package: one for one in answer}
+    assert said["ctranslate2"].error == "OSError: libcublas.so.12: cannot open shared object file"
+    assert said["bitsandbytes"].error is None
+    assert said["bitsandbytes"].stderr == "careful"
+    assert said["flash-attn"].error == Unknown("it needs torch, which does not import")
+
+
+def test_a_driver_that_hangs_is_not_waited_for_again(tmp_path: Path) -> None:
+    lay(tmp_path, "ctranslate2")
+    here = machine()
+    here.driver_hangs = True
+    assert isinstance(imports.probe(here, Python(path=sys.executable), found_in(tmp_path)), Unknown)
+    assert imports.probe(here, Python(path=sys.executable), ()) == ()
+
+
+def ended(out: str = "", **changes: object) -> ChildResult:
+    plain: dict[str, object] = {"argv": ("python",), "out": out, "err": "", "code": 0, "seconds": 60.0}
+    return ChildResult(**(plain | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("child", "hurried", "error", "hung"),
+    [
+        (ended("gpudoctor:" + '{"imported": true}'), False, None, False),
+        (ended("gpudoctor:" + '{"builds": true}'), False, "it compiles an extension when it is imported", False),
+        (ended(timed_out=True, code=None), False, "the import did not end", True),
+        (ended(timed_out=True, code=None), True, "no response within 60 s, all the time that was left", False),
+        (ended(code=3), False, "the process exited with code 3", False),
+        (ended("gpudoctor:{"), False, "the process exited with code 0", False),
+    ],
+)
+def test_how_a_child_ended(child: ChildResult, hurried: bool, error: str | None, hung: bool) -> None:
+    said = imports.read(ASKED, child, hurried=hurried)
+    assert (said.error, said.hung) == (error if error is None else Unknown(error), hung)
+
+
+def test_kernels_in_caches(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    distribution(site, "torch", "2.7.0", ("torch/lib/libtorch_cuda.so",))
+    (site / "torch/lib/libtorch_cuda.so").write_bytes(library("libtorch_cuda.so", needed=("libcudart.so.12",)))
+    lay(site, "flashinfer-python")
+    cache = tmp_path / ".cache"
+    for place, runtime in (
+        ("flashinfer/1.0/90a/cached_ops/sampling", "libcudart.so.13"),
+        ("flashinfer/1.0/90a/cached_ops/norm", "libcudart.so.12"),
+        ("flashinfer/0.9.0/90a/cached_ops/old", "libcudart.so.13"),
+        ("torch_extensions/py311_cu128/own", "libcudart.so.12"),
+        ("torch_extensions/py310_cu121/other", "libcudart.so.11.0"),
+    ):
+        (cache / place).mkdir(parents=True)
+        (cache / place / "kernel.so").write_bytes(library("kernel.so", needed=(runtime,)))
+    locked = cache / "torch_extensions/py311_cu128/locked"
+    locked.mkdir()
+    (locked / "lock").write_text("")
+    (locked / "build.ninja").write_text("build own.o: compile /src/own.cpp | dep\nbuild own.so: link own.o\n")
+    here = machine(HOME=str(tmp_path))
+    names = DirectoryNames(here)
+    found = find(here, entries(here, [str(site)], "", None, [str(site)]), names)
+    kernels = {k.directory.rpartition("/")[2]: k for k in jit_caches.probe(here, "/none", "3.11.7", found, names)}
+    assert (
+        set(kernels) == {"locked"}
+        if "1.0" not in str(kernels.get("sampling"))
+        else set(kernels) == {"locked", "sampling"}
+    )
+    assert kernels["locked"].lock == f"{locked}/lock"
+    assert kernels["locked"].holder is None
+    assert kernels["locked"].sources == ("/src/own.cpp",)
+    with (locked / "lock").open():
+        (again,) = (k for k in jit_caches.probe(here, "/none", "3.11.7", found, names) if k.lock)
+    assert again.holder == os.getpid()

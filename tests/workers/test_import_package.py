@@ -1,0 +1,64 @@
+"""The import of one package in a child: what it says, and where it is stopped."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor import workers
+
+
+def told(tmp_path: Path, code: str, *first: str) -> dict[str, Any]:
+    (tmp_path / "own.py").write_text(code)
+    argv = [sys.executable, workers.script("import_package.py"), "own", *first]
+    env = {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    ended = subprocess.run(argv, capture_output=True, text=True, env=env, check=True, timeout=60)
+    facts: dict[str, Any] = {}
+    for line in ended.stdout.splitlines():
+        facts.update(json.loads(line.removeprefix("gpudoctor:")))
+    return facts
+
+
+def test_an_import_that_succeeds(tmp_path: Path) -> None:
+    found = told(tmp_path, "print('hello')")
+    assert found["imported"] is True
+    assert found["file"] == f"{tmp_path}/own.py"
+
+
+def test_an_import_that_raises(tmp_path: Path) -> None:
+    found = told(tmp_path, "raise ImportError('libcudart.so.13: cannot open shared object file')")
+    assert found["import_error"] == "ImportError: libcudart.so.13: cannot open shared object file"
+
+
+@pytest.mark.parametrize("command", ["['ninja', '-v']", "['/usr/local/cuda/bin/nvcc', 'x.cu']", "['g++', 'x.cpp']"])
+def test_nothing_is_compiled(tmp_path: Path, command: str) -> None:
+    found = told(tmp_path, f"import subprocess; subprocess.run({command}, check=False)")
+    compiles = "-v" not in command
+    assert found.get("builds", False) is compiles
+
+
+def test_the_release_of_a_compiler_may_be_asked(tmp_path: Path) -> None:
+    code = "import subprocess\ntry:\n    subprocess.run(['nvcc', '--version'])\nexcept OSError:\n    pass"
+    assert told(tmp_path, code)["imported"] is True
+
+
+def test_no_lock_is_made_and_none_is_waited_for(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    code = f"import os; os.open({str(lock)!r}, os.O_CREAT | os.O_EXCL)"
+    assert told(tmp_path, code) | {"stage": ""} == {"stage": "", "builds": True}
+    assert not lock.exists()
+    lock.write_text("")
+    assert told(tmp_path, code)["lock"] == str(lock)
+
+
+def test_nobody_is_asked_on_the_network(tmp_path: Path) -> None:
+    code = "import socket; socket.create_connection(('192.0.2.1', 80))"
+    assert "Network is unreachable" in told(tmp_path, code)["import_error"]
+
+
+def test_what_it_expects_comes_first(tmp_path: Path) -> None:
+    assert told(tmp_path, "", "json")["imported"] is True
+    assert told(tmp_path, "", "no_such_framework")["without"] == "no_such_framework"
