@@ -41,6 +41,7 @@ class Record:
         self.file.unlink(missing_ok=True)
         places = [str(self.root / top) for top in ("checks", "gpudoctor")]
         found = coverage.Coverage(data_file=str(self.file), source=places, config_file=False)
+        found.set_option("run:relative_files", True)
         found.start()
         ended = pytest.main(arguments, plugins=[_Recorder(found, self.seconds)])
         found.stop()
@@ -58,7 +59,7 @@ class Record:
     def tests(self, path: Path, lines: set[int]) -> set[str]:
         """The tests that run one of the lines of a file, and AT_IMPORT where importing does."""
         if path not in self._lines:
-            self._lines[path] = self._data.contexts_by_lineno(str(self.root / path))
+            self._lines[path] = self._data.contexts_by_lineno(str(path))
         return {name for line in lines for name in self._lines[path].get(line, ())}
 
 
