@@ -108,7 +108,9 @@ class Within:
         while True:
 
             def act(items: list[pytest.Item] = items) -> str:
-                return first_failure(session, items) if plant(ROOT, one) else ""
+                if not plant(ROOT, one):
+                    plant_at_import(ROOT, one.mutant)  # a module that is imported when it is first needed
+                return first_failure(session, items)
 
             failed = forked(act, limit(self.record, items)) if items else ""
             blamed = [item for item in items if item.nodeid == failed]
