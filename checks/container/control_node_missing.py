@@ -9,20 +9,7 @@ from gpudoctor.tasks import cmd
 from gpudoctor.tasks.placeholders import REST
 
 _BY_HAND = container.again(
-    "Where the devices are passed one by one, add these.",
-    cmd(
-        "docker",
-        "run",
-        "--device",
-        "/dev/nvidia0",
-        "--device",
-        "/dev/nvidiactl",
-        "--device",
-        "/dev/nvidia-uvm",
-        "--device",
-        "/dev/nvidia-uvm-tools",
-        REST,
-    ),
+    "Where the devices are passed one by one, add these.", cmd("docker", "run", *container.EACH_NODE, REST)
 )
 
 

@@ -2,67 +2,32 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import system
+from gpudoctor.fixes.displaced import reboot_without
 from gpudoctor.maybe import present
 from gpudoctor.queries.cards import any_works, card_name, owned_by
 from gpudoctor.queries.cause_groups import BUILD, DEAD
 from gpudoctor.queries.driver import module_at_hand
 from gpudoctor.queries.kernel_log import events, texts
-from gpudoctor.targets import in_container, nvidia_host
-from gpudoctor.tasks import Edit, Tasks, as_root, query
+from gpudoctor.targets import nvidia_host
+from gpudoctor.tasks import Edit
+
+_MODULES = "nouveau,nova_core"
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    if "nouveau" in facts.nvidia.kernel.blacklists:
-        return _old_ram_disk(facts)
+    hint = system.initramfs_hint(facts)
+    if "nouveau" in facts.nvidia.kernel.blacklists:  # the copy of modprobe.d in the initial RAM disk is older
+        message = (
+            f"Rebuild the initial RAM disk (initramfs), so that it contains the blacklist, then reboot.{hint} If "
+            "nouveau is still loaded first, something else loads it: add modprobe.blacklist=nouveau to the kernel "
+            "command line."
+        )
+        return reboot_without(facts, message, _MODULES)
+    message = f"Blacklist nouveau, also in the initial RAM disk (initramfs), then reboot.{hint}"
     lines = "blacklist nouveau\noptions nouveau modeset=0\n"
-    commands: Tasks = (
-        Edit("/etc/modprobe.d/blacklist-nouveau.conf", text=lines, root=True),
-        *system.initramfs(facts),
-        *_command_line(facts),
-        as_root("reboot"),
-    )
-    message = f"Blacklist nouveau, also in the initial RAM disk (initramfs), then reboot.{system.initramfs_hint(facts)}"
-    if in_container(facts):
-        return (module.on_the_host(f"On the host: {message}", *commands),)
-    undo = Edit("/etc/modprobe.d/blacklist-nouveau.conf", gone=True, root=True)
-    return (
-        Fix(
-            message,
-            commands,
-            "reboot",
-            root=True,
-            needs="reboot",
-            undo=(undo,),
-            verify=query("lspci", "-k", "-d", "10de:"),
-        ),
-    )
-
-
-def _old_ram_disk(facts: Facts) -> tuple[Fix, ...]:
-    """The blacklist exists; the copy of modprobe.d in the initial RAM disk is older."""
-    commands = (*system.initramfs(facts), *_command_line(facts), as_root("reboot"))
-    message = (
-        "Rebuild the initial RAM disk (initramfs), so that it contains the blacklist, then "
-        f"reboot.{system.initramfs_hint(facts)} If nouveau is still loaded first, something else loads it: add "
-        "modprobe.blacklist=nouveau to the kernel command line."
-    )
-    if in_container(facts):
-        return (module.on_the_host(f"On the host: {message}", *commands),)
-    return (Fix(message, commands, "reboot", root=True, needs="reboot", verify=query("lspci", "-k", "-d", "10de:")),)
-
-
-def _command_line(facts: Facts) -> Tasks:
-    """Fedora's and SUSE's initial RAM disks load display drivers early: there the command line decides."""
-    if system.family_of(facts) != "fedora":
-        return ()
-    modules = "nouveau,nova_core"
-    if system.is_image(facts):
-        names = (f"rd.driver.blacklist={modules}", f"modprobe.blacklist={modules}")
-        return (as_root("rpm-ostree", "kargs", *(f"--append-if-missing={name}" for name in names)),)
-    return (
-        as_root("grubby", "--update-kernel=ALL", f"--args=rd.driver.blacklist={modules} modprobe.blacklist={modules}"),
-    )
+    edit = Edit("/etc/modprobe.d/blacklist-nouveau.conf", text=lines, root=True)
+    return reboot_without(facts, message, _MODULES, edit)
 
 
 @check(

@@ -2,52 +2,21 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes.displaced import reboot_without
 from gpudoctor.maybe import present
 from gpudoctor.queries.cards import card_name, owned_by
 from gpudoctor.queries.cause_groups import BUILD, DEAD
 from gpudoctor.queries.driver import module_at_hand
 from gpudoctor.queries.kernel_log import events, texts
-from gpudoctor.targets import in_container, nvidia_host
-from gpudoctor.tasks import Edit, Tasks, as_root, query
+from gpudoctor.targets import nvidia_host
+from gpudoctor.tasks import Edit
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    lines = "blacklist nova_core\nblacklist nova_drm\nblacklist nouveau\n"
-    commands: Tasks = (
-        Edit("/etc/modprobe.d/blacklist-nova.conf", text=lines, root=True),
-        *system.initramfs(facts),
-        *_command_line(facts),
-        as_root("reboot"),
-    )
     message = "Blacklist nova_core (and nova_drm, nouveau), also in the initial RAM disk (initramfs), then reboot."
-    if in_container(facts):
-        return (module.on_the_host(f"On the host: {message}", *commands),)
-    undo = Edit("/etc/modprobe.d/blacklist-nova.conf", gone=True, root=True)
-    return (
-        Fix(
-            message,
-            commands,
-            "reboot",
-            root=True,
-            needs="reboot",
-            undo=(undo,),
-            verify=query("lspci", "-k", "-d", "10de:"),
-        ),
-    )
-
-
-def _command_line(facts: Facts) -> Tasks:
-    """Fedora's and SUSE's initial RAM disks load display drivers early: there the command line decides."""
-    if system.family_of(facts) != "fedora":
-        return ()
-    modules = "nova_core,nova_drm,nouveau"
-    if system.is_image(facts):
-        names = (f"rd.driver.blacklist={modules}", f"modprobe.blacklist={modules}")
-        return (as_root("rpm-ostree", "kargs", *(f"--append-if-missing={name}" for name in names)),)
-    return (
-        as_root("grubby", "--update-kernel=ALL", f"--args=rd.driver.blacklist={modules} modprobe.blacklist={modules}"),
-    )
+    lines = "blacklist nova_core\nblacklist nova_drm\nblacklist nouveau\n"
+    edit = Edit("/etc/modprobe.d/blacklist-nova.conf", text=lines, root=True)
+    return reboot_without(facts, message, "nova_core,nova_drm,nouveau", edit)
 
 
 @check(

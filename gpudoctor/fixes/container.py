@@ -20,6 +20,8 @@ PROOF = query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi")
 RESTART_DOCKER = as_root("systemctl", "restart", "docker")
 CONFIGURE = as_root("nvidia-ctk", "runtime", "configure", "--runtime=docker")
 CONTAINER_AGAIN = "a new container"
+_NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
+EACH_NODE = tuple(word for node in _NODES for word in ("--device", node))
 
 
 def engine(facts: Facts) -> str:
@@ -248,21 +250,7 @@ def lost_access(facts: Facts) -> tuple[Fix, ...]:
         ),
         again(
             "Permanently: list the devices (--device), so that Docker reports them to systemd, or use CDI.",
-            cmd(
-                "docker",
-                "run",
-                "--gpus",
-                "all",
-                "--device",
-                "/dev/nvidia0",
-                "--device",
-                "/dev/nvidiactl",
-                "--device",
-                "/dev/nvidia-uvm",
-                "--device",
-                "/dev/nvidia-uvm-tools",
-                REST,
-            ),
+            cmd("docker", "run", "--gpus", "all", *EACH_NODE, REST),
             cmd("docker", "run", "--device", "nvidia.com/gpu=all", REST),
         ),
         _lasting(

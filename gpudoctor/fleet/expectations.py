@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.check_engine import Outcome, Severity, Verdict, run
+from gpudoctor.check_engine import Outcome, Severity, run
 from gpudoctor.expect.expectation import Expectation
 from gpudoctor.expect.paths import PathError, joined, resolve
 from gpudoctor.facts import Facts, Figure, Gpu, Package, Python, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
-from gpudoctor.report.fixes import entries as fixes_of
+from gpudoctor.report.build import entry_of
 from gpudoctor.report.inventory import GPU, MACHINE, Inventory
 from gpudoctor.report.model import FindingEntry, SmokeEntry, SmokeTestEntry
 
@@ -52,7 +52,7 @@ class Holding:
                 self._unknown.setdefault(one.id, verdict.message)
             else:
                 self._held.add(one.id)
-        return [_entry(verdict) for verdict in verdicts if verdict.outcome is Outcome.PROBLEM]
+        return [entry_of(verdict, Facts()) for verdict in verdicts if verdict.outcome is Outcome.PROBLEM]
 
     @property
     def open(self) -> bool:
@@ -176,17 +176,3 @@ def _test(entry: SmokeTestEntry) -> SmokeTest:
     figures = tuple(Figure(name=one.name, value=one.value, unit=one.unit) for one in entry.figures)
     outcome: Any = entry.outcome  # told, and not compared
     return SmokeTest(name=entry.test, variant=entry.variant, outcome=outcome, message=entry.message, figures=figures)
-
-
-def _entry(verdict: Verdict) -> FindingEntry:
-    check, problem = verdict.check, verdict.problem
-    return FindingEntry(
-        check=check.id,
-        status=verdict.severity.value,
-        subject=verdict.about.label,
-        title=check.title,
-        message=verdict.message,
-        cause=(problem.cause if problem else None) or check.cause,
-        evidence=problem.evidence if problem else (),
-        fixes=fixes_of(verdict.fixes, Facts()),
-    )

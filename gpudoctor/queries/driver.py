@@ -173,7 +173,7 @@ def driver_runs(cuda: str, driver: str) -> bool:
     https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
     """
     built, has = numbers(cuda), numbers(driver)
-    return has[:1] >= built[:1] if built[:1] >= (11,) else has[:2] >= built[:2]
+    return has >= built[:1] if built >= (11,) else has[:2] >= built[:2]
 
 
 def has_nvidia_driver(facts: Facts) -> bool:

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
+import msgspec
+
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
 from gpudoctor.facts.text_types import ANOTHER_ROOT
@@ -163,19 +165,27 @@ def asked(verdicts: list[Verdict]) -> set[str]:
     return {v.check.id for v in verdicts if v.outcome is not Outcome.SKIPPED}
 
 
-def _finding(found: Finding, facts: Facts) -> FindingEntry:
-    check, problem = found.root.check, found.root.problem
-    fixes = fixes_of(found.root.fixes, facts)
+def entry_of(verdict: Verdict, facts: Facts) -> FindingEntry:
+    """A problem as a finding by itself, without what follows from it."""
+    check, problem = verdict.check, verdict.problem
     return FindingEntry(
         check=check.id,
-        status=found.severity.value,
-        subject=found.root.about.label,
+        status=verdict.severity.value,
+        subject=verdict.about.label,
         title=check.title,
-        message=found.root.message,
+        message=verdict.message,
         cause=(problem.cause if problem else None) or check.cause,
         evidence=problem.evidence if problem else (),
-        fixes=fixes,
-        run=run_line(check.id, fixes, facts),
+        fixes=fixes_of(verdict.fixes, facts),
+    )
+
+
+def _finding(found: Finding, facts: Facts) -> FindingEntry:
+    check, entry = found.root.check, entry_of(found.root, facts)
+    return msgspec.structs.replace(
+        entry,
+        status=found.severity.value,
+        run=run_line(check.id, entry.fixes, facts),
         consequences=tuple(
             Consequence(check=v.check.id, message=v.message, status=v.severity.value, subject=v.about.label)
             for v in found.consequences

@@ -32,21 +32,15 @@ def _worked(runs: list[SmokeRun]) -> bool:
 def _idle(run: SmokeRun) -> UnknownEntry:
     whys = [run.message, *(test.message for test in run.tests)]
     why = next((why for why in whys if why), "no reason was given")
-    return UnknownEntry(
-        check="smoke.no-device",
-        subject=f"{run.backend} on {run.label}",
-        reason=f"None of the tests could run: {why}",
-        essential=True,
-    )
+    return _gap(run, "smoke.no-device", f"None of the tests could run: {why}")
 
 
 def _stopped(run: SmokeRun) -> UnknownEntry:
-    return UnknownEntry(
-        check="smoke.hangs",
-        subject=f"{run.backend} on {run.label}",
-        reason=f"Not all tests ran: {run.message}",
-        essential=True,
-    )
+    return _gap(run, "smoke.hangs", f"Not all tests ran: {run.message}")
+
+
+def _gap(run: SmokeRun, check: str, reason: str) -> UnknownEntry:
+    return UnknownEntry(check=check, subject=f"{run.backend} on {run.label}", reason=reason, essential=True)
 
 
 def smoke_entries(facts: Facts) -> tuple[SmokeEntry, ...]:

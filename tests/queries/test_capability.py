@@ -16,6 +16,9 @@ from tests.builders import gpu
         ("compute_90", ("compute", "9.0")),
         ("gfx1100", None),
         ("sm_", None),
+        ("sm_9", None),  # one digit is no capability
+        ("sm_xx", None),
+        ("gfx_90", None),
     ],
 )
 def test_target(arch: str, expected: tuple[str, str] | None) -> None:

@@ -150,6 +150,13 @@ def test_without_gpu(facts: Facts, without: bool) -> None:
     assert without_gpu(facts) is without
 
 
+@pytest.mark.parametrize(
+    ("version", "vendor"), [("2.9.1+cu128", "nvidia"), ("2.9.1+rocm6.4", "amd"), ("2.9.1+xpu", None)]
+)
+def test_whose_gpu_a_build_asks_for(version: str, vendor: str | None) -> None:
+    assert [one.vendor for one in requests(packages(("torch", version)))] == [vendor]
+
+
 @pytest.mark.parametrize(("path", "container"), [("pci", None), ("nvidia.kernel.nodes", "docker")])
 def test_what_nobody_could_look_at_is_unknown(path: str, container: str | None) -> None:
     facts = change(change(plain_host(), "host.container", container), path, Unknown("not readable"))

@@ -10,10 +10,20 @@ from markupsafe import Markup
 from gpudoctor.fleet.renderers.html_grid import board, page_data
 from gpudoctor.fleet.renderers.html_spread import drawn
 from gpudoctor.fleet.renderers.nodes import nodes
-from gpudoctor.fleet.renderers.phrases import MARKS, agreement, apart, count_of, moment, often_apart, share, when
+from gpudoctor.fleet.renderers.phrases import (
+    MARKS,
+    agreement,
+    apart,
+    as_finding,
+    count_of,
+    moment,
+    often_apart,
+    share,
+    when,
+)
 from gpudoctor.fleet.renderers.verdict import sentence, status
-from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet
-from gpudoctor.report.model import FindingEntry, word
+from gpudoctor.fleet.summary import Departure, Drift, Fleet
+from gpudoctor.report.model import word
 from gpudoctor.report.renderers.html import POLICY, STYLE, read
 from gpudoctor.report.renderers.templates import templates
 from gpudoctor.report.sanitize import document
@@ -30,26 +40,11 @@ def render(fleet: Fleet) -> str:
     return templates().get_template("fleet.html.jinja").render(
         fleet=fleet, title=f"{word(status(fleet))}, {count_of(fleet.total)}", status=status(fleet),
         sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), grid=board(every) if every else None,
-        causes=[(cause, _entry(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
+        causes=[(cause, as_finding(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
         often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
         policy=f"{POLICY}; script-src 'sha256-{digest}'", style=read(STYLE) + read(os.path.join(here, "html.css")),
         script=script, data=_data(page_data(fleet, every)),
     )  # fmt: skip
-
-
-def _entry(cause: Cause) -> FindingEntry:
-    """The cause as a report shows it."""
-    return FindingEntry(
-        check=cause.check,
-        status=cause.status,
-        subject=cause.example,
-        title=cause.title,
-        message=f"{cause.example}: {cause.message}" if cause.message else "",
-        cause=cause.cause,
-        fixes=cause.fixes if cause.check else (),  # those of many causes together fix none of them
-        run=cause.run if cause.check else "",
-        references=cause.references,
-    )
 
 
 def _drifts(fleet: Fleet) -> Iterator[tuple[str, Drift, str, list[tuple[int, Departure]], int]]:

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from gpudoctor.fleet.summary import Cause, Drift, Fleet
+from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import number
 
 MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
@@ -66,3 +67,18 @@ def often_apart(fleet: Fleet) -> list[tuple[str, str, int]]:
     """Node and device of outliers in several figures, and in how many; most often first."""
     times = Counter((one.node, one.device) for spread in fleet.spreads for one in spread.outliers)
     return [(node, device, count) for (node, device), count in times.most_common(OFTEN) if count > 1]
+
+
+def as_finding(cause: Cause) -> FindingEntry:
+    """A cause as a report shows its finding."""
+    return FindingEntry(
+        check=cause.check,
+        status=cause.status,
+        subject=cause.example,
+        title=cause.title,
+        message=f"{cause.example}: {cause.message}" if cause.message else "",
+        cause=cause.cause,
+        fixes=cause.fixes if cause.check else (),  # those of many causes together fix none of them
+        run=cause.run if cause.check else "",
+        references=cause.references,
+    )

@@ -1,14 +1,15 @@
 """The summary for a terminal: how many nodes are healthy first, then what to fix, and where."""
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.fleet.renderers.lines import folded_lines
-from gpudoctor.fleet.renderers.phrases import apart, count_of, named, share, when
+from gpudoctor.fleet.renderers.phrases import apart, as_finding, count_of, named, share, when
 from gpudoctor.fleet.renderers.text_compared import NODE_LINES, changes, drifts, listed, section, spreads
 from gpudoctor.fleet.renderers.verdict import sentence, states, status
 from gpudoctor.fleet.summary import Cause, Fleet
-from gpudoctor.report.model import FindingEntry, word
+from gpudoctor.report.model import word
 from gpudoctor.report.numbers import number
 from gpudoctor.report.renderers.text import INDENT, LABEL, console, finding, labelled, written
 from gpudoctor.report.sanitize import clean, wrapped
@@ -85,16 +86,9 @@ def _cause(out: Console, cause: Cause, everything: bool) -> None:
     """A cause as a report shows its finding, with the nodes that have it in place of its subject."""
     room = max(20, out.width - INDENT)
     lines = folded_lines(cause.nodes, room, 0 if everything else NODE_LINES)
-    entry = FindingEntry(
-        check=cause.check,
-        status=cause.status,
-        subject=cause.example,
-        title=f"{cause.title} ({share(cause)})",
-        message="\n".join([*lines, *([f"{cause.example}: {cause.message}"] if cause.message else [])]),
-        cause=cause.cause,
-        fixes=cause.fixes if cause.check else (),  # those of many causes together fix none of them
-        references=cause.references,
-    )
+    plain = as_finding(cause)
+    message = "\n".join([*lines, *([plain.message] if plain.message else [])])
+    entry = msgspec.structs.replace(plain, title=f"{cause.title} ({share(cause)})", message=message, run="")
     label = LABEL.get(cause.status, ("?", UNKNOWN))
     finding(out, entry, [], everything, False, label, hint=False)
     if cause.run and cause.check:

@@ -1,5 +1,6 @@
 """Checks of GPUs in containers, from the inside and on the host."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from gpudoctor.checks.container.shm_small import shm_small
 from gpudoctor.checks.container.toolkit_missing import toolkit_missing
 from gpudoctor.facts import ContainerHost, DeviceNode, Facts, LogEvent
 from gpudoctor.facts.host import Shm
+from gpudoctor.fixes.container import lost_access
 from gpudoctor.maybe import Unknown
 from tests.builders import (
     VERSION,
@@ -235,6 +237,16 @@ def test_nobody_installs_a_driver_inside(engine: str, command: str) -> None:
     found = commands(no_gpus_passed, inside(bare(TORCH), engine))
     assert command in found
     assert not any("install" in c for c in found)
+
+
+def test_an_lxc_container_gets_a_rule_for_each_major_of_its_nodes() -> None:
+    inner = change(inside(TORCH), "host.container", "lxc")
+    nodes = (DeviceNode(path="/dev/nvidia0", major=195), DeviceNode(path="/dev/nvidia-uvm", major=511))
+    for there, expected in ((nodes, (195, 511)), (WHY, (195,))):
+        fix, *more = lost_access(change(inner, "nvidia.kernel.nodes", there))
+        assert more == []
+        assert re.findall(r"c (\d+):\* rwm", fix.message) == list(map(str, expected))
+        assert (fix.place, fix.needs) == ("outside", "restart of the container")
 
 
 @pytest.mark.parametrize(

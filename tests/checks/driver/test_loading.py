@@ -92,6 +92,16 @@ ILL = [
         f"DKMS could not build NVIDIA's module 570.169 for kernel {KERNEL}. The kernel was built with gcc 12.3.0; "
         "DKMS used an older or different compiler.",
     ),
+    (  # what is installed for this kernel was built, what is installed for another one was not built for this one
+        "driver.dkms-build-failed",
+        having(OLD_BRANCH, nvidia__kernel__dkms=(entry("470.256.02"), entry("550.1", KERNEL, "installed"))),
+        f"DKMS could not build NVIDIA's module 470.256.02 for kernel {KERNEL}.",
+    ),
+    (
+        "driver.dkms-build-failed",
+        having(OLD_BRANCH, nvidia__kernel__dkms=(entry("550.1"), entry("470.256.02", OTHER, "installed"))),
+        f"DKMS could not build NVIDIA's module 470.256.02 for kernel {KERNEL}.",
+    ),
     ("driver.dkms-build-failed", OLD_BRANCH, f"DKMS could not build NVIDIA's module 470.256.02 for kernel {KERNEL}."),
     (
         "driver.dkms-entry-stale",

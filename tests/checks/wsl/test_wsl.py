@@ -104,6 +104,16 @@ def test_healthy(facts: Facts) -> None:
                 "to the GPU."
             },
         ),
+        *(  # the libraries, or a framework alone: each wants the device
+            (
+                wsl(nvidia__kernel__nodes=(), **others),
+                {
+                    "no-dxg": "WSL 2 runs kernel 5.15.167.4-microsoft-standard-WSL2 and has no /dev/dxg: no program can "
+                    "reach the GPU."
+                },
+            )
+            for others in ({"pythons": ()}, {"nvidia__cuda__libraries": (), "nvidia__nvml__libraries": ()})
+        ),
         (
             wsl(nvidia__kernel__nodes=(), host__kernel__release="6.6.1-custom"),
             {
