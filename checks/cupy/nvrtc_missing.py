@@ -1,7 +1,7 @@
 """CuPy without CUDA's run-time compiler."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.frameworks import cupy_verify
+from gpudoctor.fixes.frameworks import cupy_verify, reinstall_cupy
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import cupy
 from gpudoctor.maybe import present
@@ -12,6 +12,9 @@ from gpudoctor.targets import OnFramework, cupys
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name = present(on.framework.distribution)
+    row = cupy.package(name)
+    if row and row.last:  # its last release has no such extra
+        return reinstall_cupy(on.facts, on.python, name)
     spec = f"{name}[ctk]>={cupy.cupy().rules.ctk_since}"
     message = f"Install CuPy with the CUDA libraries that it needs, by the extra ctk.{lasting(on.facts)}"
     return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=cupy_verify(on.python)),)

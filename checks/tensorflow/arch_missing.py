@@ -52,9 +52,8 @@ def _fixes(on: OnFramework, code: GpuCode, gpu: Gpu) -> tuple[Fix, ...]:
 def _older_release(on: OnFramework, capability: str) -> tuple[Fix, ...]:
     """An old GPU needs the last release that was compiled for it."""
     for row in reversed(tensorflow.tensorflow().release):
-        minor = python_minor(on.python)
-        fits = minor is None or row.python[0] <= minor
-        if row.and_cuda and fits and tensorflow.kernels_for(row.version, capability) == "machine code":
+        fits = row.finds_gpu and row.installs_on(python_minor(on.python))
+        if fits and tensorflow.kernels_for(row.version, capability) == "machine code":
             command = install(on.python, f"tensorflow[and-cuda]=={row.version}.*")
             message = f"Install TensorFlow {row.version}, the last release with code for this GPU."
             return (Fix(message, (command,), "reinstall-package", verify=tensorflow_verify(on.python)),)

@@ -113,13 +113,20 @@ def _archs(build: dict[str, Any] | Unknown) -> Maybe[tuple[str, ...]]:
 
 
 def requests(search: Search, framework: Framework) -> list[Request]:
-    """TensorFlow opens its libraries by name; its RUNPATH leads to the wheels, so LD_LIBRARY_PATH comes before them."""
+    """TensorFlow opens its libraries by name; its RUNPATH leads to the wheels, so LD_LIBRARY_PATH comes before them.
+
+    dlopen(3) searches the RUNPATH of the object that calls it, which is libtensorflow_framework.so.2: what only that of
+    libtensorflow_cc.so.2 names is not found. Where the file cannot be read, the table tells which releases find wheels.
+    """
     cuda, cudnn = majors(framework)
     if cuda is None:
         return []
     also = search.wheels if sonames.finds_wheels("tensorflow", known_or(framework.version, None) or "0") else ()
-    dynamics = [dynamic_of(search.machine, f"{framework.location}/{name}") for name in _FILES]
-    own = [entry for d in dynamics if d for entry in (*d.runpath, *d.rpath) if also or "nvidia" not in entry]
+    caller = dynamic_of(search.machine, f"{framework.location}/{_FILES[0]}")
+    paths = (*caller.runpath, *caller.rpath) if caller else ()
+    own = [entry for entry in paths if also or "nvidia" not in entry]
+    if any("nvidia" in entry for entry in own):
+        also = ()
     folders = [entry.replace("$ORIGIN", framework.location or "") for entry in dict.fromkeys(own)]
     order = search.order(also=(*folders, *also))
     by = f"tensorflow/{_FILES[0]}"
