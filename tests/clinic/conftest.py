@@ -21,6 +21,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("cuda_queries", "cudart_queries"):
         compile_into(place, name)
     compile_into(place, "nvml", "-DCLINIC")
+    (place / "libcuda.so").symlink_to("libcuda.so.1")
     return place
 
 

@@ -25,6 +25,7 @@ RECORDED = (
     "/dev",
     "/etc/os-release",
     "/etc/nvidia",
+    "/etc/ld.so.",
     "/lib/modules",
     "/usr/local/cuda",
     "/opt",

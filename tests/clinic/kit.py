@@ -23,11 +23,12 @@ _UNREACHABLE = ("download.pytorch.org",)
 
 
 class Environment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is installed, by which installer, for which Python (None: that of the tests)."""
+    """What is installed, by which installer, for which Python (None: that of the tests); what cannot be proved of it."""
 
     requirements: tuple[str, ...]
     installer: str = "pip"
     python: str | None = None
+    unproven: tuple[str, ...] = ()
 
 
 class Host(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

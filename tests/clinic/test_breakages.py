@@ -21,7 +21,8 @@ def test_typing_the_first_fix_repairs(row: Breakage, patient: Patient) -> None:
     assert done.returncode == 0, done.stderr
     before, words = shell.runs(program)
     assert before == row.runs, f"before: {words}"
-    found = shell.check()
+    unproven = TABLE.environment[row.environment].unproven
+    found = [f for f in shell.check() if f["check"] not in unproven]
     assert [f["check"] for f in found][:1] == [row.cause], [(f["status"], f["check"], f["message"]) for f in found]
     commands = found[0]["fixes"][row.fix - 1]["commands"]
     assert commands, found[0]["fixes"]
@@ -31,14 +32,13 @@ def test_typing_the_first_fix_repairs(row: Breakage, patient: Patient) -> None:
     assert done.returncode == 0, (commands, done.stderr[-2000:])
     runs, words = shell.runs(program)
     assert runs, (commands, words)
-    left = shell.check()
-    assert not [f for f in left if f["status"] == "fail" or f["check"] == row.cause], [
-        (f["status"], f["check"], f["message"]) for f in left
-    ]
+    left = [f for f in shell.check() if f["check"] not in unproven]
+    again = [f for f in left if f["status"] == "fail" or f["message"] == found[0]["message"]]
+    assert not again, [(f["status"], f["check"], f["message"]) for f in left]
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("environment", TABLE.environment)
 def test_a_healthy_environment_has_no_failure(environment: str, patient: Patient) -> None:
-    found = patient(environment, "rtx-4090").check()
-    assert not [(f["check"], f["message"]) for f in found if f["status"] == "fail"]
+    found, unproven = patient(environment, "rtx-4090").check(), TABLE.environment[environment].unproven
+    assert not [(f["check"], f["message"]) for f in found if f["status"] == "fail" and f["check"] not in unproven]
