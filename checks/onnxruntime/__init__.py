@@ -18,8 +18,9 @@ def _fitting(on: OnFramework) -> tuple[Fix, ...]:
     if number is None or bound is None:
         return ()
     message = f"Install the last release for CUDA {number}, which this driver runs.{lasting(on.facts)}"
-    command = install(on.python, f"onnxruntime-gpu{bound}")
-    return (Fix(message, (command,), "reinstall-package", verify=onnxruntime_verify(on.python)),)
+    extras = onnxruntime.extras_for(number)  # of the same major as the release: those of another do not help
+    command = install(on.python, f"onnxruntime-gpu{'[cuda,cudnn]' if extras else ''}{bound}")
+    return (Fix(message, (command,), "reinstall-package", verify=onnxruntime_verify(on.python, preload=extras)),)
 
 
 ONNXRUNTIME = FrameworkFamily(

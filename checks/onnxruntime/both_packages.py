@@ -3,8 +3,9 @@
 from gpudoctor.check_engine import Fix, Severity
 from gpudoctor.checks.onnxruntime import ONNXRUNTIME
 from gpudoctor.families import rivals
-from gpudoctor.fixes.frameworks import onnxruntime_spec, onnxruntime_verify
+from gpudoctor.fixes.frameworks import onnxruntime_of, onnxruntime_spec, onnxruntime_verify
 from gpudoctor.fixes.python import install, lasting, uninstall
+from gpudoctor.knowledge import onnxruntime
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.onnxruntime import packages
 from gpudoctor.queries.packages import release
@@ -14,13 +15,19 @@ from gpudoctor.targets import OnFramework
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     found, versions = packages(on), rivals.versions_of(on)
     keep = "onnxruntime-gpu" if "onnxruntime-gpu" in found else found[0]
-    spec = f"{keep}=={release(versions[keep])}" if versions.get(keep) else onnxruntime_spec(on.facts, on.python)
+    gpu, number = keep == "onnxruntime-gpu" and nvidia_gpus(on.facts), versions.get(keep)
+    spec = (
+        (onnxruntime_of(number) if gpu else f"{keep}=={release(number)}")
+        if number
+        else onnxruntime_spec(on.facts, on.python)
+    )
     commands = (uninstall(on.python, *found), install(on.python, spec))
     message = (
         f"Remove all of them, then install only {keep}: they share one directory, and removing one takes files of the "
         f"other. Look what brought the CPU package back (`pip show onnxruntime`, Required-by).{lasting(on.facts)}"
     )
-    return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python)),)
+    preload = bool(gpu and number and onnxruntime.can_preload(number))
+    return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python, preload=preload)),)
 
 
 def _effect(on: OnFramework) -> tuple[str, tuple[str, ...], Severity | None]:

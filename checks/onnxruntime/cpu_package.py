@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import onnxruntime_spec, onnxruntime_verify
-from gpudoctor.fixes.python import install, uninstall
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import is_sole
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -11,8 +11,11 @@ from gpudoctor.targets import OnFramework, gpu_name, onnxruntimes
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     commands = (uninstall(on.python, "onnxruntime"), install(on.python, onnxruntime_spec(on.facts, on.python)))
-    message = "Replace it with onnxruntime-gpu if your models should run on the GPU."
-    return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python)),)
+    message = (
+        "Replace it with onnxruntime-gpu if your models should run on the GPU, and call onnxruntime.preload_dlls() "
+        f"before the first session, so that it finds the CUDA libraries.{lasting(on.facts)}"
+    )
+    return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python, preload=True)),)
 
 
 @check(

@@ -35,9 +35,9 @@ def _proof(on: OnFramework, version: str) -> Task:
 def _preload(on: OnFramework, version: str) -> Fix:
     if version[:1].isdigit() and onnxruntime.can_preload(version):
         message = (
-            "Let it load the libraries of the wheels before the first session: call onnxruntime.preload_dlls(), or "
+            "Let the program load the libraries of the wheels before its first session: call "
+            "onnxruntime.preload_dlls() there, or import torch first, which loads the same ones."
         )
-        message += "import torch first, which loads the same ones."
         command = query(on.python.path, "-c", "import onnxruntime; onnxruntime.preload_dlls()")
         return Fix(message, (command,), "change-environment", verify=onnxruntime_verify(on.python, preload=True))
     folders = ":".join(dict.fromkeys(str(n.wheel).rpartition("/")[0] for n in missing(on) if n.wheel))
@@ -84,7 +84,7 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
 
 
 def _severity(on: OnFramework, lacking: tuple[Need, ...]) -> Severity | None:
-    """A program that imports a PyTorch of the same CUDA major first has the libraries loaded."""
+    """Where all are installed, it depends on the program: one that loads them first, or imports PyTorch, has them."""
     torch = one_of(on.python, "torch")
     ours, theirs = on.framework.cuda, torch.cuda if torch else None
     same = isinstance(ours, str) and isinstance(theirs, str) and major(ours) == major(theirs)

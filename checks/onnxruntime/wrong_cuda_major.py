@@ -10,9 +10,7 @@ from gpudoctor.targets import OnFramework
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    spec = onnxruntime_spec(on.facts, on.python)
-    name, _, bound = spec.partition("onnxruntime-gpu")
-    wanted = f"onnxruntime-gpu[cuda,cudnn]{bound}" if not name else spec
+    wanted = onnxruntime_spec(on.facts, on.python)
     message = (
         "Install the release for the installed CUDA major, with the CUDA and cuDNN wheels that it needs; then call "
         f"onnxruntime.preload_dlls() before the first session, so that it finds them.{lasting(on.facts)}"

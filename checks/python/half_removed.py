@@ -42,7 +42,12 @@ def _targets(facts: Facts) -> Iterator[tuple[About, OnPython]]:
 
 
 def _was(on: OnPython, module: str) -> tuple[str, str | None]:
-    """The distribution that was there, and its release: by its metadata, else by what others pin."""
+    """The distribution that was there, and its release: by metadata, else by what others pin.
+
+    Of several with one directory, such as onnxruntime and onnxruntime-gpu, the one that is still installed counts.
+    """
+    if owner := next((p for p in packages_of(on.python) if module_of(p.name) == module), None):
+        return owner.name, owner.version
     mine = [r for r in _all(on) if r.module == module]
     documented = next((r for r in mine if r.package), None)
     name, version = (

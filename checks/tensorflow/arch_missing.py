@@ -8,7 +8,6 @@ from gpudoctor.families.builds import GpuCode
 from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_image, tensorflow_verify
 from gpudoctor.fixes.python import install, python_minor
 from gpudoctor.knowledge import tensorflow
-from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.capability import compiled_for, covers, gpu_words, side
 from gpudoctor.queries.gpus import visible_gpus
@@ -53,10 +52,8 @@ def _fixes(on: OnFramework, code: GpuCode, gpu: Gpu) -> tuple[Fix, ...]:
 def _older_release(on: OnFramework, capability: str) -> tuple[Fix, ...]:
     """An old GPU needs the last release that was compiled for it."""
     for row in reversed(tensorflow.tensorflow().release):
-        minor = python_minor(on.python)
-        first, last = map(version, row.pythons_with_cuda)
-        fits = minor is None or first <= version(minor) <= last
-        if row.and_cuda and fits and tensorflow.kernels_for(row.version, capability) == "machine code":
+        fits = row.finds_gpu and row.installs_on(python_minor(on.python))
+        if fits and tensorflow.kernels_for(row.version, capability) == "machine code":
             command = install(on.python, f"tensorflow[and-cuda]=={row.version}.*")
             message = f"Install TensorFlow {row.version}, the last release with code for this GPU."
             return (Fix(message, (command,), "reinstall-package", verify=tensorflow_verify(on.python)),)

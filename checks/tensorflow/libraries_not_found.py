@@ -25,11 +25,14 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 @check(
     title="TensorFlow does not find the installed nvidia-* wheels",
     severity=Severity.ERROR,
-    cause="TensorFlow finds the wheels' libraries by the search path (RUNPATH) of libtensorflow_framework.so.2 alone. "
-    "That of 2.16 does not lead to site-packages/nvidia (2.17 has it again), that of 2.21.0 leaves out cuSOLVER's "
-    "directory; one missing library is enough for TensorFlow to use no GPU.",
+    cause="TensorFlow opens the libraries by name, and the loader searches only the directories that are compiled into "
+    "libtensorflow_framework.so.2 (RUNPATH). In TensorFlow 2.16 those of the wheels are missing, in 2.21.0 that of "
+    "cuSOLVER. One library that is not found is enough for TensorFlow to skip all GPUs.",
     fixes=_fixes,
-    references=("https://github.com/tensorflow/tensorflow/issues/63362",),
+    references=(
+        "https://github.com/tensorflow/tensorflow/issues/63362",
+        "https://man7.org/linux/man-pages/man3/dlopen.3.html",
+    ),
     targets=tensorflows,
     caused_by=("python.*", "libraries.wheel-incomplete"),
     affects=("wheels",),

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Severity
 from gpudoctor.checks.tensorflow import TENSORFLOW
 from gpudoctor.families import rivals
-from gpudoctor.fixes.frameworks import newer_tensorflow
+from gpudoctor.fixes.frameworks import tensorflow_with_cuda
 from gpudoctor.fixes.python import uninstall
 from gpudoctor.targets import OnFramework, has_nvidia
 
@@ -16,10 +16,12 @@ def _packages(on: OnFramework) -> tuple[str, ...]:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    fitting = newer_tensorflow(on.facts, on.python)
+    versions = rivals.versions_of(on)
+    fitting = tensorflow_with_cuda(on.facts, on.python, versions.get("tensorflow"))
     commands = (uninstall(on.python, *_packages(on)), *(fitting[0].tasks if fitting else ()))
     message = "Remove all of them, then install only one: they share the directory tensorflow."
-    return (Fix(message, commands, "reinstall-package"),)
+    proof = fitting[0].verify if fitting else None
+    return (Fix(message, commands, "reinstall-package", verify=proof),)
 
 
 several_packages = rivals.several_packages(

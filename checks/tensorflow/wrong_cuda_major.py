@@ -6,6 +6,7 @@ from gpudoctor.families import builds
 from gpudoctor.fixes.environment import own_environment
 from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_with_cuda
 from gpudoctor.maybe import text_of
+from gpudoctor.queries.frameworks import uses_gpu
 from gpudoctor.queries.libraries import family
 from gpudoctor.queries.tensorflow import missing, severity_of, words_of_dlopen
 from gpudoctor.targets import OnFramework
@@ -18,13 +19,18 @@ _CUDNN = (
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     version = text_of(on.framework.version) or None
-    if all(family(need.soname) == "libcudnn" for need in missing(on)):
-        # The older cuDNN would take away the newer one that another framework here needs.
+    if all(family(need.soname) == "libcudnn" for need in missing(on)) and _is_shared(on):
+        # Its cuDNN would take away the one that another framework here needs.
         spec = f"tensorflow[and-cuda]=={version}" if version else "tensorflow[and-cuda]"
         message = "Keep this TensorFlow in an environment of its own, with its own cuDNN."
         own = Fix(message, own_environment(on.python, spec), "reinstall-package")
         return (*newer_tensorflow(on.facts, on.python), own)
     return tensorflow_with_cuda(on.facts, on.python, version) or newer_tensorflow(on.facts, on.python)
+
+
+def _is_shared(on: OnFramework) -> bool:
+    """Whether another framework here uses the GPU, and so the installed cuDNN."""
+    return any(uses_gpu(other) for other in on.python.frameworks if other.name != on.framework.name)
 
 
 wrong_cuda_major = builds.wrong_cuda_major(

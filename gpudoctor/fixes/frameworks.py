@@ -62,7 +62,8 @@ def tensorflow_with_cuda(facts: Facts, python: Python, number: str | None) -> tu
     """Give TensorFlow its CUDA libraries by the extra and-cuda: in the installed version, else in one that fits."""
     row = tensorflow.release(number) if number else None
     driver = driver_cuda(facts)
-    if row and row.and_cuda and number and (driver is None or version(driver)[0] >= version(row.cuda)[0]):
+    runs = row and row.finds_gpu and row.installs_on(python_minor(python))
+    if row and runs and number and (driver is None or version(driver)[0] >= version(row.cuda)[0]):
         spec = f"tensorflow[and-cuda]=={release(number)}"
         message = f"Install the CUDA libraries that TensorFlow {number} needs, by its extra and-cuda.{lasting(facts)}"
         return (Fix(message, add(python, spec), "reinstall-package", verify=tensorflow_verify(python)),)
@@ -87,8 +88,7 @@ def _tensorflow_with_another_python(facts: Facts, python: Python) -> tuple[Fix, 
     found = tensorflow.release_for(None, driver_cuda(facts), capability_of(facts))
     if found is None:
         return ()
-    first, last = found.pythons_with_cuda
-    minor = min(max("3.12", first, key=version), last, key=version)
+    minor = min(max("3.12", found.pythons[0], key=version), found.pythons[1], key=version)
     message = (
         f"Make an environment with Python {minor}: no TensorFlow for this GPU and driver has wheels, and "
         f"those of CUDA, for Python {present(python_minor(python))}; TensorFlow {found.version} fits.{lasting(facts)}"
@@ -189,10 +189,19 @@ def onnxruntime_verify(python: Python, preload: bool = False) -> Command:
     return verify(python, proof.replace("; ", "; o.preload_dlls(); ", 1) if preload else proof)
 
 
+def onnxruntime_of(number: str) -> str:
+    """The requirement of a release of onnxruntime-gpu, with the extras that bring its CUDA libraries where it has them.
+
+    What is installed already and fits is left as it is.
+    """
+    row = onnxruntime.release(number)
+    return f"onnxruntime-gpu{'[cuda,cudnn]' if row and row.extras else ''}=={release(number)}"
+
+
 def onnxruntime_spec(facts: Facts, python: Python) -> str:
     """The onnxruntime-gpu for the newest CUDA major that is installed here and has code for the GPU.
 
-    Where there is none, the newest that the driver runs.
+    Where there is none, the newest that the driver runs. It has the extras that bring the CUDA libraries.
     """
     driver, capability = driver_cuda(facts), capability_of(facts)
     most = version(driver)[0] if driver else 12
@@ -202,5 +211,6 @@ def onnxruntime_spec(facts: Facts, python: Python) -> str:
     bound = onnxruntime.newest_for(major)
     if bound is None:
         return "onnxruntime-gpu"
+    extras = "[cuda,cudnn]" if onnxruntime.extras_for(major) else ""
     lowest = ">=1.19," if major == 12 and bound else ""
-    return f"onnxruntime-gpu{lowest}{bound}"
+    return f"onnxruntime-gpu{extras}{lowest}{bound}"

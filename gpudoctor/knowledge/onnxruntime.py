@@ -59,6 +59,12 @@ def newest_for(cuda_major: int) -> str | None:
     return "" if places[-1] == len(rows) - 1 else f"<{rows[places[-1] + 1].first}"
 
 
+def extras_for(cuda_major: int) -> bool:
+    """Whether the newest releases for a CUDA major have the extras that bring the CUDA libraries."""
+    row = next((r for r in reversed(onnxruntime().row) if int(r.cuda) == cuda_major), None)
+    return row is not None and row.extras
+
+
 def serves(cuda_major: int, capability: str | None) -> bool:
     """Say whether the newest releases for a CUDA major have code for this GPU (None: any GPU)."""
     row = next((r for r in reversed(onnxruntime().row) if int(r.cuda) == cuda_major), None)

@@ -17,7 +17,7 @@ class TensorflowRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TensorflowRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A minor release: CUDA and cuDNN it was tested with, Python range, compiled capabilities."""
+    """A minor release: CUDA and cuDNN it was tested with, Python range, compiled capabilities, the extra and-cuda."""
 
     version: str
     cuda: str
@@ -25,12 +25,22 @@ class TensorflowRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     python: tuple[str, str]
     targets: str
     and_cuda: bool
-    and_cuda_last_python: str = ""
+    and_cuda_python: tuple[str, str] | None = None
+    lost: str | None = None
 
     @property
-    def pythons_with_cuda(self) -> tuple[str, str]:
-        """The Python range for which pip resolves the extra and-cuda."""
-        return self.python[0], self.and_cuda_last_python or self.python[1]
+    def pythons(self) -> tuple[str, str]:
+        """The oldest and the newest Python for which it can be installed with its CUDA libraries."""
+        return self.and_cuda_python or self.python
+
+    @property
+    def finds_gpu(self) -> bool:
+        """Whether its extra and-cuda exists, and the release finds the libraries that it brings."""
+        return self.and_cuda and self.lost is None
+
+    def installs_on(self, python: str | None) -> bool:
+        """Whether its extra and-cuda can be installed for a Python, such as "3.12"; None: any."""
+        return python is None or version(self.pythons[0]) <= version(python)[:2] <= version(self.pythons[1])
 
 
 class Tensorflow(KnowledgeTable, frozen=True):
@@ -53,7 +63,7 @@ def release(number: str) -> TensorflowRelease | None:
 
 
 def release_for(python: str | None, driver_cuda: str | None, capability: str | None) -> TensorflowRelease | None:
-    """Return the newest release that brings its CUDA libraries and fits, or None.
+    """Return the newest release that brings its CUDA libraries, finds them and fits, or None.
 
     Args:
         python: "3.12"; None: any.
@@ -61,10 +71,9 @@ def release_for(python: str | None, driver_cuda: str | None, capability: str | N
         capability: the GPU's, "8.6"; None: any.
     """
     for found in reversed(tensorflow().release):
-        first, last = map(version, found.pythons_with_cuda)
-        fits_python = python is None or first <= version(python)[:2] <= last
         fits_driver = driver_cuda is None or version(driver_cuda)[0] >= version(found.cuda)[0]
-        if found.and_cuda and fits_python and fits_driver and (capability is None or runs(found.version, capability)):
+        fits_gpu = capability is None or runs(found.version, capability)
+        if found.finds_gpu and found.installs_on(python) and fits_driver and fits_gpu:
             return found
     return None
 

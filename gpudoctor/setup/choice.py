@@ -146,7 +146,7 @@ def _tensorflow(terms: Terms) -> Wheel | None:
 
 
 def _tensorflow_fits(terms: Terms, row: tensorflow.TensorflowRelease) -> bool:
-    if not row.and_cuda or int(row.cuda.partition(".")[0]) != terms.major or not terms.fits(*row.pythons_with_cuda):
+    if not row.finds_gpu or int(row.cuda.partition(".")[0]) != terms.major or not terms.fits(*row.pythons):
         return False
     if not all(tensorflow.runs(row.version, one) for one in terms.ground.capabilities):
         return False

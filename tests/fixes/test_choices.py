@@ -241,11 +241,11 @@ def test_the_other_frameworks_fit_driver_and_gpu(capability: str) -> None:
 @pytest.mark.parametrize(
     ("capability", "driver", "extra", "of_cupy", "of_onnxruntime"),
     [
-        ("6.1", "13.0", "cuda12", "cupy-cuda12x", "onnxruntime-gpu>=1.19,<1.27"),
-        ("8.6", "12.2", "cuda12", "cupy-cuda12x", "onnxruntime-gpu>=1.19,<1.27"),
-        ("8.6", "13.0", "cuda13", "cupy-cuda13x", "onnxruntime-gpu"),
-        ("12.0", "12.8", "cuda12", "cupy-cuda12x", "onnxruntime-gpu>=1.19,<1.27"),
-        ("12.0", "13.0", "cuda13", "cupy-cuda13x", "onnxruntime-gpu"),
+        ("6.1", "13.0", "cuda12", "cupy-cuda12x", "onnxruntime-gpu[cuda,cudnn]>=1.19,<1.27"),
+        ("8.6", "12.2", "cuda12", "cupy-cuda12x", "onnxruntime-gpu[cuda,cudnn]>=1.19,<1.27"),
+        ("8.6", "13.0", "cuda13", "cupy-cuda13x", "onnxruntime-gpu[cuda,cudnn]"),
+        ("12.0", "12.8", "cuda12", "cupy-cuda12x", "onnxruntime-gpu[cuda,cudnn]>=1.19,<1.27"),
+        ("12.0", "13.0", "cuda13", "cupy-cuda13x", "onnxruntime-gpu[cuda,cudnn]"),
         ("7.5", "11.4", "cuda12", "cupy-cuda11x", "onnxruntime-gpu<1.19"),
     ],
 )
@@ -277,14 +277,14 @@ def test_where_a_package_is_added(changes: dict[str, Any], expected: tuple[str, 
     assert fix.commands == tuple(line.format(spec) for line in expected)
     if changes.get("project") == "/code/app":
         (tf,) = newer_tensorflow(facts, facts.pythons[0])
-        assert tf.commands == ("poetry --directory /code/app add 'tensorflow[and-cuda]==2.21.*'",)
+        assert tf.commands == ("poetry --directory /code/app add 'tensorflow[and-cuda]==2.20.*'",)
 
 
 def test_tensorflow_has_no_wheel_for_this_python() -> None:
     facts = environment(facts=machine("12.8"), version="3.15.0")
     (fix,) = newer_tensorflow(facts, facts.pythons[0])
     assert fix.message.startswith("Make an environment with Python 3.12: no TensorFlow")
-    assert fix.commands[-1].endswith("pip install --python ~/gpu-env 'tensorflow[and-cuda]==2.21.*'")
+    assert fix.commands[-1].endswith("pip install --python ~/gpu-env 'tensorflow[and-cuda]==2.20.*'")
     # 2.14 itself has wheels for 3.11; what its extra and-cuda pins has not
     eleven = environment(facts=machine("11.4"), version="3.11.7")
     (fix,) = newer_tensorflow(eleven, eleven.pythons[0])

@@ -165,6 +165,17 @@ def test_tensorflow_lets_ld_library_path_win_over_the_wheels(tmp_path: Path) -> 
     assert host.needs("tensorflow", version="2.20.0")["libcublas.so.12"].how == "LD_LIBRARY_PATH"
 
 
+def test_tensorflow_finds_only_what_the_runpath_of_the_calling_library_names(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    host.lay(f"{SITE}/tensorflow/libtensorflow_framework.so.2", runpath="$ORIGIN/../nvidia/cublas/lib")
+    host.lay(f"{SITE}/tensorflow/libtensorflow_cc.so.2", runpath="$ORIGIN/../nvidia/cusolver/lib")
+    host.wheel("nvidia-cublas-cu12", "12.5.3.2", "cublas/lib/libcublas.so.12")
+    host.wheel("nvidia-cusolver-cu12", "11.6.3.83", "cusolver/lib/libcusolver.so.11")
+    needs = host.needs("tensorflow", version="2.21.0")
+    assert needs["libcublas.so.12"].path == f"{SITE}/nvidia/cublas/lib/libcublas.so.12"
+    assert (needs["libcusolver.so.11"].path, needs["libcusolver.so.11"].wheel_version) == (None, "11.6.3.83")
+
+
 def test_cupy_looks_into_the_wheels_first_since_14(tmp_path: Path) -> None:
     host = Host(tmp_path, LD_LIBRARY_PATH="/opt/cuda/lib64")
     host.wheel("nvidia-cuda-nvrtc-cu12", "12.9.86", "cuda_nvrtc/lib/libnvrtc.so.12")

@@ -84,7 +84,7 @@ def test_one_cuda_major_serves_them_all_where_there_is_one() -> None:
     assert {w.variant[:4] for w in found.wheels} == {"cu12"}
     assert wheels(found) == {
         "torch": "torch==2.14.*",
-        "tensorflow": "tensorflow[and-cuda]>=2.20,<2.22",  # up to 2.19 it pins another cuDNN than PyTorch
+        "tensorflow": "tensorflow[and-cuda]>=2.20,<2.21",  # up to 2.19 it pins another cuDNN than PyTorch
         "cupy": "cupy-cuda12x[ctk]>=14,<15",
         "jax": "jax[cuda12]>=0.4.30",
         "onnxruntime": "onnxruntime-gpu[cuda,cudnn]>=1.22,<1.27",

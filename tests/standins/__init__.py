@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-SONAMES = {"cuda": "libcuda.so.1", "cuda_compute": "libcuda.so.1", "nvml": "libnvidia-ml.so.1"}
+SONAMES = {
+    "cuda": "libcuda.so.1",
+    "cuda_compute": "libcuda.so.1",
+    "cuda_queries": "libcuda.so.1",
+    "cudart_queries": "libcudart_queries.so",
+    "nvml": "libnvidia-ml.so.1",
+}
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc to compile the stand-in libraries")
 

@@ -1,5 +1,7 @@
 /* A libnvidia-ml.so.1 with STANDIN_DEVICES healthy GPUs without NVLink, MIG and ECC, and one that is STANDIN_BAD,
-   from the start or after STANDIN_ROUNDS questions for its clock. With LIVE the GPUs are under a load that grows. */
+   from the start or after STANDIN_ROUNDS questions for its clock. With LIVE the GPUs are under a load that grows.
+   With CLINIC it is one GPU and a driver of the test's choice, at rest: STANDIN_NAME, STANDIN_PCI (device and vendor),
+   STANDIN_CAPABILITY (89), STANDIN_DRIVER and STANDIN_CUDA (12080). */
 #include <stdio.h>
 #include "trouble.h"
 
@@ -11,6 +13,11 @@ static int rounds[8]; /* how often the SM clock of each was asked for */
 enum { NOT_SUPPORTED = 3 };
 #define ROUND(g) rounds[(g)->index]
 #define BAD(g) ((g)->index == number("STANDIN_BAD", -1) && ROUND(g) >= number("STANDIN_ROUNDS", 0))
+#ifdef CLINIC
+#define CHOSEN(chosen, otherwise) (chosen)
+#else
+#define CHOSEN(chosen, otherwise) (otherwise)
+#endif
 #ifdef LIVE
 #define CHANGING(live, still) (live)
 #else
@@ -36,18 +43,22 @@ const char *nvmlErrorString(int code) {
     default: return "Unknown Error"; /* as the driver says of 999 */
     }
 }
-int nvmlSystemGetDriverVersion(char *s, U n) { snprintf(s, n, "550.54.14"); return 0; }
-int nvmlSystemGetCudaDriverVersion(int *v) { *v = 12040; return 0; }
-int nvmlDeviceGetCount_v2(U *n) { *n = (U)number("STANDIN_DEVICES", 2); return 0; }
+int nvmlSystemGetDriverVersion(char *s, U n) { snprintf(s, n, "%s", CHOSEN(getenv("STANDIN_DRIVER"), "550.54.14")); return 0; }
+int nvmlSystemGetCudaDriverVersion(int *v) { *v = CHOSEN(number("STANDIN_CUDA", 12080), 12040); return 0; }
+int nvmlDeviceGetCount_v2(U *n) { *n = (U)number("STANDIN_DEVICES", CHOSEN(1, 2)); return 0; }
 int nvmlDeviceGetHandleByIndex_v2(U i, Gpu *g) { *g = &gpus[i]; return i == (U)number("STANDIN_GONE", -1) ? number("STANDIN_GONE_CODE", 15) : 0; }
+#ifdef CLINIC
+TEXT(nvmlDeviceGetName, "%s", getenv("STANDIN_NAME"))
+#else
 TEXT(nvmlDeviceGetName, "NVIDIA GeForce RTX %d", 4090 + g->index)
+#endif
 TEXT(nvmlDeviceGetUUID, "GPU-00000000-0000-0000-0000-00000000000%d", g->index)
 typedef struct { char legacy[16]; U domain, bus, device, id, subsystem; char text[32]; } Pci;
 int nvmlDeviceGetPciInfo_v3(Gpu g, Pci *p) {
-    p->domain = 0, p->bus = (U)(10 + g->index), p->device = 0, p->id = 0x268410de;
+    p->domain = 0, p->bus = (U)(10 + g->index), p->device = 0, p->id = CHOSEN((U)strtoul(getenv("STANDIN_PCI"), NULL, 16), 0x268410de);
     return 0;
 }
-int nvmlDeviceGetCudaComputeCapability(Gpu g, int *a, int *b) { SICK(g); *a = 8, *b = 9; return 0; }
+int nvmlDeviceGetCudaComputeCapability(Gpu g, int *a, int *b) { SICK(g); *a = CHOSEN(number("STANDIN_CAPABILITY", 89) / 10, 8), *b = CHOSEN(number("STANDIN_CAPABILITY", 89) % 10, 9); return 0; }
 typedef struct { U64 total, free, used; } Memory;
 int nvmlDeviceGetMemoryInfo(Gpu g, Memory *m) {
     SICK(g);
@@ -59,13 +70,13 @@ int nvmlDeviceGetPowerUsage(Gpu g, U *v) { SICK(g); *v = 30500; return number("S
 ONE(nvmlDeviceGetEnforcedPowerLimit, 450000)
 ONE(nvmlDeviceGetCurrPcieLinkGeneration, CHANGING(ROUND(g) == 3 ? 4 : 1, 1))
 ONE(nvmlDeviceGetMaxPcieLinkGeneration, 4)
-ONE(nvmlDeviceGetCurrPcieLinkWidth, 8)
+ONE(nvmlDeviceGetCurrPcieLinkWidth, CHOSEN(16, 8))
 ONE(nvmlDeviceGetMaxPcieLinkWidth, 16)
 int nvmlDeviceGetNumFans(Gpu g, U *n) { SICK(g); *n = (U)number("STANDIN_FANS", 2); return *n ? 0 : NOT_SUPPORTED; }
 TWO(nvmlDeviceGetFanSpeed_v2, 30 + which)
 TWO(nvmlDeviceGetApplicationsClock, 1980)
 TWO(nvmlDeviceGetDefaultApplicationsClock, 2520)
-ONE(nvmlDeviceGetComputeMode, 3)
+ONE(nvmlDeviceGetComputeMode, CHOSEN(0, 3))
 ONE(nvmlDeviceGetPersistenceMode, 1)
 ONE(nvmlDeviceGetPerformanceState, 8)
 TWO(nvmlDeviceGetTemperature, CHANGING(40 + ROUND(g), 40))
@@ -74,7 +85,7 @@ TWO(nvmlDeviceGetClockInfo, (ROUND(g) += which == 1, CHANGING(which == 1 ? 1000 
 TWO(nvmlDeviceGetMaxClockInfo, 2520)
 int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu g, U64 *v) {
     SICK(g);
-    *v = CHANGING(ROUND(g) == 1 ? 1 : number("STANDIN_REASONS", 0), 0x800000000044ull);
+    *v = CHANGING(ROUND(g) == 1 ? 1 : number("STANDIN_REASONS", 0), CHOSEN(1, 0x800000000044ull));
     return 0;
 }
 #ifdef LIVE

@@ -115,18 +115,18 @@ def _archs(build: dict[str, Any] | Unknown) -> Maybe[tuple[str, ...]]:
 def requests(search: Search, framework: Framework) -> list[Request]:
     """TensorFlow opens its libraries by name; its RUNPATH leads to the wheels, so LD_LIBRARY_PATH comes before them.
 
-    Where its RUNPATH leads to some wheels, it finds no others: that of 2.21.0 leaves cuSOLVER's out. Of a file without
-    such entries the table says whether the release finds them.
+    dlopen(3) searches the RUNPATH of the object that calls it, which is libtensorflow_framework.so.2: what only that of
+    libtensorflow_cc.so.2 names is not found. Where the file cannot be read, the table tells which releases find wheels.
     """
     cuda, cudnn = majors(framework)
     if cuda is None:
         return []
     also = search.wheels if sonames.finds_wheels("tensorflow", known_or(framework.version, None) or "0") else ()
-    dynamics = [d for d in (dynamic_of(search.machine, f"{framework.location}/{name}") for name in _FILES) if d]
-    if also and dynamics and any("/nvidia/" in entry for entry in dynamics[0].runpath):
-        own, also = list(dynamics[0].runpath), ()  # libtensorflow_framework.so.2 opens them all: its own entries count
-    else:
-        own = [entry for d in dynamics for entry in (*d.runpath, *d.rpath) if also or "nvidia" not in entry]
+    caller = dynamic_of(search.machine, f"{framework.location}/{_FILES[0]}")
+    paths = (*caller.runpath, *caller.rpath) if caller else ()
+    own = [entry for entry in paths if also or "nvidia" not in entry]
+    if any("nvidia" in entry for entry in own):
+        also = ()
     folders = [entry.replace("$ORIGIN", framework.location or "") for entry in dict.fromkeys(own)]
     order = search.order(also=(*folders, *also))
     by = f"tensorflow/{_FILES[0]}"

@@ -47,7 +47,7 @@ def test_both_packages() -> None:
     assert severity(both_packages, environment(ill)) == "fail"
     said = commands(both_packages, environment(ill))
     assert "uninstall -y onnxruntime onnxruntime-gpu" in said
-    assert "pip install onnxruntime-gpu==1.22.0" in said
+    assert "pip install 'onnxruntime-gpu[cuda,cudnn]==1.22.0'" in said
     assert severity(both_packages, environment(ort(others=(("onnxruntime", "1.22.0"),)))) == "warn"
     assert severity(both_packages, with_framework(ill, plain_host())) == "advice"
     assert one(both_packages, environment(ort())) == ("pass", "")
@@ -76,6 +76,11 @@ def test_libraries_not_found() -> None:
     )
     assert one(libraries_not_found, environment(ill)) == ("problem", expected)
     assert "onnxruntime.preload_dlls()" in commands(libraries_not_found, environment(ill))
+    assert severity(libraries_not_found, environment(ill)) == "warn"  # a program that preloads them uses the GPU
+    assert (
+        severity(libraries_not_found, environment(ort(needs=(*ill.needs, need("libcufft.so.11")), live=blind())))
+        == "fail"
+    )
     # A program that imports PyTorch first has the same libraries loaded.
     assert severity(libraries_not_found, environment(ill, torch(cuda="12.4"))) == "advice"
     assert one(libraries_not_found, environment(ort())) == ("pass", "")
@@ -104,7 +109,7 @@ def test_driver_too_old() -> None:
         "is too old and supports at most CUDA 12.4, so ONNX Runtime falls back to the CPU."
     )
     assert one(driver_too_old, facts) == ("problem", expected)
-    assert "'onnxruntime-gpu<1.27'" in commands(driver_too_old, facts)
+    assert "'onnxruntime-gpu[cuda,cudnn]<1.27'" in commands(driver_too_old, facts)
     assert one(driver_too_old, environment(ort())) == ("pass", "")
     assert one(driver_too_old, environment(ort(cuda=Unknown("closed")))) == ("unknown", "closed")
 

@@ -79,6 +79,10 @@ def test_half_removed() -> None:
 def test_half_removed_names_the_package_that_lost_its_folder() -> None:
     lost = Remnant(module="onnxruntime", path=f"{SITE}/onnxruntime_gpu-1.22.0.dist-info", reason="no module")
     assert "--force-reinstall onnxruntime-gpu" in commands(half_removed, environment(remnants=(lost,)))
+    # onnxruntime was removed, and took the files of onnxruntime-gpu along.
+    hollow = Remnant(module="onnxruntime", path=f"{SITE}/onnxruntime", reason="no __init__.py")
+    facts = environment(packages=(package("onnxruntime-gpu", "1.22.0"),), remnants=(hollow,))
+    assert "--no-deps --ignore-installed onnxruntime-gpu==1.22.0" in commands(half_removed, facts)
 
 
 def test_numpy_2() -> None:

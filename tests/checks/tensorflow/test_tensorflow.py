@@ -20,7 +20,7 @@ from gpudoctor.checks.tensorflow.several_packages import several_packages
 from gpudoctor.checks.tensorflow.wrong_cuda_major import wrong_cuda_major
 from gpudoctor.facts import DriverLibrary, FileOverlap, Framework
 from gpudoctor.maybe import Unknown
-from tests.builders import framework, live, plain_host, with_framework
+from tests.builders import change, framework, live, plain_host, with_framework
 from tests.checks.environments import (
     BLACKWELL,
     NO_TOOLKIT,
@@ -102,6 +102,12 @@ def test_another_frameworks_cudnn_is_not_taken_away() -> None:
     assert "python3.11 -m venv /opt/env-tensorflow" in commands(wrong_cuda_major, facts)
 
 
+def test_the_cudnn_of_an_environment_of_its_own_is_installed_again() -> None:
+    ill = tf("2.19.1", needs=(need("libcudnn.so.9"),), live=blind())
+    facts = environment(ill, packages=(package("nvidia-cudnn-cu12", "8.9.7.29", libraries=("libcudnn.so.8",)),))
+    assert "'tensorflow[and-cuda]==2.19.1'" in commands(wrong_cuda_major, facts)
+
+
 def test_cudnn_too_old() -> None:
     path = f"{SITE}/nvidia/cudnn/lib/libcudnn.so.8"
     ill = tf("2.12.1", cuda="11.8", cudnn="8.6", needs=(need("libcudnn.so.8", path, version="8.5.0.96"),))
@@ -140,7 +146,12 @@ def test_driver_too_old() -> None:
         "11.4) is too old and supports at most CUDA 11.4."
     )
     assert one(driver_too_old, facts) == ("problem", expected)
-    assert "tensorflow[and-cuda]==2.14.*" in commands(driver_too_old, facts)
+    # Its extra pins a TensorRT without a wheel for Python 3.11.
+    assert "pip install --python ~/gpu-env 'tensorflow[and-cuda]==2.14.*'" in commands(driver_too_old, facts)
+    ten = change(facts, "pythons.0.version", "3.10.14")
+    assert "/opt/env/bin/python -m pip install --upgrade 'tensorflow[and-cuda]==2.14.*'" in commands(
+        driver_too_old, ten
+    )
     assert one(driver_too_old, environment(tf(), facts=machine("12.0"))) == ("pass", "")
     assert one(driver_too_old, environment(tf(cuda=Unknown("no file")))) == ("unknown", "no file")
 
@@ -164,6 +175,9 @@ def test_several_packages() -> None:
     expected = "tensorflow 2.19.1 and tensorflow-cpu 2.19.1 are installed together and overwrite each other's files."
     assert one(several_packages, facts) == ("problem", expected)
     assert "uninstall -y tensorflow tensorflow-cpu" in commands(several_packages, facts)
+    assert "'tensorflow[and-cuda]==2.19.1'" in commands(several_packages, facts)  # what is installed suffices
+    lost = environment(tf("2.21.0", others=(("tensorflow-cpu", "2.21.0"),)), overlaps=(both,))
+    assert "'tensorflow[and-cuda]==2.20.*'" in commands(several_packages, lost)  # 2.21.0 does not find its cuSOLVER
     assert one(several_packages, environment(tf())) == ("pass", "")
 
 

@@ -1,0 +1,1 @@
+"""Real environments, broken and repaired by typing what gpudoctor prints."""
