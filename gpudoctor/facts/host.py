@@ -107,5 +107,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     address_space: Maybe[Count | None] = NOT  # bytes that a process may map (ulimit -v); None: unlimited
     may_lock: Maybe[bool] = NOT  # CAP_IPC_LOCK: memlock does not bind this process
     rdma: Maybe[bool] = NOT  # /dev/infiniband holds a device
+    rdma_devices: Maybe[tuple[str, ...]] = NOT  # "mlx5_0": of /sys/class/infiniband
+    interfaces: Maybe[tuple[str, ...]] = NOT  # network interfaces: "lo", "eth0"
     l4t: Maybe[Version | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
     thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT

@@ -8,7 +8,7 @@ from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.parsers.os_release import os_release
 from gpudoctor.probes import container as containers
 from gpudoctor.probes import wsl
-from gpudoctor.probes.host import directories, environment, kernel, limits, platform, selinux, state
+from gpudoctor.probes.host import directories, environment, kernel, limits, network, platform, selinux, state
 from gpudoctor.probes.host import user as host_user
 
 
@@ -49,6 +49,8 @@ def probe(machine: Machine) -> Host:
         address_space=state.address_space(machine),
         may_lock=state.may_lock(machine),
         rdma=state.rdma(machine),
+        rdma_devices=network.rdma_devices(machine),
+        interfaces=network.interfaces(machine),
         l4t=state.l4t(machine),
         thunderbolt=state.thunderbolt(machine),
     )
