@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
-from gpudoctor.maybe import known, present
+from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.libraries import missing_beside_gpu
 from gpudoctor.queries.packages import major, wheels
@@ -17,7 +17,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         # conda-forge has nvcc since CUDA 12.
         forge = int(major(cuda) or 0) >= 12
         command = conda_install(on.python, f"cuda-nvcc={minor}", channel="conda-forge" if forge else "nvidia")
-        variable = export("XLA_FLAGS", "--xla_gpu_cuda_data_dir=$CONDA_PREFIX")
+        variable = export("XLA_FLAGS", f"--xla_gpu_cuda_data_dir={known_or(on.python.prefix, '/opt/conda')}")
         message = "Install nvcc, which includes libdevice, and set XLA_FLAGS to its directory"
         message += ", also where it is set to another one." if "XLA_FLAGS" in on.facts.host.environment else "."
         return (Fix(message, (command, variable), "reinstall-package", undo=(unset("XLA_FLAGS"),)),)
@@ -67,4 +67,4 @@ def libdevice_missing(on: OnFramework) -> Problem | None:
     )
     if named is None:
         return Problem(f"{message}.")
-    return Problem(f"{message}, and XLA_FLAGS names a directory without it ({named.path} does not exist).", (flags,))
+    return Problem(f"{message}, and XLA_FLAGS names a directory without it ({named.path} does not exist).", (f"XLA_FLAGS={flags}",))
