@@ -61,7 +61,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="nvcc cannot compile for this GPU",
     severity=Severity.WARNING,
     cause="Each CUDA Toolkit compiles for a range of compute capabilities: a GPU that is newer than the toolkit is "
-    "unknown to it, and CUDA 13 dropped GPUs before Turing. Builds stop with \"nvcc fatal: Unsupported gpu "
+    'unknown to it, and CUDA 13 dropped GPUs before Turing. Builds stop with "nvcc fatal: Unsupported gpu '
     "architecture 'compute_120'\". Installed wheels are not affected.",
     fixes=_fixes,
     references=(
@@ -82,6 +82,6 @@ def nvcc_without_gpu(facts: Facts) -> Problem | None:
     own = present(gpu.capability)
     first, last = toolkits_of(own) or ("", None)
     old = _release(present(home.nvcc)) < _release(first)
-    limit = f"CUDA {first} is the first release that does" if old else f"CUDA {last} is the last release that does"
+    limit = f"CUDA {first} is the first release that does" if old else f"CUDA {last or first} is the last that does"
     where = phrase(" ({}, from ", home.path) + f"{home.found_by})"
     return Problem(f"nvcc {present(home.nvcc)}{where} does not compile for {sm(own)} of {gpu_words(gpu)}: {limit}.")

@@ -12,7 +12,6 @@ from gpudoctor.queries.packages import numbers, packages_of, wheels
 from gpudoctor.targets import OnPython, in_container, on_wsl, pythons
 from gpudoctor.tasks import export
 
-
 # conda's packages with libNVVM, in the order in which they are asked for their release; Numba looks there first.
 CONDA = ("cuda-nvvm-impl", "cuda-nvvm-tools", "cuda-nvvm", "cuda-nvcc-impl", "cuda-nvcc", "cudatoolkit")
 

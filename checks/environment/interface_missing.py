@@ -38,19 +38,19 @@ def _named(facts: Facts) -> dict[str, str]:
     return {name: value for name in (SOCKET, *EXACT, HCA) if (value := env.get(name, "").strip())}
 
 
-def _wrong(facts: Facts) -> dict[str, str]:
-    """Each variable that names nothing that is here, with what it leads to."""
-    named, wrong = _named(facts), dict[str, str]()
+def _wrong(facts: Facts) -> dict[str, tuple[str, str]]:
+    """Each variable that names nothing that is here, with what it names and what that leads to."""
+    named, wrong = _named(facts), dict[str, tuple[str, str]]()
     there = known(facts.host.interfaces) if named.keys() - {HCA} else ()
     if SOCKET in named and not chosen(named[SOCKET], there):
-        wrong[SOCKET] = "NCCL stops with 'Bootstrap : no socket interface found'"
+        wrong[SOCKET] = named[SOCKET], "NCCL stops with 'Bootstrap : no socket interface found'"
     for name in EXACT:
         missing = [each for each in named.get(name, "").split(",") if each and each not in there]
         if missing:
-            wrong[name] = f"{'Gloo' if name == EXACT[0] else 'RPC'} cannot find an address for {missing[0]}"
+            wrong[name] = missing[0], f"{'Gloo' if name == EXACT[0] else 'RPC'} finds no address for it"
     devices = known(facts.host.rdma_devices) if HCA in named else ()
     if devices and not chosen(named[HCA], devices):
-        wrong[HCA] = "NCCL uses slow network sockets instead of RDMA"
+        wrong[HCA] = named[HCA], "NCCL uses slow network sockets instead of RDMA"
     return wrong
 
 
@@ -89,12 +89,12 @@ def interface_missing(facts: Facts) -> Problem | None:
     if not wrong:
         return None
     values = facts.host.environment
-    name, leads_to = next(iter(wrong.items()))
+    name, (bad, leads_to) = next(iter(wrong.items()))
     rdma = name == HCA
     kind, there = ("RDMA device", facts.host.rdma_devices) if rdma else ("network interface", facts.host.interfaces)
     names = sorted(known(there), key=lambda one: one.startswith(_LOCAL))
     listed = ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
-    message = f"{name}={values[name]} matches no {kind} of this machine ({listed}): {leads_to}."
+    message = f"{name} names {bad}, which matches no {kind} of this machine ({listed}): {leads_to}."
     fatal = SOCKET in wrong and len(gpus_of(facts)) > 1
     evidence = tuple(f"{each}={values[each]}" for each in wrong)
     return Problem(message, evidence, severity=Severity.ERROR if fatal else None)

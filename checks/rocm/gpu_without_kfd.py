@@ -39,8 +39,9 @@ def gpu_without_kfd(facts: Facts) -> Problem | None:
     if not old:
         return None
     gfx = present(old[0].gfx)
+    family = present(without_kfd(gfx))
     name = known_or(old[0].name, None) or "AMD GPU"
     return Problem(
-        f"{name} ({gfx}) is a {without_kfd(gfx)} chip: KFD, which ROCm needs, does not support it.",
+        f"{name} ({gfx}) is a {family} chip: KFD, which ROCm needs, does not support it.",
         phrases(f"GPU {old[0].index}: {gfx}"),
     )

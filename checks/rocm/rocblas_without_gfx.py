@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import reinstall_torch
 from gpudoctor.knowledge import torch
-from gpudoctor.maybe import known, known_or, present
+from gpudoctor.maybe import known, known_or, phrase, phrases, present
 from gpudoctor.queries.gfx import amd_pairs, bare, covers, effective
 from gpudoctor.targets import OnPair
 
@@ -14,7 +14,9 @@ def _fixes(on: OnPair) -> tuple[Fix, ...]:
     gfx, own = present(on.gpu.gfx), present(on.framework.hip)
     if not own.startswith(torch.rocm_for(gfx) or own):
         return reinstall_torch(on.facts, on.python, on.framework, on.gpu)
-    message = f"Build rocBLAS from source for {gfx}, or use another GPU: no known wheel has a rocBLAS with kernels for it."
+    message = (
+        f"Build rocBLAS from source for {gfx}, or use another GPU: no known wheel has a rocBLAS with kernels for it."
+    )
     return (Fix(message, impact="none"),)
 
 
@@ -54,4 +56,4 @@ def rocblas_without_gfx(on: OnPair) -> Problem | None:
         f"{on.name} was compiled for {target}, but the rocBLAS in it has no TensileLibrary for GPU {on.gpu.index} "
         f"({name}, {target}), only for {' '.join(bare(one) for one in there)}: matmul aborts."
     )
-    return Problem(message, (f"{on.framework.location}/lib/rocblas/library: no file for {target}",))
+    return Problem(message, phrases(phrase("{}/lib/rocblas/library: no file for this target", on.framework.location)))

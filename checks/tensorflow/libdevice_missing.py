@@ -67,4 +67,5 @@ def libdevice_missing(on: OnFramework) -> Problem | None:
     )
     if named is None:
         return Problem(f"{message}.")
-    return Problem(f"{message}, and XLA_FLAGS names a directory without it ({named.path} does not exist).", (f"XLA_FLAGS={flags}",))
+    message += f", and XLA_FLAGS names a directory without it ({named.path} does not exist)."
+    return Problem(message, (f"XLA_FLAGS={flags}",))
