@@ -32,12 +32,7 @@ def _fixes(on: OnPair) -> tuple[Fix, ...]:
         "https://github.com/ROCm/legacy-rocm-build/issues/4625",
     ),
     targets=amd_pairs,
-    caused_by=(
-        "rocm.gfx-not-in-wheel",
-        "rocm.override-of-another-isa",
-        "visibility.hip-selects-integrated",
-        "rocm.not-loaded",
-    ),
+    caused_by=("rocm.override-of-another-isa", "rocm.not-loaded"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
