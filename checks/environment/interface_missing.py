@@ -94,7 +94,7 @@ def interface_missing(facts: Facts) -> Problem | None:
     kind, there = ("RDMA device", facts.host.rdma_devices) if rdma else ("network interface", facts.host.interfaces)
     names = sorted(known(there), key=lambda one: one.startswith(_LOCAL))
     listed = ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
-    message = f"{name} names {bad}, which matches no {kind} of this machine ({listed}): {leads_to}."
+    message = f"{name} names {bad}, which matches no {kind} of this machine ({listed or 'none'}): {leads_to}."
     fatal = SOCKET in wrong and len(gpus_of(facts)) > 1
     evidence = tuple(f"{each}={values[each]}" for each in wrong)
     return Problem(message, evidence, severity=Severity.ERROR if fatal else None)
