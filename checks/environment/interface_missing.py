@@ -43,7 +43,7 @@ def _wrong(facts: Facts) -> dict[str, tuple[str, str]]:
     named, wrong = _named(facts), dict[str, tuple[str, str]]()
     there = known(facts.host.interfaces) if named.keys() - {HCA} else ()
     if SOCKET in named and not chosen(named[SOCKET], there):
-        wrong[SOCKET] = named[SOCKET], "NCCL stops with 'Bootstrap : no socket interface found'"
+        wrong[SOCKET] = named[SOCKET], "NCCL stops with 'no socket interface found'"
     for name in EXACT:
         missing = [each for each in named.get(name, "").split(",") if each and each not in there]
         if missing:
@@ -94,7 +94,8 @@ def interface_missing(facts: Facts) -> Problem | None:
     kind, there = ("RDMA device", facts.host.rdma_devices) if rdma else ("network interface", facts.host.interfaces)
     names = sorted(known(there), key=lambda one: one.startswith(_LOCAL))
     listed = ", ".join(names[:_MOST]) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
-    message = f"{name} names {bad}, which matches no {kind} of this machine ({listed or 'none'}): {leads_to}."
+    here = f" ({listed})" if listed else ""
+    message = f"{name} names {bad}, which matches no {kind} of this machine{here}: {leads_to}."
     fatal = SOCKET in wrong and len(gpus_of(facts)) > 1
     evidence = tuple(f"{each}={values[each]}" for each in wrong)
     return Problem(message, evidence, severity=Severity.ERROR if fatal else None)

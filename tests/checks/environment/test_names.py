@@ -56,8 +56,8 @@ SAID = "of this machine (ens3f0, ens3f1, lo, docker0): "
         (change(plain_host(), "host.environment", {"NCCL_SOCKET_IFNAME": "bond0"}), None),
         (
             network(NCCL_SOCKET_IFNAME="bond0"),
-            f"NCCL_SOCKET_IFNAME names bond0, which matches no network interface {SAID}NCCL stops with 'Bootstrap : no "
-            "socket interface found'.",
+            f"NCCL_SOCKET_IFNAME names bond0, which matches no network interface {SAID}NCCL stops with 'no socket "
+            "interface found'.",
         ),
         (network(GLOO_SOCKET_IFNAME="ens3f0"), None),
         (
