@@ -74,7 +74,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def nvcc_without_gpu(facts: Facts) -> Problem | None:
-    """The chosen nvcc is older than the first release for a visible GPU, or newer than the last."""
+    """The chosen nvcc is too old or too new for a visible GPU; advice where it compiles for another."""
     home = facts.toolkits.home
     gpu = _unfit(facts) if home.found_by in CHOSEN else None
     if gpu is None:
@@ -84,4 +84,7 @@ def nvcc_without_gpu(facts: Facts) -> Problem | None:
     old = _release(present(home.nvcc)) < _release(first)
     limit = f"CUDA {first} is the first release that does" if old else f"CUDA {last or first} is the last that does"
     where = phrase(" ({}, from ", home.path) + f"{home.found_by})"
-    return Problem(f"nvcc {present(home.nvcc)}{where} does not compile for {sm(own)} of {gpu_words(gpu)}: {limit}.")
+    others = [g.capability for g in visible_gpus(facts) if isinstance(g.capability, str)]
+    works = any(_compiles(present(home.nvcc), other) for other in others)
+    message = f"nvcc {present(home.nvcc)}{where} does not compile for {sm(own)} of {gpu_words(gpu)}: {limit}."
+    return Problem(message, severity=Severity.ADVICE if works else None)

@@ -97,7 +97,7 @@ def _system(on: OnPython, framework: Framework, first: str) -> Fix:
     validated_on=("simulated 2026-11",),
 )
 def cudnn_without_gpu(on: OnPython) -> Problem | None:
-    """The cuDNN that a framework loads starts at a newer compute capability than a visible GPU's."""
+    """The cuDNN that a framework loads has no kernels for a visible GPU; a warning where it has for another."""
     unread = next((f.needs for f in on.python.frameworks if f.variant == "cuda" and isinstance(f.needs, Unknown)), None)
     found = next(_without(on), None)
     if found is None:
@@ -110,4 +110,6 @@ def cudnn_without_gpu(on: OnPython) -> Problem | None:
         f"{framework_name(framework)} loads cuDNN {release}, whose kernels start at compute capability {lowest}: there "
         f"are none for {gpu_words(gpu)}."
     )
-    return Problem(message, phrases(f"libcudnn: {path}"))
+    others = [g for g in visible_gpus(on.facts) if isinstance(g.capability, str) and g != gpu]
+    works = any(version(present(g.capability)) >= version(lowest) for g in others)
+    return Problem(message, phrases(f"libcudnn: {path}"), severity=Severity.WARNING if works else None)

@@ -15,7 +15,7 @@ from gpudoctor.checks.cuda.nvcc_without_gpu import nvcc_without_gpu
 from gpudoctor.checks.cuda.ptx_too_new import ptx_too_new
 from gpudoctor.checks.cuda.python_headers_missing import python_headers_missing
 from gpudoctor.facts import CondaPackage, CudaHome, Facts, Nvcc, Toolkits
-from gpudoctor.maybe import Unknown, text_of
+from gpudoctor.maybe import Unknown, known_or, text_of
 from tests.builders import ask, change, host, library, nvidia_host
 from tests.checks.environments import (
     BLACKWELL,
@@ -195,10 +195,15 @@ def test_which_nvcc_compiles_for_the_gpu() -> None:
     with_torch = environment(torch(cuda="12.6"), facts=facts)
     assert "apt-get install cuda-toolkit-12-6" in commands(nvcc_without_gpu, with_torch)
     new = toolkit("12.9")
-    both = change_toolkits(nvccs=(*old.nvccs, *new.nvccs), home=old.home, installed=(*old.installed, *new.installed))
+    nvccs = (*known_or(old.nvccs, ()), *known_or(new.nvccs, ()))
+    installed = (*known_or(old.installed, ()), *known_or(new.installed, ()))
+    both = change_toolkits(nvccs=nvccs, home=old.home, installed=installed)
     facts = machine("12.8", toolkits=both, card=BLACKWELL)
     assert "export CUDA_HOME=/usr/local/cuda-12.9" in commands(nvcc_without_gpu, facts)
     assert "apt-get" not in commands(nvcc_without_gpu, facts)
+    assert severity(nvcc_without_gpu, facts) == "warn"
+    two = change(facts, "gpus", (known_or(facts.gpus, ())[0], known_or(nvidia_host(2).gpus, ())[1]))
+    assert severity(nvcc_without_gpu, two) == "advice"
     unknown = machine(toolkits=toolkit(Unknown("hung")), card=BLACKWELL)
     assert one(nvcc_without_gpu, unknown) == ("unknown", "hung")
 

@@ -7,9 +7,9 @@ import pytest
 from gpudoctor.checks.libraries.cudnn_without_gpu import cudnn_without_gpu
 from gpudoctor.facts import CondaPackage, Facts
 from gpudoctor.knowledge.library_gpus import first_without, lowest_capability
-from gpudoctor.maybe import Unknown
-from tests.builders import change, framework
-from tests.checks.environments import PASCAL, SITE, commands, environment, machine, need, one, package, torch
+from gpudoctor.maybe import Unknown, known_or
+from tests.builders import change, framework, nvidia_host
+from tests.checks.environments import PASCAL, SITE, commands, environment, machine, need, one, package, severity, torch
 
 WHEEL = f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9"
 SYSTEM = "/usr/lib/x86_64-linux-gnu/libcudnn.so.9"
@@ -45,6 +45,12 @@ def jax(version: str | None, path: str = WHEEL, facts: Facts = OLD, **changes: A
 )
 def test_cudnn_without_gpu(facts: Facts, verdict: tuple[str, str]) -> None:
     assert one(cudnn_without_gpu, facts) == verdict
+
+
+def test_an_old_card_next_to_a_newer_one_is_a_warning() -> None:
+    both = change(jax("9.28.0.42"), "gpus", (known_or(OLD.gpus, ())[0], known_or(nvidia_host(2).gpus, ())[1]))
+    assert severity(cudnn_without_gpu, both) == "warn"
+    assert severity(cudnn_without_gpu, jax("9.28.0.42")) == "fail"
 
 
 def test_the_wheel_is_replaced() -> None:
