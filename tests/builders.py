@@ -85,6 +85,8 @@ def host(**changes: Any) -> Host:
         "address_space": None,
         "may_lock": False,
         "rdma": False,
+        "rdma_devices": (),
+        "interfaces": ("lo", "eth0"),
         "l4t": None,
         "thunderbolt": (),
     }

@@ -85,6 +85,7 @@ def hidden(text: str, hostname: str = "gpu-node-7", user: str = "alice") -> str:
         ("rd.luks=7d1f0b0e-1111-2222-3333-444455556666", "rd.luks=00000000-0000-0000-0000-000000000000"),
         ("BOOTIF=01-aa-bb-cc-dd-ee-ff ip=10.0.0.7::10.0.0.1:", "BOOTIF=*** ip=***::10.0.0.1:"),
         ("tcp://10.0.0.7:29500 aa:bb:cc:dd:ee:ff", "tcp://***:29500 ***"),
+        ("on interface enx00e04c680001", "on interface enx***"),
         ("0000:01:00.0 10de:2684", "0000:01:00.0 10de:2684"),
         (CARD, "GPU-00000000-0000-0000-0000-000000000000"),
         (f"{CARD} GPU-7d1f0b0e", "GPU-00000000-0000-0000-0000-000000000000 GPU-00000000"),

@@ -28,7 +28,7 @@ DEFAULT = 64 << 20
     validated_on=("simulated 2026-11",),
 )
 def shm_small(facts: Facts) -> Problem | None:
-    """A warning where several GPUs communicate through it; advice for one GPU: only loaders with workers need it."""
+    """NCCL needs it with several GPUs, PyTorch's loaders with workers on one: its README requires more than that."""
     gpus = len(gpus_of(facts))
     if not in_container(facts) or not gpus or not (gpus > 1 or has_framework(facts, "torch")):
         return None
@@ -39,5 +39,4 @@ def shm_small(facts: Facts) -> Problem | None:
     return Problem(
         f"The container's /dev/shm (shared memory) has {size(total)}, the engine's default: too small for {what}.",
         (f"df /dev/shm: {size(total)}",),
-        severity=Severity.WARNING if gpus > 1 else Severity.ADVICE,
     )

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import driver
-from gpudoctor.fixes.python import install
+from gpudoctor.fixes.python import conda_install, conda_of, install
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import known, phrase, present
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
@@ -12,9 +12,15 @@ from gpudoctor.queries.packages import numbers, packages_of, wheels
 from gpudoctor.targets import OnPython, in_container, on_wsl, pythons
 from gpudoctor.tasks import export
 
+# conda's packages with libNVVM, in the order in which they are asked for their release; Numba looks there first.
+CONDA = ("cuda-nvvm-impl", "cuda-nvvm-tools", "cuda-nvvm", "cuda-nvcc-impl", "cuda-nvcc", "cudatoolkit")
+
 
 def _compiler(on: OnPython) -> tuple[str, str] | None:
-    """The wheel with the NVVM that Numba uses, and its CUDA release; CUDA_HOME takes precedence."""
+    """The package with the NVVM that Numba uses, and its CUDA release: conda's, CUDA_HOME's, a wheel's."""
+    conda = next((c for name in CONDA for c in conda_of(on.python) if c.name == name and numbers(c.version)), None)
+    if conda:
+        return f"conda's {conda.name}", conda.version
     home = on.facts.toolkits.home
     if home.found_by == "CUDA_HOME" and isinstance(home.nvcc, str):
         return f"CUDA_HOME{phrase(' ({})', home.path)}", home.nvcc
@@ -32,6 +38,10 @@ def _others(on: OnPython) -> bool:
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     compiler, cuda = _compiler(on), known(driver_cuda(on.facts)) or ""
     fixes = []
+    if compiler and compiler[0].startswith("conda's"):
+        message = f"Install the compiler of the driver's CUDA release, {cuda}, into this conda environment."
+        command = conda_install(on.python, f"cuda-version={cuda}")
+        return (Fix(message, (command,), "reinstall-package"), *_drivers(on, compiler, cuda))
     if compiler and numbers(compiler[1])[:1] != numbers(cuda)[:1]:
         message = f"Install numba-cuda with its extra for the driver's major version, CUDA {cuda.partition('.')[0]}."
         command = install(on.python, f"numba-cuda[cu{cuda.partition('.')[0]}]")

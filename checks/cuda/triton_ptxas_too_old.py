@@ -65,7 +65,9 @@ def triton_ptxas_too_old(on: OnPython) -> Problem | None:
     triton = _triton(on)
     if triton is None or not compiles_kernels(on.facts, on.python):
         return None
-    if any(name in on.facts.host.environment for name in VARIABLES):
+    # Triton takes its own ptxas where the one that a variable names is not there.
+    gone = {one.variable for one in on.facts.toolkits.named_paths if known(one.exists) is False}
+    if any(name in on.facts.host.environment and name not in gone for name in VARIABLES):
         return None
     ptxas = triton_ptxas(triton.version) if numbers(triton.version) else None
     for gpu in visible_gpus(on.facts) if ptxas else ():

@@ -51,8 +51,9 @@ def _error(framework: Framework) -> str:
     return " ".join(error for error in errors if error)
 
 
-def _older(need: Need) -> bool:
-    return numbers(need.version or "")[:3] < numbers(need.wheel_version or "")[:3]
+def _older(need: Need, parts: int = 3) -> bool:
+    """Whether the copy is older than the wheel's, by so many parts of the version."""
+    return bool(need.version) and numbers(need.version or "")[:parts] < numbers(need.wheel_version or "")[:parts]
 
 
 def _severity(framework: Framework, needs: list[Need]) -> Severity | None:
@@ -65,7 +66,10 @@ def _severity(framework: Framework, needs: list[Need]) -> Severity | None:
         return Severity.WARNING if split or any(_older(n) for n in needs) else Severity.ADVICE
     # cuBLASLt and cuDNN refuse, at their first use, what only the newer release that PyTorch was built with knows.
     used = [n for n in needs if family(n.soname).startswith(("libcudnn", "libcublas"))]
-    return Severity.WARNING if split or any(_older(n) for n in used) else Severity.ADVICE
+    # CUDA promises that a newer minor release of a library serves older programs, not the other way round: such a
+    # copy may load and then fail in a call (https://docs.nvidia.com/deploy/cuda-compatibility/).
+    too_old = any(_older(n) for n in used) or any(_older(n, 2) for n in needs)
+    return Severity.WARNING if split or too_old else Severity.ADVICE
 
 
 def _found(on: OnPython) -> list[tuple[Framework, list[Need]]]:

@@ -86,6 +86,7 @@ def _none(on: OnPair, gfx: str) -> Fix:
     ),
     targets=amd_pairs,
     caused_by=(
+        "rocm.gpu-without-kfd",
         "rocm.override-of-another-isa",
         "visibility.hip-selects-integrated",
         "rocm.not-loaded",

@@ -66,7 +66,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(f"{amd.INSTALL}reference/system-requirements.html", "https://docs.kernel.org/gpu/amdgpu/index.html"),
     targets=amd_compute,
-    caused_by=("rocm.not-driven", "rocm.half-installed", "rocm.dkms-build-failed", "rocm.pcie-atomics"),
+    caused_by=(
+        "rocm.gpu-without-kfd",
+        "rocm.not-driven",
+        "rocm.half-installed",
+        "rocm.dkms-build-failed",
+        "rocm.pcie-atomics",
+    ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -81,6 +81,7 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     hip: Maybe[Version | None] = NOT  # ROCm release; None: not for ROCm
     variant: Maybe[str] = NOT  # cuda, rocm, cpu, xpu, mps
     archs: Maybe[tuple[str, ...]] = NOT  # what it was compiled for: sm_80, compute_90, gfx1100
+    blas: Maybe[tuple[str, ...]] = NOT  # gfx targets of the rocBLAS in its own folder; (): it brings none
     kernels: Maybe[tuple[str, ...]] = NOT  # what .nv_fatbin really holds in earnest
     cudnn: Maybe[Version | None] = NOT  # cuDNN it was built with or asks for: "9.1.0.70", "8"
     needs: Maybe[tuple[Need, ...]] = NOT

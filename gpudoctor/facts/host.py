@@ -117,6 +117,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     may_lock: Maybe[bool] = NOT  # CAP_IPC_LOCK: memlock does not bind this process
     seccomp: Maybe[bool] = NOT  # a filter decides which system calls this process may make (containers: always)
     rdma: Maybe[bool] = NOT  # /dev/infiniband holds a device
+    rdma_devices: Maybe[tuple[str, ...]] = NOT  # "mlx5_0": of /sys/class/infiniband
+    interfaces: Maybe[tuple[str, ...]] = NOT  # network interfaces: "lo", "eth0"
     l4t: Maybe[Version | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
     thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT
     sources: Maybe[tuple[PackageSource, ...]] = NOT  # package repositories

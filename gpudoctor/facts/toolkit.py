@@ -28,6 +28,14 @@ class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
     headers: Maybe[bool] = NOT  # include/cuda_runtime.h
 
 
+class NamedPath(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or directory that an environment variable names, and that a program opens because of it."""
+
+    variable: str  # "TRITON_PTXAS_PATH"
+    path: str
+    exists: Maybe[bool] = NOT
+
+
 class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
     """Everything for building CUDA code, and CUDA's libraries outside the Python environment."""
 
@@ -37,3 +45,4 @@ class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
     libraries: Maybe[tuple[DriverLibrary, ...]] = NOT  # cudart, cublas, cudnn*, nccl ... that the loader finds
     cxx: Maybe[str | None] = NOT  # path of the host compiler (cc, gcc or clang) on PATH
     cxx_version: Maybe[str | None] = NOT  # "gcc 11.4.0"
+    named_paths: tuple[NamedPath, ...] = ()

@@ -24,7 +24,7 @@ def toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
     Raises:
         UnknownFactError: the installed toolkits could not be read.
     """
-    return installed_toolkit(facts, wanted) or _new_toolkit(facts, python, wanted)
+    return installed_toolkit(facts, wanted) or new_toolkit(facts, python, wanted)
 
 
 def installed_toolkit(facts: Facts, wanted: str) -> Fix | None:
@@ -32,14 +32,31 @@ def installed_toolkit(facts: Facts, wanted: str) -> Fix | None:
     there = {nvcc.path.removesuffix("/bin/nvcc") for nvcc in known_or(facts.toolkits.nvccs, ())}
     for directory, version in known_or(facts.toolkits.installed, ()):
         if version and major(version) == major(wanted) and directory in there:
-            commands = (export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before"))
-            message = f"Build with CUDA Toolkit {version}, which is also installed."
-            return Fix(message, commands, "change-environment", verify=query("nvcc", "--version"))
+            return build_with(directory, version)
     return None
 
 
-def _new_toolkit(facts: Facts, python: Python, wanted: str) -> Fix:
-    if conda_of(python):
+def build_with(directory: str, version: str) -> Fix:
+    """Build with an installed toolkit.
+
+    Args:
+        directory: where it is.
+        version: its CUDA release.
+    """
+    commands = (export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before"))
+    message = f"Build with CUDA Toolkit {version}, which is also installed."
+    return Fix(message, commands, "change-environment", verify=query("nvcc", "--version"))
+
+
+def new_toolkit(facts: Facts, python: Python | None, wanted: str) -> Fix:
+    """Install a toolkit of this release, which contains no driver, and build with it.
+
+    Args:
+        facts: the machine.
+        python: the environment, into which conda installs it; None: there is none.
+        wanted: the CUDA release, "12.8".
+    """
+    if python is not None and conda_of(python):
         command = conda_install(python, f"cuda-nvcc={wanted}", f"cuda-cudart-dev={wanted}", channel="nvidia")
         return Fix(f"Install nvcc {wanted} into this conda environment.", (command,), "reinstall-package")
     family, directory = system.family_of(facts), f"/usr/local/cuda-{wanted}"

@@ -26,6 +26,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     override: dict[str, str]
     hangs: dict[str, str]
     generic: dict[str, str]
+    without_kfd: dict[str, str]
     kernel: dict[str, str]
     debugging: dict[str, tuple[str, str]]
     cards: dict[str, str]
@@ -120,6 +121,11 @@ def override_for(gfx: str) -> str | None:
 def hangs_as(gfx: str) -> str | None:
     """Return the sibling with whose kernels this target is known to hang, or None."""
     return rocm().hangs.get(gfx)
+
+
+def without_kfd(gfx: str) -> str | None:
+    """Return the family of a target that the kernel's compute driver does not support, for people, or None."""
+    return next((family for begin, family in rocm().without_kfd.items() if gfx.startswith(begin)), None)
 
 
 def generic_targets(name: str) -> frozenset[str]:

@@ -35,6 +35,7 @@ class TorchTable(KnowledgeTable, frozen=True):
     index: Index
     aarch64: dict[str, str]
     rocm_gfx: dict[str, str]
+    rocm_without_blas: dict[str, str]
     release: tuple[TorchRelease, ...]
 
 
@@ -146,17 +147,22 @@ def python_for(number: str) -> str:
 
 
 def rocm_for(gfx: str) -> str | None:
-    """Return the newest ROCm version whose PyTorch wheels contain this gfx target, or None."""
-    found = [v for v, targets in torch().rocm_gfx.items() if gfx in targets.split()]
+    """Return the newest ROCm version whose PyTorch wheels have all kernels for this gfx target, or None."""
+    found = [v for v in torch().rocm_gfx if _has_gfx(v, gfx)]
     return max(found, key=version, default=None)
 
 
+def _has_gfx(rocm: str, gfx: str) -> bool:
+    """Whether the wheels for a ROCm release were compiled for a target, and the rocBLAS inside was as well."""
+    end = torch().rocm_without_blas.get(gfx)
+    return gfx in torch().rocm_gfx.get(rocm, "").split() and (end is None or version(rocm) < version(end))
+
+
 def rocm_wheel_for(gfx: str, python: str | None = None) -> TorchChoice | None:
-    """Return the newest wheel for ROCm that contains this gfx target and exists for this Python."""
-    table = torch().rocm_gfx
+    """Return the newest wheel for ROCm that has all kernels for this gfx target and exists for this Python."""
     for found in reversed(torch().release):
         for rocm in sorted(found.rocm.split(), key=version, reverse=True):
-            if gfx in table.get(rocm, "").split() and _fits_python(found, python):
+            if _has_gfx(rocm, gfx) and _fits_python(found, python):
                 return TorchChoice(found.version, f"rocm{rocm}")
     return None
 

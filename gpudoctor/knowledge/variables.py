@@ -39,6 +39,20 @@ class TritonPtxas(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ptxas: tuple[tuple[str, str], ...]
 
 
+class PathRow(msgspec.Struct, frozen=True, array_like=True):
+    """A variable that names a file or directory; `fails` is what fails without it, "" where something else is taken."""
+
+    name: str
+    kind: Literal["path", "compiler"]
+    fails: str
+
+
+class PathRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rows of the table `paths`."""
+
+    rows: tuple[PathRow, ...]
+
+
 class Variables(KnowledgeTable, frozen=True):
     """The table ``variables.toml``."""
 
@@ -46,6 +60,7 @@ class Variables(KnowledgeTable, frozen=True):
     code: dict[str, str]
     allocator: Allocator
     triton: TritonPtxas
+    paths: PathRows
 
 
 @cache

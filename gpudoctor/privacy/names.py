@@ -16,7 +16,10 @@ from gpudoctor.privacy.tree import strings
 _HOME = re.compile(r"(/mnt/[a-z]/Users/)([^/:;,\"'\n]+)(?=/)|(/(?:home|[Uu]sers)/)([^/\s:;,\"']+)")
 # On native Windows, with either slash, doubled where a message quotes it; the name may hold a blank.
 _WINDOWS = re.compile(r"(?<![A-Za-z])([A-Za-z]:[\\/]{1,2}[Uu]sers[\\/]{1,2})([^\\/:;,\"'\n]+)")
-_MAC = re.compile(r"(?<![0-9a-fA-F:-])(?:[0-9a-fA-F]{2}[:-]){5,6}[0-9a-fA-F]{2}(?![0-9a-fA-F:-])")
+# Also as systemd names interfaces after it: enx00e04c680001.
+_MAC = re.compile(
+    r"(?<![0-9a-fA-F:-])(?:[0-9a-fA-F]{2}[:-]){5,6}[0-9a-fA-F]{2}(?![0-9a-fA-F:-])|(?<=\benx)[0-9a-f]{12}\b"
+)
 # Four numbers with dots are more often a version (11.0.7.247): they are an address where something says so.
 _V4 = r"\d{1,3}(?:\.\d{1,3}){3}"
 _ADDRESS = re.compile(rf"(?<=://){_V4}|(?<=[@=]){_V4}(?=[:/]|::)|(?<=\bip=){_V4}|(?<=nfsroot=){_V4}|(?<=addr=){_V4}")

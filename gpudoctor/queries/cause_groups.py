@@ -90,6 +90,7 @@ ROCM = (
     "rocm.bad-pages",
     "rocm.dkms-build-failed",
     "rocm.gfx-not-in-wheel",
+    "rocm.gpu-without-kfd",
     "rocm.half-installed",
     "rocm.hangs",
     "rocm.kfd-failed",

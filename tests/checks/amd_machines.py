@@ -107,7 +107,9 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
     )
     plain["boards"] = () if amd.get("loaded") is False else tuple(board(c.address) for c in cards)
     seen = live(max(1, len(gpus)))
-    torch = framework("torch", "2.7.1+rocm6.3", cuda=None, hip="6.3.42134", variant="rocm", archs=archs, live=seen)
+    torch = framework(
+        "torch", "2.7.1+rocm6.3", cuda=None, hip="6.3.42134", variant="rocm", archs=archs, blas=archs, live=seen
+    )
     user = User(uid=1000, name="ada", groups=(VIDEO, RENDER), known_groups=(RENDER, VIDEO))
     facts = plain_host(host=host(user=user), pci=cards, gpus=gpus, pythons=(python(torch),))
     return msgspec.structs.replace(facts, amd=Amd(**(plain | amd)))

@@ -16,6 +16,7 @@ from gpudoctor.probes.frameworks.library_search import Request, Search, majors
 
 _CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
 _PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
+_GFX = pattern(r"[_-](gfx[0-9a-f]+(?:-(?:\d+-)?generic)?)")
 _FILES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_hip.so", "libc10_hip.so")
 
 
@@ -46,6 +47,7 @@ def read(machine: Machine, python: Python, found: FoundFramework, kernels: bool 
         hip=hip,
         variant=variant,
         archs=_archs(machine, found) if on_gpu else _none(variant),
+        blas=_blas(machine, found) if variant == "rocm" else _none(variant),
         kernels=_kernels(machine, found, kernels) if variant == "cuda" else _none(variant),
         cudnn=_cudnn(found.package, version, cuda),
         plugin=None,
@@ -113,6 +115,12 @@ def _archs(machine: Machine, found: FoundFramework) -> Maybe[tuple[str, ...]]:
     except (OSError, NotElfError) as error:
         return Unknown(f"{path}: {error}")
     return Unknown(f"{path} contains no list of architectures") if listed is None else listed
+
+
+def _blas(machine: Machine, found: FoundFramework) -> tuple[str, ...]:
+    """The targets in the names of rocBLAS's files: TensileLibrary_lazy_gfx90a.dat, Kernels.so-000-gfx1030.hsaco."""
+    names = machine.names(f"{found.location}/lib/rocblas/library")
+    return tuple(sorted({match[1] for name in names if (match := _GFX.search(name))}))
 
 
 def _kernels(machine: Machine, found: FoundFramework, wanted: bool) -> Maybe[tuple[str, ...]]:

@@ -8,7 +8,17 @@ from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.parsers.os_release import os_release
 from gpudoctor.probes import container as containers
 from gpudoctor.probes import wsl
-from gpudoctor.probes.host import directories, environment, kernel, limits, platform, selinux, sources, state
+from gpudoctor.probes.host import (
+    directories,
+    environment,
+    kernel,
+    limits,
+    network,
+    platform,
+    selinux,
+    sources,
+    state,
+)
 from gpudoctor.probes.host import user as host_user
 
 
@@ -50,6 +60,8 @@ def probe(machine: Machine) -> Host:
         may_lock=state.may_lock(machine),
         seccomp=state.seccomp(machine),
         rdma=state.rdma(machine),
+        rdma_devices=network.rdma_devices(machine),
+        interfaces=network.interfaces(machine),
         l4t=state.l4t(machine),
         thunderbolt=state.thunderbolt(machine),
         sources=sources.sources(machine, distribution),

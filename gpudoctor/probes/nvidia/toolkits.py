@@ -10,6 +10,7 @@ from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.compilers import compiler
 from gpudoctor.parsers.nvidia_version import nvcc_release
 from gpudoctor.probes.nvidia import cuda_libraries
+from gpudoctor.probes.nvidia.named_paths import named_paths
 
 # Where NVIDIA's installers, Arch and Debian's nvidia-cuda-toolkit put nvcc.
 _LOCAL = "/usr/local"
@@ -40,6 +41,7 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG0
         libraries=cuda_libraries.probe(machine),
         cxx=cxx,
         cxx_version=_cxx_version(machine, cxx) if wanted else _UNWANTED if cxx else None,
+        named_paths=named_paths(machine),
     )
 
 

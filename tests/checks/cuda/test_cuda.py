@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from gpudoctor.checks.cuda.compiler_missing import compiler_missing
 from gpudoctor.checks.cuda.compiler_too_new import compiler_too_new
@@ -10,12 +11,25 @@ from gpudoctor.checks.cuda.home_stale import home_stale
 from gpudoctor.checks.cuda.libcuda_link_missing import libcuda_link_missing
 from gpudoctor.checks.cuda.nvcc_mismatch import nvcc_mismatch
 from gpudoctor.checks.cuda.nvcc_missing import nvcc_missing
+from gpudoctor.checks.cuda.nvcc_without_gpu import nvcc_without_gpu
 from gpudoctor.checks.cuda.ptx_too_new import ptx_too_new
 from gpudoctor.checks.cuda.python_headers_missing import python_headers_missing
-from gpudoctor.facts import CudaHome, Facts, Nvcc, Toolkits
-from gpudoctor.maybe import Unknown, text_of
+from gpudoctor.facts import CondaPackage, CudaHome, Facts, Nvcc, Toolkits
+from gpudoctor.maybe import Unknown, known_or, text_of
 from tests.builders import ask, change, host, library, nvidia_host
-from tests.checks.environments import NO_TOOLKIT, commands, environment, machine, one, package, severity, torch
+from tests.checks.environments import (
+    BLACKWELL,
+    NO_TOOLKIT,
+    PASCAL,
+    change_toolkits,
+    commands,
+    environment,
+    machine,
+    one,
+    package,
+    severity,
+    torch,
+)
 
 TRITON = package("triton", "3.3.1")
 
@@ -121,6 +135,77 @@ def test_ptx_too_new() -> None:
     silent = change(machine(), "nvidia.cuda.version", Unknown("hung"))
     silent = change(silent, "nvidia.nvml.cuda_version", Unknown("hung"))
     assert one(ptx_too_new, environment(torch(), packages=wheels, facts=silent)) == ("unknown", "hung")
+
+
+def test_ptx_of_conda() -> None:
+    tools = (CondaPackage(name="cuda-nvvm-impl", version="12.6.85", build="he02047a_0"),)
+    changes: dict[str, Any] = {
+        "conda": tools,
+        "kind": "conda",
+        "manager": "conda",
+        "packages": (package("numba", "0.60.0"),),
+    }
+    facts = environment(facts=machine("12.0"), **changes)
+    expected = (
+        "numba 0.60.0 compiles with NVVM of CUDA 12.6.85 (conda's cuda-nvvm-impl); the driver 570.169 (CUDA 12.0) "
+        "supports PTX up to CUDA 12.0."
+    )
+    assert one(ptx_too_new, facts) == ("problem", expected)
+    assert "conda install -p /opt/env -c conda-forge cuda-version=12.0" in commands(ptx_too_new, facts)
+    assert one(ptx_too_new, environment(facts=machine("12.6"), **changes)) == ("pass", "")
+
+
+BLACKWELL_HERE = "(NVIDIA GeForce RTX 5090, Blackwell, compute capability 12.0, sm_120)"
+PASCAL_HERE = "(NVIDIA GeForce GTX 1080 Ti, Pascal, compute capability 6.1, sm_61)"
+
+
+@pytest.mark.parametrize(
+    ("card", "version", "why", "message"),
+    [
+        (BLACKWELL, "12.8", "CUDA_HOME", None),
+        (BLACKWELL, "12.0", "/usr/local/cuda", None),
+        (
+            BLACKWELL,
+            "12.0",
+            "nvcc on PATH",
+            "nvcc 12.0 (/usr/local/cuda-12.0, from nvcc on PATH) does not compile for sm_120 of GPU 0 "
+            f"{BLACKWELL_HERE}: CUDA 12.8 is the first release that does.",
+        ),
+        (PASCAL, "12.9", "CUDA_HOME", None),
+        (
+            PASCAL,
+            "13.0",
+            "CUDA_HOME",
+            f"nvcc 13.0 (/usr/local/cuda-13.0, from CUDA_HOME) does not compile for sm_61 of GPU 0 {PASCAL_HERE}: CUDA "
+            "12.9 is the last that does.",
+        ),
+    ],
+)
+def test_nvcc_without_gpu(card: dict[str, Any], version: str, why: str, message: str | None) -> None:
+    facts = machine("12.8", toolkits=toolkit(version, why), card=card)
+    assert one(nvcc_without_gpu, facts) == (("problem", message) if message else ("pass", ""))
+
+
+def test_which_nvcc_compiles_for_the_gpu() -> None:
+    old = toolkit("12.0", "nvcc on PATH")
+    facts = machine("12.8", toolkits=old, card=BLACKWELL)
+    assert "apt-get install cuda-toolkit-12-8" in commands(nvcc_without_gpu, facts)
+    facts = machine("13.0", toolkits=toolkit("13.0"), card=PASCAL)
+    assert "apt-get install cuda-toolkit-12-9" in commands(nvcc_without_gpu, facts)
+    with_torch = environment(torch(cuda="12.6"), facts=facts)
+    assert "apt-get install cuda-toolkit-12-6" in commands(nvcc_without_gpu, with_torch)
+    new = toolkit("12.9")
+    nvccs = (*known_or(old.nvccs, ()), *known_or(new.nvccs, ()))
+    installed = (*known_or(old.installed, ()), *known_or(new.installed, ()))
+    both = change_toolkits(nvccs=nvccs, home=old.home, installed=installed)
+    facts = machine("12.8", toolkits=both, card=BLACKWELL)
+    assert "export CUDA_HOME=/usr/local/cuda-12.9" in commands(nvcc_without_gpu, facts)
+    assert "apt-get" not in commands(nvcc_without_gpu, facts)
+    assert severity(nvcc_without_gpu, facts) == "warn"
+    two = change(facts, "gpus", (known_or(facts.gpus, ())[0], known_or(nvidia_host(2).gpus, ())[1]))
+    assert severity(nvcc_without_gpu, two) == "advice"
+    unknown = machine(toolkits=toolkit(Unknown("hung")), card=BLACKWELL)
+    assert one(nvcc_without_gpu, unknown) == ("unknown", "hung")
 
 
 def test_ptx_of_a_newer_major() -> None:

@@ -46,6 +46,8 @@ def test_shadowed_by_path() -> None:
 
 def test_shadowed_by_path_is_as_bad_as_what_it_does() -> None:
     assert severity(shadowed_by_path, shadowed("11.11.3.6")) == "advice"
+    assert severity(shadowed_by_path, shadowed("12.8.4.1", "12.9.1.4", "libcublas.so.12")) == "warn"
+    assert severity(shadowed_by_path, shadowed("12.8.3.14", "12.8.4.1", "libcublas.so.12")) == "advice"
     assert severity(shadowed_by_path, shadowed("8.0.3", "8.7.0.84", "libcudnn.so.8")) == "warn"
     assert severity(shadowed_by_path, shadowed("9.23.0", "9.5.1.17", "libcudnn.so.9")) == "advice"
     assert one(shadowed_by_path, shadowed("11.10.3")) == ("pass", "")

@@ -18,7 +18,7 @@ from gpudoctor.checks.tensorflow.no_gpu import no_gpu
 from gpudoctor.checks.tensorflow.placeholder import placeholder
 from gpudoctor.checks.tensorflow.several_packages import several_packages
 from gpudoctor.checks.tensorflow.wrong_cuda_major import wrong_cuda_major
-from gpudoctor.facts import DriverLibrary, FileOverlap, Framework
+from gpudoctor.facts import CondaPackage, DriverLibrary, FileOverlap, Framework, NamedPath
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, live, plain_host, with_framework
 from tests.checks.environments import (
@@ -203,6 +203,36 @@ def test_libdevice_missing() -> None:
     unknown = environment(tf(), facts=machine(toolkits=change_toolkits(nvccs=Unknown("no PATH"))))
     assert one(libdevice_missing, unknown) == ("unknown", "no PATH")
     assert NO_TOOLKIT.nvccs == ()
+
+
+@pytest.mark.parametrize(
+    ("exists", "verdict"),
+    [
+        (True, ("pass", "")),
+        (Unknown("closed"), ("unknown", "closed")),
+        (
+            False,
+            (
+                "problem",
+                "TensorFlow 2.19.1 finds the CUDA libraries but no libdevice.10.bc: neither the nvcc wheel nor a CUDA "
+                "toolkit is installed, and XLA_FLAGS names a directory without it (/opt/env/lib/nvvm/libdevice does "
+                "not exist).",
+            ),
+        ),
+    ],
+)
+def test_xla_flags_name_a_directory_without_libdevice(exists: Any, verdict: tuple[str, str]) -> None:
+    named = NamedPath(variable="XLA_FLAGS", path="/opt/env/lib/nvvm/libdevice", exists=exists)
+    facts = environment(tf(), facts=machine(toolkits=change_toolkits(named_paths=(named,))))
+    facts = change(facts, "host.environment", {"XLA_FLAGS": "--xla_gpu_cuda_data_dir=/opt/env/lib"})
+    assert one(libdevice_missing, facts) == verdict
+
+
+def test_libdevice_of_a_conda_environment() -> None:
+    tools = (CondaPackage(name="cuda-nvrtc", version="12.6.85", build="h0"),)
+    text = commands(libdevice_missing, environment(tf(cuda="12.6"), conda=tools, kind="conda", manager="conda"))
+    assert "conda install -p /opt/env -c conda-forge cuda-nvcc=12.6" in text
+    assert "export XLA_FLAGS=--xla_gpu_cuda_data_dir=/opt/env" in text
 
 
 LIVE = [

@@ -1,0 +1,50 @@
+"""What variables can name: interfaces, RDMA devices, files, compilers."""
+
+import pytest
+
+from gpudoctor.facts import NamedPath
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes.host.network import interfaces, rdma_devices
+from gpudoctor.probes.nvidia.named_paths import named_paths
+from gpudoctor.recorded_machine import RecordedMachine
+
+DEV = """Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo: 1052    12    0    0    0     0          0         0     1052      12    0    0    0     0       0          0
+enp90s0np0: 9941520   16471    0    0    0     0          0         0  1215303   10210    0    0    0     0       0          0
+"""  # noqa: E501
+
+
+def test_interfaces() -> None:
+    assert interfaces(RecordedMachine({"/proc/net/dev": DEV})) == ("lo", "enp90s0np0")
+    assert interfaces(RecordedMachine({})) == Unknown("/proc/net/dev lists no interface")
+
+
+def test_rdma_devices() -> None:
+    there = RecordedMachine({"/sys/class/infiniband/mlx5_0/node_type": "1: CA", "/sys/class/infiniband/mlx5_1/x": ""})
+    assert rdma_devices(there) == ("mlx5_0", "mlx5_1")
+    assert rdma_devices(RecordedMachine({})) == ()
+
+
+@pytest.mark.parametrize(
+    ("env", "found"),
+    [
+        ({}, ()),
+        ({"CC": "  "}, ()),
+        ({"CC": "/usr/bin/gcc -m64"}, (("CC", "/usr/bin/gcc", True),)),
+        ({"CC": "bin/gcc"}, ()),
+        ({"CC": "'"}, ()),
+        ({"NVCC_CCBIN": "/usr/bin/g++-12"}, (("NVCC_CCBIN", "/usr/bin/g++-12", False),)),
+        ({"CXX": "g++-12"}, (("CXX", "g++-12", False),)),
+        (
+            {"XLA_FLAGS": "--xla_dump_to=/tmp/x --xla_gpu_cuda_data_dir=/opt/env/lib/"},
+            (("XLA_FLAGS", "/opt/env/lib/nvvm/libdevice", False),),
+        ),
+        ({"XLA_FLAGS": "--xla_gpu_cuda_data_dir=/cuda"}, (("XLA_FLAGS", "/cuda/nvvm/libdevice", True),)),
+        ({"XLA_FLAGS": "--xla_gpu_cuda_data_dir=./cuda"}, ()),
+        ({"TRITON_PTXAS_PATH": "/gone/ptxas"}, (("TRITON_PTXAS_PATH", "/gone/ptxas", False),)),
+    ],
+)
+def test_named_paths(env: dict[str, str], found: tuple[tuple[str, str, bool], ...]) -> None:
+    machine = RecordedMachine({"/usr/bin/gcc": "", "/cuda/nvvm/libdevice/libdevice.10.bc": ""}, env=env)
+    assert named_paths(machine) == tuple(NamedPath(variable=v, path=p, exists=e) for v, p, e in found)
