@@ -303,3 +303,25 @@ def test_the_tool_that_switched_the_gpu_off_gives_it_back() -> None:
     rule = "/etc/udev/rules.d/50-remove-nvidia.rules"
     assert by_hand.commands == (f"sudo mv {rule} {rule}.off", "sudo reboot")
     assert [f.commands[0] for f in one.fixes_for(having(ENVY, nvidia__kernel__switch="udev"))] == [by_hand.commands[0]]
+
+
+def test_a_window_that_the_driver_could_not_resize() -> None:
+    one = catalogue.load(["device.bar-unassigned"])[0]
+    facts = unloaded(
+        log__events=(event("bar-resize-failed", "NVRM: Fatal Error while attempting to resize PCIe BARs."),)
+    )
+    assert ask(one, facts) == [
+        (
+            "problem",
+            f"{CARD} has no memory window: the driver could not resize BAR1 (Resizable BAR), because the bridge window "
+            "has no space, and its probe failed.",
+        )
+    ]
+    keep, room = one.fixes_for(facts)
+    assert "options nvidia NVreg_EnableResizableBar=0" in keep.commands[0]
+    assert "/etc/modprobe.d/zz-nvidia-bar.conf" in keep.commands[0]
+    assert keep.commands[1:] == ("sudo update-initramfs -u", "sudo reboot")
+    assert "pci=realloc,hpmmioprefsize=64G" in room.message
+    assert ask(one, having(log__events=facts.log.events)) == [("pass", "")]  # it responds
+    inside = having(facts, host__container="docker")
+    assert one.fixes_for(inside)[0].place == "outside"
