@@ -339,6 +339,7 @@ def test_packages_that_are_left_over_next_to_another_vendors_card() -> None:
     assert verdict.severity == "advice"
     assert verdict.message.endswith("no program is built for CUDA: the packages are left over.")
     assert verdict.fixes[0].commands == ("sudo apt-get purge nvidia-driver-570 libnvidia-compute-570",)
+    assert isinstance(facts.pci, tuple)
     integrated = having(facts, pci=tuple(msgspec.structs.replace(card, integrated=True) for card in facts.pci))
     assert run(one, integrated)[0].severity == "warn"
     assert run(one, having(facts, host__platform="laptop"))[0].severity == "warn"
