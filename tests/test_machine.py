@@ -113,3 +113,13 @@ def test_a_recorded_machine_answers_like_a_real_one() -> None:
     assert folder is not None
     assert folder.is_dir
     assert stat.S_IMODE(folder.mode) == 0o755
+
+
+def test_the_age_of_a_file_is_that_of_its_inode(tmp_path: Path) -> None:
+    there = tmp_path / "nvidia.ko"
+    there.write_text("x")
+    os.utime(there, (0, 0))  # as packages keep the time at which their files were built
+    age = Machine(root=str(tmp_path)).age("/nvidia.ko")
+    assert age is not None
+    assert 0 <= age < 3600
+    assert Machine(root=str(tmp_path)).age("/gone.ko") is None

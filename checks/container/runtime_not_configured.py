@@ -5,7 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.containers import docker_host
-from gpudoctor.tasks import Shell, as_root, cmd
+from gpudoctor.tasks import Shell, as_root, cmd, unset
 
 
 def _in_config(facts: Facts) -> bool:
@@ -19,8 +19,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             cmd("systemctl", "--user", "restart", "docker"),
             as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
         )
-        message = "Configure the rootless Docker daemon, which has its own configuration, for the nvidia runtime."
-        return (Fix(message, commands, "change-environment", verify=container.PROOF),)
+        message = (
+            "Configure the rootless Docker daemon, which has its own configuration, for the nvidia runtime. "
+            "The setting no-cgroups is shared with the system's daemon, whose containers need it to be false."
+        )
+        system = Fix(
+            "If the system's Docker daemon was meant: let the client talk to it instead of the rootless one.",
+            (unset("DOCKER_HOST"), cmd("docker", "context", "use", "default")),
+            "change-environment",
+            verify=container.PROOF,
+        )
+        return (Fix(message, commands, "change-environment", verify=container.PROOF), system)
     restart = container.restart_docker(facts)
     message = "Restart Docker: the runtime is in its configuration, but the running daemon has not loaded it yet."
     if not _in_config(facts):

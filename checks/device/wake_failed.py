@@ -25,7 +25,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "methods are at fault.",
         (
             Edit(
-                "/etc/modprobe.d/nvidia-stay-on.conf",
+                "/etc/modprobe.d/zz-nvidia-stay-on.conf",
                 text="options nvidia NVreg_DynamicPowerManagement=0x00\n",
                 root=True,
             ),
@@ -35,7 +35,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=(Edit("/etc/modprobe.d/nvidia-stay-on.conf", gone=True, root=True),),
+        undo=(Edit("/etc/modprobe.d/zz-nvidia-stay-on.conf", gone=True, root=True),),
         verify=query("nvidia-smi"),
     )
     ports = kernel_parameter(on.facts, "If that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")

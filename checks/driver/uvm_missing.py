@@ -54,6 +54,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
                 verify=query("ls", "-l", "/dev/nvidia-uvm"),
             ),
         )
+    if _wrong_major(facts) is not None and engine(facts) not in ("lxc", "systemd-nspawn"):
+        return _stale_in_container()
     host = module.on_the_host(
         "On the host: load nvidia_uvm and create its device nodes, then start the container again.", *_MAKE
     )
@@ -67,6 +69,29 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify=query("ls", "-l", "/dev/nvidia-uvm"),
     )
     return (host, *pass_gpus(facts)) if engine(facts) in ("lxc", "systemd-nspawn") else (host, passing)
+
+
+def _stale_in_container() -> tuple[Fix, ...]:
+    """The node was made from a number of an earlier boot: by a CDI specification, or with the container itself."""
+    generate = as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
+    message = (
+        "On the host: regenerate the CDI specification, which contains the old number, then recreate the container."
+    )
+    return (
+        module.on_the_host(message, generate),
+        module.on_the_host(
+            "Without CDI: make sure that the host's own node has the module's number, then recreate the container (a "
+            "restart keeps its nodes).",
+            query("ls", "-l", _NODE),
+            *_MAKE,
+        ),
+    )
+
+
+_STALE = (
+    "The kernel assigns the major number of nvidia-uvm at each boot (or load of the module). A node in /dev that was "
+    "made with an older number leads to nothing (ENXIO, No such device or address), so CUDA fails and nvidia-smi works."
+)
 
 
 @check(
@@ -103,7 +128,7 @@ def uvm_missing(facts: Facts) -> Problem | None:
             f"{_NODE} has the major number {wrong}, but the module nvidia-uvm has {present(kernel.uvm_major)}: the "
             "node is from an earlier boot."
         )
-        return Problem(message, (f"cuInit: {code}", f"/proc/devices: {present(kernel.uvm_major)} nvidia-uvm"))
+        return Problem(message, (f"cuInit: {code}", f"/proc/devices: {present(kernel.uvm_major)} nvidia-uvm"), _STALE)
     node, loaded = _NODE in paths, not isinstance(kernel.modules, tuple) or "nvidia_uvm" in kernel.modules
     if node and (loaded or kernel.uvm_major is not None):
         return None

@@ -122,7 +122,8 @@ def install_driver(
             verify=query("nvidia-smi"),
         )
     added, why = _components(facts)
-    commands = (*added, *_before(facts, found, branch), *_commands(facts, family, _actual(facts, found, branch)))
+    actual, other = _actual(facts, found, branch), _other_flavor(facts, found)
+    commands = (*added, *_before(facts, found, branch), *_commands(facts, family, actual), *other)
     return Fix(f"{message}{why}", commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
@@ -141,12 +142,24 @@ def _components(facts: Facts) -> tuple[Tasks, str]:
 
 def _actual(facts: Facts, found: packages.DriverPackages, branch: int) -> packages.DriverPackages:
     """Where the package of a branch has become a transitional one of a newer branch: the server packages of it."""
+    if _other_flavor(facts, found) and found.dkms:
+        return msgspec.structs.replace(found, names=tuple(dict.fromkeys((found.dkms, *found.names))))
     there = facts.nvidia.kernel.packages if isinstance(facts.nvidia.kernel.packages, tuple) else ()
     own = {f"nvidia-driver-{branch}", f"nvidia-driver-{branch}-open"}
     if not any(name in own and (branch_of(version) or branch) > branch for name, version, _state in there):
         return found
     names = tuple(f"{name}-server" if name in own else name for name in found.names)
     return msgspec.structs.replace(found, names=names)
+
+
+def _other_flavor(facts: Facts, found: packages.DriverPackages) -> tuple[Command, ...]:
+    """Remove the module's package of the other flavor: Debian's nvidia-driver is content with either, and has both.
+
+    https://packages.debian.org/bookworm/nvidia-driver: nvidia-kernel-dkms | nvidia-open-kernel-...
+    """
+    both = ("nvidia-kernel-dkms", "nvidia-open-kernel-dkms")
+    gone = [name for name in both if name in driver_packages(facts) and name != found.dkms]
+    return remove(facts, *gone) if gone and found.dkms in both else ()
 
 
 def newest_packaged(facts: Facts) -> int | None:

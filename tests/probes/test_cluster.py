@@ -143,3 +143,8 @@ def test_inside_a_container_the_node_is_not_looked_at() -> None:
     seen = look(files, JOB, Host(container="apptainer"))
     assert (seen.scheduler, seen.client, seen.kubelet) == ("slurm", None, False)
     assert isinstance(seen.runtime_configured, Unknown)
+
+
+def test_a_node_of_kubeadm_whose_kubelet_is_stopped() -> None:
+    assert look({"/etc/kubernetes/kubelet.conf": "kind: Config\n"}).kubelet is True
+    assert look({"/etc/kubernetes/manifests/x.yaml": ""}).kubelet is False

@@ -194,3 +194,22 @@ def test_a_toolkit_from_before_nvidia_ctk_is_asked_by_its_own_tool() -> None:
     tools = {"/usr/bin/nvidia-container-runtime": "", "/usr/bin/nvidia-container-cli": ""}
     said = {"nvidia-container-cli --version": "version: 1.3.3\nbuild date: 2021-02-05T13:29+00:00\n"}
     assert look(RecordedMachine(tools, env=ENV, commands=said)).toolkit == "1.3.3"
+
+
+def test_the_fields_that_older_engines_refuse_and_the_version_of_podman() -> None:
+    text = "cdiVersion: 0.7.0\nkind: nvidia.com/gpu\ndevices:\n- containerEdits:\n    additionalGids:\n    - 44\n"
+    files = {"/usr/bin/podman": "", "/etc/cdi/nvidia.yaml": text}
+    machine = RecordedMachine(files, commands={"podman --version": "podman version 4.9.3\n"})
+    seen = look(machine)
+    assert (seen.cdi_fields, seen.podman_version) == ({"additionalGids": "0.7.0"}, "4.9.3")
+    older = RecordedMachine(files | {"/etc/cdi/nvidia.yaml": "kind: nvidia.com/gpu\n"})
+    assert look(older).cdi_fields == {}
+    assert isinstance(look(older).podman_version, Unknown)
+    assert older.ran == []
+
+
+def test_whether_the_daemon_reads_cdi_specifications() -> None:
+    commands = {"docker info": info() + " CDI spec directories:\n  /etc/cdi\n  /var/run/cdi\n"}
+    assert look(RecordedMachine({CLIENT: ""}, env=ENV, commands=commands)).docker_cdi is True
+    assert look(RecordedMachine({CLIENT: ""}, env=ENV, commands={"docker info": info()})).docker_cdi is False
+    assert look(RecordedMachine()).docker_cdi is None

@@ -33,3 +33,14 @@ def test_options_from_files_and_from_the_command_line() -> None:
         "nvidia_drm.modeset": "1",
         "amdgpu.noretry": "0",
     }
+
+
+def test_the_files_of_all_folders_are_read_in_the_order_of_their_names() -> None:
+    files = {
+        "/etc/modprobe.d/nvidia.conf": "options nvidia NVreg_DynamicPowerManagement=0x00\n",
+        "/usr/lib/modprobe.d/system76-power.conf": "options nvidia NVreg_DynamicPowerManagement=0x02\n",
+    }
+    assert modprobe_conf.probe(RecordedMachine(files), "").options == {"nvidia.NVreg_DynamicPowerManagement": "0x02"}
+    last = {"/etc/modprobe.d/zz-nvidia.conf": "options nvidia NVreg_DynamicPowerManagement=0x00\n"}
+    seen = modprobe_conf.probe(RecordedMachine(files | last), "")
+    assert seen.options == {"nvidia.NVreg_DynamicPowerManagement": "0x00"}

@@ -1,5 +1,7 @@
 """CDI specifications that an engine refuses for a field."""
 
+from typing import Any
+
 import pytest
 
 from gpudoctor.check_engine import run
@@ -10,7 +12,11 @@ from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, plain_host
 from tests.checks.container.test_hosts import PASS, SKIPPED, UNKNOWN, WHY, host, podman
 
-NEW = {"toolkit": "1.19.1", "cdi": ("/var/run/cdi/nvidia.yaml",), "cdi_fields": {"additionalGids": "0.7.0"}}
+NEW: dict[str, Any] = {
+    "toolkit": "1.19.1",
+    "cdi": ("/var/run/cdi/nvidia.yaml",),
+    "cdi_fields": {"additionalGids": "0.7.0"},
+}
 SAYS = "cannot parse NVIDIA's CDI specification: it has the field additionalGids (CDI 0.7.0)."
 
 
@@ -52,7 +58,11 @@ def test_the_specification_is_generated_without_the_field() -> None:
 
 
 def test_a_specification_serves_only_a_daemon_that_reads_it() -> None:
-    found = {"docker_runtimes": ("runc",), "docker_config_runtimes": (), "cdi": ("/var/run/cdi/nvidia.yaml",)}
+    found: dict[str, Any] = {
+        "docker_runtimes": ("runc",),
+        "docker_config_runtimes": (),
+        "cdi": ("/var/run/cdi/nvidia.yaml",),
+    }
     assert ask(runtime_not_configured, host(**found, docker_cdi=True)) == PASS
     assert ask(runtime_not_configured, host(**found, docker_cdi=WHY)) == PASS
     assert ask(runtime_not_configured, host(**found, docker_cdi=False))[0][0] == "problem"

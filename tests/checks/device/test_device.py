@@ -1,12 +1,14 @@
 """What ails the GPU itself: each illness by a machine that has it, and by one that only looks like it."""
 
+import msgspec
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import judge
+from gpudoctor.check_engine import judge, run
 from gpudoctor.facts import Facts, GpuProcess
 from gpudoctor.root_causes import findings
 from tests.builders import ask, gpu, nvidia_host, plain_host
+from tests.checks.amd_machines import amd_host
 from tests.checks.nvidia_machines import WHY, event, failing, having, logged, unloaded, xid
 
 FIRST = "GPU 0 (NVIDIA GeForce RTX 4090) at 0000:01:00.0"
@@ -303,3 +305,34 @@ def test_the_tool_that_switched_the_gpu_off_gives_it_back() -> None:
     rule = "/etc/udev/rules.d/50-remove-nvidia.rules"
     assert by_hand.commands == (f"sudo mv {rule} {rule}.off", "sudo reboot")
     assert [f.commands[0] for f in one.fixes_for(having(ENVY, nvidia__kernel__switch="udev"))] == [by_hand.commands[0]]
+
+
+def test_a_window_that_the_driver_could_not_resize() -> None:
+    one = catalogue.load(["device.bar-resize-failed"])[0]
+    facts = unloaded(
+        log__events=(event("bar-resize-failed", "NVRM: Fatal Error while attempting to resize PCIe BARs."),)
+    )
+    keep, room = one.fixes_for(facts)
+    assert "options nvidia NVreg_EnableResizableBar=0" in keep.commands[0]
+    assert "/etc/modprobe.d/zz-nvidia-bar.conf" in keep.commands[0]
+    assert keep.commands[1:] == ("sudo update-initramfs -u", "sudo reboot")
+    assert "pci=realloc,hpmmioprefsize=64G" in room.commands[0]
+    assert ask(one, having(log__events=facts.log.events)) == [("pass", "")]  # it responds
+    inside = having(facts, host__container="docker")
+    assert one.fixes_for(inside)[0].place == "outside"
+
+
+def test_packages_that_are_left_over_next_to_another_vendors_card() -> None:
+    one = catalogue.load(["device.none"])[0]
+    packages = (("nvidia-driver-570", "570.169-0ubuntu1", "ii"), ("libnvidia-compute-570", "570.169-0ubuntu1", "ii"))
+    facts = having(
+        amd_host(), nvidia=unloaded(pci=()).nvidia, nvidia__kernel__packages=packages, pythons=(), host__platform="bare"
+    )
+    verdict = run(one, facts)[0]
+    assert verdict.severity == "advice"
+    assert verdict.message.endswith("no program is built for CUDA: the packages are left over.")
+    assert verdict.fixes[0].commands == ("sudo apt-get purge nvidia-driver-570 libnvidia-compute-570",)
+    assert isinstance(facts.pci, tuple)
+    integrated = having(facts, pci=tuple(msgspec.structs.replace(card, integrated=True) for card in facts.pci))
+    assert run(one, integrated)[0].severity == "warn"
+    assert run(one, having(facts, host__platform="laptop"))[0].severity == "warn"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor import catalogue
@@ -335,3 +336,50 @@ def test_a_blacklist_that_is_there_already_only_needs_a_new_initial_ram_disk() -
     fixes = catalogue.load(["driver.nouveau-in-the-way"])[0].fixes_for(strange)
     assert "genkernel initramfs" in fixes[0].message
     assert "modprobe.blacklist=nouveau" in fixes[0].message
+
+
+def test_a_module_that_secure_boot_rejects_makes_nouveau_the_fallback() -> None:
+    rejected = {"host__kernel__secure_boot": True, "log__events": (event("module-rejected"),)}
+    facts = having(NOUVEAU, **rejected)
+    assert ask(catalogue.load(["driver.nouveau-in-the-way"])[0], facts) == [("pass", "")]
+    message = ask(catalogue.load(["driver.refused-by-secure-boot"])[0], facts)[0][1]
+    assert message.endswith("nouveau, which is blacklisted, was loaded as a fallback.")
+    open_to_it = having(facts, nvidia__kernel__blacklists=())
+    assert ask(catalogue.load(["driver.nouveau-in-the-way"])[0], open_to_it)[0][0] == "problem"
+
+
+EARLY_OPEN: dict[str, Any] = {
+    "nvidia__kernel__loaded": "515.43.04",
+    "nvidia__kernel__flavor": "open",
+    "nvidia__kernel__on_disk": (disk("515.43.04", flavor="open"),),
+    "gpus": (),
+    "log__events": (event("nvrm-open-data-center"),),
+}
+
+
+def test_open_modules_before_545_refuse_geforce() -> None:
+    one = catalogue.load(["driver.open-module-unsupported"])[0]
+    facts = having(**EARLY_OPEN)
+    assert "need NVreg_OpenRmEnableUnsupportedGpus=1 on others" in ask(one, facts)[0][1]
+    newer, option = (fix for _, subject in one.targets(facts) for fix in one.fixes_for(subject))
+    assert newer.commands[-1] == "sudo apt-get install nvidia-driver-580-open"
+    assert "/etc/modprobe.d/zz-nvidia-open.conf" in option.commands[0]
+    assert option.commands[1:] == ("sudo update-initramfs -u", "sudo reboot")
+    bookworm = {"id": "debian", "like": (), "version": "12", "codename": "bookworm"}
+    debian = having(facts, **{f"host__distribution__{name}": value for name, value in bookworm.items()})
+    usual = next(fix for _, subject in one.targets(debian) for fix in one.fixes_for(subject))
+    assert usual.commands[-1] == "sudo apt-get install nvidia-driver firmware-misc-nonfree"
+    inside = having(facts, host__container="docker")
+    assert next(fix for _, subject in one.targets(inside) for fix in one.fixes_for(subject)).place == "outside"
+
+
+def test_a_node_with_an_old_major_in_a_container_comes_from_its_specification() -> None:
+    nodes = having().nvidia.kernel.nodes
+    assert isinstance(nodes, tuple)
+    old = tuple(msgspec.structs.replace(n, major=511) if n.path == "/dev/nvidia-uvm" else n for n in nodes)
+    facts = having(
+        host__container="docker", nvidia__kernel__nodes=old, nvidia__kernel__uvm_major=509, nvidia__cuda__code=999
+    )
+    first, second = catalogue.load(["driver.uvm-missing"])[0].fixes_for(facts)
+    assert "cdi generate" in first.commands[0]
+    assert "recreate the container" in second.message

@@ -117,3 +117,12 @@ def test_a_guest_gets_no_ordinary_driver() -> None:
     guest = having(host__virtual="microsoft", nvidia__kernel__gridd="active")
     assert install_driver(guest).commands == ()
     assert "GRID" in install_driver(guest).message
+
+
+def test_debians_other_flavor_is_removed_because_its_driver_is_content_with_either() -> None:
+    packages = (("nvidia-open-kernel-dkms", "535.261.03-1", "ii"), ("nvidia-driver", "535.261.03-1", "ii"))
+    facts = having(debian(BOOKWORM, archive("main", *ALL)), nvidia__kernel__packages=packages)
+    assert install_driver(facts, 535, "proprietary").commands[1:] == (
+        "sudo apt-get install nvidia-kernel-dkms nvidia-driver firmware-misc-nonfree",
+        "sudo apt-get purge nvidia-open-kernel-dkms",
+    )

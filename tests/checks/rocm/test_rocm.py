@@ -291,3 +291,16 @@ def test_overrides_are_advised_only_where_they_work() -> None:
         assert not any(OVERRIDE in c for c in commands(gfx_not_in_wheel, amd_host((card(gfx),))))
     newer = commands(gfx_not_in_wheel, amd_host((card("gfx1201"),)))
     assert any("download.pytorch.org/whl/rocm" in c for c in newer)
+
+
+def test_a_node_for_root_alone_needs_a_rule_and_no_group() -> None:
+    root = amd_host(kfd=(kfd(error="EACCES", mode="600", gid=0),))
+    assert said(root)["kfd-no-permission"].endswith(
+        "Only root may open it (group 0, mode 600): no udev rule assigned it to a group."
+    )
+    member = kfd_no_permission.fixes_for(root)[0]
+    assert not any("usermod" in command for command in member.commands)
+    assert 'KERNEL=="kfd", GROUP="render", MODE="0660"' in member.commands[0]
+    stranger = kfd_no_permission.fixes_for(change(root, "host.user.groups", (VIDEO,)))[0]
+    assert stranger.commands[-1] == "sudo usermod -aG render,video ada"
+    assert stranger.commands[0] == member.commands[0]

@@ -101,3 +101,11 @@ def test_modprobes_own_search_finds_what_we_do_not() -> None:
 def test_no_module_at_all_is_an_empty_answer() -> None:
     missing = ChildResult(argv=("modinfo",), code=1, err="modinfo: ERROR: Module nvidia not found.\n")
     assert modules.on_disk(RecordedMachine(commands={"modinfo": missing}), RELEASE) == ()
+
+
+def test_when_the_file_was_installed() -> None:
+    path = f"{BASE}/updates/dkms/nvidia.ko"
+    commands = {f"modinfo {path}": "version: 570.169\n"}
+    assert modules.on_disk(RecordedMachine({path: ""}, commands=commands, ages={path: 60.0}), RELEASE)[0].age == 60.0
+    unseen = modules.on_disk(RecordedMachine({path: ""}, commands=commands), RELEASE)[0].age
+    assert unseen == Unknown(f"{path}: its time cannot be read")
