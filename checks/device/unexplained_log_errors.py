@@ -10,9 +10,14 @@ from gpudoctor.queries.kernel_log import ago, events, of_this_week, texts
 from gpudoctor.targets import amd_compute, cards_of, in_container, wants_nvidia
 from gpudoctor.tasks import filtered, query
 
+
+def _wants_amd(facts: Facts) -> bool:
+    return any(amd_compute(facts))
+
+
 _VENDORS: dict[str, Callable[[Facts], bool]] = {
     "nvidia": wants_nvidia,
-    "amd": lambda facts: any(amd_compute(facts)),
+    "amd": _wants_amd,
     "intel": wants_intel,
 }
 # By the module that wrote the line; the log's other lines name a GPU, or are about none.
