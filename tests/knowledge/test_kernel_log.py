@@ -277,6 +277,10 @@ ERRORS = [
         "NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062) returned from status @ kernel_channel.c:2827",
         RecognizedLine("driver-error", module="NVRM"),
     ),
+    (
+        "NVRM: knvlinkDiscoverPostRxDetLinks_GH100: Getting peer0's postRxDetLinkMask failed!",
+        RecognizedLine("driver-error", module="NVRM"),
+    ),
     ("nvidia-uvm: Failed to register the GPU", RecognizedLine("driver-error", module="nvidia")),
     (
         "amdgpu 0000:01:00.0: amdgpu: Failed to evict process queues",
@@ -315,6 +319,7 @@ HARMLESS = [
     "nvidia-nvlink: Nvlink Core is being initialized, major device number 234",
     "amdgpu 0000:03:00.0: amdgpu: SMU driver if version not matched",
     "amdgpu 0000:03:00.0: amdgpu: \t MORE_FAULTS: 0x0",
+    "kfd kfd: amdgpu: error getting iommu info. is the iommu enabled?",
     "usb 1-1: reset failed",
 ]  # fmt: skip
 
