@@ -165,6 +165,18 @@ def test_tensorflow_lets_ld_library_path_win_over_the_wheels(tmp_path: Path) -> 
     assert host.needs("tensorflow", version="2.20.0")["libcublas.so.12"].how == "LD_LIBRARY_PATH"
 
 
+def test_tensorflow_finds_only_the_wheels_that_its_own_search_path_names(tmp_path: Path) -> None:
+    """That of 2.21.0 leads to cuBLAS but not to cuSOLVER, which only libtensorflow_cc.so.2 leads to."""
+    host = Host(tmp_path)
+    host.lay(f"{SITE}/tensorflow/libtensorflow_framework.so.2", runpath="$ORIGIN/../nvidia/cublas/lib")
+    host.lay(f"{SITE}/tensorflow/libtensorflow_cc.so.2", runpath="$ORIGIN/../nvidia/cusolver/lib")
+    host.wheel("nvidia-cublas-cu12", "12.5.3.2", "cublas/lib/libcublas.so.12")
+    host.wheel("nvidia-cusolver-cu12", "11.6.3.83", "cusolver/lib/libcusolver.so.11")
+    found = host.needs("tensorflow", version="2.21.0", cuda="12.5", cudnn="9")
+    assert found["libcublas.so.12"].how == "RUNPATH"
+    assert (found["libcusolver.so.11"].path, found["libcusolver.so.11"].wheel_version) == (None, "11.6.3.83")
+
+
 def test_cupy_looks_into_the_wheels_first_since_14(tmp_path: Path) -> None:
     host = Host(tmp_path, LD_LIBRARY_PATH="/opt/cuda/lib64")
     host.wheel("nvidia-cuda-nvrtc-cu12", "12.9.86", "cuda_nvrtc/lib/libnvrtc.so.12")
