@@ -81,7 +81,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         ),
         *("driver.*", "device.*", "container.*", "wsl.*", "host.*", "rocm.*", "intel.*", "visibility.*", "cuda.*"),
     ),
-    affects=("extensions",),
+    affects=("wheels", "extensions"),
     validated_on=("simulated 2026-11",),
 )
 def import_fails(on: OnPython) -> Problem | None:

@@ -39,7 +39,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         *("python.*", "host.*", "driver.*", "device.*", "packages.build-lock-left", "pytorch.import-hangs"),
         *("rocm.hangs", "health.stuck-process"),
     ),
-    affects=("extensions",),
+    affects=("wheels", "extensions"),
     validated_on=("table 2026-11",),
 )
 def import_hangs(on: OnPython) -> Problem | None:

@@ -85,7 +85,7 @@ def _here(on: OnPython, missing: tuple[str, ...]) -> str:
         *("packages.torchcodec-mismatch", "packages.torchvision-mismatch", "packages.bitsandbytes-no-binary"),
         *("packages.ctranslate2-cudnn", "driver.library-missing", "driver.not-installed", "container.*", "wsl.*"),
     ),
-    affects=("extensions",),
+    affects=("wheels", "extensions"),
     validated_on=("simulated 2026-11",),
 )
 def library_missing(on: OnPython) -> Problem | None:

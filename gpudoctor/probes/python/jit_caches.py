@@ -73,7 +73,7 @@ def _flashinfer(machine: Machine, found: Sequence[FoundDistribution]) -> Iterato
     release = one.version.partition("+")[0]
     for first in sorted(machine.names(base)):
         roots = [f"{base}/{first}"]
-        if re.match(r"\d+\.\d+\.", first):
+        if re.match(r"\d+\.\d+", first):
             roots = [f"{base}/{first}/{arch}" for arch in sorted(machine.names(f"{base}/{first}"))]
             if first.partition("+")[0] != release:
                 continue

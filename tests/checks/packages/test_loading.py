@@ -101,8 +101,8 @@ def test_a_library_of_another_cuda_major() -> None:
     lacks = extension("llama-cpp-python", "llama_cpp/lib/libllama.so", absent=absent)
     facts = machine(imported("llama-cpp-python", error=error), extensions=(lacks,), torch=torch("2.9.0", cuda="13.0"))
     expected = (
-        "llama-cpp-python 1.0 fails to import: it needs libcudart.so.12, libcublas.so.12 (CUDA 12), which is not found; "
-        "PyTorch here is built for CUDA 13.0."
+        "llama-cpp-python 1.0 fails to import: it needs libcudart.so.12, libcublas.so.12 (CUDA 12), which is not "
+        "found; PyTorch here is built for CUDA 13.0."
     )
     assert one(library_missing, facts) == ("problem", expected)
     said = commands(library_missing, facts)
@@ -211,8 +211,8 @@ def test_a_kernel_of_another_cuda_release() -> None:
     kernel = JitKernel(cache="flashinfer", directory=folder, library="sampling.so", missing=("libcudart.so.13",))
     facts = change(environment(torch("2.8.0", cuda="12.9")), "pythons.0.kernels", (kernel,))
     expected = (
-        f"sampling.so in FlashInfer's cache needs libcudart.so.13 (CUDA 13), which is not found: {folder}; PyTorch here "
-        "is built for CUDA 12.9."
+        f"sampling.so in FlashInfer's cache needs libcudart.so.13 (CUDA 13), which is not found: {folder}; PyTorch "
+        "here is built for CUDA 12.9."
     )
     assert one(cached_kernel_broken, facts) == ("problem", expected)
     assert f"rm -r {folder}" in commands(cached_kernel_broken, facts)
