@@ -10,6 +10,9 @@ from tests.machines.registry import machines
 # Each finding: the root cause, its status, and after "<" what stands under it; " ; " between two findings.
 EXPECTED = {
     "a-file-called-torch": "python.shadowed-module warn",
+    "a-full-disk-cut-pytorch": (
+        "libraries.wheel-incomplete fail < packages.torchvision-mismatch pytorch.import-crashes"
+    ),
     "amdgpu-dkms-not-built": "rocm.dkms-build-failed fail < pytorch.no-gpu rocm.not-loaded",
     "amdgpu-not-loaded": "rocm.not-loaded fail < pytorch.no-gpu",
     "apptainer-without-nv": "container.libraries-not-passed fail < pytorch.no-gpu",
@@ -57,6 +60,7 @@ EXPECTED = {
         "fabric.manager-mismatch fail < driver.cuda-error fabric.manager-down fabric.not-ready pytorch.no-gpu"
     ),
     "fell-off-the-bus": "device.fallen-off-the-bus fail < driver.cuda-error pytorch.no-gpu",
+    "flashinfer-kernels-of-another-release": "packages.mixed-releases fail",
     "gpu-lost-under-load": (
         "device.fallen-off-the-bus fail < cupy.no-gpu driver.cuda-error jax.no-gpu pytorch.no-gpu tensorflow.no-gpu"
     ),
@@ -164,6 +168,7 @@ EXPECTED = {
     "worn-memory": "device.row-remap-failed fail",
     "worn-memory-computes-wrongly": "device.ecc-uncorrected fail < smoke.unstable-product smoke.wrong-result",
     "wrong-results-from-the-ground-up": "smoke.wrong-result fail < smoke.wrong-inference smoke.wrong-mixed-precision",
+    "torchvision-and-torchaudio-of-an-older-release": "packages.torchvision-mismatch fail",
     "wsl-1": "wsl.version-1 fail < device.no-gpu driver.cuda-error",
     "wsl-switched-off": "wsl.gpu-disabled fail < driver.cuda-error wsl.no-dxg",
     "wsl-without-dxg": "wsl.no-dxg fail < driver.cuda-error",

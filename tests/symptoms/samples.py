@@ -155,6 +155,7 @@ SAMPLES = [
     Sample("wake-failed", "nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible"),
     Sample("gpu-too-old-for-code", "RuntimeError: FlashAttention only supports Ampere GPUs or newer."),
     Sample("torchvision", "RuntimeError: operator torchvision::nms does not exist"),
+    Sample("mixed-releases", "RuntimeError: flashinfer-cubin version (0.6.9) does not match flashinfer version (0.6.11). Please install the same version of both packages."),
     Sample(
         "extension-abi",
         trace(
