@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.checks.tensorflow.arch_missing import arch_missing
@@ -20,7 +21,7 @@ from gpudoctor.checks.tensorflow.several_packages import several_packages
 from gpudoctor.checks.tensorflow.wrong_cuda_major import wrong_cuda_major
 from gpudoctor.facts import DriverLibrary, FileOverlap, Framework
 from gpudoctor.maybe import Unknown
-from tests.builders import framework, live, plain_host, with_framework
+from tests.builders import change, framework, live, plain_host, with_framework
 from tests.checks.environments import (
     BLACKWELL,
     NO_TOOLKIT,
@@ -175,6 +176,9 @@ def test_cpu_build() -> None:
     assert one(cpu_build, environment(cpu, torch())) == ("pass", "")
     assert one(cpu_build, environment(tf())) == ("pass", "")
     assert one(cpu_build, environment(tf(variant=Unknown("no file")))) == ("unknown", "no file")
+    for version, in_wsl in (("2.10.1", False), ("2.11.0", True)):  # 2.10 was the last for native Windows
+        older = msgspec.structs.replace(cpu, version=version)
+        assert ("WSL 2" in commands(cpu_build, change(environment(older), "host.system", "Windows"))) is in_wsl
 
 
 def test_libdevice_missing() -> None:
