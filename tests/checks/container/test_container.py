@@ -264,6 +264,19 @@ def test_unknown_inside(check: Check[Any], path: str) -> None:
     assert ask(check, change(inside(TORCH), path, WHY)) == [("unknown", "not to be seen")]
 
 
+def test_the_file_that_is_there_is_corrected_or_written_again() -> None:
+    broken = change(nvidia_host(), "containers.docker_config_error", "/etc/docker/daemon.json: Expecting ','")
+    correct = docker_config_broken.fixes_for(broken)[0]
+    assert correct.message.startswith("Correct /etc/docker/daemon.json (")
+    assert "sudo nano /etc/docker/daemon.json" in correct.commands
+    for there, path in (
+        (("/etc/cdi/amd.yaml", "/run/cdi/nvidia.yaml"), "/run/cdi/nvidia.yaml"),
+        ((), "/etc/cdi/nvidia.yaml"),
+    ):
+        again = cdi_stale.fixes_for(change(nvidia_host(), "containers.cdi", there))[0]
+        assert again.commands == (f"sudo nvidia-ctk cdi generate --output={path}",)
+
+
 # -- on the host ---------------------------------------------------------------------------------------------
 
 

@@ -98,6 +98,9 @@ def test_compiler_missing() -> None:
     blind = msgspec.structs.replace(NO_TOOLKIT, cxx=Unknown("no PATH"))
     unknown = environment(torch(), packages=(TRITON,), facts=machine(toolkits=blind))
     assert one(compiler_missing, unknown) == ("unknown", "no PATH")
+    for headers, prefix, more in ((False, "/usr", True), (True, "/usr", False), (False, "/opt/py", False)):
+        facts = environment(torch(), packages=(TRITON,), facts=facts, headers=headers, base_prefix=prefix)
+        assert ("python3.11-dev" in commands(compiler_missing, facts)) is more
 
 
 def test_root_in_a_container_needs_no_sudo() -> None:

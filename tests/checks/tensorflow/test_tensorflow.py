@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.checks.tensorflow.arch_missing import arch_missing
@@ -189,6 +190,9 @@ def test_cpu_build() -> None:
     assert one(cpu_build, environment(cpu, torch())) == ("pass", "")
     assert one(cpu_build, environment(tf())) == ("pass", "")
     assert one(cpu_build, environment(tf(variant=Unknown("no file")))) == ("unknown", "no file")
+    for version, in_wsl in (("2.10.1", False), ("2.11.0", True)):  # 2.10 was the last for native Windows
+        older = msgspec.structs.replace(cpu, version=version)
+        assert ("WSL 2" in commands(cpu_build, change(environment(older), "host.system", "Windows"))) is in_wsl
 
 
 def test_libdevice_missing() -> None:

@@ -108,8 +108,8 @@ def test_healthy(facts: Facts) -> None:
             (
                 wsl(nvidia__kernel__nodes=(), **others),
                 {
-                    "no-dxg": "WSL 2 runs kernel 5.15.167.4-microsoft-standard-WSL2 and has no /dev/dxg: no program can "
-                    "reach the GPU."
+                    "no-dxg": "WSL 2 runs kernel 5.15.167.4-microsoft-standard-WSL2 and has no /dev/dxg: no program "
+                    "can reach the GPU."
                 },
             )
             for others in ({"pythons": ()}, {"nvidia__cuda__libraries": (), "nvidia__nvml__libraries": ()})
