@@ -33,6 +33,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     restored = Fix(back, (install(on.python, broken.requires),), "reinstall-package", verify=framework_proof(on.python))
     if other is None or _accepts(other, broken.requires):
         return (restored,)
+    if _runs_with(other, broken.requires):
+        message = (
+            f"Reinstall the cuDNN that {broken.package} pins. It serves {other.name} too, which was built with an older "
+            "minor release of the same major: pip reports a conflict of the two pins, and both work."
+        )
+        return (msgspec.structs.replace(restored, message=message), _separate(on, other))
     fixes = [_separate(on, other)]
     torch = one_of(on.python, "torch")
     choice = torch_choice(on.facts, on.python) if torch else None
@@ -58,10 +64,19 @@ def _accepts(other: Package, pin: str) -> bool:
     return all(one.specifier.contains(version.strip()) for one in asked if one.name == name.strip())
 
 
+def _runs_with(other: Package, pin: str) -> bool:
+    """Whether a package asks for an older minor of the same cuDNN major: what it was built with runs with a newer one."""
+    lines = [line.partition(";")[0] for line in other.requires if line.startswith("nvidia-cudnn")]
+    asked = [numbers(line.partition("==")[2].strip()) for line in lines]
+    pinned = numbers(pin.partition("==")[2])
+    return bool(asked) and all(one and one[:1] == pinned[:1] and one[:2] <= pinned[:2] for one in asked)
+
+
 def _separate(on: OnPython, other: Package) -> Fix:
     module = "jax" if other.name.startswith("jax") else other.name
     plugin = other.name.split("-")[1] if other.name.startswith("jax-cuda") else ""
-    spec = f"jax[{plugin}]=={release(other.version)}" if plugin else f"{other.name}=={release(other.version)}"
+    extra = f"jax[{plugin}]" if plugin else "tensorflow[and-cuda]" if other.name == "tensorflow" else other.name
+    spec = f"{extra}=={release(other.version)}"
     return Fix(
         f"Install {NAMES.get(module, module)} and PyTorch in separate virtual environments: PyTorch pins one cuDNN "
         f"version, and {NAMES.get(module, module)} needs another.",

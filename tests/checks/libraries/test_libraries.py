@@ -175,6 +175,19 @@ def test_where_the_other_package_accepts_pytorchs_cudnn_it_gets_it_back() -> Non
     assert found.fixes[0].message == "Reinstall the cuDNN that torch pins; tensorflow accepts it too."
 
 
+def test_pytorchs_cudnn_serves_a_framework_that_pins_an_older_minor() -> None:
+    unmet = UnmetRequirement(package="torch", version="2.7.1", requires="nvidia-cudnn-cu12==9.5.1.17", found="9.3.0.75")
+    asks = ("nvidia-cudnn-cu12 ==9.3.0.75 ; extra == 'and-cuda'",)
+    tensorflow = msgspec.structs.replace(package("tensorflow", "2.19.1"), requires=asks)
+    (found,) = run(cudnn_pin_broken, environment(torch(), packages=(tensorflow,), unmet=(unmet,)))
+    assert found.fixes[0].commands == ("/opt/env/bin/python -m pip install nvidia-cudnn-cu12==9.5.1.17",)
+    assert "both work" in found.fixes[0].message
+    assert found.fixes[1].commands[-1].endswith("pip install 'tensorflow[and-cuda]==2.19.1'")
+    newer = msgspec.structs.replace(tensorflow, requires=("nvidia-cudnn-cu12==9.8.0.87",))
+    (found,) = run(cudnn_pin_broken, environment(torch(), packages=(newer,), unmet=(unmet,)))
+    assert "-m venv" in found.fixes[0].commands[0]
+
+
 def test_mixed_cuda_majors() -> None:
     left = tuple(package(f"nvidia-{part}-cu11", "11.8.0") for part in ("cublas", "cufft", "curand"))
     expected = (
