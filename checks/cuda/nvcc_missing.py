@@ -5,20 +5,19 @@ from gpudoctor.facts import Framework
 from gpudoctor.fixes.python import conda_of, install, version_of
 from gpudoctor.fixes.toolkit import devel_image, toolkit
 from gpudoctor.knowledge.python_rules import python_rules
-from gpudoctor.knowledge.release_families import release_families
-from gpudoctor.maybe import known, present
+from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import OnPython, pythons
-from gpudoctor.tasks import Command
 
 
 def _compiling(on: OnPython) -> tuple[list[str], bool]:
     """The packages that compile, and whether they always do."""
     rules, there = python_rules().nvcc, {p.name for p in packages_of(on.python)}
     always = sorted(there & rules.always)
-    sometimes = sorted(n for n in there & rules.sometimes if rules.ready.get(n, "") not in there)
+    ready = {name for name, row in rules.ready.items() if row.package in there}
+    sometimes = sorted((there & rules.sometimes) - ready)
     return (always, True) if always else (sometimes, False)
 
 
@@ -36,26 +35,19 @@ def _cuda(on: OnPython) -> str:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     wanted, (names, always) = _cuda(on), _compiling(on)
-    ready = [n for n in names if n in python_rules().nvcc.ready]
     fixes = [toolkit(on.facts, on.python, wanted), *devel_image(on.facts, wanted)]
-    if ready and not always:
-        kernels = " and ".join(python_rules().nvcc.ready[n] for n in ready)
-        message = f"Install {kernels}, which contains the prebuilt kernels, in the same version."
-        fixes.insert(0, Fix(message, tuple(_ready(on, n) for n in ready), "reinstall-package"))
-    return tuple(fixes)
+    return (*(fix for name in names if not always for fix in _ready(on, name, wanted)), *fixes)
 
 
-def _ready(on: OnPython, name: str) -> Command:
-    """The command that installs the prebuilt kernels of a package: of its release, from the index that has them."""
-    kernels, version = python_rules().nvcc.ready[name], present(version_of(on.python, name))
-    index = next((f.index[kernels] for f in release_families().family if kernels in f.index), None)
-    variant = f"cu{_cuda(on).replace('.', '')}"
-    return install(
-        on.python,
-        f"{kernels}=={release(version)}",
-        index=index.format(variant=variant) if index else None,
-        no_deps=True,
-    )
+def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
+    """The prebuilt kernels of a package, where they exist for this CUDA release."""
+    row, version = python_rules().nvcc.ready.get(name), version_of(on.python, name)
+    if row is None or version is None or cuda not in row.cuda:
+        return ()
+    index = row.index.format(variant=f"cu{cuda.replace('.', '')}")
+    message = f"Install {row.package}, which contains the prebuilt kernels, in the same version."
+    command = install(on.python, f"{row.package}=={release(version)}", index=index)
+    return (Fix(message, (command,), "reinstall-package"),)
 
 
 @check(

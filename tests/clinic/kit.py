@@ -23,7 +23,7 @@ _UNREACHABLE = ("download.pytorch.org",)
 
 
 class Environment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is installed, by which installer, for which Python (None: that of the tests); what cannot be proved of it."""
+    """What is installed, by which installer, for which Python (None: that of the tests), and what nobody can prove."""
 
     requirements: tuple[str, ...]
     installer: str = "pip"

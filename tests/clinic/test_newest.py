@@ -1,4 +1,4 @@
-"""What `gpudoctor setup` chooses is installed as it stands, and finds the GPU: no table leads to a wheel that does not."""
+"""What `gpudoctor setup` chooses is installed as it stands, and finds the GPU: so no table leads to a broken wheel."""
 
 import sys
 from pathlib import Path
@@ -26,9 +26,7 @@ HOSTS = {"rtx-4090": "12.8", "rtx-4090-new": "13.0"}
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("framework", PROGRAMS)
-def test_what_setup_chooses_finds_the_gpu(
-    framework: str, host: str, folder: Path, driver: Path, tmp_path: Path
-) -> None:
+def test_what_setup_chooses_works(framework: str, host: str, folder: Path, driver: Path, tmp_path: Path) -> None:
     minor = f"{sys.version_info[0]}.{sys.version_info[1]}"
     ground = TargetPlatform(kernel="Linux", architecture="x86_64", glibc="2.36", vendor="nvidia", capabilities=("8.9",))
     (wheel,) = choose(ground, [framework], HOSTS[host], [minor]).wheels

@@ -261,8 +261,14 @@ def test_nvcc_missing() -> None:
 def test_kernels_that_are_mostly_ready_made_are_advice() -> None:
     facts = compiling("flashinfer-python")
     assert severity(nvcc_missing, facts) == "advice"
-    cache = "install --index-url https://flashinfer.ai/whl/cu124 --no-deps flashinfer-jit-cache=="
-    assert cache in commands(nvcc_missing, facts)
+    assert "flashinfer-jit-cache" not in commands(nvcc_missing, facts)  # there is none for CUDA 12.4
+    newer = environment(
+        torch("2.8.0", cuda="12.9"),
+        packages=(package("flashinfer-python", "0.6.1"),),
+        facts=machine(toolkits=NO_TOOLKIT),
+    )
+    wheels = "install --index-url https://flashinfer.ai/whl/cu129 flashinfer-jit-cache==0.6.1"
+    assert wheels in commands(nvcc_missing, newer)
     assert one(nvcc_missing, compiling("flashinfer-python", "flashinfer-jit-cache")) == ("pass", "")
 
 
