@@ -91,6 +91,7 @@ SAMPLES = [
     Sample("key-rejected", "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service"),
     Sample("module-not-found", "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-49-generic"),
     Sample("modprobe-fails", "modprobe: ERROR: could not insert 'nvidia': No such device"),
+    Sample("module-refused-by-build", "*** Failed PREEMPT_RT sanity check. Bailing out! ***\n"),
     Sample("dkms-failed", "Error! Bad return status for module build on kernel: 6.14.0-15-generic (x86_64)\n"),
     Sample("headers-missing", "Error! Your kernel headers for kernel 6.8.0-49-generic cannot be found.\n"),
     Sample("module-in-use", "ERROR: An NVIDIA kernel module 'nvidia-drm' appears to already be loaded in your kernel."),
@@ -238,6 +239,11 @@ SAMPLES = [
     Sample("ctk-requirement", "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver"),
     Sample("ctk-cli", "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: no such file"),
     Sample("ctk-cgroup", "nvidia-container-cli: mount error: failed to add device rules: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted"),
+    Sample(
+        "cdi-not-parsed",
+        'failed to load CDI Spec failed to parse CDI Spec "/etc/cdi/nvidia.yaml": failed to unmarshal CDI Spec: error '
+        'unmarshaling JSON: while decoding JSON: json: unknown field "additionalGids"',
+    ),
     Sample("cdi", "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all"),
     Sample("ngc-no-driver", "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.\n"),
     Sample("ngc-shm", "NOTE: The SHMEM allocation limit is set to the default of 64MB.  This may be\n   insufficient"),
