@@ -35,8 +35,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return (restored,)
     if _runs_with(other, broken.requires):
         message = (
-            f"Reinstall the cuDNN that {broken.package} pins. It serves {other.name} too, which was built with an older "
-            "minor release of the same major: pip reports a conflict of the two pins, and both work."
+            f"Reinstall the cuDNN that {broken.package} pins. It serves {other.name} too, which was built with an "
+            "older minor release of the same major: pip reports a conflict of the two pins, and both work."
         )
         return (msgspec.structs.replace(restored, message=message), _separate(on, other))
     fixes = [_separate(on, other)]
@@ -65,7 +65,7 @@ def _accepts(other: Package, pin: str) -> bool:
 
 
 def _runs_with(other: Package, pin: str) -> bool:
-    """Whether a package asks for an older minor of the same cuDNN major: what it was built with runs with a newer one."""
+    """Whether a package asks for an older minor of the same cuDNN major: a newer one runs what was built with it."""
     lines = [line.partition(";")[0] for line in other.requires if line.startswith("nvidia-cudnn")]
     asked = [numbers(line.partition("==")[2].strip()) for line in lines]
     pinned = numbers(pin.partition("==")[2])
