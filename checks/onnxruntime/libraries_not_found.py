@@ -8,7 +8,7 @@ from gpudoctor.knowledge import onnxruntime
 from gpudoctor.maybe import phrase, text_of
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import other_majors
-from gpudoctor.queries.onnxruntime import missing, words
+from gpudoctor.queries.onnxruntime import missing, waits_for_program, words
 from gpudoctor.queries.packages import major
 from gpudoctor.targets import OnFramework, onnxruntimes
 from gpudoctor.tasks import Task, export, query, unset
@@ -90,5 +90,4 @@ def _severity(on: OnFramework, lacking: tuple[Need, ...]) -> Severity | None:
     same = isinstance(ours, str) and isinstance(theirs, str) and major(ours) == major(theirs)
     if same and all(need.wheel for need in lacking):
         return Severity.ADVICE
-    installed = all(need.wheel for need in lacking) and onnxruntime.can_preload(text_of(on.framework.version) or "0")
-    return None if on.framework.live is not None and not installed else Severity.WARNING
+    return None if on.framework.live is not None and not waits_for_program(on.framework) else Severity.WARNING

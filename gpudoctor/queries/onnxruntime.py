@@ -1,6 +1,6 @@
 """Questions about ONNX Runtime's libraries that several checks ask, answered from facts alone."""
 
-from gpudoctor.facts import Need
+from gpudoctor.facts import Framework, Need
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.queries.frameworks import rivals
 from gpudoctor.queries.libraries import missing_beside_gpu
@@ -14,6 +14,13 @@ def missing(on: OnFramework) -> tuple[Need, ...]:
         UnknownFactError: nobody knows what it is built for or what it needs.
     """
     return missing_beside_gpu(on.framework, on.facts)
+
+
+def waits_for_program(framework: Framework) -> bool:
+    """Whether all that it lacks is in installed wheels, which a program's onnxruntime.preload_dlls() loads."""
+    lacking = [n for n in framework.needs if n.path is None] if isinstance(framework.needs, tuple) else []
+    number = framework.version if isinstance(framework.version, str) else "0"
+    return bool(lacking) and all(need.wheel for need in lacking) and onnxruntime.can_preload(number)
 
 
 def packages(on: OnFramework) -> tuple[str, ...]:
