@@ -157,7 +157,7 @@ class Shell:
 
     def check(self) -> list[dict[str, Any]]:
         """What gpudoctor finds, in its order."""
-        argv = [sys.executable, HERE / "host.py", "check", "--json"]
+        argv = [sys.executable, str(HERE / "host.py"), "check", "--json"]
         done = subprocess.run(argv, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=600)
         report = json.loads(done.stdout or "{}")
         assert "findings" in report, done.stderr[-2000:]

@@ -78,7 +78,10 @@ def test_libraries_not_found() -> None:
     assert "onnxruntime.preload_dlls()" in commands(libraries_not_found, environment(ill))
     assert severity(libraries_not_found, environment(ill)) == "warn"  # a program that preloads them uses the GPU
     assert (
-        severity(libraries_not_found, environment(ort(needs=(*ill.needs, need("libcufft.so.11")), live=blind())))
+        severity(
+            libraries_not_found,
+            environment(ort(needs=(need("libcublasLt.so.12", wheel=WHEEL), need("libcufft.so.11")), live=blind())),
+        )
         == "fail"
     )
     # A program that imports PyTorch first has the same libraries loaded.
