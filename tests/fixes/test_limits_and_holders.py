@@ -4,12 +4,12 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.facts import GpuProcess
-from gpudoctor.fixes import container, wsl
+from gpudoctor.fixes import container, prebuilt, wsl
 from gpudoctor.fixes.holders import stop_holders
 from gpudoctor.fixes.limits import lower
 from gpudoctor.tasks.as_typed import shown, typed
 from tests.builders import gpu, nvidia_host
-from tests.checks.nvidia_machines import WHY, having
+from tests.checks.nvidia_machines import WHY, disk, having
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,25 @@ def test_who_holds_a_gpu_is_stopped_in_its_own_way() -> None:
     assert foreign.place == "outside"
     assert not any("kill" in command for command in foreign.commands)  # the number may be another process here
     assert stop_holders((), "Stop it.").commands == ("nvidia-smi", "sudo fuser -v /dev/nvidia*")
+
+
+BUILT = "linux-modules-nvidia-570-generic"
+
+
+@pytest.mark.parametrize(
+    ("names", "path", "expected"),
+    [
+        ((BUILT,), "", True),  # the package of a kernel alone
+        ((), "/lib/modules/6.8.0-52-generic/kernel/nvidia-570/nvidia.ko", True),  # its files alone
+        ((), "/lib/modules/6.8.0-52-generic/updates/dkms/nvidia.ko", False),
+        ((BUILT, "nvidia-dkms-570"), "", False),
+    ],
+)
+def test_what_shows_that_modules_are_prebuilt(names: tuple[str, ...], path: str, expected: bool) -> None:
+    packages = tuple((name, "570.169", "ii") for name in names)
+    others = (disk(path=path),) if path else ()
+    facts = having(nvidia__kernel__packages=packages, nvidia__kernel__other_kernels=others, nvidia__kernel__dkms=())
+    assert prebuilt.uses(facts) is expected
 
 
 def test_the_heat_is_looked_at_with_words_that_old_drivers_know() -> None:

@@ -50,6 +50,10 @@ def test_both_packages() -> None:
     assert "pip install 'onnxruntime-gpu[cuda,cudnn]==1.22.0'" in said
     assert severity(both_packages, environment(ort(others=(("onnxruntime", "1.22.0"),)))) == "warn"
     assert severity(both_packages, with_framework(ill, plain_host())) == "advice"
+    gone = ort(
+        others=(("onnxruntime", "1.22.0"),), live=blind(listed=("CPUExecutionProvider",))
+    )  # the newer files are the CPU package's
+    assert severity(both_packages, environment(gone)) == "fail"
     assert one(both_packages, environment(ort())) == ("pass", "")
 
 

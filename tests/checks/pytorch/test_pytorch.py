@@ -284,6 +284,11 @@ def test_the_same_build_is_installed_again_with_its_companions() -> None:
     )
 
 
+def test_an_error_that_is_known_has_its_own_fix_first() -> None:
+    broken = torch(live=live(import_error="ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"))
+    assert commands(import_fails, environment(broken)).startswith("Install an older MKL")
+
+
 def test_the_same_build_is_not_sought_where_another_decides() -> None:
     broken = torch(live=live(import_error="ImportError: libc10.so: file too short"))
     plain = environment(broken, packages=(package("torch", "2.7.1"),), version="3.12.1")

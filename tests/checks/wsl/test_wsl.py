@@ -88,6 +88,7 @@ GUEST: dict[str, Any] = {"host__wsl": None, "host__platform": "vm", "host__kerne
         wsl(host__container="docker", nvidia__kernel__wsl_drivers=None),
         wsl(nvidia__kernel__dxgdmal=False),  # drivers before 555 have none
         wsl(**GUEST),
+        wsl(nvidia__kernel__wsl_drivers=()),  # NVML responds
     ],
 )
 def test_healthy(facts: Facts) -> None:
