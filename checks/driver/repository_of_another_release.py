@@ -47,7 +47,7 @@ def _fix(message: str, commands: Tasks, undo: Tasks, verify: Command, needs: str
 
 
 @check(
-    title="apt rejects NVIDIA's repository: it is for an older Debian",
+    title="NVIDIA's repository is for an older Debian: apt rejects its key",
     severity=Severity.WARNING,
     cause="From Debian 13 on apt verifies repositories with Sequoia (sqv), which rejects SHA-1 signatures since "
     "2026-02-01. The signing key of NVIDIA's repositories for older releases is bound by such a signature, so apt "
