@@ -100,7 +100,7 @@ def _extensions(
         return ()
     if quick:
         known = any(computes(each.package.name) for each in found)
-        return Unknown("compiled extensions were not read (--quick)") if known else ()
+        return Unknown("symbols of extensions were not read (--quick)") if known else ()
     from gpudoctor.probes.python import extensions  # it reads symbol tables, which a quick run does not
 
     return extensions.probe(machine, prefix, found, names)
