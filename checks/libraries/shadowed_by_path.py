@@ -64,11 +64,11 @@ def _severity(framework: Framework, needs: list[Need]) -> Severity | None:
     split = any(family(n.soname).startswith("libcudnn") and n.soname.endswith(".so.8") for n in needs)
     if live is None:
         return Severity.WARNING if split or any(_older(n) for n in needs) else Severity.ADVICE
-    # cuBLASLt and cuDNN refuse, at their first use, what only the newer release that PyTorch was built with knows.
-    used = [n for n in needs if family(n.soname).startswith(("libcudnn", "libcublas"))]
     # CUDA promises that a newer minor release of a library serves older programs, not the other way round: such a
-    # copy may load and then fail in a call (https://docs.nvidia.com/deploy/cuda-compatibility/).
-    too_old = any(_older(n) for n in used) or any(_older(n, 2) for n in needs)
+    # copy may load and then fail in a call (https://docs.nvidia.com/deploy/cuda-compatibility/). cuDNN's parts do so
+    # between patch releases too.
+    cudnn = [n for n in needs if family(n.soname).startswith("libcudnn")]
+    too_old = any(_older(n) for n in cudnn) or any(_older(n, 2) for n in needs)
     return Severity.WARNING if split or too_old else Severity.ADVICE
 
 
