@@ -109,7 +109,7 @@ def test_the_limits_that_the_page_tells() -> None:
     for words, limit in {
         "16 MiB of a file": machine.READ_LIMIT >> 20,
         "8 MiB of the kernel's log": machine.KMSG_LIMIT >> 20,
-        "4 MiB are kept": output.OUTPUT_LIMIT >> 20,
+        "4 MiB of each output stream": output.OUTPUT_LIMIT >> 20,
         "32 MiB | none": facts_file.LIMIT >> 20,
         "256 KiB, 200 files": file_permissions.LIMIT >> 10,
         "8 MiB | refused": journal.LIMIT >> 20,

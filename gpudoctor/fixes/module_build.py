@@ -8,7 +8,7 @@ from gpudoctor.fixes.system import kernel_of as kernel_of
 from gpudoctor.knowledge import build_errors, packages
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.driver import branch, library_version, module_flavor
-from gpudoctor.tasks import Command, Shell, Tasks, as_root, query
+from gpudoctor.tasks import Command, Tasks, as_root, query
 
 _LLVM = ("clang", "lld", "llvm")
 _LIBELF = {"debian": "libelf-dev", "fedora": "elfutils-libelf-devel", "suse": "libelf-devel", "arch": "libelf"}
@@ -149,7 +149,8 @@ def _for_realtime(facts: Facts) -> tuple[Fix, ...]:
     version = tried(facts)
     if version is None or module.uses_akmods(facts):
         return (standard,)
-    build = Shell(f"IGNORE_PREEMPT_RT_PRESENCE=1 dkms install nvidia/{version} -k {kernel_of(facts)}", root=True)
+    override = (("IGNORE_PREEMPT_RT_PRESENCE", "1"),)
+    build = cmd("dkms", "install", f"nvidia/{version}", "-k", kernel_of(facts), root=True, env=override)
     anyway = Fix(
         "If the real-time kernel has to stay: build the module in spite of the refusal, which NVIDIA does not support, "
         "and again after each upgrade of the kernel or the driver.",

@@ -394,16 +394,3 @@ def test_host(facts: Facts, message: dict[str, str]) -> None:
 )
 def test_unknown_on_the_host(check: Check[Any], facts: Facts, path: str) -> None:
     assert ask(check, change(facts, path, WHY)) == [("unknown", "not to be seen")]
-
-
-def test_toolkit_by_distribution() -> None:
-    ubuntu = engines(toolkit=None, docker_runtimes=PLAIN)
-    assert commands(toolkit_missing, ubuntu)[-3:] == [
-        "sudo apt-get install nvidia-container-toolkit",
-        "sudo nvidia-ctk runtime configure --runtime=docker",
-        "sudo systemctl restart docker",
-    ]
-    rocky = change(ubuntu, "host.distribution.id", "rocky")
-    assert any("yum.repos.d" in c for c in commands(toolkit_missing, rocky))
-    unheard = change(change(ubuntu, "host.distribution.id", "nixos"), "host.distribution.like", ())
-    assert commands(toolkit_missing, unheard)[0] == "sudo nvidia-ctk runtime configure --runtime=docker"

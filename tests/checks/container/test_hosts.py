@@ -6,10 +6,12 @@ from gpudoctor.check_engine import run
 from gpudoctor.checks.container.cdi_missing import cdi_missing
 from gpudoctor.checks.container.docker_desktop_linux import docker_desktop_linux
 from gpudoctor.checks.container.nested_needs_no_cgroups import nested_needs_no_cgroups
+from gpudoctor.checks.container.toolkit_missing import toolkit_missing
 from gpudoctor.checks.container.toolkit_too_old import toolkit_too_old
 from gpudoctor.facts import ContainerHost, Facts
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, nvidia_host, plain_host
+from tests.checks.container.test_container import PLAIN, commands, engines
 
 WHY = Unknown("not to be seen")
 SKIPPED, PASS, UNKNOWN = [("skipped", "")], [("pass", "")], [("unknown", "not to be seen")]
@@ -170,3 +172,16 @@ def test_docker_desktop_is_left_for_the_engine() -> None:
     fixes = run(docker_desktop_linux, host(docker_desktop=True, docker_runtimes=("runc",)))[0].fixes
     assert fixes[0].commands == ("docker context use default",)
     assert any("nvidia-container-toolkit" in command for command in fixes[1].commands)
+
+
+def test_toolkit_by_distribution() -> None:
+    ubuntu = engines(toolkit=None, docker_runtimes=PLAIN)
+    assert commands(toolkit_missing, ubuntu)[-3:] == [
+        "sudo apt-get install nvidia-container-toolkit",
+        "sudo nvidia-ctk runtime configure --runtime=docker",
+        "sudo systemctl restart docker",
+    ]
+    rocky = change(ubuntu, "host.distribution.id", "rocky")
+    assert any("yum.repos.d" in c for c in commands(toolkit_missing, rocky))
+    unheard = change(change(ubuntu, "host.distribution.id", "nixos"), "host.distribution.like", ())
+    assert commands(toolkit_missing, unheard)[0] == "sudo nvidia-ctk runtime configure --runtime=docker"
