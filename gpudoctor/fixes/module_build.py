@@ -8,7 +8,7 @@ from gpudoctor.fixes.system import kernel_of as kernel_of
 from gpudoctor.knowledge import build_errors, packages
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.driver import branch, library_version, module_flavor
-from gpudoctor.tasks import Command, Tasks, as_root, query
+from gpudoctor.tasks import Command, Tasks, as_root, cmd, query
 
 _LLVM = ("clang", "lld", "llvm")
 _LIBELF = {"debian": "libelf-dev", "fedora": "elfutils-libelf-devel", "suse": "libelf-devel", "arch": "libelf"}
