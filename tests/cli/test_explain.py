@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -126,7 +127,7 @@ def test_the_long_page_of_a_check_names_its_code_and_its_facts(run: Run) -> None
     assert long.code == 0
     added = long.out.removeprefix(short.out)
     assert added != long.out
-    rows = dict(line.split(maxsplit=1) for line in added.splitlines() if line.startswith("  "))
+    rows = dict(line.split(maxsplit=1) for line in added.splitlines() if re.match(r"  \S+ ", line))
     assert rows["rule"] == "checks/device/none.py"
     assert rows["nvidia.kernel"] == "gpudoctor/probes/nvidia/kernel.py"
 
