@@ -91,6 +91,7 @@ TABLE = [
         ("glibc", "/lib/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /e/x/_C.so)", ("_C.so needs GLIBCXX_3.4.32, which /lib/libstdc++.so.6 does not have.",)),
         ("pip_versions", "requirement torch==2.1 (from versions: none)", ("The index has no version at all for this Python: the Python or the index is wrong.",)),
         ("pip_versions", "requirement torch==2.1 (from versions: 2.5.0, 2.6.0)", ("For this Python the index has from 2.5.0 to 2.6.0, but not the requested version.",)),
+        ("pip_versions", "requirement torch==2.1 (from versions: 2.5.0)", ("For this Python the index has 2.5.0, but not the requested version.",)),
         ("jax_outdated", "Outdated cuDNN installation found.\nVersion JAX was built against: 90100\nMinimum supported: 90100\nInstalled version: 8907", ("JAX found cuDNN 8907 but needs 90100 or newer.",)),
 ]  # fmt: skip
 

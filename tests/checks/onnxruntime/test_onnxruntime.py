@@ -50,6 +50,9 @@ def test_both_packages() -> None:
     assert "pip install 'onnxruntime-gpu[cuda,cudnn]==1.22.0'" in said
     assert severity(both_packages, environment(ort(others=(("onnxruntime", "1.22.0"),)))) == "warn"
     assert severity(both_packages, with_framework(ill, plain_host())) == "advice"
+    # Two for the GPU, neither of which is the package for CUDA: the one whose files are there stays.
+    directml = ort("1.22.1", "onnxruntime-directml", others=(("onnxruntime", "1.22.0"),))
+    assert "pip install onnxruntime-directml==1.22.1" in commands(both_packages, environment(directml))
     gone = ort(
         others=(("onnxruntime", "1.22.0"),), live=blind(listed=("CPUExecutionProvider",))
     )  # the newer files are the CPU package's

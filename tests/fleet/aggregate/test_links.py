@@ -40,6 +40,13 @@ def test_links_that_are_alike_have_no_fault() -> None:
     assert found.median == pytest.approx(10.05)
 
 
+def test_of_few_links_none_is_slow_however_slow() -> None:
+    few = [msgspec.structs.replace(one, rate=0.2) for one in ring()[:4]]
+    assert only(few).faults == ()
+    fifth = msgspec.structs.replace(few[0], rate=0.01)
+    assert only([*few, fifth]).faults != ()
+
+
 def test_a_slow_link_is_not_its_nodes() -> None:
     (fault,) = only(ring({link(3, 4): 2.0})).faults
     assert fault.nodes == ("n3", "n4")
