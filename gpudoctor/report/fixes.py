@@ -59,7 +59,7 @@ def notes(fix: FixEntry) -> list[str]:
     """What has to be known next to the commands."""
     found = ["needs root"] if fix.root and not fix.as_root else []
     if fix.needs and not any(fix.needs in command for command in fix.commands):
-        found.append(f"then: {fix.needs}")
+        found.append(f"needs: {fix.needs}")
     if fix.impact in ("irreversible", "data loss"):
         found.append(f"careful: {fix.impact}")
     return found

@@ -37,7 +37,7 @@ verify     Check that it worked:
 or         Reload the module.
 1          sudo rmmod nvidia
 2          sudo modprobe nvidia
-note       needs root; then: a new login; careful: data loss
+note       needs root; needs: a new login; careful: data loss
 note       Undo: Restart.
 verify     Check that it worked:
            nvidia-smi
@@ -100,11 +100,11 @@ def test_what_is_no_finding_says_so(number: int, line: str) -> None:
 
 NOTES = [
     (FixEntry("Do."), []),
-    (FixEntry("Do.", needs="a new login"), ["then: a new login"]),
+    (FixEntry("Do.", needs="a new login"), ["needs: a new login"]),
     (FixEntry("Do.", ("sudo reboot",), needs="reboot"), ["requires a reboot"]),
-    (FixEntry("Do.", needs="reboot"), ["then: reboot"]),
+    (FixEntry("Do.", needs="reboot"), ["needs: reboot"]),
     (FixEntry("Do.", undo="undo it"), ["Undo: undo it"]),
-    (TIGHT, ["needs root; then: a new login; careful: data loss", "Undo: Restart."]),
+    (TIGHT, ["needs root; needs: a new login; careful: data loss", "Undo: Restart."]),
 ]
 
 
