@@ -3,6 +3,7 @@
 import functools
 import os
 import resource
+import sys
 import traceback
 from collections.abc import Callable
 from typing import ParamSpec
@@ -28,6 +29,7 @@ def limited(what: int, amount: int) -> Callable[[Callable[P, None]], Callable[P,
                 try:
                     for stream in (1, 2):  # no file: the limit holds for those too
                         os.dup2(tells, stream)
+                    sys.dont_write_bytecode = True  # under a limit Python 3.11 would leave it cut short
                     resource.setrlimit(what, (amount, resource.getrlimit(what)[1]))
                     test(*args, **kwargs)
                     code = 0
