@@ -101,9 +101,7 @@ def test_two_runs_at_once(tmp_path: Path, fleet: Run) -> None:
 def test_a_full_disk(tmp_path: Path) -> None:
     nodes = ",".join(f"n{number}" for number in range(30))  # a ledger of several blocks, reports of less than one
     line = f"ulimit -f 1; exec {' '.join(REAL)} {nodes} --into {tmp_path}/run"
-    env = ENV | {
-        "PYTHONDONTWRITEBYTECODE": "1"
-    }  # under the limit Python 3.11 would leave a module's bytecode cut short
+    env = ENV | {"PYTHONDONTWRITEBYTECODE": "1"}  # Python 3.11 would leave a module's bytecode cut short
     ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env, cwd="/", timeout=60)
     sentence = Ran(ended.returncode, ended.stdout, ended.stderr).sentence
     assert sentence.startswith(f"{tmp_path}/run/ledger.jsonl cannot be written: ")
