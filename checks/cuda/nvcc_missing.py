@@ -5,6 +5,7 @@ from gpudoctor.facts import Framework
 from gpudoctor.fixes.python import conda_of, install, version_of
 from gpudoctor.fixes.toolkit import devel_image, toolkit
 from gpudoctor.knowledge.python_rules import python_rules
+from gpudoctor.knowledge.release_families import release_families
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -16,7 +17,7 @@ def _compiling(on: OnPython) -> tuple[list[str], bool]:
     """The packages that compile, and whether they always do."""
     rules, there = python_rules().nvcc, {p.name for p in packages_of(on.python)}
     always = sorted(there & rules.always)
-    ready = {name for name, row in rules.ready.items() if row.package in there}
+    ready = {name for name, kernels in rules.ready.items() if kernels in there}
     sometimes = sorted((there & rules.sometimes) - ready)
     return (always, True) if always else (sometimes, False)
 
@@ -41,12 +42,14 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
     """The prebuilt kernels of a package, where they exist for this CUDA release."""
-    row, version = python_rules().nvcc.ready.get(name), version_of(on.python, name)
-    if row is None or version is None or cuda not in row.cuda:
+    kernels, version = python_rules().nvcc.ready.get(name), version_of(on.python, name)
+    family = next((one for one in release_families().family if kernels in one.index), None)
+    variant = f"cu{cuda.replace('.', '')}"
+    if kernels is None or version is None or family is None or not family.built_for(variant):
         return ()
-    index = row.index.format(variant=f"cu{cuda.replace('.', '')}")
-    message = f"Install {row.package}, which contains the prebuilt kernels, in the same version."
-    command = install(on.python, f"{row.package}=={release(version)}", index=index)
+    message = f"Install {kernels}, which contains the prebuilt kernels, in the same version."
+    index = family.index[kernels].format(variant=variant)
+    command = install(on.python, f"{kernels}=={release(version)}", index=index, no_deps=True)
     return (Fix(message, (command,), "reinstall-package"),)
 
 

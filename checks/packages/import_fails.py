@@ -10,7 +10,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.loading import failures, imports_of, is_native, know_all
-from gpudoctor.queries.packages import package, packages_of, release
+from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython, pythons
 
 
@@ -24,30 +24,11 @@ def _first(on: OnPython) -> PackageImport | None:
     return next((one for one, _ in failing), None) or next(iter(_dead(on)), None)
 
 
-def _extra(on: OnPython, name: str) -> str | None:
-    """The extra of a package that brings its part for an installed framework, where that part is not installed."""
-    found = package(on.python, name)
-    there = {one.name for one in packages_of(on.python)}
-    frameworks = {"pytorch": "torch", "torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "paddle": "paddle"}
-    for line in found.requires if found else ():
-        wanted, _, marker = line.partition(";")
-        for extra, framework in frameworks.items():
-            part = wanted.split("=")[0].split(">")[0].split("<")[0].split("[")[0].strip(" (").lower().replace("_", "-")
-            named = f"'{extra}'" in marker or f'"{extra}"' in marker
-            if named and framework in there and part.startswith(name) and part not in there:
-                return extra
-    return None
-
-
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     one = _first(on)
     if one is None:
         return ()
     proof, version = import_proof(on, one), release(one.version)
-    if extra := _extra(on, one.package):
-        message = f"Install its part for the framework, by its extra {extra}, in the same version.{lasting(on.facts)}"
-        task = install(on.python, f"{one.package}[{extra}]=={version}", options=("--no-build-isolation",))
-        return (Fix(message, (task,), "reinstall-package", verify=proof),)
     error = one.error if isinstance(one.error, str) else ""
     hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
     tries = (hint.fix,) if hint and hint.fix else row.tries[:1] if row else ()
@@ -97,9 +78,7 @@ def import_fails(on: OnPython) -> Problem | None:
         message = f"import {one.module} ({name}) crashes with {one.died}.{more}"
         return Problem(message, dying_words(one.stderr), severity=Severity.ERROR)
     error = "" if isinstance(one.error, Unknown) or one.error is None else one.error
-    extra = _extra(on, one.package)
-    part = f" Its part for {extra} is not installed: {one.package}[{extra}] brings it." if extra else ""
-    message = f"import {one.module} fails ({name}): {first_line(error).rstrip('.:')}.{part}{more}"
+    message = f"import {one.module} fails ({name}): {first_line(error).rstrip('.:')}.{more}"
     hint, row = import_errors.hint(error), recognise(first_line(error))
     cause = hint.cause if hint else f"{row.meaning[:1].upper()}{row.meaning[1:]}." if row else None
     severity = Severity.ERROR if is_native(error) else None

@@ -8,7 +8,7 @@ from gpudoctor.knowledge.sonames import ffmpeg_of, majors_of
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import cuda_majors
-from gpudoctor.queries.loading import failures, know_all, missing_for, missing_in_words, was_imported
+from gpudoctor.queries.loading import failures, know_all, missing_for, missing_in_words
 from gpudoctor.targets import OnPython, pythons
 
 
@@ -102,9 +102,5 @@ def library_missing(on: OnPython) -> Problem | None:
         f"{first.package} {first.version} fails to import: it" if first.fails else f"{first.package} {first.version}"
     )
     message = f"{failing} {verb} {names}{_wants(first.missing)}, which is not found{_here(on, first.missing)}.{more}"
-    return Problem(message, tuple(s for one in found for s in one.seen)[:6], severity=_severity(on, first))
-
-
-def _severity(on: OnPython, lack: _Lack) -> Severity:
-    """Where the import succeeds, or nobody knows, only a part of the package may need the library."""
-    return Severity.ERROR if lack.fails and not was_imported(on.python, lack.package) else Severity.WARNING
+    severity = Severity.ERROR if first.fails else Severity.WARNING  # else only a part of the package may need it
+    return Problem(message, tuple(s for one in found for s in one.seen)[:6], severity=severity)

@@ -31,7 +31,7 @@ def _command(on: OnPython, found: MixedReleases, package: Package) -> Command | 
     """The command that installs one of them; None where it is not known from where."""
     family = found.family
     place = family.index.get(family.pattern_of(package.name) or "")
-    if place == "" or (place and "{variant}" in place and not _variant(on)):
+    if place == "" or (place and "{variant}" in place and not family.built_for(_variant(on))):
         return None
     spec, options = _spec(found, package), family.options
     if place and "{variant}" in place:

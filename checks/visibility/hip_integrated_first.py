@@ -37,7 +37,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="The integrated GPU (iGPU) is HIP device 0, before the graphics card",
     severity=Severity.WARNING,
     cause="HIP numbers GPUs in the order in which the kernel's compute driver (KFD) lists them, and programs use "
-    "device 0 unless told otherwise. An iGPU shares the CPU's memory, is slow, and ROCm's libraries often have no "
+    "device 0 by default. An iGPU shares the CPU's memory, is slow, and ROCm's libraries often have no "
     "kernels for it: 'invalid device function', a hang or a crash. HSA_OVERRIDE_GFX_VERSION applies to it too.",
     fixes=_fixes,
     references=(

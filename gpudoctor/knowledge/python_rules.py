@@ -14,20 +14,12 @@ class JaxUsers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     users: frozenset[str]
 
 
-class Ready(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A package of ready-made kernels, the address of its index by variant ("cu129"), and the CUDA that it is for."""
-
-    package: str
-    index: str
-    cuda: tuple[str, ...]
-
-
 class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Packages that compile CUDA code with nvcc when they run, and those that bring such code ready-made."""
 
     always: frozenset[str]
     sometimes: frozenset[str]
-    ready: dict[str, Ready]
+    ready: dict[str, str]
 
 
 class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

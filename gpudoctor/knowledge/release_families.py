@@ -17,12 +17,17 @@ class ReleaseFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refused: bool = False
     override: str = ""
     index: dict[str, str] = {}
+    variants: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
 
     def pattern_of(self, name: str) -> str | None:
         """Return the member that stands for a distribution, or None where it is no member."""
         return next((m for m in self.members if name == m or (m[-1] == "*" and name.startswith(m[:-1]))), None)
+
+    def built_for(self, variant: str) -> bool:
+        """Whether the members of an index by variant exist for a build of PyTorch, such as "cu130"."""
+        return bool(variant) and (not self.variants or variant in self.variants)
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

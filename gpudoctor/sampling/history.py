@@ -23,7 +23,7 @@ MAX_SAMPLES = 1200  # of a GPU: twenty minutes at one a second; those of eight G
 NUMBERS = 3  # digits: no machine has a thousand GPUs, and a recording may claim anything
 
 
-class Kept:
+class KeptSamples:
     """What is kept of one GPU, oldest first."""
 
     def __init__(self, vendor: str, index: int, max_samples: int) -> None:
@@ -50,7 +50,7 @@ class History:
     def __init__(self, max_samples: int = MAX_SAMPLES) -> None:
         self._max_samples = max_samples
         self.changed = Condition()
-        self.gpus: dict[str, Kept] = {}
+        self.gpus: dict[str, KeptSamples] = {}
         self.host: HostMemory | None = None
 
     def take(self, line: SampleLine, vendor: str, later: float = 0.0) -> None:
@@ -67,11 +67,13 @@ class History:
             if word == "GPU" and number.isdecimal() and len(number) <= NUMBERS:
                 index = int(number)
                 self._take(
-                    line, self.gpus.setdefault(f"{vendor} {index}", Kept(vendor, index, self._max_samples)), later
+                    line,
+                    self.gpus.setdefault(f"{vendor} {index}", KeptSamples(vendor, index, self._max_samples)),
+                    later,
                 )
             self.changed.notify_all()
 
-    def _take(self, line: SampleLine, kept: Kept, later: float) -> None:
+    def _take(self, line: SampleLine, kept: KeptSamples, later: float) -> None:
         if isinstance(line.refused, Unknown):
             kept.refused = line.refused.unknown
         if line.device is not None:

@@ -14,7 +14,7 @@ from gpudoctor.probes.amd.sysfs_paths import amd_task
 from gpudoctor.probes.nvidia.nvml import pynvml_folder
 from gpudoctor.probes.staged_child import end_of
 from gpudoctor.sampling.child import SamplerChild
-from gpudoctor.sampling.history import History, Kept
+from gpudoctor.sampling.history import History, KeptSamples
 from gpudoctor.smoketests.telemetry import Window, busy, during, nothing
 from gpudoctor.targets import gpu_key, gpus_of
 
@@ -144,8 +144,8 @@ class _Sampler:
         kept = self._kept(name)
         return bool(kept.counters) or kept.refused is not None
 
-    def _kept(self, name: str) -> Kept:
-        return self._history.gpus.get(name) or Kept("", 0, 0)
+    def _kept(self, name: str) -> KeptSamples:
+        return self._history.gpus.get(name) or KeptSamples("", 0, 0)
 
     def during(self, gpu: str, window: Window, timed: Sequence[Window]) -> During:
         name = self.names[gpu]
@@ -167,7 +167,7 @@ class _Sampler:
     def _stalled(self) -> bool:
         return self._child.silent(time.monotonic()) > STALLED
 
-    def _why(self, kept: Kept) -> str | None:
+    def _why(self, kept: KeptSamples) -> str | None:
         """Why samples of a GPU are missing; None where nothing is wrong."""
         child, ended = self._child, self._child.ended
         if why := child.failed or kept.refused or child.absent:

@@ -1,7 +1,7 @@
 """Started as `PYTHON import_package.py MODULE [FIRST...]` in the checked interpreter: imports one package.
 
 It imports nothing that is not there, compiles nothing and asks nobody on the network: where the package begins to
-build an extension, or waits for one that somebody else builds, that is told and the process ends.
+build an extension, or waits for one that somebody else builds, that is reported and the process ends.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main(module: str, *first: str) -> None:
     for name in first:
         try:
             importlib.import_module(name)
-        except BaseException:  # its own import is told elsewhere
+        except BaseException:  # its own import is reported elsewhere
             teller.tell(without=name)
             os._exit(0)
     found = teller.bring(module)

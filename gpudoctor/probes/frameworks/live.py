@@ -63,7 +63,7 @@ class ImportDeadlines:
 
     def line(self, line: str) -> None:
         """Take note of a line that it told."""
-        if self._asked is None and "stage" in _said(line) and _said(line)["stage"] not in ("import", "done"):
+        if self._asked is None and "stage" in said_in(line) and said_in(line)["stage"] not in ("import", "done"):
             self._asked = time.monotonic()
 
     def late(self) -> bool:
@@ -95,7 +95,7 @@ def read(name: str, ended: ChildResult, *, hurried: bool = False) -> LiveFramewo
         ended: how the child ended, with its output.
         hurried: it had less than its full time, so that no answer is no hang.
     """
-    said = _said(ended.out)
+    said = said_in(ended.out)
     stage = str(said.get("stage", "start"))
     if said.get("available") is False or said.get("count") == 0 or "error" in said:
         error = said.get("error")
@@ -115,7 +115,7 @@ def read(name: str, ended: ChildResult, *, hurried: bool = False) -> LiveFramewo
     return LiveFramework(**facts)
 
 
-def _said(out: str) -> dict[str, Any]:
+def said_in(out: str) -> dict[str, Any]:
     """The union of all lines; a later one wins."""
     said: dict[str, Any] = {}
     for line in out.splitlines():

@@ -1,6 +1,5 @@
 """Imports the packages that compute on GPUs, each in a child of its own, and keeps what they say."""
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from gpudoctor.knowledge.wanted import part_for
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.crash_output import tail
+from gpudoctor.probes.frameworks.live import said_in
 from gpudoctor.probes.python.gpu_packages import modules_of, needs_torch
 from gpudoctor.probes.python.interpreter import child_environment
 from gpudoctor.probes.python.packages import FoundDistribution
@@ -26,13 +26,12 @@ SHARE = 0.6
 # An environment with more of them would cost minutes; those that are known come first.
 MOST = 16
 TAIL = 20  # lines of stderr that are kept
-PREFIX = "gpudoctor:"  # as in workers/common.py
 _SCRIPT = workers.script("import_package.py")
 _SET = {"PYTHONFAULTHANDLER": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "HF_HUB_OFFLINE": "1"}
 
 
 def probe(machine: Machine, python: Python, packages: Sequence[FoundDistribution]) -> Maybe[tuple[PackageImport, ...]]:
-    """Import each package; never raises, and keeps what was told before a crash or a hang.
+    """Import each package; never raises, and keeps what was reported before a crash or a hang.
 
     Args:
         machine: where they run, in the examined environment.
@@ -72,40 +71,40 @@ def _imported(machine: Machine, python: Python, found: FoundDistribution, top: s
 
 
 def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> PackageImport:
-    """Make facts of what the child told.
+    """Make facts of what the child reported.
 
     Args:
         asked: the package.
         ended: how the child ended, with its output.
         hurried: it had less than its full time, so that no answer is no hang.
     """
-    told = _told(ended.out)
-    lock = told.get("lock")
+    said = said_in(ended.out)
+    lock = said.get("lock")
     died = None if ended.timed_out or ended.cancelled else ended.signal
     common: dict[str, Any] = {
         "package": asked.package,
         "version": asked.version,
         "module": asked.module,
-        "file": told.get("file") if isinstance(told.get("file"), str) else None,
-        "seconds": told.get("import_seconds") if isinstance(told.get("import_seconds"), float) else None,
+        "file": said.get("file") if isinstance(said.get("file"), str) else None,
+        "seconds": said.get("import_seconds") if isinstance(said.get("import_seconds"), float) else None,
         "stderr": tail(ended.err, TAIL),
         "lock": lock if isinstance(lock, str) else None,
     }
-    error = told.get("import_error")
+    error = said.get("import_error")
     if isinstance(error, str):
         return PackageImport(**common, error=error)
     if died or (ended.timed_out and not hurried):
         return PackageImport(**common, died=died, hung=ended.timed_out, error=Unknown("the import did not end"))
-    if told.get("imported") is True:
+    if said.get("imported") is True:
         return PackageImport(**common)
-    return PackageImport(**common, error=Unknown(_reason(told, ended)))
+    return PackageImport(**common, error=Unknown(_reason(said, ended)))
 
 
-def _reason(told: dict[str, Any], ended: ChildResult) -> str:
+def _reason(said: dict[str, Any], ended: ChildResult) -> str:
     """Why it is unknown whether the package can be imported."""
-    if told.get("without"):
-        return f"it needs {told['without']}, which does not import"
-    if told.get("builds"):
+    if said.get("without"):
+        return f"it needs {said['without']}, which does not import"
+    if said.get("builds"):
         return "it compiles an extension when it is imported"
     if ended.timed_out:
         return f"no response within {ended.seconds:.0f} s, all the time that was left"
@@ -116,19 +115,6 @@ def _reason(told: dict[str, Any], ended: ChildResult) -> str:
 
 def _why(asked: PackageImport, why: str) -> PackageImport:
     return PackageImport(package=asked.package, version=asked.version, module=asked.module, error=Unknown(why))
-
-
-def _told(out: str) -> dict[str, Any]:
-    """The union of all lines; a later one wins."""
-    told: dict[str, Any] = {}
-    for line in out.splitlines():
-        if line.startswith(PREFIX):
-            try:
-                part = json.loads(line[len(PREFIX) :])
-            except (ValueError, RecursionError):  # cut short by the child's death
-                continue
-            told.update(part if isinstance(part, dict) else {})
-    return told
 
 
 def _cores() -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpudoctor.facts.python import Package
 from gpudoctor.knowledge.wanted import matters, wanted
 from gpudoctor.machine import Machine
-from gpudoctor.parsers import elf, metadata
+from gpudoctor.parsers import metadata
 
 # RECORD of TensorFlow, the longest known, has 3 MB.
 _LONGEST_RECORD = 16 << 20
@@ -183,6 +183,8 @@ def _cut(machine: Machine, folder: str, claims: Mapping[str, int], names: Direct
 
 
 def _ends_early(machine: Machine, path: str, size: int) -> bool:
+    from gpudoctor.parsers import elf  # hardly ever needed: few libraries are smaller than RECORD says
+
     try:
         with machine.open(path) as file:
             return elf.end_of(file) > size

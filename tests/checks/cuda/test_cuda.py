@@ -267,7 +267,7 @@ def test_kernels_that_are_mostly_ready_made_are_advice() -> None:
         packages=(package("flashinfer-python", "0.6.1"),),
         facts=machine(toolkits=NO_TOOLKIT),
     )
-    wheels = "install --index-url https://flashinfer.ai/whl/cu129 flashinfer-jit-cache==0.6.1"
+    wheels = "install --index-url https://flashinfer.ai/whl/cu129 --no-deps flashinfer-jit-cache==0.6.1"
     assert wheels in commands(nvcc_missing, newer)
     assert one(nvcc_missing, compiling("flashinfer-python", "flashinfer-jit-cache")) == ("pass", "")
 

@@ -1,0 +1,31 @@
+"""The package repositories that the package manager's files name (sources.list(5), dnf.conf(5))."""
+
+from collections.abc import Iterator
+
+from gpudoctor.machine import Machine
+from gpudoctor.parsers import repositories
+from gpudoctor.parsers.repositories import Listed
+
+APT, RPM = "/etc/apt", ("/etc/yum.repos.d", "/etc/zypp/repos.d")
+# A package manager's file has some lines; more than that is no configuration.
+_LIMIT = 1 << 18
+
+
+def listed(machine: Machine) -> Iterator[tuple[str, Listed]]:
+    """Each repository that is enabled, with the file that names it; a file that cannot be read names none."""
+    folder = f"{APT}/sources.list.d"
+    for path in (f"{APT}/sources.list", *(f"{folder}/{name}" for name in machine.names(folder))):
+        if path.endswith((".list", ".sources")):
+            for one in repositories.apt(path, _text(machine, path)):
+                yield path, one
+    for folder in RPM:
+        for path in (f"{folder}/{name}" for name in machine.names(folder) if name.endswith(".repo")):
+            for one in repositories.rpm(_text(machine, path)):
+                yield path, one
+
+
+def _text(machine: Machine, path: str) -> str:
+    try:
+        return machine.text(path, _LIMIT)
+    except OSError:
+        return ""
