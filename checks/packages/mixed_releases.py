@@ -57,7 +57,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
             "them with nvcc, on first use."
         )
         removal = (uninstall(on.python, *spare),)
-        fixes.append(Fix(message, removal, "reinstall-package", verify=verify(on.python, "import flashinfer")))
+        removed = Fix(message, removal, "reinstall-package", verify=verify(on.python, "import flashinfer"))
+        fixes.insert(len(fixes) if known_ones else 0, removed)  # first where no index has the other
     return tuple(fixes)
 
 
