@@ -1,6 +1,7 @@
 """Finds the checks, our own and other packages', and selects among them by id or area."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -155,6 +156,20 @@ def _matching(every: Sequence[str], selectors: Sequence[str]) -> set[str]:
 def renamed(given: str) -> list[str]:
     """The check that had this id formerly; all checks are imported for it."""
     return [one.id for one in load() if given in one.aliases] if "." in given else []
+
+
+def search(text: str, most: int = 5) -> tuple[str, ...]:
+    """The checks whose ids and titles share words with a text, the nearest first: "id: title"; all are imported."""
+    wanted = _words(text)
+    found = [(len(wanted & _words(f"{one.id} {one.title}")), one) for one in load()]
+    near = sorted((pair for pair in found if pair[0]), key=lambda pair: (-pair[0], pair[1].id))
+    return tuple(f"{one.id}: {one.title}" for _, one in near[:most])
+
+
+def _words(text: str) -> set[str]:
+    return {
+        word for word in re.findall(r"[a-z0-9]{3,}", text.lower()) if word not in ("the", "and", "not", "for", "with")
+    }
 
 
 def _glob(id_: str, selector: str) -> bool:

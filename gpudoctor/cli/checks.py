@@ -17,14 +17,19 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list."""
+    return show(arguments.selector, arguments.json)
+
+
+def show(selectors: list[str], as_json: bool = False) -> int:
+    """Print the checks that were selected."""
     from gpudoctor import catalogue
 
     try:
-        wanted = catalogue.select(catalogue.ids(), arguments.selector)
+        wanted = catalogue.select(catalogue.ids(), selectors)
     except catalogue.SelectionError as error:
         raise UsageError(str(error)) from None
     found = catalogue.load(wanted)
-    if arguments.json:
+    if as_json:
         import json
 
         rows = [{"id": c.id, "title": c.title, "severity": c.severity.value, "affects": c.affects} for c in found]

@@ -17,20 +17,30 @@ if TYPE_CHECKING:
 
     from gpudoctor.report.model import Report
     from gpudoctor.symptoms import Log
+    from gpudoctor.symptoms.origin import Where
 
-DESCRIPTION = """Explain a check: what it looks for, causes, fixes and references. Or explain a log, a traceback or the
-output of a training run: recognize its messages, check this machine, and show the cause that fits both first. Exit
-codes with --log: 0 no trouble in the log and none found here, 1 trouble recognized in the log or found here, 3 the
-log's error is not known to gpudoctor, or too much is unknown."""
+DESCRIPTION = """Explain anything: a check's ID, an area, an error code (803, "Xid 79", CUDA_ERROR_NO_DEVICE, "exit 137"), a
+message, or a log (a file, or - for standard input). A message or log is recognized, this machine is checked, and what
+the message means and what fixes it is shown first. A log of another machine is explained from itself alone. Exit codes:
+0 no trouble in the log and none found here, 1 trouble recognized, 3 an error that gpudoctor does not know, or too
+much is unknown."""
 PIECE = 1 << 18
 GZIP = b"\x1f\x8b"
+NOTHING = (
+    "Give a check ID (`gpudoctor checks` lists them), an error code, a message, a log file, or - for standard input."
+)
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = commands.add_parser("explain", help="explain a check, or the error in a log", description=DESCRIPTION)
-    one.add_argument("id", metavar="ID", nargs="?", help="a check, such as driver.library-mismatch")
+    one = commands.add_parser("explain", help="explain a check, an error or a log", description=DESCRIPTION)
+    one.add_argument(
+        "what", metavar="ID|AREA|CODE|MESSAGE|FILE|-", nargs="*", help="what to explain; words make one message"
+    )
     one.add_argument("--log", metavar="FILE", help="a log or traceback of any size (-: standard input)")
+    whose = one.add_mutually_exclusive_group()
+    whose.add_argument("--here", action="store_true", help="the log is of this machine, whatever it names")
+    whose.add_argument("--elsewhere", action="store_true", help="the log is of another machine: do not check this one")
     source(one)
     one.add_argument("--facts", metavar="FILE", help="facts of the machine that wrote the log (-: standard input)")
     one.add_argument(
@@ -40,20 +50,53 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "--verbose",
         "-v",
         action="store_true",
-        help="with an ID: also where the check is in the code; with --log: also what was ruled out, and references",
+        help="with an ID: also where the check is in the code; with a log: also what was ruled out, and references",
     )
     one.set_defaults(run=run, smoke=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain what was given."""
-    if arguments.id is not None and arguments.log is not None:
-        raise UsageError("Give a check ID or --log FILE, not both.")
+    text = " ".join(arguments.what).strip()
+    if arguments.what and arguments.log is not None:
+        raise UsageError("Give what to explain or --log FILE, not both.")
     if arguments.log is not None:
-        return _log(arguments)
-    if arguments.id is None:
-        raise UsageError("Give a check ID (`gpudoctor checks` lists them), or a log with --log FILE.")
-    return _check(arguments.id, arguments.verbose)
+        return _log(arguments, arguments.log)
+    if not text:
+        raise UsageError(NOTHING)
+    if text == "-" or _is_file(text):
+        return _log(arguments, text)
+    code = _named(text, arguments.verbose)
+    return _message(arguments, text) if code is None else code
+
+
+def _is_file(text: str) -> bool:
+    """Whether it is a log's path; what only looks like one is told when it is opened."""
+    return os.path.exists(text) or ("/" in text and " " not in text) or text.endswith((".log", ".txt", ".out", ".err"))
+
+
+def _named(text: str, verbose: bool) -> int | None:
+    """Print what a name stands for, a check or an area; None where it is none.
+
+    Raises:
+        UsageError: it is an ID that is not there.
+    """
+    from gpudoctor import catalogue
+
+    every = catalogue.ids()
+    wanted = [text] if text in every else catalogue.renamed(text)
+    if wanted:
+        return _check(wanted[0], verbose)
+    areas = {one.split(".")[0] for one in every}
+    if text in areas:
+        from gpudoctor.cli import checks
+
+        return checks.show([text])
+    if text.startswith("expect."):
+        raise UsageError(f"{text} is an expectation: its subject names the file and line that define it.")
+    if " " not in text and text.partition(".")[0] in areas:
+        raise UsageError(f'Unknown check "{text}".{catalogue.nearest(text, every)}')
+    return None
 
 
 def _check(id_: str, verbose: bool) -> int:
@@ -62,16 +105,7 @@ def _check(id_: str, verbose: bool) -> int:
     from gpudoctor.check_pages import check_page
     from gpudoctor.cli.terminal import columns
 
-    every = catalogue.ids()
-    wanted = [id_] if id_ in every else catalogue.renamed(id_)
-    if not wanted:
-        if id_ in {one.split(".")[0] for one in every}:
-            raise UsageError(f'"{id_}" is an area: `gpudoctor checks {id_}` lists its checks.')
-        if id_.startswith("expect."):
-            raise UsageError(f"{id_} is an expectation: its subject names the file and line that define it.")
-        hint = catalogue.nearest(id_, every)
-        raise UsageError(f'Unknown check "{id_}".{hint}')
-    (one,), width = catalogue.load(wanted[:1]), min(columns(), 100)
+    (one,), width = catalogue.load([id_]), min(columns(), 100)
     out(check_page(one, width))
     if verbose:
         from gpudoctor import check_sources
@@ -80,19 +114,43 @@ def _check(id_: str, verbose: bool) -> int:
     return OK
 
 
-def _log(arguments: argparse.Namespace) -> int:
+def _message(arguments: argparse.Namespace, text: str) -> int:
+    """Explain a message or a code that somebody met on this machine."""
+    from gpudoctor import catalogue
+    from gpudoctor.symptoms import log_of
+    from gpudoctor.symptoms.lookup import messages
+
+    known = messages(text)
+    if len(known) > 1:
+        out(f'"{text}" can be:\n' + "".join(f'  gpudoctor explain "{one}"\n' for one in known))
+        return OK
+    log = log_of(known[0] if known else text)
+    near = () if log.hits or log.harmless else catalogue.search(text)
+    return _explain(arguments, log, near)
+
+
+def _log(arguments: argparse.Namespace, path: str) -> int:
     """Explain a log by this machine, or by another's facts."""
-    from gpudoctor.symptoms import explained, scan
+    from gpudoctor.symptoms import scan
 
-    if arguments.log == "-" == arguments.facts:
+    if path == "-" == arguments.facts:
         raise UsageError("Only one of log and facts can be standard input.")
-    log = scan(pieces(arguments.log))
-    facts = facts_of(arguments)
-    report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
-    from gpudoctor.privacy import harmless
+    return _explain(arguments, scan(pieces(path)))
 
-    report = harmless(explained(report, log, facts, verdicts))
+
+def _explain(arguments: argparse.Namespace, log: "Log", near: tuple[str, ...] = ()) -> int:
+    """Show what was recognised next to what is found on the machine; for an unknown message, what is near."""
+    from gpudoctor.facts import Facts
+    from gpudoctor.privacy import harmless
+    from gpudoctor.symptoms import explained
+
+    facts = Facts() if arguments.elsewhere else facts_of(arguments)
+    where: Where | None = "elsewhere" if arguments.elsewhere else "here" if arguments.here or facts else None
+    report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
+    report = harmless(explained(report, log, facts, verdicts, where))
     show(report, arguments.json, arguments.verbose)
+    if near and not arguments.json:
+        out("\nChecks that may be about it:\n" + "".join(f"  {one}\n" for one in near))
     return exit_code(report, log)
 
 
@@ -112,9 +170,10 @@ def show(report: "Report", json: bool, verbose: bool) -> None:
 def exit_code(report: "Report", log: "Log") -> int:
     """0 no trouble in the log and none here, 1 some recognised or found, 3 an unknown failure or too little known."""
     reported = [entry for entry in report.symptoms if entry.role != "harmless"]
-    if report.failed or any(entry.id or entry.explained_by for entry in reported):
+    elsewhere = report.log_origin is not None and report.log_origin.where == "elsewhere"
+    if (report.failed and not elsewhere) or any(entry.id or entry.explained_by for entry in reported):
         return FAILED
-    return INCOMPLETE if log.failed or report.status == "incomplete" else OK
+    return INCOMPLETE if log.failed or (report.status == "incomplete" and not elsewhere) else OK
 
 
 def pieces(path: str) -> Iterator[bytes]:

@@ -135,7 +135,7 @@ def _report(arguments: argparse.Namespace, argv: list[str], log: "Log") -> "Repo
                 verdicts = event.verdicts
             if isinstance(event, Done):
                 done = event
-    return harmless(explained(done.report, log, done.facts, verdicts))
+    return harmless(explained(done.report, log, done.facts, verdicts, "here"))
 
 
 def _write(path: str, report: "Report") -> None:

@@ -1,6 +1,7 @@
 """What the messages of programs mean, and which checks look for their causes."""
 
 import re
+from collections import Counter
 from functools import cache
 from typing import Literal
 
@@ -20,6 +21,13 @@ _PARTS = (
 )  # fmt: skip
 
 
+class SymptomFix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What helps against a message: one sentence that starts with a verb, and what is typed."""
+
+    message: str
+    commands: tuple[str, ...] = ()
+
+
 class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A row; the columns are explained in symptoms.toml."""
 
@@ -31,6 +39,7 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     pattern: str = ""
     checks: tuple[str, ...] = ()
+    fixes: tuple[SymptomFix, ...] = ()
     tries: tuple[str, ...] = ()
     advice: str = ""
     tells: str = ""
@@ -64,6 +73,41 @@ def recognise(line: str) -> Symptom | None:
                 if number < first and text in low and _fits(every[number], low):
                     first = number
     return every[first] if first < len(every) else None
+
+
+def nearest(line: str, most: int = 3) -> tuple[str, ...]:
+    """Return the known messages that share most words with an unknown one, the nearest first; () where none is near.
+
+    Args:
+        line: the unknown message.
+        most: how many at most.
+    """
+    own = _words(line)
+    found: dict[str, float] = {}
+    for row in symptoms():
+        for text in row.has:
+            there = _words(text)
+            common = sum(_rarity(word) for word in own & there)
+            if len(own & there) >= 2 and common / sum(map(_rarity, there)) >= _NEAR:
+                found[row.meaning] = max(found.get(row.meaning, 0.0), common)
+    return tuple(sorted(found, key=lambda one: -found[one])[:most])
+
+
+_NEAR = 0.5  # of a known message's words, weighted by how rare they are
+_WORD = re.compile(r"[a-z_]{3,}")
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
+
+
+def _rarity(word: str) -> float:
+    return 1 / _frequency().get(word, 1)
+
+
+@cache
+def _frequency() -> Counter[str]:
+    return Counter(word for row in symptoms() for text in row.has for word in _words(text))
 
 
 def _fits(row: Symptom, low: str) -> bool:

@@ -215,8 +215,16 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     explained_by: tuple[str, ...] = ()  # checks whose findings on this machine explain it
     ruled_out: tuple[str, ...] = ()  # checks that look for its causes and found none
     unknown: tuple[str, ...] = ()  # checks that look for its causes and could not tell
-    suggestions: tuple[str, ...] = ()
+    fixes: tuple[FixEntry, ...] = ()  # what helps, as the message itself tells it
+    nearest: tuple[str, ...] = ()  # known messages that an unknown one resembles
     advice: str = ""  # what the message itself advises, and why that does not help
+
+
+class LogOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the log was written on this machine."""
+
+    where: Literal["here", "elsewhere", "unknown"] = "unknown"
+    evidence: tuple[str, ...] = ()
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,6 +245,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[UnknownEntry, ...] = ()
     smoke: tuple[SmokeEntry, ...] = ()
     symptoms: tuple[SymptomEntry, ...] = ()  # of a log or a message that was given, the root first
+    log_origin: LogOrigin | None = None  # of that log
     next: tuple[str, ...] = ()
     inventory: Inventory = Inventory()  # what like machines have in common, for `gpudoctor fleet`
     not_tested: tuple[str, ...] = ()  # installed packages that compute on a GPU, and that nothing imported

@@ -6,17 +6,23 @@ import msgspec
 
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
-from gpudoctor.report.model import FindingEntry, Report, SymptomEntry
+from gpudoctor.knowledge.symptoms import Symptom, nearest
+from gpudoctor.registry import BY_AREA, BY_MODULE
+from gpudoctor.report.fixes import entries as fix_entries
+from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.log import Hit, Log, Raised
-from gpudoctor.symptoms.scanner import KEPT, scan
+from gpudoctor.symptoms.origin import Origin, Where, origin
+from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 
 # The order in which messages are taken for the root. An exception that nobody knows stands before those that only
 # waited or warned, and a launcher that passes on a failure is the last to ask.
 RANK = {"error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
-UNKNOWN_WORDS = "not a message that gpudoctor knows; most often it is the program's own"
+UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
+# What a check of these areas looks at is there without a GPU, or without a framework.
+NEEDS_NO_GPU = ("python", "environment", "container", "host", "wsl")
 
 
 class _Case(msgspec.Struct):
@@ -35,51 +41,57 @@ class _Case(msgspec.Struct):
         return self.rank, not any(f.status != "advice" for f in self.findings), self.line
 
 
-def explained(report: Report, log: Log, facts: Facts | None = None, verdicts: Sequence[Verdict] = ()) -> Report:
+def explained(
+    report: Report,
+    log: Log,
+    facts: Facts | None = None,
+    verdicts: Sequence[Verdict] = (),
+    where: Where | None = None,
+) -> Report:
     """The report with the log's messages, and with the findings that explain them first.
 
+    The log of another machine is explained by itself alone.
+
     Args:
-        report: on the machine; it need not be the one where the log was written.
+        report: on this machine.
         log: what was recognised.
         facts: that the report is about.
         verdicts: what the checks said, for what was ruled out.
+        where: whether the log is this machine's; None: what it names of its machine is compared with the facts.
     """
-    cases, harmless = _cases(report, log, facts)
-    ruled = _outcomes(verdicts)
-    entries = [_entry(case, role, ruled) for case, role in _roles(cases)]
+    found = Origin(where) if where else origin(log.marks, facts or Facts())
+    elsewhere = found.where == "elsewhere"
+    # Nobody asks for a GPU more clearly than a program that fails without one, if it ran here.
+    usable = [f for f in report.findings if f.status != "advice" or (f.check in NO_GPU and found.where == "here")]
+    cases, harmless = _cases(() if elsewhere else usable, log, None if elsewhere else facts)
+    ruled = {} if elsewhere else _ruled_out(verdicts, report)
+    entries = [_entry(case, role, ruled, facts) for case, role in _roles(cases)]
     entries += harmless
     first = list(dict.fromkeys(id(f) for case in cases for f in case.findings))
     by_id = {id(f): f for f in report.findings}
-    found = [by_id[key] for key in first] + [f for f in report.findings if id(f) not in first]
-    return msgspec.structs.replace(report, findings=tuple(found), symptoms=tuple(entries))
+    ordered = [by_id[key] for key in first] + [f for f in report.findings if id(f) not in first]
+    return msgspec.structs.replace(
+        report,
+        findings=tuple(ordered),
+        symptoms=tuple(entries),
+        log_origin=LogOrigin(where=found.where, evidence=found.evidence),
+    )
 
 
 def attach(report: Report, text: str, facts: Facts | None = None, verdicts: Sequence[Verdict] = ()) -> Report:
-    """The report with what explains a message first; told in its last lines, because there is no log to show."""
-    report = explained(report, scan([text.encode("utf-8", "replace")]), facts, verdicts)
-    return msgspec.structs.replace(report, next=(*_sentences(report), *report.next))
+    """The report with a message that somebody saw on this machine."""
+    return explained(report, log_of(text), facts, verdicts, "here")
 
 
-def _sentences(report: Report) -> Iterable[str]:
-    known = [entry for entry in report.symptoms if entry.id]
-    if not known:
-        yield "gpudoctor does not know this message."
-        return
-    for entry in known:
-        yield f"The message means: {entry.meaning}."
-    root = known[0]
-    if root.explained_by:
-        yield f"Matching problem on this machine: {report.findings[0].title}."
-    elif root.role == "harmless":
-        yield "It is harmless."
-    else:
-        yield "No finding on this machine explains it: the cause may be in the program, or may be gone."
-        yield from root.suggestions
-    if root.advice:
-        yield f"{root.advice}."
+def log_of(text: str) -> Log:
+    """A message as a log: one that is not recognised is an error all the same, since somebody asks what it means."""
+    log = scan([text.encode("utf-8", "replace")])
+    if not (log.hits or log.harmless or log.raised) and text.strip():
+        log.raised.append(Raised(line=0, text=" ".join(text.split())[:SHOWN], program=""))
+    return log
 
 
-def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], list[SymptomEntry]]:
+def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tuple[list[_Case], list[SymptomEntry]]:
     """The messages, the root first, and those that do no harm."""
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
     failing = _failing(log)
@@ -88,12 +100,12 @@ def _cases(report: Report, log: Log, facts: Facts | None) -> tuple[list[_Case], 
         if said.harmless:
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
             continue
-        left = [f for f in report.findings if f.check not in said.rules_out]
+        left = [f for f in found if f.check not in said.rules_out]
         findings = explaining(hit.symptom.checks, areas(hit), left)
         cases.append(_Case(_rank(hit, findings, failing), hit.line, hit, None, said, findings))
     for number, one in enumerate(_raised(log)):
         own = areas_of(one.packages)
-        findings = explaining(GPU_CHECKS if one.gpu else (), own, report.findings)
+        findings = explaining(GPU_CHECKS if one.gpu else (), own, found)
         cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, NOTHING, findings))
     return sorted(cases, key=lambda case: case.order), harmless
 
@@ -145,21 +157,23 @@ def _role(case: _Case, root: _Case) -> str:
     return "follows" if follows and root.rank < case.rank else "also"
 
 
-def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
+def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts | None) -> SymptomEntry:
     if case.raised is not None:
         return SymptomEntry(
             id="",
             role=role,
-            program="Python",
+            program=case.raised.program,
             message=case.raised.text,
             meaning="a GPU-related exception" if case.findings else UNKNOWN_WORDS,
             line=case.line,
             rank=case.raised.rank,
             explained_by=tuple(f.check for f in case.findings),
+            nearest=() if case.findings else nearest(case.raised.text),
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other
     row = case.hit.symptom
-    looked = [id_ for id_ in ruled if place(id_, row.checks) < len(row.checks)]
+    # of visibility's checks each looks for the same, of another area's each for something else
+    looked = [i for i in ruled if place(i, row.checks, exact=not i.startswith("visibility.")) < len(row.checks)]
     return SymptomEntry(
         id=row.id,
         role=role,
@@ -173,16 +187,27 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome]) -> SymptomEntry:
         explained_by=tuple(f.check for f in case.findings),
         ruled_out=tuple(sorted(i for i in looked if ruled[i] is Outcome.PASS)),
         unknown=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
-        suggestions=tuple(dict.fromkeys((*case.reported.tries, *row.tries))),
+        fixes=_fixes(case.reported, row, facts or Facts()),
         advice=case.reported.advice or row.advice,
     )
 
 
-def _outcomes(verdicts: Sequence[Verdict]) -> dict[str, Outcome]:
-    """How each check ended: with the worst of its subjects."""
+def _fixes(reported: Extracted, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
+    """What helps: what the message's own words tell first, then what its row does."""
+    prose = [FixEntry(one) for one in (*reported.tries, *row.tries)]
+    known = [FixEntry(one.message, one.commands) for one in row.fixes]
+    return tuple(dict.fromkeys((*fix_entries(reported.fixes, facts), *known, *prose)))
+
+
+def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:
+    """How each check ended that had something to look at: with the worst of its subjects."""
     order = (Outcome.SKIPPED, Outcome.PASS, Outcome.UNKNOWN, Outcome.BROKEN, Outcome.PROBLEM)
+    frameworks = {BY_MODULE[one.name].area for one in report.frameworks if one.name in BY_MODULE}
     found: dict[str, Outcome] = {}
     for verdict in verdicts:
+        area = verdict.check.area
+        if (area in BY_AREA and area not in frameworks) or (not report.gpus and area not in NEEDS_NO_GPU):
+            continue
         old = found.get(verdict.check.id, Outcome.SKIPPED)
         found[verdict.check.id] = max(old, verdict.outcome, key=order.index)
     return found

@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.knowledge.symptoms import Kind, Symptom
+from gpudoctor.symptoms.origin import Marks
 
 
 class Hit(msgspec.Struct, kw_only=True):
@@ -30,11 +31,12 @@ class Hit(msgspec.Struct, kw_only=True):
 
 
 class Raised(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception that ended a Python traceback and that no row knows.
+    """An error that no row knows: an exception, a fatal line, or an error line of a GPU driver in a kernel log.
 
     Attributes:
         line, text, rank, packages: as of a Hit.
-        gpu: its words or the place where it was raised have to do with GPUs.
+        program: whose words it is.
+        gpu: its words, or the assertion that raised it, have to do with GPUs.
         chained: it was raised while another one was handled, or because of it.
     """
 
@@ -42,6 +44,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     rank: int | None = None
     packages: tuple[str, ...] = ()
+    program: str = "Python"
     gpu: bool = False
     chained: bool = False
 
@@ -53,13 +56,15 @@ class Log(msgspec.Struct, kw_only=True):
         lines: how many there are.
         hits: by row, in the order of their first lines.
         harmless: how often each row of noise was met.
-        raised: the exceptions that no row knows: the first ones, and the last.
+        raised: the errors that no row knows: the first ones, and the last.
+        marks: what the log names of its own machine.
     """
 
     lines: int = 0
     hits: dict[str, Hit] = msgspec.field(default_factory=dict)
     harmless: dict[str, tuple[Symptom, int]] = msgspec.field(default_factory=dict)
     raised: list[Raised] = msgspec.field(default_factory=list)
+    marks: Marks = msgspec.field(default_factory=Marks)
 
     @property
     def failed(self) -> bool:

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal
 
+from gpudoctor.knowledge.kernel_log import driver_error
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.symptoms.lines import LogLines, readable, unframed
@@ -28,6 +29,16 @@ _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)"
 _FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
 _EXCEPTION = pattern(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Failure|Expired)\b|^[\w.]+: \S")
 _GPU = pattern(r"gpu|cuda|cudnn|rocm|\bhip\b|nccl|nvidia|xla_bridge|accelerator", re.I)
+# An error without a traceback before it: people paste the last line. Programs go on after such lines, too, so one
+# counts only among the last lines of a log in which nothing else failed.
+_LOOSE = pattern(
+    r"^\W{0,3}(?:\[rank\d+\]: |E {3,}|\(\w+ pid=\d+[^)]*\) )?"
+    r"(?:(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Failure)(?:: \S|$)|(?:fatal|panic)(?: error)?: )",
+    re.I,
+)
+_LATEST = 15
+# What a failed assertion on a GPU looks like: it often has no words of its own.
+_ASSERTED = pattern(r"^(?:AssertionError|SystemExit)\b")
 _CHAIN = pattern("During handling of the above exception|direct cause of the following exception")
 TRACEBACK = "Traceback (most recent call last)"
 
@@ -49,6 +60,7 @@ class Scanner:
         self._packages: deque[str] = deque(maxlen=6)
         self._frame: deque[str] = deque(maxlen=3)  # the last lines of a traceback: file, source and marks
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
+        self._loose: Raised | None = None  # the last error that no traceback belongs to
         self._chained = False  # the next exception was raised because of the one before
         self._inside: str | None = None  # what stands before each line of the traceback that we are in
 
@@ -61,6 +73,8 @@ class Scanner:
         """Read what no newline ended; gives the log."""
         for number, line in self._lines.close():
             self._line(number, line)
+        if self._loose and not self.log.failed and self.log.lines - self._loose.line < _LATEST:
+            self.log.raised.append(self._loose)
         return self.log
 
     def _line(self, own: int, line: bytes) -> None:
@@ -73,6 +87,7 @@ class Scanner:
             return
         text = readable(line)
         clear = unframed(text)
+        self.log.marks.read(clear)
         place = self._follow(text, clear)
         row = None if place == "inside" else recognise(clear)  # a frame's line only shows where words are written
         if row is None and not place and (joined := self._joined(clear)) is not None:
@@ -83,7 +98,7 @@ class Scanner:
         if row is not None:
             self._bare = None
             self._met(row, number, clear)
-        elif not self._end(place == "end", number, clear) and not place and not any(w in line for w in _NUMBERED):
+        elif not (self._end(place == "end", number, clear) or place or self._lonely(number, clear) or _numbered(line)):
             self._remember(shape)
         self._before = shape, clear, row is not None or place == "inside"
 
@@ -97,6 +112,19 @@ class Scanner:
             self._raised(self._bare[0], f"{self._bare[1]} {clear.strip()}")
             self._bare = None
         return ends
+
+    def _lonely(self, number: int, clear: str) -> bool:
+        """Keep an error that stands without a traceback. Whether the line is one."""
+        if (event := driver_error(clear, None)) is not None:
+            self._keep(Raised(line=number, text=clear.strip()[:SHOWN], program=event.module or "the kernel"))
+        elif _LOOSE.match(clear) is not None:
+            text = clear.strip()[:SHOWN]
+            program = "Python" if _EXCEPTION.search(text) else "the program"
+            gpu = _GPU.search(text) is not None
+            self._loose = Raised(line=number, text=text, rank=_rank(clear), program=program, gpu=gpu)
+        else:
+            return False
+        return True
 
     def _boring(self, shape: bytes, line: bytes) -> bool:
         """Whether a line like this one has already been seen to mean nothing, and nobody waits for lines."""
@@ -172,9 +200,12 @@ class Scanner:
 
     def _raised(self, number: int, clear: str) -> None:
         packages, text = tuple(dict.fromkeys(self._packages)), clear.strip()[:SHOWN]
-        gpu = _GPU.search(" ".join((*self._frame, text))) is not None
-        found = Raised(line=number, text=text, rank=_rank(clear), packages=packages, gpu=gpu, chained=self._chained)
+        words = " ".join((*self._frame, text)) if _ASSERTED.match(text) else text
+        gpu = _GPU.search(words) is not None
+        self._keep(Raised(line=number, text=text, rank=_rank(clear), packages=packages, gpu=gpu, chained=self._chained))
         self._chained = False
+
+    def _keep(self, found: Raised) -> None:
         if len(self.log.raised) > KEPT:
             self.log.raised[-1] = found
         else:
@@ -187,6 +218,10 @@ def scan(pieces: Iterable[bytes]) -> Log:
     for piece in pieces:
         scanner.feed(piece)
     return scanner.close()
+
+
+def _numbered(line: bytes) -> bool:
+    return any(word in line for word in _NUMBERED)
 
 
 def _rank(text: str) -> int | None:

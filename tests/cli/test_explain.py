@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpudoctor.cli.explain import NOTHING
 from tests.builders import change, framework, nvidia_host, with_framework
 from tests.cli import Ran, gpudoctor, main, shell
 from tests.cli.conftest import Run
@@ -70,7 +71,7 @@ def test_the_root_cause_is_the_first_line(explain: Run) -> None:
     lines = explain("hidden", f"{NOISE}{NO_GPU}").out.splitlines()
     assert lines[0] == "CAUSE     CUDA_VISIBLE_DEVICES hides every GPU"
     assert "log       line 7: RuntimeError: No CUDA GPUs are available" in lines
-    assert "          Meaning: CUDA starts but lists no device." in lines
+    assert "MESSAGE   CUDA starts but lists no device" in lines
     assert "Omitted as harmless: 1 line of TensorFlow." in lines
     assert [line for line in lines if line.startswith("machine")]
 
@@ -78,13 +79,14 @@ def test_the_root_cause_is_the_first_line(explain: Run) -> None:
 def test_without_a_finding_it_says_what_it_means_what_was_ruled_out_and_what_to_try(explain: Run) -> None:
     lines = explain("well", NO_GPU).out.splitlines()
     assert lines[:2] == [
-        "LOG       CUDA starts but lists no device",
+        "MESSAGE   CUDA starts but lists no device",
         "log       line 6: RuntimeError: No CUDA GPUs are available",
     ]
     said = " ".join(" ".join(lines).split())
-    assert "ruled out container.shm-small" in said
+    assert "ruled out device.no-gpu" in said
+    assert "container.shm-small" not in said
     assert "visibility checks" in said
-    assert "try See which GPUs are visible to the program: " in said
+    assert "fix See which GPUs are visible to the program: " in said
     whole = " ".join(explain("well", NO_GPU, "--verbose").out.split())
     assert "visibility.cuda-hides-all" in whole
 
@@ -98,7 +100,7 @@ def test_what_a_program_advises_wrongly_is_named(explain: Run) -> None:
 
 def test_an_error_that_nobody_knows_is_shown_and_what_is_wrong_here_too(explain: Run) -> None:
     well, hidden = (explain(machine, trace("KeyError: 'labels'")).out for machine in ("well", "hidden"))
-    first = "LOG       Not a message that gpudoctor knows; most often it is the program's own\n"
+    first = "MESSAGE   This is an error that gpudoctor does not know\n"
     first += "log       line 4: KeyError: 'labels'\n"
     assert well.startswith(first)
     assert hidden.startswith(first)
@@ -135,13 +137,14 @@ def test_the_long_page_of_a_check_names_its_code_and_its_facts(run: Run) -> None
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "Give a check ID (`gpudoctor checks` lists them), or a log with --log FILE."),
-        (["--json"], "Give a check ID (`gpudoctor checks` lists them), or a log with --log FILE."),
-        (["driver.not-loaded", "--log", "x"], "Give a check ID or --log FILE, not both."),
+        ([], NOTHING),
+        (["--json"], NOTHING),
+        (["driver.not-loaded", "--log", "x"], "Give what to explain or --log FILE, not both."),
         (["--log", "/no/such/log"], "The log /no/such/log cannot be read: No such file or directory."),
         (["--log", "/tmp"], "The log /tmp cannot be read: Is a directory."),
         (["--log", "-", "--facts", "-"], "Only one of log and facts can be standard input."),
-        (["driver"], '"driver" is an area: `gpudoctor checks driver` lists its checks.'),
+        (["driver.not-loded"], 'Unknown check "driver.not-loded". Did you mean "driver.not-loaded"?'),
+        (["run.log"], "The log run.log cannot be read: No such file or directory."),
     ],
 )
 def test_wrong_usage_is_told_in_a_sentence(arguments: list[str], sentence: str) -> None:
@@ -191,3 +194,48 @@ def test_it_is_no_wider_than_the_terminal(explain: Run, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = explain("well", NOISE + NO_GPU + NO_GPU).out.splitlines()
     assert max(len(line) for line in lines if "/" not in line and "`" not in line) <= columns
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "shown"),
+    [
+        ("803", 1, "libcuda and the kernel module do not match"),
+        ("CUDA_ERROR_NO_DEVICE", 1, "CUDA starts but lists no device"),
+        ("Xid 79", 1, "Xid 79: GPU fell off the bus"),
+        ("exit 137", 1, "SIGKILL"),
+        ("RuntimeError: No CUDA GPUs are available", 1, "CUDA starts but lists no device"),
+        ("RuntimeError: brand new", 3, "This is an error that gpudoctor does not know"),
+        ("the fabric is gone", 3, "fabric.manager-mismatch: "),
+        ("visibility", 0, "visibility.cuda-hides-all"),
+        ("46", 0, 'gpudoctor explain "Xid 46"'),
+    ],
+)
+def test_one_door_for_codes_messages_and_areas(
+    explain: Run, run: Run, tmp_path: Path, words: str, code: int, shown: str
+) -> None:
+    ran = run("explain", *words.split(), "--facts", str(tmp_path / "well"))
+    assert (ran.code, ran.err) == (code, "")
+    assert shown in " ".join(ran.out.split())
+
+
+KERNEL = "[    0.000000] Linux version 5.4.0-42-generic (builder) #1 SMP\n"
+
+
+def test_the_log_of_another_machine_is_explained_by_itself(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(KERNEL + NO_GPU)
+    ran = run("explain", "--quick", str(tmp_path / "log"))
+    assert ran.code == 1
+    assert ran.out.startswith("MESSAGE   CUDA starts but lists no device\n")
+    said = " ".join(ran.out.split())
+    assert "The log is from another machine (kernel 5.4.0-42-generic in the log, " in said
+    assert "CAUSE" not in ran.out
+    assert "ruled out" not in ran.out
+    here = run("explain", "--quick", "--here", str(tmp_path / "log"))
+    assert "another machine" not in here.out
+
+
+def test_elsewhere_checks_nothing_here(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(NO_GPU)
+    report = json.loads(run("explain", "--elsewhere", "--json", str(tmp_path / "log")).out)
+    assert (report["log_origin"]["where"], report["findings"], report["gpus"]) == ("elsewhere", [], [])
+    assert report["symptoms"][0]["id"] == "torch-no-gpus"

@@ -297,7 +297,7 @@ def test_a_failure_is_explained_after_the_programs_own_words() -> None:
     text = ran.stderr.decode()
     assert (ran.returncode, ran.stdout) == (1, b"")
     assert text.startswith("RuntimeError: CUDA error 802: system not yet initialized\n\ngpudoctor: ")
-    assert "exited with code 1.\n\nLOG       The NVLink fabric is not ready\n" in text
+    assert "exited with code 1.\n\nMESSAGE   The NVLink fabric is not ready\n" in text
 
 
 def test_the_diagnosis_goes_to_a_file_too(tmp_path: Path) -> None:

@@ -167,9 +167,11 @@ SYMPTOM = exactly(
     explained_by=each(CHECK),
     ruled_out=each(CHECK),
     unknown=each(CHECK),
-    suggestions=TEXTS,
+    fixes=each(FIX),
+    nearest=TEXTS,
     advice={"type": "string"},
 )
+LOG_ORIGIN = exactly(where={"enum": ["here", "elsewhere", "unknown"]}, evidence=TEXTS)
 FRAMEWORK = exactly(
     name=TEXT,
     python=TEXT,
@@ -205,6 +207,7 @@ REPORT = exactly(
     ),
     smoke=each(SMOKE),
     symptoms=each(SYMPTOM),
+    log_origin={"anyOf": [LOG_ORIGIN, {"type": "null"}]},
     next=TEXTS,
     inventory=INVENTORY,
     not_tested=TEXTS,

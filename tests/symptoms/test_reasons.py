@@ -54,7 +54,7 @@ def test_where_nothing_explains_it_the_checks_that_were_well_are_named() -> None
     assert root(report).explained_by == ()
     assert "pytorch.arch-missing" in root(report).ruled_out
     assert "cupy.arch-missing" not in root(report).ruled_out, "there is no CuPy to be asked about"
-    assert root(report).suggestions
+    assert root(report).fixes
 
 
 def test_what_could_not_be_looked_at_is_told() -> None:
@@ -176,4 +176,4 @@ def test_no_finding_comes_goes_or_changes() -> None:
     plain = build(facts, [])
     report = explained(plain, scan([NO_GPUS.encode()]), facts)
     assert sorted(f.check for f in report.findings) == sorted(f.check for f in plain.findings)
-    assert msgspec.structs.replace(report, symptoms=(), findings=plain.findings) == plain
+    assert msgspec.structs.replace(report, symptoms=(), findings=plain.findings, log_origin=None) == plain

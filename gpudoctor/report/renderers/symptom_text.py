@@ -11,7 +11,7 @@ from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, Report, SymptomEntry
 from gpudoctor.report.numbers import number
 from gpudoctor.report.renderers.header import header
-from gpudoctor.report.renderers.text import console, finding, headline, labelled, written
+from gpudoctor.report.renderers.text import console, finding, fix_lines, headline, labelled, written
 from gpudoctor.report.sanitize import wrapped
 
 # Ids of one area that are listed by name; more are counted.
@@ -35,55 +35,83 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     """
     out = console(width, colour)
     reported = [entry for entry in report.symptoms if entry.role != "harmless"]
-    causes = [f for f in report.findings if any(f.check in entry.explained_by for entry in reported)]
+    elsewhere = report.log_origin is not None and report.log_origin.where == "elsewhere"
     if not reported:
         _sentence(out, "No known error in the log.")
-    elif reported[0].explained_by:
-        causes = _explained(out, report, reported[0], causes, verbose)
-    else:
-        _unexplained(out, reported[0], verbose)
+    shown = answer(out, report, verbose)
     _others(out, reported[1:])
-    _causes(out, causes if not (reported and reported[0].explained_by) else causes[1:])
+    causes = [f for f in report.findings if _explains(f, reported)]
+    _causes(out, [f for f in causes if f not in shown])
     _harmless(out, [entry for entry in report.symptoms if entry.role == "harmless"], verbose)
-    _besides(out, [f for f in report.findings if f not in causes and not _explains(f, reported)], bool(reported))
-    out.print()
-    header(out, report)
-    for sentence in report.next:
-        _sentence(out, sentence)
+    if not elsewhere:
+        _besides(out, [f for f in report.findings if f not in causes], bool(reported))
+    _origin(out, report)
+    if not elsewhere:
+        out.print()
+        header(out, report)
+        for sentence in report.next:
+            _sentence(out, sentence)
     return written(out).lstrip("\n")
+
+
+def answer(out: Console, report: Report, verbose: bool) -> list[FindingEntry]:
+    """Print what the root message means, what helps, and the finding that explains it.
+
+    A log that may be of another machine speaks first; on the machine that wrote it, the cause that was found does.
+
+    Returns:
+        The findings that were printed.
+    """
+    reported = [entry for entry in report.symptoms if entry.role != "harmless"]
+    if not reported:
+        return []
+    root = reported[0]
+    causes = (list(g) for g in alike(report.findings) if g[0].check in root.explained_by[:1])
+    group: list[FindingEntry] = next(causes, [])
+    here = report.log_origin is not None and report.log_origin.where == "here"
+    if not group or not here:
+        _message(out, root, verbose)
+    if group:
+        finding(out, group[0], group[1:], verbose, len(report.pythons) > 1, ("CAUSE", "bold red"))
+    if group and here:
+        _message(out, root, verbose)
+    return group
 
 
 def _explains(entry: FindingEntry, reported: Sequence[SymptomEntry]) -> bool:
     return any(entry.check in one.explained_by for one in reported)
 
 
-def _explained(
-    out: Console, report: Report, root: SymptomEntry, causes: list[FindingEntry], verbose: bool
-) -> list[FindingEntry]:
-    """The finding that explains the root, then the message; gives the findings, that one first."""
-    first, *others = next(group for group in alike(causes) if group[0].check == root.explained_by[0])
-    finding(out, first, others, verbose, len(report.pythons) > 1, ("CAUSE", "bold red"))
-    labelled(out, "log", _place(root) + root.message)
-    labelled(out, "", f"Meaning: {root.meaning}.")
-    for details in root.details:
-        labelled(out, "evidence", details)
-    _advice(out, root)
-    return [first, *(f for f in causes if f is not first and f not in others)]
-
-
-def _unexplained(out: Console, root: SymptomEntry, verbose: bool) -> None:
-    """What the message means, what was ruled out here, and what to try."""
-    headline(out, "LOG", "bold red", _sentenced(root.meaning))
-    labelled(out, "log", _place(root) + root.message)
+def _message(out: Console, root: SymptomEntry, verbose: bool) -> None:
+    """What a message means, what was ruled out here, and what helps."""
+    out.print()
+    headline(out, "MESSAGE", "bold red", _sentenced(root.meaning))
+    labelled(out, "log" if root.line else "", _place(root) + root.message)
     for details in root.details:
         labelled(out, "evidence", details)
     if root.ruled_out:
         labelled(out, "ruled out", f"{_ids(root.ruled_out, verbose)} (on this machine)", "dim")
     if root.unknown:
         labelled(out, "unknown", f"{_ids(root.unknown, verbose)} (could not be checked)", "dim")
-    for place, one in enumerate(root.suggestions):
-        labelled(out, "try" if place == 0 else "or", one)
+    for place, one in enumerate(root.fixes):
+        fix_lines(out, one, "fix" if place == 0 else "or", verbose)
+    for place, known in enumerate(root.nearest):
+        labelled(out, "nearest" if place == 0 else "", _sentenced(known))
     _advice(out, root)
+
+
+def _origin(out: Console, report: Report) -> None:
+    """Whose log it is, where that was decided against this machine, or cannot be told."""
+    found = report.log_origin
+    decides = any(entry.explained_by or entry.ruled_out for entry in report.symptoms)
+    if found is None or found.where == "here" or not (decides or found.where == "elsewhere"):
+        return
+    out.print()
+    if found.where == "elsewhere":
+        seen = f" ({'; '.join(found.evidence)})" if found.evidence else ""
+        _sentence(out, f"The log is from another machine{seen}: explained from the log alone. --here checks it here.")
+    else:
+        _sentence(out, "The log does not show which machine it is from: --here or --elsewhere decides.")
 
 
 def _advice(out: Console, entry: SymptomEntry) -> None:
@@ -109,6 +137,8 @@ def _others(out: Console, entries: Sequence[SymptomEntry]) -> None:
         labelled(out, "", f"({ROLES.get(entry.role, 'error')}) {_sentenced(entry.meaning)}.")
         for details in entry.details:
             labelled(out, "", details)
+        for one in entry.fixes[:1] if entry.role in ("also", "warning") else ():
+            fix_lines(out, one, "  fix", False)
         _advice(out, entry)
 
 
@@ -155,7 +185,10 @@ def _ids(ids: Iterable[str], verbose: bool) -> str:
 
 
 def _sentenced(meaning: str) -> str:
-    return meaning[:1].upper() + meaning[1:]
+    """With a capital, unless the first word is a name: cuBLAS, libcuda, nvcc."""
+    first = meaning.split(" ", 1)[0]
+    name = not first.islower() or first.startswith(("lib", "nv", "gpudoctor"))
+    return meaning if name else meaning[:1].upper() + meaning[1:]
 
 
 def _sentence(out: Console, text: str) -> None:

@@ -29,6 +29,11 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         verbose: list what is unknown, what was ruled out, and references too.
     """
     out = console(width, colour)
+    if report.symptoms:
+        from gpudoctor.report.renderers.symptom_text import answer
+
+        answer(out, report, verbose)
+        out.print()
     header(out, report)
     if report.smoke:
         from gpudoctor.report.renderers.smoke_text import table
@@ -96,7 +101,7 @@ def finding(
     for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
         labelled(out, "evidence", seen, "dim")
     for number, fix in enumerate(entry.fixes):
-        _fix(out, fix, "fix" if number == 0 else "or", verbose)
+        fix_lines(out, fix, "fix" if number == 0 else "or", verbose)
     _for_the_others(out, entry, others)
     _consequences(out, tuple(follows for one in (entry, *others) for follows in one.consequences))
     if verbose and entry.affects:
@@ -125,7 +130,8 @@ def labelled(out: Console, label: str, text: str, style: str = "") -> None:
         label = ""
 
 
-def _fix(out: Console, fix: FixEntry, label: str, verbose: bool) -> None:
+def fix_lines(out: Console, fix: FixEntry, label: str, verbose: bool) -> None:
+    """A fix next to its label: the sentence, what is typed, what has to be known."""
     labelled(out, label, fix.message)
     for command in fix.commands:
         command_line(out, command)

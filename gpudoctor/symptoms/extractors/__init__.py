@@ -5,6 +5,7 @@ from importlib import import_module
 
 import msgspec
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 
 
@@ -14,7 +15,8 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         details: sentences for a person.
         meaning: what the message means, where the words say it better than its row.
-        tries: what to try first.
+        tries: what to try first, in words.
+        fixes: the same with its commands.
         advice: what the message itself advises, and why that does not help here.
         harmless: the words show that nothing is wrong.
         rules_out: checks whose findings do not explain the message, because its words tell otherwise.
@@ -23,6 +25,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     details: tuple[str, ...] = ()
     meaning: str = ""
     tries: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
     advice: str = ""
     harmless: bool = False
     rules_out: tuple[str, ...] = ()

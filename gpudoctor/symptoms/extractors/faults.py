@@ -18,7 +18,7 @@ FAULT = {
 
 def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """What the numbers of Xids mean, the gravest first, and whether the GPU is one of this machine's."""
-    found = [m for line in lines if (m := re.search(r"Xid \(([^)]*)\): (\d+)[,\s]", line))]
+    found = [m for line in lines if (m := re.search(r"Xid (?:\(([^)]*)\): )?(\d+)(?:[,\s]|$)", line))]
     known = [(error, m[1]) for m in found if (error := errors.xid(int(m[2])))]
     if not known:
         return NOTHING
@@ -27,10 +27,10 @@ def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
     others = sorted({one.code for one, _ in known if one.code != error.code})
     if others:
         details.append(f"Also logged: Xid {', '.join(map(str, others))}.")
-    address = kernel_log.pci_address(where.removeprefix("PCI:"))
+    address = kernel_log.pci_address(where.removeprefix("PCI:")) if where else ""
     gpus = facts.gpus if facts and isinstance(facts.gpus, tuple) else ()
     there = [g.address for g in gpus if isinstance(g.address, str)]
-    if there and not any(one.rpartition(".")[0] == address.rpartition(".")[0] for one in there):
+    if address and there and not any(one.rpartition(".")[0] == address.rpartition(".")[0] for one in there):
         details.append(
             f"No GPU of this machine is at {address}: the line is from another machine, or that GPU is gone."
         )
@@ -39,7 +39,7 @@ def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
 
 def sxid(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
     """What the number of an error of NVSwitch means."""
-    found = re.search(r"SXid \([^)]*\): (\d+)[,\s]", lines[0], re.I)
+    found = re.search(r"SXid (?:\([^)]*\): )?(\d+)(?:[,\s]|$)", lines[0], re.I)
     error = errors.sxid(int(found[1])) if found else None
     if error is None:
         return NOTHING
