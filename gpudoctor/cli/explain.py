@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import facts_of, judged, machine_of, options_of, source
@@ -15,16 +17,17 @@ from gpudoctor.cli.output import out, out_json
 if TYPE_CHECKING:
     from io import FileIO
 
-    from gpudoctor.report.model import Report
+    from gpudoctor.report.model import RankEntry, Report, SymptomEntry
     from gpudoctor.symptoms import Log
     from gpudoctor.symptoms.origin import Where
 
-DESCRIPTION = """Explain anything: a check's ID, an area, an error code (803, "Xid 79", CUDA_ERROR_NO_DEVICE, "exit 137"), a
-message, or a log (a file, or - for standard input). A message or log is recognized, this machine is checked, and what
-the message means and what fixes it is shown first. A log of another machine is explained from itself alone. Exit codes:
-0 no trouble in the log and none found here, 1 trouble recognized, 3 an error that gpudoctor does not know, or too
-much is unknown."""
+DESCRIPTION = """Explain anything: a check's ID, an area, an error code (803, "Xid 79", CUDA_ERROR_NO_DEVICE, "exit 137"),
+a message, a log (a file, or - for standard input), or the logs of all ranks of a job (files, or their directory). A
+message or log is recognized, this machine is checked, and what the message means and what fixes it is shown first. A
+log of another machine is explained from itself alone. Exit codes: 0 no trouble in the log and none found here, 1
+trouble recognized, 3 an error that gpudoctor does not know, or too much is unknown."""
 PIECE = 1 << 18
+LOGS = (".log", ".txt", ".out", ".err")
 GZIP = b"\x1f\x8b"
 NOTHING = (
     "Give a check ID (`gpudoctor checks` lists them), an error code, a message, a log file, or - for standard input."
@@ -37,7 +40,12 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument(
         "what", metavar="ID|AREA|CODE|MESSAGE|FILE|-", nargs="*", help="what to explain; words make one message"
     )
-    one.add_argument("--log", metavar="FILE", help="a log or traceback of any size (-: standard input)")
+    one.add_argument(
+        "--log",
+        metavar="FILE",
+        nargs="+",
+        help="a log or traceback of any size (-: standard input), or the logs of all ranks of a job",
+    )
     whose = one.add_mutually_exclusive_group()
     whose.add_argument("--here", action="store_true", help="the log is of this machine, whatever it names")
     whose.add_argument("--elsewhere", action="store_true", help="the log is of another machine: do not check this one")
@@ -60,8 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.what).strip()
     if arguments.what and arguments.log is not None:
         raise UsageError("Give what to explain or --log FILE, not both.")
-    if arguments.log is not None:
-        return _log(arguments, arguments.log)
+    paths = arguments.log or (arguments.what if _are_logs(arguments.what) else [])
+    if len(paths) > 1 or (paths and os.path.isdir(paths[0])):
+        return _ranks(arguments, paths)
+    if paths:
+        return _log(arguments, paths[0])
     if not text:
         raise UsageError(NOTHING)
     if text == "-" or _is_file(text):
@@ -70,9 +81,14 @@ def run(arguments: argparse.Namespace) -> int:
     return _message(arguments, text) if code is None else code
 
 
+def _are_logs(words: list[str]) -> bool:
+    """Whether each is a file or directory: `explain run/*.log`."""
+    return bool(words) and all(os.path.exists(word) for word in words) and (len(words) > 1 or os.path.isdir(words[0]))
+
+
 def _is_file(text: str) -> bool:
     """Whether it is a log's path; what only looks like one is told when it is opened."""
-    return os.path.exists(text) or ("/" in text and " " not in text) or text.endswith((".log", ".txt", ".out", ".err"))
+    return os.path.exists(text) or ("/" in text and " " not in text) or text.endswith(LOGS)
 
 
 def _named(text: str, verbose: bool) -> int | None:
@@ -138,7 +154,33 @@ def _log(arguments: argparse.Namespace, path: str) -> int:
     return _explain(arguments, scan(pieces(path)))
 
 
-def _explain(arguments: argparse.Namespace, log: "Log", near: tuple[str, ...] = ()) -> int:
+def _ranks(arguments: argparse.Namespace, paths: list[str]) -> int:
+    """Explain the logs of a job's ranks together, with the flight recorder's dumps next to them."""
+    from gpudoctor.symptoms import flight_recorder, ranks, scan
+
+    folders = [path for path in paths if os.path.isdir(path)]
+    given = [path for path in paths if path not in folders]
+    near = dict.fromkeys([*folders, *(os.path.dirname(path) or "." for path in given)])
+    dumps = [os.path.join(folder, name) for folder in near for name in sorted(os.listdir(folder))]
+    dumps = [path for path in dumps if flight_recorder.is_dump(path)]
+    inside = [os.path.join(folder, name) for folder in folders for name in sorted(os.listdir(folder))]
+    inside = [path for path in inside if path.endswith(LOGS) and os.path.isfile(path)]
+    logs = [path for path in (*given, *inside) if path not in dumps]
+    if not logs:
+        raise UsageError(f"No logs in {paths[0]}.")
+    read = ranks.ranked([(path, scan(pieces(path))) for path in logs])
+    found = ranks.entries(read)
+    said = (*ranks.sentence(found), *flight_recorder.sentences(flight_recorder.dumps(sorted(dumps))))
+    return _explain(arguments, ranks.decisive(read, found), (), found, said)
+
+
+def _explain(
+    arguments: argparse.Namespace,
+    log: "Log",
+    near: tuple[str, ...] = (),
+    ranks: "tuple[RankEntry, ...]" = (),
+    details: tuple[str, ...] = (),
+) -> int:
     """Show what was recognised next to what is found on the machine; for an unknown message, what is near."""
     from gpudoctor.facts import Facts
     from gpudoctor.privacy import harmless
@@ -147,11 +189,21 @@ def _explain(arguments: argparse.Namespace, log: "Log", near: tuple[str, ...] = 
     facts = Facts() if arguments.elsewhere else facts_of(arguments)
     where: Where | None = "elsewhere" if arguments.elsewhere else "here" if arguments.here or facts else None
     report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
-    report = harmless(explained(report, log, facts, verdicts, where))
+    report = explained(report, log, facts, verdicts, where)
+    if ranks:
+        report = msgspec.structs.replace(report, ranks=ranks, symptoms=_with(report.symptoms, details))
+    report = harmless(report)
     show(report, arguments.json, arguments.verbose)
     if near and not arguments.json:
         out("\nChecks that may be about it:\n" + "".join(f"  {one}\n" for one in near))
     return exit_code(report, log)
+
+
+def _with(symptoms: "tuple[SymptomEntry, ...]", details: tuple[str, ...]) -> "tuple[SymptomEntry, ...]":
+    """The symptoms, the root with what all ranks together show."""
+    if not symptoms:
+        return symptoms
+    return msgspec.structs.replace(symptoms[0], details=(*details, *symptoms[0].details)), *symptoms[1:]
 
 
 def show(report: "Report", json: bool, verbose: bool) -> None:

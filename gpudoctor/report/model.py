@@ -220,6 +220,21 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""  # what the message itself advises, and why that does not help
 
 
+# first: the first to fail; behind: others waited for it; silent: no error, while others had one.
+Role = Literal["first", "failed", "behind", "waited", "silent", "ok"]
+
+
+class RankEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What the log of one rank of a distributed job says."""
+
+    rank: Whole | None
+    log: str  # its file
+    role: Role
+    line: Count = 0
+    message: str = ""
+    lines: Count = 0  # that the log has
+
+
 class LogOrigin(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the log was written on this machine."""
 
@@ -246,6 +261,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     smoke: tuple[SmokeEntry, ...] = ()
     symptoms: tuple[SymptomEntry, ...] = ()  # of a log or a message that was given, the root first
     log_origin: LogOrigin | None = None  # of that log
+    ranks: tuple[RankEntry, ...] = ()  # where the logs of several ranks were given, the first to fail first
     next: tuple[str, ...] = ()
     inventory: Inventory = Inventory()  # what like machines have in common, for `gpudoctor fleet`
     not_tested: tuple[str, ...] = ()  # installed packages that compute on a GPU, and that nothing imported

@@ -1,5 +1,7 @@
 """Numbers as every renderer writes them: 1,000, 89%, and no more digits than matter."""
 
+from collections.abc import Sequence
+
 
 def number(value: int) -> str:
     """A number of things."""
@@ -13,3 +15,15 @@ def amount(value: float) -> str:
         return f"{value:.3g}"
     digits = 0 if size >= 1000 else 1 if size >= 10 else 2 if size >= 1 else 3 if size >= 0.1 else 4
     return f"{value:,.{digits}f}"
+
+
+def spans(numbers: Sequence[int], most: int = 8) -> str:
+    """Ascending numbers for people: "3", "0 to 6, 8", "1, 5 and 12 more"."""
+    found: list[list[int]] = []
+    for one in numbers:
+        if found and one == found[-1][1] + 1:
+            found[-1][1] = one
+        else:
+            found.append([one, one])
+    texts = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a} to {b}" for a, b in found]
+    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")

@@ -239,3 +239,19 @@ def test_elsewhere_checks_nothing_here(run: Run, tmp_path: Path) -> None:
     report = json.loads(run("explain", "--elsewhere", "--json", str(tmp_path / "log")).out)
     assert (report["log_origin"]["where"], report["findings"], report["gpus"]) == ("elsewhere", [], [])
     assert report["symptoms"][0]["id"] == "torch-no-gpus"
+
+
+def test_the_logs_of_all_ranks_are_read_together(run: Run, tmp_path: Path) -> None:
+    waits = "[Rank {}] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE) ran for 600000 ms\n"
+    for rank, text in enumerate((waits.format(0), trace("RuntimeError: CUDA error: out of memory"), waits.format(2))):
+        (tmp_path / f"rank{rank}.log").write_text(text)
+    logs = [str(tmp_path / f"rank{rank}.log") for rank in range(3)]
+    for given in (["--log", *logs], logs, [str(tmp_path)]):
+        ran = run("explain", "--elsewhere", *given)
+        assert ran.code == 1
+        assert ran.out.startswith("MESSAGE   The GPU is out of memory")
+        said = " ".join(ran.out.split())
+        assert "evidence Rank 1 failed first; rank 0, 2 waited for it." in said
+        assert "first rank 1: " in said
+    report = json.loads(run("explain", "--elsewhere", "--json", *logs).out)
+    assert [(one["rank"], one["role"]) for one in report["ranks"]] == [(1, "first"), (0, "waited"), (2, "waited")]

@@ -171,6 +171,14 @@ SYMPTOM = exactly(
     nearest=TEXTS,
     advice={"type": "string"},
 )
+RANK = exactly(
+    rank={"type": ["integer", "null"], "minimum": 0},
+    log=TEXT,
+    role={"enum": ["first", "failed", "behind", "waited", "silent", "ok"]},
+    line=WHOLE,
+    message={"type": "string"},
+    lines=WHOLE,
+)
 LOG_ORIGIN = exactly(where={"enum": ["here", "elsewhere", "unknown"]}, evidence=TEXTS)
 FRAMEWORK = exactly(
     name=TEXT,
@@ -208,6 +216,7 @@ REPORT = exactly(
     smoke=each(SMOKE),
     symptoms=each(SYMPTOM),
     log_origin={"anyOf": [LOG_ORIGIN, {"type": "null"}]},
+    ranks=each(RANK),
     next=TEXTS,
     inventory=INVENTORY,
     not_tested=TEXTS,

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from gpudoctor.maybe import phrase, phrases
 from gpudoctor.report.grouping import alike
-from gpudoctor.report.model import FindingEntry, Report, SymptomEntry
-from gpudoctor.report.numbers import number
+from gpudoctor.report.model import FindingEntry, RankEntry, Report, SymptomEntry
+from gpudoctor.report.numbers import number, spans
 from gpudoctor.report.renderers.header import header
 from gpudoctor.report.renderers.text import console, finding, fix_lines, headline, labelled, written
 from gpudoctor.report.sanitize import wrapped
@@ -40,6 +40,7 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         _sentence(out, "No known error in the log.")
     shown = answer(out, report, verbose)
     _others(out, reported[1:])
+    _ranks(out, report)
     causes = [f for f in report.findings if _explains(f, reported)]
     _causes(out, [f for f in causes if f not in shown])
     _harmless(out, [entry for entry in report.symptoms if entry.role == "harmless"], verbose)
@@ -101,16 +102,18 @@ def _message(out: Console, root: SymptomEntry, verbose: bool) -> None:
 
 
 def _origin(out: Console, report: Report) -> None:
-    """Whose log it is, where that was decided against this machine, or cannot be told."""
+    """Whose log it is, where the log itself decided against this machine, or cannot tell although it matters."""
     found = report.log_origin
-    decides = any(entry.explained_by or entry.ruled_out for entry in report.symptoms)
-    if found is None or found.where == "here" or not (decides or found.where == "elsewhere"):
+    if found is None or found.where == "here":
         return
-    out.print()
-    if found.where == "elsewhere":
-        seen = f" ({'; '.join(found.evidence)})" if found.evidence else ""
-        _sentence(out, f"The log is from another machine{seen}: explained from the log alone. --here checks it here.")
-    else:
+    if found.where == "elsewhere" and found.evidence:
+        seen = "; ".join(found.evidence)
+        out.print()
+        _sentence(
+            out, f"The log is from another machine ({seen}): explained from the log alone. --here checks it here."
+        )
+    elif found.where == "unknown" and any(entry.explained_by or entry.ruled_out for entry in report.symptoms):
+        out.print()
         _sentence(out, "The log does not show which machine it is from: --here or --elsewhere decides.")
 
 
@@ -140,6 +143,21 @@ def _others(out: Console, entries: Sequence[SymptomEntry]) -> None:
         for one in entry.fixes[:1] if entry.role in ("also", "warning") else ():
             fix_lines(out, one, "  fix", False)
         _advice(out, entry)
+
+
+def _ranks(out: Console, report: Report) -> None:
+    """What became of each rank; ranks that say the same share a line."""
+    groups: dict[tuple[str, str], list[RankEntry]] = {}
+    for one in report.ranks:
+        groups.setdefault((one.role, one.message), []).append(one)
+    if groups:
+        out.print()
+        out.print(Text("Ranks", "bold"))
+    for (role, message), same in groups.items():
+        names = f"rank {spans(known)}" if (known := [one.rank for one in same if one.rank is not None]) else same[0].log
+        place = f"{same[0].log}:{same[0].line}: " if same[0].line else ""
+        text = message or f"no error in {number(same[0].lines)} lines"
+        labelled(out, role, f"{names}: {place}{text}")
 
 
 def _causes(out: Console, causes: Sequence[FindingEntry]) -> None:
