@@ -141,7 +141,7 @@ def test_the_long_page_of_a_check_names_its_code_and_its_facts(run: Run) -> None
         (["--json"], NOTHING),
         (["driver.not-loaded", "--log", "x"], "Give what to explain or --log FILE, not both."),
         (["--log", "/no/such/log"], "The log /no/such/log cannot be read: No such file or directory."),
-        (["--log", "/tmp"], "The log /tmp cannot be read: Is a directory."),
+        (["--log", "/sys"], "No logs in /sys."),
         (["--log", "-", "--facts", "-"], "Only one of log and facts can be standard input."),
         (["driver.not-loded"], 'Unknown check "driver.not-loded". Did you mean "driver.not-loaded"?'),
         (["run.log"], "The log run.log cannot be read: No such file or directory."),
