@@ -266,6 +266,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     inventory: Inventory = Inventory()  # what like machines have in common, for `gpudoctor fleet`
     not_tested: tuple[str, ...] = ()  # installed packages that compute on a GPU, and that nothing imported
 
+    @property
+    def root_symptom(self) -> SymptomEntry | None:
+        """The message of a log, or the one that was given, that everything else follows from; None: there is none."""
+        return next((entry for entry in self.symptoms if entry.role != "harmless"), None)
+
     def __repr__(self) -> str:
         """One line: the status and the findings by their ids."""
         found = [entry.check for entry in self.findings]

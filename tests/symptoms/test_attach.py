@@ -87,3 +87,12 @@ def test_an_advice_explains_only_what_names_it() -> None:
     assert attach(Report(findings=(fails,)), "No CUDA GPUs are available").symptoms[0].explained_by == ("x.y",)
     none = FindingEntry(check="device.no-gpu", status="advice", subject="", title="T", message="S.", cause="C.")
     assert attach(Report(findings=(none,)), "No CUDA GPUs are available").symptoms[0].explained_by == ("device.no-gpu",)
+
+
+def test_every_form_for_people_shows_the_message_and_what_helps() -> None:
+    from gpudoctor.report.renderers import html, markdown, text
+
+    report = attach(Report(), "Torch not compiled with CUDA enabled")
+    for rendered in (text.render(report), markdown.render(report), html.render(report)):
+        assert "PyTorch is a CPU-only build" in rendered
+        assert "pip install" in rendered

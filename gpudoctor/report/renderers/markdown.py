@@ -29,6 +29,7 @@ _CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])|(?<=\w)([#!])(?=\d)|\b((?i:gh)-)
 def render(report: Report) -> str:
     """The report as Markdown."""
     parts = [f"**gpudoctor {plain(report.version)}: {plain(word(report.status))}**", *_head(report)]
+    parts += _message(report)
     for number, (entry, *others) in enumerate(alike(report.findings), 1):
         parts += _finding(number, entry, others)
     parts += _unknown(report)
@@ -80,8 +81,18 @@ def folded(title: str, *parts: str) -> str:
 
 def _head(report: Report) -> list[str]:
     """The machine and the numbers, as the text report has them."""
-    bare = msgspec.structs.replace(report, findings=(), unknown=(), smoke=(), next=())
+    bare = msgspec.structs.replace(report, findings=(), unknown=(), smoke=(), symptoms=(), next=())
     return [fence([text.render(bare, WIDE, verbose=True)])]
+
+
+def _message(report: Report) -> Iterator[str]:
+    """What the message that was given means, and what helps."""
+    if (root := report.root_symptom) is None:
+        return
+    yield f"### MESSAGE: {plain(root.meaning)}"
+    yield fence([root.message, *root.details])
+    for place, fix in enumerate(root.fixes):
+        yield from _fix(fix, "Or" if place else "Fix")
 
 
 def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
@@ -137,7 +148,9 @@ def _unknown(report: Report) -> Iterator[str]:
 
 def _smoke(report: Report) -> Iterator[str]:
     if report.smoke:
-        bare = msgspec.structs.replace(report, findings=(), unknown=(), next=(), gpus=(), pythons=(), python=None)
+        bare = msgspec.structs.replace(
+            report, findings=(), unknown=(), symptoms=(), next=(), gpus=(), pythons=(), python=None
+        )
         rows = text.render(bare, WIDE).splitlines()
         first = next((place for place, row in enumerate(rows) if not row), 0)
         yield folded("Smoke tests", fence(rows[first + 1 : -2]))

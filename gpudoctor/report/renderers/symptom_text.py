@@ -63,10 +63,8 @@ def answer(out: Console, report: Report, verbose: bool) -> list[FindingEntry]:
     Returns:
         The findings that were printed.
     """
-    reported = [entry for entry in report.symptoms if entry.role != "harmless"]
-    if not reported:
+    if (root := report.root_symptom) is None:
         return []
-    root = reported[0]
     causes = (list(g) for g in alike(report.findings) if g[0].check in root.explained_by[:1])
     group: list[FindingEntry] = next(causes, [])
     here = report.log_origin is not None and report.log_origin.where == "here"
