@@ -7,7 +7,7 @@ from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cards import any_works
 from gpudoctor.queries.clusters import kubernetes_nodes
-from gpudoctor.tasks import as_root, query
+from gpudoctor.tasks import Tasks, as_root, query
 
 _PROOF = query(
     "kubectl", "get", "nodes", "-o", "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu"
@@ -44,7 +44,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     restart = as_root("systemctl", "restart", _runtime(file))
     if file.reads is not None:
         message = f"Move the drop-in to {file.reads}, which {_runtime(file)} reads, and restart {_runtime(file)}."
-        commands = (as_root("mkdir", "-p", file.reads), as_root("mv", file.path, f"{file.reads}/"), restart)
+        commands: Tasks = (as_root("mkdir", "-p", file.reads), as_root("mv", file.path, f"{file.reads}/"), restart)
         undo = as_root("mv", f"{file.reads}/{name}", file.path)
     else:
         message = f"Import the drop-in: add `imports` above all tables of {_CONFIG}, and restart containerd."
@@ -92,7 +92,8 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
 
 
 def _not_read(facts: Facts, file: IgnoredDropIn) -> Problem:
-    reads = f"only imports {file.reads}/*.toml" if file.reads else "has no `imports`"
-    how = f"{_CONFIG} {reads}" if _runtime(file) == "containerd" else f"CRI-O only reads {file.reads}"
+    how = f"{_CONFIG} " + (phrase("only imports {}/*.toml", file.reads) or "has no `imports`")
+    if _runtime(file) == "crio":
+        how = phrase("CRI-O only reads {}", file.reads)
     message = f"The nvidia runtime is configured in {file.path}, but {how}: {_runtime(file)} does not read that file."
     return Problem(message, phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit)), _WHY)

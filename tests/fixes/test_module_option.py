@@ -10,7 +10,10 @@ from tests.checks.rows import problems
 
 def test_the_file_is_read_after_those_of_packages() -> None:
     write, remove = option_file("nvidia-uvm", "uvm_disable_hmm=1", of="nvidia_uvm")
-    files = {"/usr/lib/modprobe.d/nvidia-utils.conf": "options nvidia_uvm uvm_disable_hmm=0\n", write.path: write.text}
+    files = {
+        "/usr/lib/modprobe.d/nvidia-utils.conf": "options nvidia_uvm uvm_disable_hmm=0\n",
+        write.path: write.text or "",
+    }
     assert modprobe_conf.probe(RecordedMachine(files), "").options == {"nvidia_uvm.uvm_disable_hmm": "1"}
     assert (remove.path, remove.gone) == (write.path, True)
 
