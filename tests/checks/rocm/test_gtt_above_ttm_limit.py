@@ -1,5 +1,7 @@
 """amdgpu.gttsize, and TTM's limit that holds all the same."""
 
+from typing import Any
+
 import pytest
 
 from gpudoctor.check_engine import run
@@ -14,7 +16,7 @@ UNREADABLE = Unknown("not to be read")
 MESSAGE = "amdgpu.gttsize asks for 96 GiB of GTT, but TTM's limit is 62 GiB: programs get no more."
 
 
-def apu(**amd: object) -> Facts:
+def apu(**amd: Any) -> Facts:
     return change(amd_host((IGPU,), **amd), "host.memory", 124 * GIB)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.check_engine import Check, Severity, run
@@ -354,3 +355,29 @@ def test_all_have_fixes() -> None:
     ]
     for check, facts in ill:
         assert [verdict.fixes != () for verdict in run(check, facts)] == [True], check.id
+
+
+IOMMU = LogEvent(
+    kind="unknown-symbol",
+    text="amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)",
+    code=-2,
+    what={"module": "amdgpu", "text": "amd_iommu_bind_pasid"},
+)
+BUILT = (Dkms(module="amdgpu", version="6.10", kernel="6.8.0-60-generic", state="installed"),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({}, "sudo apt-get install linux-modules-extra-6.8.0-60-generic"),
+        ({"amd.dkms": BUILT}, "sudo modprobe amdgpu"),  # built for another kernel
+        ({"host.distribution.id": "debian"}, "sudo modprobe amdgpu"),
+        ({"log.events": (msgspec.structs.replace(IOMMU, code=-22),)}, "sudo modprobe amdgpu"),
+        ({"log.events": (msgspec.structs.replace(IOMMU, what={"module": "i915"}),)}, "sudo modprobe amdgpu"),
+    ],
+)
+def test_ubuntus_cloud_kernels_have_modules_in_a_second_package(changes: dict[str, object], first: str) -> None:
+    facts = change(amd_host(loaded=False, kfd=(), render=()), "log.events", (IOMMU,))
+    for path, value in changes.items():
+        facts = change(facts, path, value)
+    assert commands(not_loaded, facts)[0] == first
