@@ -68,9 +68,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if why == SPLIT:
         message = "Install the other modules of this kernel, then load amdgpu."
         extra = system.install(facts, f"linux-modules-extra-{system.kernel_of(facts)}")
-        load = as_root("modprobe", "amdgpu")
-        verify = query("ls", "-l", "/dev/kfd")
-        return (Fix(message, (*extra, load), "reinstall-package", root=True, verify=verify),)
+        commands = (*extra, as_root("modprobe", "amdgpu"))
+        return (Fix(message, commands, "reinstall-package", root=True, verify=query("ls", "-l", "/dev/kfd")),)
     if why == "radeon":
         message = "Use the CPU or another GPU: the radeon driver is for GPUs before GCN 3, which ROCm never supported."
         return (Fix(message, impact="none"),)
