@@ -24,7 +24,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     )
     number = "$(awk '/nvidia-caps-imex-channels/ {print $1}' /proc/devices)"
     now = Fix(
-        "Or create it now, until the next reboot.",
+        "Create it now, until the next reboot.",
         (as_root("mkdir", "-p", _FOLDER), Shell(f"mknod -m 666 {_FOLDER}/channel0 c {number} 0", root=True)),
         "change-environment",
         root=True,

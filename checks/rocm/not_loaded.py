@@ -106,7 +106,7 @@ def _trust(facts: Facts) -> tuple[Fix, ...]:
         verify=Shell("mokutil --list-enrolled; ls -l /dev/kfd", lookup=True),
     )
     names = tuple(name for name, _, _ in known_or(facts.amd.packages, ()) if name.endswith("-dkms"))
-    message = "Or remove AMD's module: the kernel's own amdgpu is signed by the distribution, and works with ROCm too."
+    message = "Remove AMD's module: the kernel's own amdgpu is signed by the distribution, and works with ROCm too."
     return enroll, _restart(message, *system.remove(facts, *(names or ("amdgpu-dkms",))))
 
 

@@ -242,7 +242,7 @@ def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
     message = f"Go back to driver {source}, whose module DKMS builds, then reboot."
     verify = query("nvidia-smi")
     first = Fix(message, (*back, as_root("reboot")), "reinstall-package", root=True, needs="reboot", verify=verify)
-    message = f"Or upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
+    message = f"Upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
     newer: Tasks = {
         "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
         "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", *names)),
