@@ -203,7 +203,7 @@ def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep
     host = Lazy(foreign.host if foreign else lambda: probes.HOST.run(inputs), unanswered(Host, NO_ANSWER))
     pci: Bus = Lazy(foreign.pci if foreign else lambda: probes.PCI.run(inputs), Unknown(NO_ANSWER))
     steps = [ParallelStep(*probes.HOST[:2], host.make), ParallelStep(*probes.PCI[:2], pci.make)]
-    system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci))
+    system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci), options.quick)
     steps += [
         *_python_steps(machine, interpreters, options.quick, pci),  # they wait for children of their own: so first
         *(ParallelStep(*named) for named in system),

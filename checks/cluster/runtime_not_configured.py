@@ -2,13 +2,17 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.facts.cluster import IgnoredDropIn
 from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cards import any_works
 from gpudoctor.queries.clusters import kubernetes_nodes
-from gpudoctor.tasks import as_root, query
+from gpudoctor.tasks import Tasks, as_root, query
 
-_FIX = Fix(
+_PROOF = query(
+    "kubectl", "get", "nodes", "-o", "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu"
+)
+_CONFIGURE = Fix(
     "Configure containerd for the nvidia runtime (for CRI-O: --runtime=crio, and restart crio), then restart the "
     "device plugin's pods.",
     (
@@ -18,10 +22,37 @@ _FIX = Fix(
     "change-environment",
     root=True,
     needs="restart of containerd",
-    verify=query(
-        "kubectl", "get", "nodes", "-o", "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu"
-    ),
+    verify=_PROOF,
 )
+_CONFIG = "/etc/containerd/config.toml"
+_WHY = (
+    "containerd reads config.toml and the files that its `imports` names, CRI-O those of /etc/crio/crio.conf.d. "
+    "nvidia-ctk 1.18.0 wrote its drop-in for containerd to config.d instead of conf.d, and until 1.19 the one for "
+    "CRI-O to /etc/crio/conf.d. Pods with the RuntimeClass nvidia fail with 'no runtime for \"nvidia\" is configured'."
+)
+
+
+def _runtime(file: IgnoredDropIn) -> str:
+    return "crio" if file.path.startswith("/etc/crio/") else "containerd"
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if not facts.cluster.ignored_drop_ins:
+        return (_CONFIGURE,)
+    file = facts.cluster.ignored_drop_ins[0]
+    folder, _, name = file.path.rpartition("/")
+    restart = as_root("systemctl", "restart", _runtime(file))
+    if file.reads is not None:
+        message = f"Move the drop-in to {file.reads}, which {_runtime(file)} reads, and restart {_runtime(file)}."
+        commands: Tasks = (as_root("mkdir", "-p", file.reads), as_root("mv", file.path, f"{file.reads}/"), restart)
+        undo = as_root("mv", f"{file.reads}/{name}", file.path)
+    else:
+        message = f"Import the drop-in: add `imports` above all tables of {_CONFIG}, and restart containerd."
+        line = f'imports = ["{folder}/*.toml"]'
+        commands = (as_root("sed", "-i", f"1i {line}", _CONFIG), restart)
+        undo = as_root("sed", "-i", "1d", _CONFIG)
+    needs = f"restart of {_runtime(file)}"
+    return (Fix(message, commands, "change-environment", root=True, needs=needs, undo=(undo, restart), verify=_PROOF),)
 
 
 @check(
@@ -29,23 +60,40 @@ _FIX = Fix(
     severity=Severity.WARNING,
     cause="Pods get the GPU from containerd or CRI-O, through NVIDIA's runtime or a CDI specification. Without either "
     "the device plugin's own pod sees no driver, and the node reports no nvidia.com/gpu.",
-    fixes=(_FIX,),
-    references=(container.GUIDE, "https://github.com/NVIDIA/k8s-device-plugin#configure-containerd"),
+    fixes=_fixes,
+    references=(
+        container.GUIDE,
+        "https://github.com/NVIDIA/k8s-device-plugin#configure-containerd",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1404",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/pull/1829",
+    ),
     targets=kubernetes_nodes,
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("table 2026-11",),
 )
 def runtime_not_configured(facts: Facts) -> Problem | None:
-    """The toolkit is installed, no file of the runtime names it, and there is no CDI specification."""
+    """The toolkit is installed, no file that the runtime reads names it, and there is no CDI specification."""
     if not any_works(facts) or known(facts.containers.toolkit) is None:
         return None
-    if known(facts.cluster.runtime_configured) is not False or known(facts.containers.cdi):
+    if known(facts.cluster.runtime_configured) is not False:
         return None
     if "nvidia" in (known_or(facts.containers.docker_runtimes, None) or ()):
         return None  # pods run by Docker
+    if facts.cluster.ignored_drop_ins:
+        return _not_read(facts, facts.cluster.ignored_drop_ins[0])
+    if known(facts.containers.cdi):
+        return None
     return Problem(
         "Kubernetes runs pods on this node, but neither the configuration of containerd or CRI-O nor a CDI "
         "specification names NVIDIA's runtime: no pod gets the GPU.",
         phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit)),
     )
+
+
+def _not_read(facts: Facts, file: IgnoredDropIn) -> Problem:
+    how = f"{_CONFIG} " + (phrase("only imports {}/*.toml", file.reads) or "has no `imports`")
+    if _runtime(file) == "crio":
+        how = phrase("CRI-O only reads {}", file.reads)
+    message = f"The nvidia runtime is configured in {file.path}, but {how}: {_runtime(file)} does not read that file."
+    return Problem(message, phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit)), _WHY)

@@ -6,6 +6,11 @@ from gpudoctor.fixes import container
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.containers import nvidia_container, refused
 
+_LXC = (
+    "LXC's device rules (lxc.cgroup2.devices.allow) name device numbers. Nodes with another number are denied (EPERM, "
+    "Operation not permitted); that of nvidia-uvm is given anew at each boot of the host."
+)
+
 
 @check(
     title="GPU device nodes no longer open in the container (cgroup: Operation not permitted)",
@@ -35,4 +40,4 @@ def device_access_lost(facts: Facts) -> Problem | None:
     answers = f" NVML returns {nvml}{words}." if isinstance(nvml, int) and nvml else ""
     message = f"The container's cgroup denies access to {names}: they exist, but open() gives EPERM.{answers}"
     lines = tuple(f"{n.path} mode {known_or(n.mode, '?')}, major {known_or(n.major, '?')}: EPERM" for n in shut)
-    return Problem(message, lines)
+    return Problem(message, lines, _LXC if facts.host.container == "lxc" else None)

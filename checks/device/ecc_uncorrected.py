@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import phrase
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses, required_action, reset_commands
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
 
@@ -53,9 +53,17 @@ def ecc_uncorrected(on: OnAddress) -> Problem | None:
     codes = ", ".join(str(c) for c in sorted({e.code or 0 for e in (*grave, *contained)}))
     message = (
         f"{on.name} had {number}uncorrectable ECC errors since the driver was "
-        f"loaded{f' (Xid {codes})' if codes else ''}."
+        f"loaded{f' (Xid {codes})' if codes else ''}.{_blocked(on)}"
     )
     # The count restarts with a reset: at 0, and with a GPU that has worked for a day since, it is over.
     over = count == 0 and on.passed((*grave, *contained))
     severity = Severity.ADVICE if over else None if grave else Severity.WARNING
     return Problem(message, texts((*grave, *contained)), severity=severity)
+
+
+def _blocked(on: OnAddress) -> str:
+    """That the driver lets no program onto the GPU until something is done, in the words of NVML or Xid 154."""
+    wanted = required_action(on)
+    return (
+        "" if wanted is None else f" Since then the driver requires recovery ({wanted}) before new programs can use it."
+    )

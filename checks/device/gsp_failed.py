@@ -4,13 +4,14 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import module, system
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
+from gpudoctor.fixes.module_option import option_file
 from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.cause_groups import UNFIT
 from gpudoctor.queries.driver import module_flavor
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Edit, as_root, query
+from gpudoctor.tasks import as_root, query
 
 
 def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
@@ -65,16 +66,15 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
     if module_flavor(on.facts) != "proprietary":
         return ()
     message = "Run without the GSP firmware, which the proprietary module can do on GPUs before Blackwell."
-    file = "/etc/modprobe.d/nvidia-gsp.conf"
-    command = Edit(file, text="options nvidia NVreg_EnableGpuFirmware=0\n", root=True)
+    write, remove = option_file("nvidia-gsp", "NVreg_EnableGpuFirmware=0")
     return (
         Fix(
             message,
-            (command, *system.initramfs(on.facts)),
+            (write, *system.initramfs(on.facts)),
             "reboot",
             root=True,
             needs="reboot",
-            undo=(Edit(file, gone=True, root=True),),
+            undo=(remove,),
         ),
     )
 

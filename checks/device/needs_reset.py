@@ -1,26 +1,14 @@
 """The driver requires a GPU to be reset before it can be used again."""
 
-import re
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.cards import ACTIONS, OnAddress, nvidia_addresses, required_action, reset_commands, reset_since
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
 
-# "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"
-_CHANGED = re.compile(r"changed from .*? to 0x[0-9a-fA-F]+ \(([^)]+)\)")
-_WORDS = {
-    "reset": "a reset",
-    "reboot": "a reboot",
-    "drain": "to be drained of its programs",
-    "drain-and-reset": "to be drained and reset",
-    "recover-imex-domain": "a recovery of its IMEX domain",
-    "bus-reset": "a reset of its bus",
-    "system-reboot": "a reboot",
-}
 # As NVML names them, and as Xid 154 does.
 _RESTARTS = ("reboot", "system-reboot", "Node Reboot Required")
+_REQUIRED = "NV_ERR_RESET_REQUIRED"  # src/common/sdk/nvidia/inc/nvstatuscodes.h, open-gpu-kernel-modules
 _IMEX = "recover-imex-domain"  # programs of one machine still run
 # Running programs may continue; nothing new should start.
 _RUNS_ON = ("drain", "drain-and-reset", "Drain P2P", "Drain and Reset")
@@ -29,7 +17,7 @@ _RUNS_ON = ("drain", "drain-and-reset", "Drain P2P", "Drain and Reset")
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     where = "On the host: " if in_container(on.facts) else ""
     verify = query("nvidia-smi", "-q", "-i", on.number)
-    wanted = _wanted(on) or ""
+    wanted = required_action(on) or ""
     if wanted in _RESTARTS:
         message = f"{where}stop the running programs, and reboot: the driver requires more than a GPU reset."
         return (Fix(_upper(message), (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify),)
@@ -46,15 +34,6 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
 
 def _upper(message: str) -> str:
     return message[:1].upper() + message[1:]
-
-
-def _wanted(on: OnAddress) -> str | None:
-    """The action that NVML reports, else the one in the last Xid 154; None where neither requires one."""
-    action = on.gpu.recovery_action if on.gpu is not None else None
-    if isinstance(action, str):
-        return action if action in _WORDS else None
-    logged = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
-    return logged[0] if logged and logged[0].lower() != "none" else None
 
 
 @check(
@@ -84,12 +63,20 @@ def needs_reset(on: OnAddress) -> Problem | None:
         return None
     if on.gpu.status == "reset-required":
         return Problem(f"NVML reports that {on.name} requires a reset.", texts(on.xids(154)))
-    wanted = _wanted(on)
+    wanted = required_action(on)
     if wanted is None:
-        return None
+        return _refused(on)
     severity = Severity.WARNING if wanted in (*_RUNS_ON, _IMEX) else None
-    if wanted in _WORDS:
-        message = f"The driver reports that {on.name} needs {_WORDS[wanted]} (recovery action)."
+    if wanted in ACTIONS:
+        message = f"The driver reports that {on.name} needs {ACTIONS[wanted]} (recovery action)."
     else:
         message = f"{on.name}: the driver requires {wanted!r} (Xid 154)."
     return Problem(message, texts(on.xids(154)), severity=severity)
+
+
+def _refused(on: OnAddress) -> Problem | None:
+    """What the driver returns for each new program, of GPUs whose first error is in the log no more."""
+    found = tuple(event for event in on.events("driver-error") if _REQUIRED in event.text)
+    if not found or on.gpu is None or reset_since(on.gpu):
+        return None
+    return Problem(f"{on.name} requires a reset: the driver refuses new programs ({_REQUIRED}).", texts(found))

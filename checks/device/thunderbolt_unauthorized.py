@@ -31,7 +31,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify=query("lspci", "-d", "10de:"),
     )
     once = Fix(
-        "Or authorize it until it is unplugged.",
+        "Authorize it until it is unplugged.",
         (Edit(f"/sys/bus/thunderbolt/devices/{place}/authorized", text="1\n", root=True),),
         root=True,
         undo=sentence("Unplug it."),

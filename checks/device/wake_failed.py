@@ -4,10 +4,11 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.laptop import switch_on
+from gpudoctor.fixes.module_option import option_file
 from gpudoctor.queries.cards import card_name, works
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, nvidia_cards
-from gpudoctor.tasks import Edit, as_root, query
+from gpudoctor.tasks import as_root, query
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
@@ -20,22 +21,19 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         needs="reboot",
         verify=query("nvidia-smi"),
     )
+    write, remove = option_file("nvidia-stay-on", "NVreg_DynamicPowerManagement=0x00")
     stay = Fix(
         "Keep the driver from powering the GPU off while idle, then reboot; update the firmware (BIOS), whose power "
         "methods are at fault.",
         (
-            Edit(
-                "/etc/modprobe.d/zz-nvidia-stay-on.conf",
-                text="options nvidia NVreg_DynamicPowerManagement=0x00\n",
-                root=True,
-            ),
+            write,
             as_root("reboot"),
         ),
         "reboot",
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=(Edit("/etc/modprobe.d/zz-nvidia-stay-on.conf", gone=True, root=True),),
+        undo=(remove,),
         verify=query("nvidia-smi"),
     )
     ports = kernel_parameter(on.facts, "If that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")

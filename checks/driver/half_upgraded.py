@@ -3,14 +3,31 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import disk_version, library_version, own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 
+_WRONG_SOURCE = (
+    "The package of the module is faulty: it is called {user}, but its source for DKMS is that of {source} "
+    "(NVIDIA_VERSION in version.mk). DKMS builds {source} again and again."
+)
+
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return module.finish_upgrade(facts, library_version(facts) or "the libraries' version")
+    user = library_version(facts) or "the libraries' version"
+    source = _source(facts, user)
+    return module.older_libraries(facts, user, source) if source else module.finish_upgrade(facts, user)
+
+
+def _source(facts: Facts, user: str) -> str | None:
+    """The version of DKMS's source, where the package that has the libraries' version contains another one.
+
+    Nobara-Project/rpm-sources#525, Frogging-Family/nvidia-all#394.
+    """
+    entries = known_or(facts.nvidia.kernel.dkms, None) or ()
+    disk = known_or(disk_version(facts), None)
+    return next((e.source for e in entries if e.version == user and e.source == disk != user), None)
 
 
 @check(
@@ -37,7 +54,9 @@ def half_upgraded(facts: Facts) -> Problem | None:
         return None
     same = "which is also loaded" if disk == loaded else f"and {loaded} is loaded: three versions that all differ"
     message = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A reboot cannot fix this."
-    return Problem(message, (*_packages(facts), *texts(events(facts, "api-mismatch", "api-mismatch-module"))))
+    source = _source(facts, user)
+    cause = _WRONG_SOURCE.format(user=user, source=source) if source else None
+    return Problem(message, (*_packages(facts), *texts(events(facts, "api-mismatch", "api-mismatch-module"))), cause)
 
 
 def _packages(facts: Facts) -> tuple[str, ...]:

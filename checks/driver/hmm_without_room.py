@@ -3,15 +3,16 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import fabric
+from gpudoctor.fixes.module_option import option_file
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.cause_groups import NODES, VERSIONS
 from gpudoctor.queries.driver import CUDA_NOT_INITIALIZED, CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
 from gpudoctor.queries.kernel_log import events, texts
-from gpudoctor.tasks import Edit, as_root, filtered, query
+from gpudoctor.tasks import as_root, filtered, query
 
 # What cuInit returns where nvidia_uvm does not work.
 _CODES = (CUDA_NOT_INITIALIZED, CUDA_NOT_READY, CUDA_UNKNOWN)
-_OPTION = "options nvidia_uvm uvm_disable_hmm=1"
+_WRITE, _REMOVE = option_file("nvidia-uvm", "uvm_disable_hmm=1", of="nvidia_uvm")
 _BROKEN = (
     "On some kernels the open module's heterogeneous memory management (HMM) fails without a message: cuInit returns 3 "
     "or 999 although nvidia-smi works. The proprietary module has no HMM."
@@ -27,14 +28,14 @@ _BROKEN = (
         Fix(
             "Disable HMM in nvidia_uvm and reload it, or boot the kernel with nokaslr.",
             (
-                Edit("/etc/modprobe.d/uvm.conf", text=f"{_OPTION}\n", root=True),
+                _WRITE,
                 as_root("modprobe", "-r", "nvidia_uvm"),
                 as_root("modprobe", "nvidia_uvm"),
             ),
             "reload-module",
             root=True,
             impact="persistent",
-            undo=(Edit("/etc/modprobe.d/uvm.conf", gone=True, root=True),),
+            undo=(_REMOVE,),
             verify=filtered(query("dmesg", root=True), query("grep", "request_free_mem_region")),
         ),
     ),

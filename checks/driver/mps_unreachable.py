@@ -33,7 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         verify=pipe(cmd("echo", "get_server_list"), cmd("nvidia-cuda-mps-control")),
     )
     without = Fix(
-        "Or compute without MPS: set a directory that does not exist.",
+        "Compute without MPS: set a directory that does not exist.",
         (export(VARIABLE, "/nonexistent"),),
         "change-environment",
         needs="restart of the program",

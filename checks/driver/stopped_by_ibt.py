@@ -22,7 +22,7 @@ def _ours(event: LogEvent) -> bool:
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     message = "Disable indirect branch tracking."
     newer = Fix(
-        "Or use a newer driver, or a kernel built with the distribution's own compiler: a module that is compiled "
+        "Use a newer driver, or a kernel built with the distribution's own compiler: a module that is compiled "
         "for IBT works with it.",
         (),
         "reboot",

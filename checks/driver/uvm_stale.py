@@ -2,15 +2,17 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module
+from gpudoctor.fixes import module, system
+from gpudoctor.fixes.module_option import option_file
 from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.driver import CUDA_UNKNOWN, not_wsl
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import gpus_of, in_container
-from gpudoctor.tasks import Edit, as_root, query
+from gpudoctor.tasks import as_root, query
 
+_PRESERVE = "NVreg_PreserveVideoMemoryAllocations=1 NVreg_TemporaryFilePath=/var/tmp"
 _AGAIN = (as_root("rmmod", "nvidia_uvm"), as_root("modprobe", "nvidia_uvm"))
 _KEEP = "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/powermanagement.html"
 
@@ -27,14 +29,12 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=cuda_proof(facts),
     )
+    write, remove = option_file("nvidia-suspend", _PRESERVE)
     later = Fix(
         "Let the driver save its memory across suspend, so that it does not happen again.",
         (
-            Edit(
-                "/etc/modprobe.d/nvidia-power-management.conf",
-                text="options nvidia NVreg_PreserveVideoMemoryAllocations=1 NVreg_TemporaryFilePath=/var/tmp\n",
-                root=True,
-            ),
+            write,
+            *system.initramfs(facts),
             as_root(
                 "systemctl", "enable", "nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.service"
             ),
@@ -43,7 +43,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=(Edit("/etc/modprobe.d/nvidia-power-management.conf", gone=True, root=True),),
+        undo=(remove,),
     )
     preserved = facts.nvidia.kernel.parameters.get("PreserveVideoMemoryAllocations", "0")
     return (now, later) if preserved != "1" else (now,)

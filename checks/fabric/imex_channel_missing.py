@@ -3,28 +3,28 @@
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import fabric, system
+from gpudoctor.fixes.module_option import option_file
 from gpudoctor.maybe import known
 from gpudoctor.queries.driver import own_kernel
-from gpudoctor.tasks import Edit, Shell, as_root, query
+from gpudoctor.tasks import Shell, as_root, query
 
 _FOLDER = "/dev/nvidia-caps-imex-channels"
-_CONF = "/etc/modprobe.d/nvidia-imex.conf"
+_WRITE, _REMOVE = option_file("nvidia-imex", "NVreg_CreateImexChannel0=1")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    option = Edit(_CONF, text="options nvidia NVreg_CreateImexChannel0=1\n", root=True)
     lasting = Fix(
         "Let the driver create the default channel at every boot, and reboot.",
-        (option, *system.initramfs(facts), as_root("reboot")),
+        (_WRITE, *system.initramfs(facts), as_root("reboot")),
         "reload-module",
         root=True,
         needs="reboot",
-        undo=(Edit(_CONF, gone=True, root=True),),
+        undo=(_REMOVE,),
         verify=query("ls", "-l", _FOLDER),
     )
     number = "$(awk '/nvidia-caps-imex-channels/ {print $1}' /proc/devices)"
     now = Fix(
-        "Or create it now, until the next reboot.",
+        "Create it now, until the next reboot.",
         (as_root("mkdir", "-p", _FOLDER), Shell(f"mknod -m 666 {_FOLDER}/channel0 c {number} 0", root=True)),
         "change-environment",
         root=True,

@@ -15,7 +15,11 @@ def _halves(facts: Facts) -> tuple[tuple[str, str, str], ...]:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return amd.finish_packages(facts, tuple(name for name, _, _ in _halves(facts)))
+    names = tuple(name for name, _, _ in _halves(facts))
+    finish, remove = amd.finish_packages(facts, names)
+    # The script of a DKMS package fails where its build does: with the headers there, it would fail again.
+    repeats = facts.host.kernel.headers is True and any("dkms" in name for name in names)
+    return (remove, finish) if repeats else (finish, remove)
 
 
 def works(facts: Facts) -> bool:

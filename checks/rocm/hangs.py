@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
+from gpudoctor.fixes import amd
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
@@ -35,12 +36,22 @@ _FIXES = (
 )
 
 
+def _fixes(on: OnBoard) -> tuple[Fix, ...]:
+    """Where the scheduler's firmware itself is silent, the packages that contain it."""
+    if not any("MES" in event.text for event in _hangs(on)):
+        return _FIXES
+    newer = amd.newer_firmware(
+        on.facts, "Install the distribution's newest firmware for AMD GPUs, and its newest kernel."
+    )
+    return (newer, *amd.older_firmware(on.facts), _FIXES[1])
+
+
 @check(
     title="AMD GPU hung and was reset",
     severity=Severity.WARNING,
     cause="amdgpu resets a GPU whose queues stop responding; the programs on it fail or hang. Causes are kernels that "
     "never finish, kernels for another gfx target, firmware bugs, or an unstable card.",
-    fixes=_FIXES,
+    fixes=_fixes,
     references=(
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://github.com/ROCm/legacy-rocm-build/issues/5724",

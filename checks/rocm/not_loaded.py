@@ -11,6 +11,8 @@ from gpudoctor.tasks import Shell, Task, as_root, filtered, query
 
 GRAPHICS_OFF = "nomodeset"
 SECURE_BOOT = "secure boot"
+SPLIT = "split kernel"
+_NOT_FOUND = -2  # ENOENT: no loaded module exports the symbol
 
 
 def _why(facts: Facts) -> str:
@@ -21,8 +23,20 @@ def _why(facts: Facts) -> str:
         return SECURE_BOOT
     if GRAPHICS_OFF in known_or(facts.host.kernel.command_line, "").split():
         return GRAPHICS_OFF
+    if _lacks_modules(facts):
+        return SPLIT
     owners = {known_or(c.driver, None) for c in cards_of(facts, "amd")}
     return next((owner for owner in ("vfio-pci", "radeon") if owners == {owner}), "")
+
+
+def _lacks_modules(facts: Facts) -> bool:
+    """Whether a module that amdgpu needs is missing: Ubuntu's cloud kernels have it in linux-modules-extra.
+
+    amdgpu finds no symbol of it (err -2), such as amd_iommu_v2's: awsdocs/amazon-ec2-user-guide#152. A module that DKMS
+    built for another kernel lacks symbols, too.
+    """
+    missing = any(e.what.get("module") == "amdgpu" and e.code == _NOT_FOUND for e in events(facts, "unknown-symbol"))
+    return missing and facts.host.distribution.id == "ubuntu" and not known_or(facts.amd.dkms, None)
 
 
 def _rejected(facts: Facts) -> bool:
@@ -51,6 +65,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (_restart(message, as_root("sed", "-i", "s/ *nomodeset//", "/etc/default/grub"), _grub(facts)),)
     if why == SECURE_BOOT:
         return _trust(facts)
+    if why == SPLIT:
+        message = "Install the other modules of this kernel, then load amdgpu."
+        extra = system.install(facts, f"linux-modules-extra-{system.kernel_of(facts)}")
+        commands = (*extra, as_root("modprobe", "amdgpu"))
+        return (Fix(message, commands, "reinstall-package", root=True, verify=query("ls", "-l", "/dev/kfd")),)
     if why == "radeon":
         message = "Use the CPU or another GPU: the radeon driver is for GPUs before GCN 3, which ROCm never supported."
         return (Fix(message, impact="none"),)
@@ -87,7 +106,7 @@ def _trust(facts: Facts) -> tuple[Fix, ...]:
         verify=Shell("mokutil --list-enrolled; ls -l /dev/kfd", lookup=True),
     )
     names = tuple(name for name, _, _ in known_or(facts.amd.packages, ()) if name.endswith("-dkms"))
-    message = "Or remove AMD's module: the kernel's own amdgpu is signed by the distribution, and works with ROCm too."
+    message = "Remove AMD's module: the kernel's own amdgpu is signed by the distribution, and works with ROCm too."
     return enroll, _restart(message, *system.remove(facts, *(names or ("amdgpu-dkms",))))
 
 
@@ -129,6 +148,7 @@ def not_loaded(facts: Facts) -> Problem | None:
         "blacklisted": " It is blacklisted.",
         GRAPHICS_OFF: " The kernel was booted with nomodeset, and amdgpu does not load with it.",
         SECURE_BOOT: " Secure Boot rejects AMD's own module, whose signing key is not enrolled.",
+        SPLIT: " It needs symbols of a module that is in the package linux-modules-extra of this kernel.",
         "radeon": " The older driver radeon is bound to it: ROCm does not support this generation.",
         "vfio-pci": " vfio-pci is bound to the GPU, for a virtual machine.",
     }.get(_why(facts), "")

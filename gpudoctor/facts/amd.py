@@ -51,6 +51,10 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     boards: Maybe[tuple[Board, ...]] = NOT  # the cards that amdgpu drives
     repositories: Maybe[tuple[AmdRepository, ...]] = NOT  # AMD's, as apt, dnf or zypper know them
     opens_for_caller: Maybe[bool | None] = NOT  # whether who called sudo may open /dev/kfd; None: nobody did
+    gtt_size: Maybe[Count | None] = NOT  # bytes that amdgpu.gttsize asks for; None: not set
+    ttm_limit: Maybe[Count | None] = (
+        NOT  # bytes that all drivers' buffers in RAM may take (ttm.pages_limit); None: no TTM
+    )
     closed_nodes: Maybe[Small] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs
 
 

@@ -7,6 +7,15 @@ from gpudoctor.maybe import Maybe, Unknown
 NOT = Unknown()
 
 
+class IgnoredDropIn(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that names NVIDIA's runtime, in a directory that the container runtime does not read."""
+
+    path: str  # "/etc/containerd/config.d/99-nvidia.toml"
+    reads: str | None = (
+        None  # the directory that it reads: "/etc/containerd/conf.d"; None: its configuration names none
+    )
+
+
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """What a batch system or Kubernetes says of this process and this machine; nothing of it is asked by network."""
 
@@ -18,3 +27,4 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     has_gpus: Maybe[bool | None] = NOT  # the cluster has GPUs, by slurm.conf; None: not a Slurm cluster
     kubelet: Maybe[bool] = NOT  # pods run on this machine: it is a node
     runtime_configured: Maybe[bool | None] = NOT  # containerd's or CRI-O's files name nvidia; None: neither is here
+    ignored_drop_ins: tuple[IgnoredDropIn, ...] = ()  # files for containerd or CRI-O that name nvidia and are not read

@@ -7,6 +7,13 @@ from gpudoctor.maybe import Maybe, Unknown
 NOT = Unknown()
 
 
+class RefusedContainer(msgspec.Struct, frozen=True, kw_only=True):
+    """A container that did not start, because this driver does not meet what its image requires."""
+
+    name: str
+    condition: str  # of NVIDIA_REQUIRE_CUDA: "cuda>=12.8", "driver>=535"
+
+
 class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     """The container engines of this host and their NVIDIA configuration."""
 
@@ -29,4 +36,5 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     cdi_driver: Maybe[str | None] = NOT  # driver version that the nvidia specification names
     cdi_fields: dict[str, str] = {}  # fields of NVIDIA's specification that came with a later CDI version: that version
     hook: Maybe[bool] = NOT  # an OCI hook of NVIDIA's, by which older Podmans get the GPU without CDI
+    refused: Maybe[tuple[RefusedContainer, ...]] = NOT  # containers that never ran for that; not asked by --quick
     user_namespace: Maybe[bool] = NOT  # this system is itself an unprivileged container: root here is not root outside

@@ -28,6 +28,7 @@ class Dkms(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     kernel: str | None = None
     state: str = ""  # added, built, installed, broken ...
+    source: Version | None = None  # of the open modules' own source, by its version.mk; None: it has no such file
 
 
 class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,6 +34,8 @@ def _commands(facts: Facts, parameter: str) -> Tasks:
     family = family_of(facts)
     if is_image(facts):
         return (as_root("rpm-ostree", "kargs", f"--append-if-missing={parameter}"),)
+    if facts.host.distribution.id == "pop":  # systemd-boot; https://github.com/pop-os/kernelstub
+        return (as_root("kernelstub", "--add-options", parameter),)
     if family == "fedora":
         return (as_root("grubby", "--update-kernel=ALL", f"--args={parameter}"),)
     add = Edit("/etc/default/grub", word=("GRUB_CMDLINE_LINUX", parameter), root=True)

@@ -7,7 +7,7 @@ from gpudoctor.fixes.driver import flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Shell, Task, Tasks, as_root, filtered, query
 from gpudoctor.tasks.placeholders import VERSION
@@ -221,6 +221,35 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
             verify=query("modinfo", "-F", "version", "nvidia"),
         ),
     )
+
+
+def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
+    """Go back to the version of the module's source, or on to a release of which the package is right.
+
+    Args:
+        facts: the facts.
+        user: the libraries' version.
+        source: the version of the source that DKMS builds.
+    """
+    family = system.family_of(facts)
+    found = known_or(facts.nvidia.kernel.packages, ())
+    names = [name for name, version, state in found if user in version and state[:1] not in "rp"]
+    back: Tasks = ()
+    if names and family == "fedora":
+        back = (as_root("dnf", "downgrade", *(f"{name}-{source}" for name in names)),)
+    elif names and family == "debian":
+        back = (as_root("apt-get", "install", "--allow-downgrades", *(f"{name}={source}*" for name in names)),)
+    message = f"Go back to driver {source}, whose module DKMS builds, then reboot."
+    verify = query("nvidia-smi")
+    first = Fix(message, (*back, as_root("reboot")), "reinstall-package", root=True, needs="reboot", verify=verify)
+    message = f"Upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
+    newer: Tasks = {
+        "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
+        "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", *names)),
+        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*")),
+        "arch": (as_root("pacman", "-Syu"),),
+    }.get(family or "", ())
+    return (first, Fix(message, newer, "reinstall-package", root=True, needs="reboot", verify=verify))
 
 
 def _finish(facts: Facts, family: packages.Family) -> Tasks:

@@ -1,4 +1,4 @@
-"""An option of NVIDIA's kernel module, set so that it holds at every boot."""
+"""An option of a kernel module, set so that it holds at every boot."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -7,11 +7,23 @@ from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Tasks, as_root, query
 
 
-def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
-    """Set an option in modprobe.d, also in the copy of the initial RAM disk, and reboot.
+def option_file(name: str, options: str, of: str = "nvidia") -> tuple[Edit, Edit]:
+    """Return the edits that write a file of options in modprobe.d, and that remove it.
 
     modprobe reads the files of all its directories in the order of their names, and of two values the module takes the
     last (modprobe.d(5)): the file's name begins with zz, after those of packages and tools.
+
+    Args:
+        name: what the file is called, without directory and ending.
+        options: "NVreg_EnableResizableBar=0".
+        of: the module.
+    """
+    path = f"/etc/modprobe.d/zz-{name}.conf"
+    return Edit(path, text=f"options {of} {options}\n", root=True), Edit(path, gone=True, root=True)
+
+
+def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
+    """Set an option of the module nvidia, also in the copy of the initial RAM disk, and reboot.
 
     Args:
         facts: the machine.
@@ -19,12 +31,8 @@ def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
         option: "NVreg_EnableResizableBar=0".
         name: what the file is called, without directory and ending.
     """
-    file = f"/etc/modprobe.d/zz-{name}.conf"
-    commands: Tasks = (
-        Edit(file, text=f"options nvidia {option}\n", root=True),
-        *system.initramfs(facts),
-        as_root("reboot"),
-    )
+    write, remove = option_file(name, option)
+    commands: Tasks = (write, *system.initramfs(facts), as_root("reboot"))
     text = f"{message}: set {option} for the module nvidia, then reboot.{system.initramfs_hint(facts)}"
     if in_container(facts):
         return module.on_the_host(f"On the host: {text}", *commands)
@@ -35,6 +43,6 @@ def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
         root=True,
         needs="reboot",
         impact="persistent",
-        undo=(Edit(file, gone=True, root=True),),
+        undo=(remove,),
         verify=query("nvidia-smi"),
     )

@@ -4,6 +4,7 @@ from functools import cache
 
 import msgspec
 
+from gpudoctor.knowledge.pci_ids import holds
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
@@ -23,10 +24,18 @@ class IntelRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[IntelFamily, ...]
 
 
+class LegacyDevices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """GPUs that Intel's compute runtime supports no more: the first build without them, ids by generation."""
+
+    dropped: int
+    devices: dict[str, str]
+
+
 class IntelTable(KnowledgeTable, frozen=True):
     """The table ``intel.toml``."""
 
     cards: IntelRows
+    legacy: LegacyDevices
     packages: dict[str, tuple[str, ...]]
 
 
@@ -42,6 +51,16 @@ def family(device: str) -> IntelFamily | None:
     except ValueError:
         return None
     return next((row for row in _intel().cards.rows if int(row.first, 16) <= number <= int(row.last, 16)), None)
+
+
+def legacy_generation(device: str) -> str | None:
+    """Return the generation of a GPU that Intel's compute runtime supports no more ("Gen9"), else None."""
+    return next((name for name, ids in _intel().legacy.devices.items() if holds(ids, device)), None)
+
+
+def is_dropped_by(build: int) -> bool:
+    """Whether this build of the compute runtime lacks the legacy generations; 24.35's may have been built with them."""
+    return build >= _intel().legacy.dropped
 
 
 def packages(of: str) -> tuple[str, ...]:

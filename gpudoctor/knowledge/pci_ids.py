@@ -104,5 +104,10 @@ def _ranges(ids: str) -> tuple[tuple[int, int], ...]:
     return tuple((int(first, 16), int(last or first, 16)) for first, _, last in pairs)
 
 
+def holds(ids: str, device_id: str) -> bool:
+    """Say whether a list of ids and ranges ("1602 1606-160e") contains a device id."""
+    return _holds(ids, _number(device_id))
+
+
 def _holds(ids: str, number: int) -> bool:
     return any(first <= number <= last for first, last in _ranges(ids))

@@ -2,7 +2,8 @@
 
 `PROBES` lists them; no probe's module is imported before its step runs. What a probe needs, its parameters name:
 `machine`, `host` (what machine it is), `cards` (the devices of the probe's vendor on the PCI bus), `vendors` (whose
-devices are there), `wanted` (whether any is) and `before` (what NVIDIA's kernel driver said before it was used).
+devices are there), `wanted` (whether any is), `quick` (leave out what takes time) and `before` (what NVIDIA's kernel
+driver said before it was used).
 Each is found out once, by the step that asks first, while the others wait.
 """
 
@@ -85,7 +86,9 @@ PROBES = (
         "Intel's driver",
         "intel",
         vendor=INTEL,
-        idle=IntelFacts(render=_NO_INTEL, loader=_NO_INTEL, level_zero=_NO_INTEL),
+        idle=IntelFacts(
+            render=_NO_INTEL, loader=_NO_INTEL, level_zero=_NO_INTEL, runtime_build=_NO_INTEL, legacy=_NO_INTEL
+        ),
     ),
     Probe("log", "the kernel log", "kernel_log", absent=NO_LOG),
     Probe("containers", "container engines", "docker"),
@@ -101,13 +104,16 @@ FOREIGN = (
 )
 
 
-def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[], Sequence[PciDevice]]) -> list[Named]:
+def system_steps(
+    machine: Machine, host: Callable[[], Host], devices: Callable[[], Sequence[PciDevice]], quick: bool = False
+) -> list[Named]:
     """The steps of `PROBES`, each with its key and its name for people.
 
     Args:
         machine: where they look.
         host: waits for what the machine is.
         devices: waits for the devices on its PCI bus.
+        quick: leave out what takes time.
     """
 
     def cards(vendor: str) -> tuple[PciDevice, ...]:
@@ -126,6 +132,7 @@ def system_steps(machine: Machine, host: Callable[[], Host], devices: Callable[[
         "host": host,
         "vendors": lambda: frozenset(device.vendor for device in devices()),
         "wanted": lambda: bool(devices()),
+        "quick": lambda: quick,
         "before": Lazy(first, None).get,
     }
     return [(probe.key, probe.label, partial(run, probe)) for probe in PROBES]

@@ -6,6 +6,7 @@ from gpudoctor.facts import Cluster, Host
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.probes.pod_runtimes import configured
 
 # The variable that each batch system sets in all of its jobs. JOB_ID alone is anybody's; Grid Engine has a spool too.
 _JOBS = (
@@ -25,17 +26,6 @@ _PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
 # kubeadm writes the kubelet's access to its cluster where it makes a machine a node, and removes it with the node.
 _KUBELET = ("/etc/kubernetes/kubelet.conf",)
 _PODS_1 = ("/sys/fs/cgroup/memory/kubepods.slice", "/sys/fs/cgroup/memory/kubepods")
-# Kubernetes distributions that bring a containerd of their own, whose files may be for root alone.
-_OWN_RUNTIME = ("/var/lib/rancher", "/var/snap/microk8s", "/var/lib/k0s")
-_IMPORTS = pattern(r"^\s*imports\s*=\s*\[([^\]]*)\]", re.MULTILINE)
-_RUNTIMES = (
-    "/etc/containerd/config.toml",
-    "/etc/containerd/conf.d",
-    "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
-    "/var/lib/rancher/rke2/agent/etc/containerd/config.toml",
-    "/etc/crio/crio.conf",
-    "/etc/crio/crio.conf.d",
-)
 
 
 def probe(machine: Machine, host: Host) -> Cluster:
@@ -44,6 +34,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
     inside = known_or(host.container, None) is not None
     client_of, client = (None, None) if inside else _client(machine)
     slurm = "slurm" in (scheduler, client_of)
+    runtime, ignored = (Unknown("the host's: not visible from the container"), ()) if inside else configured(machine)
     return Cluster(
         scheduler=scheduler,
         job=job,
@@ -52,7 +43,8 @@ def probe(machine: Machine, host: Host) -> Cluster:
         client_of=client_of,
         has_gpus=_has_gpus(machine) if slurm else None,
         kubelet=not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET)),
-        runtime_configured=Unknown("the host's: not visible from the container") if inside else _runtime(machine),
+        runtime_configured=runtime,
+        ignored_drop_ins=ignored,
     )
 
 
@@ -100,29 +92,3 @@ def _has_gpus(machine: Machine) -> Maybe[bool | None]:
                 return Unknown(f"{path} includes other files")
             return found is not None and "gpu" in found[1].lower()
     return Unknown("no readable slurm.conf here")
-
-
-def _runtime(machine: Machine) -> Maybe[bool | None]:
-    """Whether a configuration file of containerd or CRI-O names NVIDIA's runtime; None: there is no such file."""
-    paths = [one for path in _RUNTIMES for one in _files(machine, path)]
-    own = next((folder for folder in _OWN_RUNTIME if machine.exists(folder)), None)
-    why = Unknown(f"{own} contains a container runtime whose files cannot be read") if own else None
-    for path in paths:
-        try:
-            text = machine.text(path, 1 << 20)
-            if "nvidia" in text:
-                return True
-            imports = _IMPORTS.search(text)
-            if imports and imports[1].strip(" \n\t\"'") not in ("", "/etc/containerd/conf.d/*.toml"):
-                why = why or Unknown(f"{path} imports other files")
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            why = Unknown(f"{path}: {error.strerror}")
-    return why or (False if paths else None)
-
-
-def _files(machine: Machine, path: str) -> list[str]:
-    if path.endswith(".d"):
-        return [f"{path}/{name}" for name in machine.names(path)]
-    return [path] if machine.exists(path) else []

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from gpudoctor.facts import ContainerHost, Host
+from gpudoctor.facts.container_host import RefusedContainer
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.docker_info import DockerInfo, docker_info
@@ -41,13 +42,14 @@ class _Daemon(NamedTuple):
         return self.info
 
 
-def probe(machine: Machine, host: Host, wanted: bool) -> ContainerHost:
+def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> ContainerHost:
     """Look at the container engines.
 
     Args:
         machine: the machine.
         host: what it is; from inside a container nothing of this can be seen.
         wanted: whether there is a GPU; the daemon is asked only then.
+        quick: do not ask for containers.
     """
     if known_or(host.container, None) not in (None, *_SYSTEMS):
         return _unknown(_INSIDE)
@@ -77,6 +79,7 @@ def probe(machine: Machine, host: Host, wanted: bool) -> ContainerHost:
         cdi_driver=_cdi_driver(machine, specifications),
         cdi_fields=fields,
         hook=any(machine.exists(f"{folder}/{_HOOK}") for folder in _HOOKS),
+        refused=_refused(machine, client, daemon, quick),
         user_namespace=_user_namespace(machine),
     )
 
@@ -100,6 +103,7 @@ def _unknown(why: Unknown) -> ContainerHost:
         cdi=why,
         cdi_driver=why,
         hook=why,
+        refused=why,
         user_namespace=why,
     )
 
@@ -136,6 +140,18 @@ def _ask(machine: Machine, client: str) -> Maybe[DockerInfo]:
         )
     why = info.error or ended.missing or next(iter(text.strip().splitlines()), f"ended with {ended.code}")
     return Unknown(f"docker info: {why}")
+
+
+def _refused(machine: Machine, client: str | None, daemon: _Daemon, quick: bool) -> Maybe[tuple[RefusedContainer, ...]]:
+    if client is None:
+        return ()
+    if not isinstance(daemon.info, DockerInfo):
+        return Unknown("not asked: the Docker daemon does not respond")
+    if quick:
+        return Unknown("Docker was not asked for containers (--quick)")
+    from gpudoctor.probes import refused_containers
+
+    return refused_containers.refused(machine, client)
 
 
 def _snap(machine: Machine, client: str | None, daemon: _Daemon) -> bool | None:

@@ -7,11 +7,15 @@ from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.knowledge import intel as known_cards
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers.numbers import whole
 from gpudoctor.probes import device_nodes
 
 VENDOR = "0x8086"
-LOADER, DRIVER = "libze_loader.so.1", "libze_intel_gpu.so.1"
+LOADER, DRIVER, OPENCL = "libze_loader.so.1", "libze_intel_gpu.so.1", "libigdrcl.so"
+# NEO__LEGACY_NAME_SUFFIX in intel/compute-runtime's CMakeLists.txt
+LEGACY, LEGACY_ICD = ("libze_intel_gpu_legacy1.so.1", "libigdrcl_legacy1.so"), "/etc/OpenCL/vendors/intel_legacy1.icd"
+_FIRST_BUILD = 10000  # of 2019; smaller numbers are the library's own
 # Where distributions put them; NixOS's drivers are in the last but one, conda's and oneAPI's come by LD_LIBRARY_PATH.
 FOLDERS = (
     "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/lib64",
@@ -33,6 +37,8 @@ def probe(machine: Machine, cards: Sequence[PciDevice]) -> IntelFacts:
         render=_render(machine, cards, wanted=discrete or driver is not None),
         loader=_found(machine, LOADER, folders),
         level_zero=driver,
+        runtime_build=_build(machine, driver, folders),
+        legacy=any(_found(machine, name, folders) for name in LEGACY) or machine.exists(LEGACY_ICD),
     )
 
 
@@ -44,6 +50,14 @@ def _folders(machine: Machine) -> tuple[str, ...]:
 
 def _found(machine: Machine, name: str, folders: Sequence[str]) -> str | None:
     return next((f"{folder}/{name}" for folder in folders if machine.exists(f"{folder}/{name}")), None)
+
+
+def _build(machine: Machine, driver: str | None, folders: Sequence[str]) -> Maybe[int | None]:
+    """The build of Intel's compute runtime, the last number of its Level Zero driver's file: .so.1.16.37435."""
+    if driver is None:
+        return Unknown(f"{OPENCL} does not show its version") if _found(machine, OPENCL, folders) else None
+    build = whole(machine.real(driver).rpartition(".")[2])
+    return Unknown(f"{driver} does not show its version") if build is None or build < _FIRST_BUILD else build
 
 
 def _render(machine: Machine, cards: Sequence[PciDevice], wanted: bool) -> tuple[DeviceNode, ...]:

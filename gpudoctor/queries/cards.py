@@ -6,6 +6,7 @@ from typing import NamedTuple
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
 from gpudoctor.knowledge import generations
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.kernel_log import age, events, xids
 from gpudoctor.targets import OnCard, cards_of, gpu_key, gpu_name, gpus_of, has_dxg, has_rocm
@@ -15,6 +16,18 @@ from gpudoctor.tasks import Shell, Tasks, as_root
 LENDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
 _DAY = 86400.0
 _WEEK = 7 * _DAY
+# NVML's recovery actions, as text.
+ACTIONS = {
+    "reset": "a reset",
+    "reboot": "a reboot",
+    "drain": "to be drained of its programs",
+    "drain-and-reset": "to be drained and reset",
+    "recover-imex-domain": "a recovery of its IMEX domain",
+    "bus-reset": "a reset of its bus",
+    "system-reboot": "a reboot",
+}
+# "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"
+_CHANGED = pattern(r"changed from .*? to 0x[0-9a-fA-F]+ \(([^)]+)\)")
 
 
 def generation_of(card: PciDevice) -> generations.GpuGeneration | None:
@@ -142,6 +155,18 @@ def nvidia_addresses(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
         gpu = gpus.get(address)
         label = f"GPU {gpu.index}" if gpu is not None else f"the GPU at {address}"
         yield About(label=label, gpu=address), OnAddress(facts, address, gpu, cards.get(address))
+
+
+def required_action(on: OnAddress) -> str | None:
+    """What the driver requires before the GPU works again, as NVML names it ("reset", "drain"; from 570 on).
+
+    Else as the last Xid 154 does ("GPU Reset Required"); None where neither requires anything.
+    """
+    action = on.gpu.recovery_action if on.gpu is not None else None
+    if isinstance(action, str):
+        return action if action in ACTIONS else None
+    logged = [found[1] for e in on.xids(154)[-1:] if (found := _CHANGED.search(e.text))]
+    return logged[0] if logged and logged[0].lower() != "none" else None
 
 
 def reset_commands(on: OnAddress) -> Tasks:

@@ -90,6 +90,8 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "rocdxg": None,
         "repositories": (),
         "opens_for_caller": None,
+        "gtt_size": None,
+        "ttm_limit": 16 << 30,
     }
     cards = tuple(
         card(

@@ -21,6 +21,8 @@ STACK = IntelFacts(
     render=(OPEN,),
     loader="/usr/lib/x86_64-linux-gnu/libze_loader.so.1",
     level_zero="/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1",
+    runtime_build=37435,
+    legacy=False,
 )
 
 

@@ -199,3 +199,35 @@ def test_nodes_that_a_group_of_devices_hides() -> None:
     assert probe(RecordedMachine(files, links=DRM, errors=closed), UBUNTU, [card]).closed_nodes == 1
     whole = files | {"/sys/bus/pci/devices/0000:03:00.0/current_compute_partition": "SPX"}
     assert isinstance(probe(RecordedMachine(whole, links=DRM, errors=closed), UBUNTU, [card]).closed_nodes, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("files", "gtt", "limit"),
+    [
+        ({"/sys/module/amdgpu/parameters/gttsize": "-1\n"}, None, None),
+        ({"/sys/module/amdgpu/parameters/gttsize": "131072\n"}, 128 << 30, None),
+        ({}, Unknown("/sys/module/amdgpu/parameters/gttsize cannot be read"), None),
+        (
+            {"/sys/module/amdgpu/parameters/gttsize": "-1", "/sys/module/ttm/parameters/pages_limit": "16374474\n"},
+            None,
+            67069845504,
+        ),
+        (
+            {
+                "/sys/module/amdgpu/parameters/gttsize": "-1",
+                "/sys/module/ttm/parameters/pages_limit": "1",
+                "/sys/module/amdttm/parameters/pages_limit": "2",
+            },
+            None,
+            8192,
+        ),
+        (
+            {"/sys/module/amdgpu/parameters/gttsize": "-1", "/sys/module/ttm/refcnt": "1"},
+            None,
+            Unknown("/sys/module/ttm/parameters/pages_limit cannot be read"),
+        ),
+    ],
+)
+def test_memory_of_the_system_for_the_gpu(files: dict[str, str], gtt: object, limit: object) -> None:
+    found = probe(RecordedMachine(SYS | files), UBUNTU, [CARD])
+    assert (found.gtt_size, found.ttm_limit) == (gtt, limit)

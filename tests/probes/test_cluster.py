@@ -127,8 +127,8 @@ def test_a_configuration_that_cannot_be_read() -> None:
     [
         ({"/var/lib/rancher/k3s/x": ""}, "/var/lib/rancher contains a container runtime whose files cannot be read"),
         (
-            {"/etc/containerd/config.toml": 'imports = ["/opt/conf/*.toml"]\n'},
-            "/etc/containerd/config.toml imports other files",
+            {"/etc/containerd/config.toml": 'imports = ["/opt/*/nvidia.toml"]\n'},
+            "/etc/containerd/config.toml imports by a pattern of directories",
         ),
     ],
 )
@@ -136,6 +136,60 @@ def test_a_runtime_whose_files_lie_elsewhere(files: dict[str, str], why: str) ->
     plain = {"/etc/containerd/config.toml": 'imports = ["/etc/containerd/conf.d/*.toml"]\n'}
     assert look(plain).runtime_configured is False
     assert look(plain | files).runtime_configured == Unknown(why)
+
+
+TOML = "/etc/containerd/config.toml"
+RUNTIME = "[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia]\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "configured", "ignored"),
+    [
+        # nvidia-ctk 1.18.0 writes to config.d, and most configurations import conf.d
+        (
+            {TOML: 'imports = ["/etc/containerd/conf.d/*.toml"]\n', "/etc/containerd/config.d/99-nvidia.toml": RUNTIME},
+            False,
+            [("/etc/containerd/config.d/99-nvidia.toml", "/etc/containerd/conf.d")],
+        ),
+        (
+            {TOML: "version = 2\n", "/etc/containerd/config.d/99-nvidia.toml": RUNTIME},
+            False,
+            [("/etc/containerd/config.d/99-nvidia.toml", None)],
+        ),
+        (
+            {TOML: 'imports = ["/opt/conf/*.toml"]\n', "/etc/containerd/conf.d/99-nvidia.toml": RUNTIME},
+            False,
+            [("/etc/containerd/conf.d/99-nvidia.toml", "/opt/conf")],
+        ),
+        # patterns of several lines, relative ones, and files that import others or themselves
+        ({TOML: "imports = [\n  'config.d/*.toml',\n]\n", "/etc/containerd/config.d/a.toml": RUNTIME}, True, []),
+        (
+            {TOML: 'imports = ["/opt/a.toml"]\n', "/opt/a.toml": 'imports = ["b.toml"]\n', "/opt/b.toml": RUNTIME},
+            True,
+            [],
+        ),
+        ({TOML: f'imports = ["{TOML}"]\n'}, False, []),
+        ({TOML: 'imports = ["/opt/*.toml"]\n', "/opt/nvidia.conf": RUNTIME}, False, []),
+        # from 2.2 on its defaults import conf.d
+        ({"/etc/containerd/conf.d/99-nvidia.toml": RUNTIME}, True, []),
+        # names of files, and comments
+        ({TOML: '# nvidia\nimports = ["/opt/nvidia.toml"]\n'}, False, []),
+        # a drop-in of something else
+        ({TOML: "version = 2\n", "/etc/containerd/config.d/mirrors.toml": "[plugins]\n"}, False, []),
+        # until 1.19 nvidia-ctk writes CRI-O's to conf.d, and CRI-O reads crio.conf.d
+        (
+            {"/etc/crio/crio.conf.d/10-crio.conf": "[crio]\n", "/etc/crio/conf.d/99-nvidia.toml": RUNTIME},
+            False,
+            [("/etc/crio/conf.d/99-nvidia.toml", "/etc/crio/crio.conf.d")],
+        ),
+    ],
+)
+def test_the_files_that_are_read(
+    files: dict[str, str], configured: bool, ignored: list[tuple[str, str | None]]
+) -> None:
+    seen = look(files)
+    assert seen.runtime_configured is configured
+    assert [(file.path, file.reads) for file in seen.ignored_drop_ins] == ignored
 
 
 def test_inside_a_container_the_node_is_not_looked_at() -> None:

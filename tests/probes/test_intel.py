@@ -57,7 +57,7 @@ def test_other_vendors_nodes_are_not_intels() -> None:
 def test_nothing_is_looked_for_without_a_gpu() -> None:
     idle = Unknown("not looked for: there is no Intel GPU here")
     stack = next(step for key, _, step in system_steps(machine(), host, lambda: ()) if key == "intel")
-    assert stack() == IntelFacts(render=idle, loader=idle, level_zero=idle)
+    assert stack() == IntelFacts(render=idle, loader=idle, level_zero=idle, runtime_build=idle, legacy=idle)
     (arc,) = [step for key, _, step in system_steps(machine(), host, lambda: (ARC,)) if key == "intel"]
     assert arc().level_zero == f"{LIB}/libze_intel_gpu.so.1"
 
@@ -70,3 +70,27 @@ def test_the_window_into_a_cards_memory(device: str, window: int) -> None:
     files: dict[str, str | bytes] = {f"{at}/vendor": "0x8086", f"{at}/device": f"0x{device}", f"{at}/class": "0x030000"}
     (found,) = pci.probe(RecordedMachine({**files, f"{at}/resource": "".join(rows)}), host())  # type: ignore[misc]
     assert found.bar1 == window
+
+
+@pytest.mark.parametrize(
+    ("files", "links", "build", "legacy"),
+    [
+        ((), {}, None, False),
+        (
+            ("libze_intel_gpu.so.1.16.37435",),
+            {"libze_intel_gpu.so.1": "libze_intel_gpu.so.1.16.37435"},
+            37435,
+            False,
+        ),
+        (("libze_intel_gpu.so.1",), {}, Unknown(f"{LIB}/libze_intel_gpu.so.1 does not show its version"), False),
+        (("intel-opencl/libigdrcl.so",), {}, Unknown("libigdrcl.so does not show its version"), False),
+        (("libze_intel_gpu_legacy1.so.1",), {}, None, True),
+        (("intel-opencl/libigdrcl_legacy1.so",), {}, None, True),
+        (("../../../etc/OpenCL/vendors/intel_legacy1.icd",), {}, None, True),
+    ],
+)
+def test_the_build_of_the_runtime(files: tuple[str, ...], links: dict[str, str], build: object, legacy: bool) -> None:
+    paths = [f"{LIB}/{name}" if not name.startswith("..") else f"/{name.lstrip('./')}" for name in files]
+    there = RecordedMachine(dict.fromkeys(paths, ""), links={f"{LIB}/{a}": f"{LIB}/{b}" for a, b in links.items()})
+    found = intel.probe(there, (UHD,))
+    assert (found.runtime_build, found.legacy) == (build, legacy)

@@ -23,6 +23,7 @@ def test_a_probe_asks_for_inputs_that_there_are(probe: Probe) -> None:
         "host": Host,
         "vendors": frozenset[str],
         "wanted": bool,
+        "quick": bool,
         "before": NvidiaKernel | None,
     }
     assert {name: hint for name, hint in hints.items() if name != "cards"}.items() <= known.items()

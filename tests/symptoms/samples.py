@@ -369,4 +369,10 @@ SAMPLES = [
         "'['python']' returned non-zero exit status 1.",
         {"": "also", "accelerate": "follows"},
     ),
+    Sample("amdgpu-unknown-symbol", "[    9.1] amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)"),
+    Sample("amdgpu-no-bios", "amdgpu 0000:01:00.0: amdgpu: Unable to locate a BIOS ROM"),
+    Sample("amdgpu-mes-hang", "amdgpu 0000:c6:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE"),
+    Sample("amdgpu-gtt", "[drm] GTT size has been set as 137438953472 but TTM size has been set as 67069845504, this is unusual"),
+    Sample("rccl-iommu", 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!'),
+    Sample("cri-runtime", 'failed to get sandbox runtime: no runtime for "nvidia" is configured'),
 ]  # fmt: skip

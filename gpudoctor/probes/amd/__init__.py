@@ -10,12 +10,15 @@ from gpudoctor.facts.nvidia import Dkms
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.parsers.numbers import signed, whole
 from gpudoctor.probes import device_nodes
 from gpudoctor.probes.amd import rocm
 
 MODULE = "/sys/module/amdgpu"
 VENDOR = "0x1002"
 KFD = "/dev/kfd"
+_TTM = ("amdttm", "ttm")
+_PAGE = 4096  # bytes, on x86
 
 
 def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
@@ -45,6 +48,8 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         dxg=machine.exists("/dev/dxg"),
         rocdxg=_rocdxg(machine, path),
         boards=(boards := _boards(machine, cards)),
+        gtt_size=_gtt_size(machine),
+        ttm_limit=_ttm_limit(machine),
         closed_nodes=_closed_nodes(machine, boards),
         repositories=_repositories(machine) if asked else idle,
         opens_for_caller=_opens_for_caller(machine),
@@ -123,6 +128,27 @@ def _closed_nodes(machine: Machine, boards: Sequence[Board]) -> Maybe[int]:
         return Unknown("not counted: no card is partitioned")
     folders = [f"{device_nodes.TOPOLOGY}/{node}" for node in machine.names(device_nodes.TOPOLOGY)]
     return sum(machine.line(f"{folder}/properties") is None for folder in folders)
+
+
+def _gtt_size(machine: Machine) -> Maybe[int | None]:
+    """Bytes that the module's parameter gttsize (MiB) asks for; -1 is its default."""
+    if not machine.exists(MODULE):
+        return None
+    path = f"{MODULE}/parameters/gttsize"
+    asked = signed(machine.line(path) or "")
+    if asked is None:
+        return Unknown(f"{path} cannot be read")
+    return asked << 20 if asked > 0 else None
+
+
+def _ttm_limit(machine: Machine) -> Maybe[int | None]:
+    """Bytes of RAM that drivers may take through TTM, the kernel's or that of AMD's driver package (amdttm)."""
+    folder = next((f"/sys/module/{name}" for name in _TTM if machine.exists(f"/sys/module/{name}")), None)
+    if folder is None:
+        return None
+    path = f"{folder}/parameters/pages_limit"
+    pages = whole(machine.line(path) or "")
+    return Unknown(f"{path} cannot be read") if pages is None else pages * _PAGE
 
 
 def _repositories(machine: Machine) -> tuple[AmdRepository, ...]:

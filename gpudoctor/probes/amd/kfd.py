@@ -149,12 +149,14 @@ def _measured(gpu: Gpu, sensors: Sensors) -> Gpu:
 
 
 def _name(machine: Machine, folder: str, place: str, card: PciDevice | None) -> Maybe[str]:
-    """The board's own name (Instinct has one), else pci.ids', else the node's, which is often "ip discovery"."""
+    """The board's own name (Instinct has one), else pci.ids', the chip's, or the node's: often "ip discovery"."""
     own = machine.line(f"{PCI}/{place}/product_name")
     if own:
         return own
     if card and isinstance(card.name, str):
         return card.name
+    if card and isinstance(card.chip, str):
+        return card.chip
     return machine.line(f"{folder}/name") or Unknown("neither sysfs nor pci.ids names it")
 
 

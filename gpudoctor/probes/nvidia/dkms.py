@@ -1,5 +1,9 @@
 """What DKMS knows of NVIDIA's driver, and why its last build for the running kernel failed."""
 
+import re
+
+import msgspec
+
 from gpudoctor.facts import Dkms
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -12,6 +16,7 @@ _TREE = "/var/lib/dkms"
 _OTHERS = pattern(r"nvidia[-_](?:fs|gds|peer)")
 # `dkms status` is a shell script that looks at every module of every kernel.
 _SECONDS = 20.0
+_VERSION = pattern(r"^NVIDIA_VERSION\s*:?=\s*(\d+(?:\.\d+)+)", re.MULTILINE)
 _OF_KERNEL = pattern(r"make\.log for \S+ for kernel (\S+)")
 
 
@@ -22,6 +27,11 @@ def probe(machine: Machine, ask: bool) -> Maybe[tuple[Dkms, ...] | None]:
         machine: the machine.
         ask: run `dkms status`, which takes up to a second; else only its folders are read.
     """
+    found = _listed(machine, ask)
+    return found if found is None or isinstance(found, Unknown) else _with_sources(machine, found)
+
+
+def _listed(machine: Machine, ask: bool) -> Maybe[tuple[Dkms, ...] | None]:
     folders = _from_folders(machine)
     program = machine.which("dkms", ("/usr/sbin", "/sbin", "/usr/bin"))
     if program is None:
@@ -37,6 +47,19 @@ def probe(machine: Machine, ask: bool) -> Maybe[tuple[Dkms, ...] | None]:
     if listed or ended.ok:
         return listed
     return folders or Unknown(f"dkms status: {ended.err.strip() or ended.missing or 'it timed out'}")
+
+
+def _with_sources(machine: Machine, entries: tuple[Dkms, ...]) -> tuple[Dkms, ...]:
+    """The entries with the version that their source itself has: NVIDIA_VERSION in version.mk of the open modules."""
+    sources = {
+        (e.module, e.version): _VERSION.search(machine.line(f"/usr/src/{e.module}-{e.version}/version.mk") or "")
+        for e in entries
+    }
+    named = {entry: found[1] for entry, found in sources.items() if found}
+    return tuple(
+        msgspec.structs.replace(e, source=named[e.module, e.version]) if (e.module, e.version) in named else e
+        for e in entries
+    )
 
 
 def errors(machine: Machine, entries: Maybe[tuple[Dkms, ...] | None], release: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from gpudoctor.checks.cluster.node_without_gpu import node_without_gpu
 from gpudoctor.checks.cluster.runtime_not_configured import runtime_not_configured
 from gpudoctor.checks.visibility.cuda_out_of_range import cuda_out_of_range
 from gpudoctor.facts import Cluster, ContainerHost, DeviceNode, Facts
+from gpudoctor.facts.cluster import IgnoredDropIn
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, change, framework, library, live, nvidia_host, plain_host, with_framework
@@ -215,6 +216,53 @@ def node(facts: Facts, configured: object = False, **containers: object) -> Fact
 )
 def test_runtime_not_configured(facts: Facts, verdict: list[tuple[str, str]]) -> None:
     assert ask(runtime_not_configured, facts) == verdict
+
+
+TO_CONF_D = IgnoredDropIn(path="/etc/containerd/config.d/99-nvidia.toml", reads="/etc/containerd/conf.d")
+NOWHERE = IgnoredDropIn(path="/etc/containerd/config.d/99-nvidia.toml")
+OF_CRIO = IgnoredDropIn(path="/etc/crio/conf.d/99-nvidia.toml", reads="/etc/crio/crio.conf.d")
+
+
+@pytest.mark.parametrize("cdi", [(), ("/var/run/cdi/nvidia.yaml",)])
+@pytest.mark.parametrize(
+    ("file", "how", "commands"),
+    [
+        (
+            TO_CONF_D,
+            "/etc/containerd/config.toml only imports /etc/containerd/conf.d/*.toml: containerd does not read that "
+            "file.",
+            (
+                "mkdir -p /etc/containerd/conf.d",
+                "mv /etc/containerd/config.d/99-nvidia.toml /etc/containerd/conf.d/",
+                "systemctl restart containerd",
+            ),
+        ),
+        (
+            NOWHERE,
+            "/etc/containerd/config.toml has no `imports`: containerd does not read that file.",
+            (
+                "sed -i '1i imports = [\"/etc/containerd/config.d/*.toml\"]' /etc/containerd/config.toml",
+                "systemctl restart containerd",
+            ),
+        ),
+        (
+            OF_CRIO,
+            "CRI-O only reads /etc/crio/crio.conf.d: crio does not read that file.",
+            (
+                "mkdir -p /etc/crio/crio.conf.d",
+                "mv /etc/crio/conf.d/99-nvidia.toml /etc/crio/crio.conf.d/",
+                "systemctl restart crio",
+            ),
+        ),
+    ],
+)
+def test_a_drop_in_that_is_not_read(
+    file: IgnoredDropIn, how: str, commands: tuple[str, ...], cdi: tuple[str, ...]
+) -> None:
+    facts = change(node(nvidia_host(), cdi=cdi), "cluster.ignored_drop_ins", (file,))
+    message = f"The nvidia runtime is configured in {file.path}, but {how}"
+    assert ask(runtime_not_configured, facts) == [("problem", message)]
+    assert tuple(c.removeprefix("sudo ") for c in run(runtime_not_configured, facts)[0].fixes[0].commands) == commands
 
 
 @pytest.mark.parametrize("folder", ["/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/home/kubernetes/bin/nvidia/lib64"])

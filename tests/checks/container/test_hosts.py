@@ -1,14 +1,18 @@
 """Checks of hosts whose engines cannot hand GPUs in."""
 
+from typing import Any
+
 import pytest
 
 from gpudoctor.check_engine import run
 from gpudoctor.checks.container.cdi_missing import cdi_missing
 from gpudoctor.checks.container.docker_desktop_linux import docker_desktop_linux
 from gpudoctor.checks.container.nested_needs_no_cgroups import nested_needs_no_cgroups
+from gpudoctor.checks.container.requirement_unmet import requirement_unmet
 from gpudoctor.checks.container.toolkit_missing import toolkit_missing
 from gpudoctor.checks.container.toolkit_too_old import toolkit_too_old
 from gpudoctor.facts import ContainerHost, Facts
+from gpudoctor.facts.container_host import RefusedContainer
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, nvidia_host, plain_host
 from tests.checks.container.test_container import PLAIN, commands, engines
@@ -35,6 +39,7 @@ def host(facts: Facts | None = None, **changes: object) -> Facts:
         "cdi_driver": None,
         "hook": False,
         "user_namespace": False,
+        "refused": (),
     }
     return change(facts or nvidia_host(), "containers", ContainerHost(**(plain | changes)))  # type: ignore[arg-type]
 
@@ -185,3 +190,42 @@ def test_toolkit_by_distribution() -> None:
     assert any("yum.repos.d" in c for c in commands(toolkit_missing, rocky))
     unheard = change(change(ubuntu, "host.distribution.id", "nixos"), "host.distribution.like", ())
     assert commands(toolkit_missing, unheard)[0] == "sudo nvidia-ctk runtime configure --runtime=docker"
+
+
+def refused(*conditions: str, cuda: object = "12.4", **containers: Any) -> Facts:
+    """A host whose driver does not meet what the images of some containers require."""
+    found = tuple(RefusedContainer(name=f"web-{n}", condition=one) for n, one in enumerate(conditions))
+    return change(host(**{"refused": found, **containers}), "nvidia.cuda.version", cuda)
+
+
+def needs(number: int, cuda: str) -> list[tuple[str, str]]:
+    message = f"Docker could not start the container web-{number}: its image requires cuda>={cuda}, but this machine's "
+    return [("problem", f"{message}driver supports CUDA 12.4.")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (host(), PASS),
+        (refused("cuda>=12.8"), needs(0, "12.8")),
+        (refused("cuda>=13.0"), needs(0, "13.0")),
+        (refused("cuda>=12.4"), PASS),  # of an older driver, and it would start now
+        (refused("cuda>=12.8", cuda="12.8"), PASS),
+        (refused("cuda>=12.4", "cuda>=12.9"), needs(1, "12.9")),
+        (refused("driver>=570"), PASS),
+        (refused("cuda>=12.8", cuda=None), PASS),
+        (refused("cuda>=12.8", cuda=WHY), UNKNOWN),
+        (refused(refused=WHY), UNKNOWN),
+        (refused("cuda>=12.8", docker=None), SKIPPED),
+    ],
+)
+def test_a_container_that_the_driver_is_too_old_for(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(requirement_unmet, facts) == verdict
+
+
+def test_within_a_major_the_comparison_can_be_left_out() -> None:
+    newer, older, without = run(requirement_unmet, refused("cuda>=12.8"))[0].fixes
+    assert "580" in newer.message
+    assert "for CUDA 12.4 or earlier" in older.message
+    assert "NVIDIA_DISABLE_REQUIRE=1" in without.commands[0]
+    assert len(run(requirement_unmet, refused("cuda>=13.0"))[0].fixes) == 2

@@ -16,6 +16,10 @@ SECOND = "GPU 1 (NVIDIA GeForce RTX 4090) at 0000:02:00.0"
 B = "0000:02:00.0"
 CARD = "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090])"
 GONE = having(nvidia_host(), pci=(), gpus=())
+RESET_REQUIRED = (
+    "NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062) returned from "
+    "status @ kernel_channel.c:2874"
+)
 NO_DRIVER_LOADED = unloaded(pci=())
 LOST = failing(999, gpus__0__status="lost")
 BAR = logged(event("bar-invalid", "BAR1 is 0M @ 0x0", "0000:01:00.0"), facts=unloaded())
@@ -101,6 +105,11 @@ ILL = [
         f"{FIRST}: the driver requires 'Node Reboot Required' (Xid 154).",
     ),
     (
+        "device.needs-reset",
+        logged(event("driver-error", RESET_REQUIRED), facts=having(gpus__0__recovery_action=WHY)),
+        f"{FIRST} requires a reset: the driver refuses new programs (NV_ERR_RESET_REQUIRED).",
+    ),
+    (
         "device.gsp-failed",
         WPR2,
         f"{CARD} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle.",
@@ -149,6 +158,12 @@ ILL = [
         "device.ecc-uncorrected",
         logged(xid(95), facts=having(REMAP, gpus__0__recovery_action=WHY)),
         f"{FIRST} had 14 uncorrectable ECC errors since the driver was loaded (Xid 95).",
+    ),
+    (
+        "device.ecc-uncorrected",
+        logged(xid(95), facts=having(REMAP, gpus__0__recovery_action="reset")),
+        f"{FIRST} had 14 uncorrectable ECC errors since the driver was loaded (Xid 95). Since then the driver requires "
+        "recovery (reset) before new programs can use it.",
     ),
     (
         "device.exclusive-mode",
@@ -203,6 +218,15 @@ WELL = [
     ),
     ("device.retired-pages-pending", having(gpus__0__retired_pending=WHY)),
     ("device.ecc-uncorrected", having(gpus__0__ecc_uncorrected=0)),
+    # reset since, and an error that names none of several GPUs
+    (
+        "device.needs-reset",
+        logged(event("driver-error", RESET_REQUIRED), facts=having(gpus__0__recovery_action="none")),
+    ),
+    (
+        "device.needs-reset",
+        logged(event("driver-error", RESET_REQUIRED), facts=having(nvidia_host(2), gpus__0__recovery_action=WHY)),
+    ),
     ("device.exclusive-mode", having(gpus__0__compute_mode="exclusive-process")),
     (
         "device.exclusive-mode",

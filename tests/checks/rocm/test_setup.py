@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.check_engine import Check, Severity, run
 from gpudoctor.checks.rocm.debugging_left_on import debugging_left_on
 from gpudoctor.checks.rocm.driver_pair_untested import driver_pair_untested
 from gpudoctor.checks.rocm.gfx_not_in_wheel import gfx_not_in_wheel
+from gpudoctor.checks.rocm.half_installed import half_installed
+from gpudoctor.checks.rocm.hangs import hangs
 from gpudoctor.checks.rocm.not_loaded import not_loaded
 from gpudoctor.checks.rocm.only_root_opens import only_root_opens
 from gpudoctor.checks.rocm.pcie_atomics import pcie_atomics
@@ -354,3 +357,61 @@ def test_all_have_fixes() -> None:
     ]
     for check, facts in ill:
         assert [verdict.fixes != () for verdict in run(check, facts)] == [True], check.id
+
+
+IOMMU = LogEvent(
+    kind="unknown-symbol",
+    text="amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)",
+    code=-2,
+    what={"module": "amdgpu", "text": "amd_iommu_bind_pasid"},
+)
+BUILT = (Dkms(module="amdgpu", version="6.10", kernel="6.8.0-60-generic", state="installed"),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({}, "sudo apt-get install linux-modules-extra-6.8.0-60-generic"),
+        ({"amd.dkms": BUILT}, "sudo modprobe amdgpu"),  # built for another kernel
+        ({"host.distribution.id": "debian"}, "sudo modprobe amdgpu"),
+        ({"log.events": (msgspec.structs.replace(IOMMU, code=-22),)}, "sudo modprobe amdgpu"),
+        ({"log.events": (msgspec.structs.replace(IOMMU, what={"module": "i915"}),)}, "sudo modprobe amdgpu"),
+    ],
+)
+def test_ubuntus_cloud_kernels_have_modules_in_a_second_package(changes: dict[str, object], first: str) -> None:
+    facts = change(amd_host(loaded=False, kfd=(), render=()), "log.events", (IOMMU,))
+    for path, value in changes.items():
+        facts = change(facts, path, value)
+    assert commands(not_loaded, facts)[0] == first
+
+
+HALF = (("amdgpu-dkms", "1:6.10.5", "iF"),)
+
+
+@pytest.mark.parametrize(
+    ("packages", "headers", "first"),
+    [
+        (HALF, True, "sudo apt-get purge amdgpu-dkms"),  # its build failed, and would fail again
+        (HALF, False, "sudo dpkg --configure -a"),
+        (HALF, WHY, "sudo dpkg --configure -a"),
+        ((("rocm-core", "6.3.4", "iU"),), True, "sudo dpkg --configure -a"),
+    ],
+)
+def test_a_build_that_fails_again_is_not_repeated(packages: object, headers: object, first: str) -> None:
+    facts = change(amd_host(packages=packages), "host.kernel.headers", headers)
+    assert commands(half_installed, facts)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        (
+            "amdgpu 0000:01:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE",
+            "sudo apt-get install linux-firmware",
+        ),
+        ("amdgpu: qcm fence wait loop timeout expired", "gpudoctor smoke"),
+    ],
+)
+def test_a_silent_scheduler_asks_for_its_firmware(text: str, command: str) -> None:
+    facts = change(amd_host(), "log.events", (LogEvent(kind="kfd-hang", text=text, what={"text": text}),))
+    assert commands(hangs, facts)[0] == command

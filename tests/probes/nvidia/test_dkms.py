@@ -70,3 +70,11 @@ def test_a_log_of_another_kernel_or_of_an_installed_module_says_nothing() -> Non
     well = (Dkms(module="nvidia", version="570.133.20", kernel=RELEASE, state="installed"),)
     assert dkms.errors(machine, well, RELEASE) == ()
     assert dkms.errors(machine, Unknown("x"), RELEASE) == ()
+
+
+def test_the_version_that_the_source_itself_has() -> None:
+    files = {f"{TREE}/source/dkms.conf": "", "/usr/src/nvidia-570.133.20/version.mk": "NVIDIA_VERSION = 570.124.04\n"}
+    (entry,) = dkms.probe(RecordedMachine(files), ask=False)  # type: ignore[misc]
+    assert (entry.version, entry.source) == ("570.133.20", "570.124.04")
+    files["/usr/src/nvidia-570.133.20/version.mk"] = "NVIDIA_NVID_VERSION = x\n"
+    assert [e.source for e in dkms.probe(RecordedMachine(files), ask=False)] == [None]  # type: ignore[union-attr]

@@ -1,0 +1,113 @@
+"""Whether the container runtime that runs pods reads a configuration with NVIDIA's runtime.
+
+containerd reads config.toml and what its `imports` names: paths, patterns, relative ones from the file's own directory
+(containerd-config.toml(5)). From 2.2 on its defaults import conf.d (containerd/containerd#12323). CRI-O reads crio.conf
+and crio.conf.d (crio.conf.d(5)). The drop-ins of NVIDIA's toolkit went elsewhere: until 1.18.0 to containerd's config.d
+(NVIDIA/nvidia-container-toolkit#1404), until 1.19 to CRI-O's conf.d (#1829).
+"""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+
+from gpudoctor.facts.cluster import IgnoredDropIn
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+
+# Kubernetes distributions that bring a containerd of their own, whose files may be for root alone.
+_OWN_RUNTIME = ("/var/lib/rancher", "/var/snap/microk8s", "/var/lib/k0s")
+_IMPORTS = pattern(r"^\s*imports\s*=\s*\[([^\]]*)\]", re.MULTILINE)
+_COMMENT = pattern(r"^\s*#.*$", re.MULTILINE)
+_QUOTED = pattern(r"""["']([^"']+)["']""")
+_DEFAULT_IMPORTS = ("/etc/containerd/conf.d/*.toml",)
+_CONTAINERD = (
+    "/etc/containerd/config.toml",
+    "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
+    "/var/lib/rancher/rke2/agent/etc/containerd/config.toml",
+)
+_CRIO = ("/etc/crio/crio.conf", "/etc/crio/crio.conf.d/*")
+_CRIO_READS = "/etc/crio/crio.conf.d"
+_DROP_INS = ("/etc/containerd/config.d/*.toml", "/etc/containerd/conf.d/*.toml", "/etc/crio/conf.d/*")
+
+
+class _Files:
+    """The files that runtimes read, each once, and why some could not be read."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.texts: dict[str, str] = {}
+        self.why: Unknown | None = None
+        self.imports: list[str] = []
+
+    def read(self, path: str) -> str | None:
+        """Return a file's text, None where it is not there, cannot be read, or was read before."""
+        if path in self.texts:
+            return None
+        try:
+            self.texts[path] = self.machine.text(path, 1 << 20)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            self.why = Unknown(f"{path}: {error.strerror}")
+            return None
+        return self.texts[path]
+
+    def follow(self, path: str) -> None:
+        """Read a file of containerd's and those that it imports."""
+        text = self.read(path)
+        if text is None:
+            return
+        named = _IMPORTS.search(text)
+        folder = path.rpartition("/")[0]
+        own = [one if one[0] == "/" else f"{folder}/{one}" for one in _QUOTED.findall(named[1] if named else "")]
+        self.imports += own
+        for one in own if named or path != _CONTAINERD[0] else _DEFAULT_IMPORTS:
+            for file in matching(self.machine, one):
+                self.follow(file)
+
+
+def matching(machine: Machine, path: str) -> Iterator[str]:
+    """Return the files that a path stands for, whose last part may be a pattern."""
+    folder, _, name = path.rpartition("/")
+    if not any(sign in name for sign in "*?["):
+        yield path
+        return
+    yield from (f"{folder}/{one}" for one in sorted(machine.names(folder)) if fnmatch(one, name))
+
+
+def configured(machine: Machine) -> tuple[Maybe[bool | None], tuple[IgnoredDropIn, ...]]:
+    """Return whether a file that is read names NVIDIA's runtime (None: there is none), and those that are not read."""
+    found = _Files(machine)
+    for path in _CONTAINERD:
+        found.follow(path)
+    if _CONTAINERD[0] not in found.texts:
+        for path in matching(machine, _DEFAULT_IMPORTS[0]):
+            found.follow(path)
+    for path in (one for named in _CRIO for one in matching(machine, named)):
+        found.read(path)
+    if any(map(_names_nvidia, found.texts.values())):
+        return True, ()
+    own = next((folder for folder in _OWN_RUNTIME if machine.exists(folder)), None)
+    if own:
+        return Unknown(f"{own} contains a container runtime whose files cannot be read"), ()
+    if found.why or any("*" in one.rpartition("/")[0] for one in found.imports):
+        return found.why or Unknown(f"{_CONTAINERD[0]} imports by a pattern of directories"), ()
+    ignored = _ignored(machine, found)
+    return (False if found.texts or ignored else None), ignored
+
+
+def _ignored(machine: Machine, found: _Files) -> tuple[IgnoredDropIn, ...]:
+    """The toolkit's drop-ins that no runtime reads, each with the directory that its runtime reads."""
+    imported = next((one.rpartition("/")[0] for one in found.imports if one.endswith("/*.toml")), None)
+    paths = [one for named in _DROP_INS for one in matching(machine, named) if one not in found.texts]
+    return tuple(
+        IgnoredDropIn(path=path, reads=_CRIO_READS if path.startswith("/etc/crio/") else imported)
+        for path in paths
+        if _names_nvidia(machine.line(path) or "")
+    )
+
+
+def _names_nvidia(text: str) -> bool:
+    """Whether a configuration names NVIDIA's runtime, elsewhere than in comments and names of other files."""
+    return "nvidia" in _COMMENT.sub("", _IMPORTS.sub("", text))
