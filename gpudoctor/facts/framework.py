@@ -66,6 +66,8 @@ class LiveFramework(msgspec.Struct, frozen=True, kw_only=True):
     standard: Maybe[tuple[str, ...]] = NOT
     warnings: tuple[str, ...] = ()
     stderr: str = ""  # its last lines
+    # Its libraries that ask for an executable stack, where the loader refuses one over that.
+    executable_stack: tuple[str, ...] = ()
     libraries: Maybe[tuple[str, ...]] = NOT  # CUDA and ROCm libraries truly mapped
 
 
