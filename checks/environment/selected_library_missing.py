@@ -80,8 +80,6 @@ def selected_library_missing(on: OnFramework) -> Problem | None:
         return None
     row, owner, there = found
     value = on.facts.host.environment[row.name]
-    message = (
-        f"{row.name}={value} makes {owner.name} {owner.version} load {row.library.format(value.strip())}, which it does "
-        f"not contain; it has {', '.join(there)}."
-    )
-    return Problem(message, (f"{row.name}={value}",))
+    name = row.library.format(value.strip())
+    message = f"{row.name}={value} makes {owner.name} {owner.version} load {name}, which it does not contain; it has "
+    return Problem(f"{message}{', '.join(there)}.", (f"{row.name}={value}",))

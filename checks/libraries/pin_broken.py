@@ -14,8 +14,8 @@ from gpudoctor.targets import NAMES, OnPython, pythons
 
 _CLAUSE = re.compile(r"(==|>=)([\d.]+)")
 _LINKER = (
-    "nvJitLink links code that was compiled with a CUDA release of its own major, of the same minor version or an older "
-    "one. Another package installed an older one: then functions are missing (undefined symbol), or what the package "
+    "nvJitLink links code that was compiled with a CUDA release of its own major and of the same or an older minor "
+    "version. Another package installed an older one: then functions are missing (undefined symbol), or what the package "
     "compiles at run time is refused ('may need newer version of nvJitLink library')."
 )
 

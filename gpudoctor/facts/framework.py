@@ -87,6 +87,7 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     kernels: Maybe[tuple[str, ...]] = NOT  # what .nv_fatbin really holds in earnest
     cudnn: Maybe[Version | None] = NOT  # cuDNN it was built with or asks for: "9.1.0.70", "8"
     needs: Maybe[tuple[Need, ...]] = NOT
+    optional: Maybe[tuple[Need, ...]] = NOT  # ONNX Runtime: what providers need that it loads where a program asks
     plugin: Maybe[str | None] = NOT  # JAX: "jax-cuda12-plugin"; None: none
     plugin_version: Maybe[Version | None] = NOT
     backend_version: Maybe[Version | None] = NOT  # JAX: jaxlib
