@@ -15,8 +15,8 @@ from gpudoctor.targets import NAMES, OnPython, pythons
 _CLAUSE = re.compile(r"(==|>=)([\d.]+)")
 _LINKER = (
     "nvJitLink links code that was compiled with a CUDA release of its own major and of the same or an older minor "
-    "version. Another package installed an older one: then functions are missing (undefined symbol), or what the package "
-    "compiles at run time is refused ('may need newer version of nvJitLink library')."
+    "version. Another package installed an older nvJitLink: then functions are missing (undefined symbol), or what is "
+    "compiled at run time is refused ('may need newer version of nvJitLink library')."
 )
 
 

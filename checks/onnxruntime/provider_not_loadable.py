@@ -7,7 +7,7 @@ from gpudoctor.fixes.python import install, lasting
 from gpudoctor.fixes.variables import assign
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.knowledge.onnxruntime import Provider
-from gpudoctor.maybe import known, text_of
+from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import major
 from gpudoctor.targets import OnFramework, onnxruntimes
@@ -43,10 +43,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         message = "Let the loader search the wheel's directory before Python starts, or import tensorrt first."
         if not missing[0].wheel:
             message = (
-                f"Install {row.product} {release}, with which ONNX Runtime {number} is built, and let the loader search "
-                f"it before Python starts.{lasting(on.facts)}"
+                f"Install {row.product}{phrase(' {}', release)}, with which ONNX Runtime {number} is built, and let "
+                f"the loader search it before Python starts.{lasting(on.facts)}"
             )
-            tasks = (install(on.python, f"tensorrt-cu{cuda}-libs=={release}.*"), *tasks)
+            tasks = (install(on.python, f"tensorrt-cu{cuda}-libs=={present(release)}.*"), *tasks)
         fixes.append(Fix(message, tasks, "reinstall-package", verify=proof))
     for name in asking:
         others = [part for part in on.facts.host.environment[name].split(",") if part and part != row.name]
@@ -59,9 +59,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 @check(
     title="ONNX Runtime cannot load a provider that the program asks for: TensorRT is missing",
     severity=Severity.WARNING,
-    cause="onnxruntime-gpu contains the TensorRT provider, but not TensorRT, and its extras [cuda,cudnn] do not install "
-    "it either. The provider fails to load (libnvinfer.so), and ONNX Runtime falls back to the next provider of the "
-    "list, or to the CPU.",
+    cause="onnxruntime-gpu contains the TensorRT provider, but not TensorRT, which its extras [cuda,cudnn] do not "
+    "install either. The provider fails to load (libnvinfer.so), and ONNX Runtime falls back to the next provider of "
+    "the list, or to the CPU.",
     fixes=_fixes,
     references=(
         "https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html#requirements",

@@ -90,13 +90,9 @@ def library_missing(on: OnFramework) -> Problem | None:
     releases = f" ({text})" if (text := _releases(first.soname)) else ""
     there = sonames.rocm_soname_in(first.soname, rocm) if rocm else None
     instead = f", which has {there}" if there and there != first.soname else ""
-    here = (
-        f"ROCm {rocm} is installed{instead}"
-        if rocm
-        else "the ROCm here has another one"
-        if has_rocm(on.facts)
-        else "no ROCm is installed"
-    )
+    here = "no ROCm is installed"
+    if has_rocm(on.facts):
+        here = f"ROCm {rocm} is installed{instead}" if rocm else "the ROCm here has another one"
     others = f" and {len(missing) - 1} more" if missing[1:] else ""
     part = first.needed_by.rpartition("/")[2]
     message = f"{on.name}: {part} needs {first.soname}{releases}{others}, which is not found; {here}."

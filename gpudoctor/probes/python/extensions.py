@@ -117,8 +117,8 @@ class _Look:
     ) -> Iterator[MissingLibrary]:
         """Those that it opens by name, as a string in the file shows, and that are nowhere."""
         name = os.path.basename(path)
-        for stem in sonames.opened_by(found.package.name, name):
-            soname = self._string(path, stem)
+        for library in sonames.opened_by(found.package.name, name):
+            soname = self._string(path, library)
             if not soname or soname in mapped or self._search.has(soname):
                 continue
             if self._search.find(soname, dynamic, os.path.dirname(path)) is None:
