@@ -19,8 +19,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     title="nvrtc: error: invalid value for --gpu-architecture (-arch)",
     severity=Severity.WARNING,
     cause="PyTorch compiles some operations at run time (torch.prod, complex numbers, fused TorchScript), with the "
-    "NVRTC of its CUDA release. Before 1.13 it asks for the GPU's own architecture, also where that NVRTC does not know "
-    "it.",
+    "NVRTC of its CUDA release. Before 1.13 it asks for the GPU's own architecture, unknown to an older NVRTC.",
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/87595", "https://github.com/pytorch/pytorch/pull/87611"),
     targets=torches,
