@@ -61,8 +61,9 @@ def bitsandbytes_no_binary(on: OnFramework) -> Problem | None:
     found = package(on.python, "bitsandbytes")
     if found is None or known(on.framework.cuda) is None or not nvidia_gpus(on.facts):
         return None
-    there, wanted = _binaries(on), on.facts.host.environment.get("BNB_CUDA_VERSION") or _wanted(on)
-    if not there or wanted in there:
+    there, wanted = _binaries(on), _wanted(on)
+    # Where the variable names another binary, environment.selected-library-missing judges that one.
+    if not there or wanted in there or on.facts.host.environment.get("BNB_CUDA_VERSION"):
         return None
     message = f"bitsandbytes {found.version} has no libbitsandbytes_cuda{present(wanted)}.so for CUDA "
     return Problem(message + f"{present(on.framework.cuda)} of {on.name}; it has binaries for {', '.join(there)}.")

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
-from gpudoctor.fixes.loading import import_proof
+from gpudoctor.fixes.loading import clear_executable_stack, import_proof
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.symptoms import recognise
@@ -29,6 +29,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if one is None:
         return ()
     proof, version = import_proof(on, one), release(one.version)
+    if one.executable_stack:
+        return (clear_executable_stack(on.facts, one.executable_stack, proof),)
     error = one.error if isinstance(one.error, str) else ""
     hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
     tries = (hint.fix,) if hint and hint.fix else row.tries[:1] if row else ()

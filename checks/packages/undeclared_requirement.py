@@ -25,7 +25,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     row, owner, _ = found
-    message = f"Install {row.other}{row.wanted}, or a newer {owner.name} (it needs none of this from {row.before} on)."
+    message = f"Install {row.other}{row.wanted}, or {owner.name} {row.before} or newer."
     command = install(on.python, f"{row.other}{row.wanted}")
     return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package"),)
 
@@ -42,7 +42,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/12386",
     ),
     targets=pythons,
-    caused_by=("python.*",),
+    caused_by=("python.*", "libraries.pin-broken"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

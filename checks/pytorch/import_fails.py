@@ -10,7 +10,7 @@ from gpudoctor.targets import OnLive
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     fits = reinstall_torch(on.facts, on.python, on.framework)
-    same = torch_again(on) if _is_pips(on) or not fits else ()
+    same = torch_again(on) if (_is_pips(on) or not fits) and not on.live.executable_stack else ()
     return (*hinted(on), *same, *fits)
 
 

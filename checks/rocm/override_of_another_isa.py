@@ -59,7 +59,7 @@ def override_of_another_isa(facts: Facts) -> Problem | None:
     if not any(name.startswith(OVERRIDE) for name in facts.host.environment):
         return None
     gpus = [(g, known(g.gfx), text) for g in computing(facts) if (text := override_text(facts, g))]
-    verdicts = [_judge(gfx, text) for _, gfx, text in gpus if gfx]
+    verdicts = [_judge(facts, gfx, text) for _, gfx, text in gpus if gfx]
     if not verdicts or None in verdicts:
         return None
     gpu, gfx, text = gpus[0]
@@ -70,14 +70,20 @@ def override_of_another_isa(facts: Facts) -> Problem | None:
     return Problem(message, (f"{OVERRIDE}={text}",), severity=severity)
 
 
-def _judge(gfx: str, text: str) -> tuple[str, Severity] | None:
+def _judge(facts: Facts, gfx: str, text: str) -> tuple[str, Severity] | None:
     target = rocm.gfx_of_override(text)
     if target is None:
         return "it is not in the form 10.3.0, and ROCm refuses to start with it", Severity.ERROR
-    if target == gfx or both_old(target, gfx):
+    if target == gfx or both_old(target, gfx) or _ran(facts, gfx, target):
         return None
     if not same_isa(gfx, target):
         return f"{target} has another instruction set than {gfx}", Severity.ERROR
     if rocm.hangs_as(gfx) == target:
         return f"the family is the same, but {gfx} is known to hang with kernels of {target}", Severity.WARNING
     return None
+
+
+def _ran(facts: Facts, gfx: str, target: str) -> bool:
+    """Whether every framework for ROCm here is of a release with which the override worked."""
+    builds = [f.hip for p in facts.pythons for f in p.frameworks if isinstance(f.hip, str)]
+    return bool(builds) and all(rocm.ran_as(gfx, target, hip) for hip in builds)

@@ -66,6 +66,8 @@ class LiveFramework(msgspec.Struct, frozen=True, kw_only=True):
     standard: Maybe[tuple[str, ...]] = NOT
     warnings: tuple[str, ...] = ()
     stderr: str = ""  # its last lines
+    # Its libraries that ask for an executable stack, where the loader refuses one over that.
+    executable_stack: tuple[str, ...] = ()
     libraries: Maybe[tuple[str, ...]] = NOT  # CUDA and ROCm libraries truly mapped
 
 
@@ -85,6 +87,7 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     kernels: Maybe[tuple[str, ...]] = NOT  # what .nv_fatbin really holds in earnest
     cudnn: Maybe[Version | None] = NOT  # cuDNN it was built with or asks for: "9.1.0.70", "8"
     needs: Maybe[tuple[Need, ...]] = NOT
+    optional: Maybe[tuple[Need, ...]] = NOT  # ONNX Runtime: what providers need that it loads where a program asks
     plugin: Maybe[str | None] = NOT  # JAX: "jax-cuda12-plugin"; None: none
     plugin_version: Maybe[Version | None] = NOT
     backend_version: Maybe[Version | None] = NOT  # JAX: jaxlib

@@ -126,6 +126,7 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     hung: bool = False
     died: str | None = None  # signal name
     lock: str | None = None  # the build lock for which it would wait for ever
+    executable_stack: tuple[str, ...] = ()  # as in LiveFramework
     stderr: str = ""  # its last lines
 
 

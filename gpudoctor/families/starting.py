@@ -71,6 +71,7 @@ def import_fails(
         targets=of.live,
         caused_by=(
             *("python.*", "python.numpy-2", "windows.dll-not-loaded", "libraries.*", "packages.*", "host.*"),
+            "rocm.library-missing",
             *of.causes,
             *also,
         ),

@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import LiveFramework
+from gpudoctor.fixes.loading import clear_executable_stack
 from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, manager_of, torch_family, version_of
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import import_errors
@@ -13,7 +14,8 @@ from gpudoctor.tasks import Shell, Task
 
 def install_again(on: OnLive) -> tuple[Fix, ...]:
     """What the error message asks for, where known, then a reinstall of the same version with its dependencies."""
-    return (*hinted(on), _again(on))
+    # A reinstall brings the same libraries.
+    return hinted(on) if on.live.executable_stack else (*hinted(on), _again(on))
 
 
 def after_crash(on: OnLive) -> tuple[Fix, ...]:
@@ -45,6 +47,8 @@ def outside(live: LiveFramework) -> tuple[Fix, ...]:
 
 def hinted(on: OnLive) -> tuple[Fix, ...]:
     """What the error message asks for, where it is known."""
+    if on.live.executable_stack:
+        return (clear_executable_stack(on.facts, on.live.executable_stack, _proof(on)),)
     hint = import_errors.hint(on.live.import_error or "")
     if not hint or not hint.fix:
         return ()

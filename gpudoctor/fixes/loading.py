@@ -1,7 +1,9 @@
 """Fixes for compiled packages that the loader refuses."""
 
+import re
+
 from gpudoctor.check_engine import Fix
-from gpudoctor.facts import PackageImport
+from gpudoctor.facts import Facts, PackageImport
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
@@ -11,7 +13,7 @@ from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import NAMES, OnPython
-from gpudoctor.tasks import Task, Tasks, export
+from gpudoctor.tasks import Task, Tasks, cmd, export
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
@@ -39,6 +41,8 @@ def newer_copy(on: OnPython, one: OldCopy) -> tuple[Fix, ...]:
         return (fix,) if library == "own" else (fix, _fresh_shell(proof))
     if one.version.startswith("GLIBC_"):
         return _older_glibc(on, one, proof)
+    if linker := _newer_linker(on, one, proof):
+        return (linker,)
     prefix = on.python.prefix if isinstance(on.python.prefix, str) else "//"
     gcc = sonames.sonames().gcc.get(one.version)
     if "libstdc++" in one.path and one.path.startswith(f"{prefix}/"):
@@ -67,6 +71,27 @@ def _fresh_shell(proof: Task | None) -> Fix:
     return Fix(message, (), "change-environment", verify=proof)
 
 
+def _newer_linker(on: OnPython, one: OldCopy, proof: Task | None) -> Fix | None:
+    """A newer nvJitLink, where that is the copy; it keeps the symbols of all older minor releases.
+
+    https://github.com/NVIDIA/cccl/pull/4851 lists those of one release.
+    """
+    found = re.search(r"nvJitLink\w*_(\d+)_(\d+)$", one.version)
+    if found is None:
+        return None
+    major, number = found[1], f"{found[1]}.{found[2]}"
+    message = (
+        f"Install nvJitLink {number} or newer of CUDA {major}: it keeps the functions of older minor releases, so what "
+        f"was built with those works too.{lasting(on.facts)}"
+    )
+    if any(c.name == "libnvjitlink" for c in conda_of(on.python)):
+        task = conda_install(on.python, f"libnvjitlink>={number},<{int(major) + 1}")
+    else:
+        name = f"nvidia-nvjitlink-cu{major}" if int(major) < 13 else "nvidia-nvjitlink"
+        task = install(on.python, f"{name}>={number},<{int(major) + 1}")
+    return Fix(message, (task,), "reinstall-package", verify=proof)
+
+
 def _older_glibc(on: OnPython, one: OldCopy, proof: Task | None) -> tuple[Fix, ...]:
     number = one.version.rpartition("_")[2]
     system = (
@@ -89,6 +114,21 @@ def _built_here(on: OnPython, one: OldCopy, proof: Task | None) -> tuple[Fix, ..
     options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
     command = install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options)
     return (Fix(message, (command,), "reinstall-package", verify=proof),)
+
+
+def clear_executable_stack(facts: Facts, files: tuple[str, ...], proof: Task | None) -> Fix:
+    """Clear the mark in libraries that ask for an executable stack; distributions with glibc 2.41 have patchelf 0.18.
+
+    Older releases of patchelf have no such option.
+    """
+    names = " and ".join(path.rpartition("/")[2] for path in files[:4])
+    message = (
+        f"Clear the mark in {names}{' and others' if files[4:] else ''} with patchelf 0.18 or newer: assembly without "
+        f"a .note.GNU-stack section sets it by accident.{lasting(facts)}"
+    )
+    tasks = (*install_system(facts, "patchelf"), cmd("patchelf", "--clear-execstack", *files))
+    undo = (cmd("patchelf", "--set-execstack", *files),)
+    return Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=proof)
 
 
 def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) -> tuple[Fix, ...]:

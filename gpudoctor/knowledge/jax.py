@@ -37,6 +37,7 @@ class RocmPlugin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class JaxRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rules for all plugins."""
 
+    ptxas_from_path_until: str
     skip_check_variable: str
 
 
@@ -84,3 +85,8 @@ def plugin_for(capability: str, driver_cuda: str | None = None) -> Cuda | None:
 def _since(rows: dict[str, str], number: str) -> str | None:
     known = [v for v in rows if version(v) <= version(number)]
     return rows[max(known, key=version)] if known else None
+
+
+def prefers_path(number: str) -> bool:
+    """Whether a release runs a ptxas that is on PATH before that of the wheel nvidia-cuda-nvcc."""
+    return version(number) <= version(jax().rules.ptxas_from_path_until)

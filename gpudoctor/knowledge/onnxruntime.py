@@ -28,10 +28,23 @@ class OnnxruntimeRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclusive: tuple[str, ...]
 
 
+class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A provider that needs libraries which no extra of ONNX Runtime brings."""
+
+    name: str
+    file: str
+    libraries: tuple[str, ...]
+    variables: str
+    product: str
+    folder: str
+
+
 class Onnxruntime(KnowledgeTable, frozen=True):
     """The table ``onnxruntime.toml``."""
 
     row: tuple[OnnxruntimeRelease, ...]
+    provider: tuple[Provider, ...]
+    tensorrt: dict[str, str]
     rules: OnnxruntimeRules
 
 
@@ -45,6 +58,13 @@ def release(number: str) -> OnnxruntimeRelease | None:
     """Return what a release of onnxruntime-gpu ("1.26.0") needs, or None where it is older than the table."""
     wanted = version(".".join(number.split(".")[:2]))
     return next((r for r in reversed(onnxruntime().row) if version(r.first) <= wanted), None)
+
+
+def tensorrt_of(number: str) -> str | None:
+    """Return the TensorRT that a release ("1.22.0") is built with, "10.9"; None where the release is older."""
+    rows = onnxruntime().tensorrt
+    first = max((r for r in rows if version(r) <= version(number)), key=version, default=None)
+    return rows[first] if first else None
 
 
 def newest_for(cuda_major: int) -> str | None:

@@ -24,6 +24,7 @@ class RocmTable(KnowledgeTable, frozen=True):
 
     release: tuple[RocmRelease, ...]
     override: dict[str, str]
+    ran_as: dict[str, tuple[str, str]]
     hangs: dict[str, str]
     generic: dict[str, str]
     without_kfd: dict[str, str]
@@ -116,6 +117,12 @@ def override_for(gfx: str) -> str | None:
     None also where people try it and it hangs or ends in INVALID_ISA (gfx1103, gfx115x).
     """
     return rocm().override.get(gfx)
+
+
+def ran_as(gfx: str, target: str, hip: str) -> bool:
+    """Whether a target of another instruction set ran these kernels with a build for this ROCm release, "5.2.21151"."""
+    row = rocm().ran_as.get(gfx)
+    return row is not None and row[0] == target and version(hip)[:2] <= version(row[1])
 
 
 def hangs_as(gfx: str) -> str | None:

@@ -6,10 +6,6 @@ import msgspec
 
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import KnowledgeTable, load
-from gpudoctor.lazy_regex import pattern
-
-_ROCM = pattern(r"lib(amdhip64|hipblas|hipfft|hiprand|hipsolver|hipsparse|hsa-runtime64|MIOpen|rccl|roc[a-z]+)\b")
-_ONEAPI = pattern(r"lib(sycl|ur_loader|pi_level_zero|ze_loader|mkl_sycl\w*|onemkl_sycl\w*|ccl|dnnl_sycl)\b")
 
 
 class WheelLibrary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,6 +22,20 @@ class OpenedByName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     package: str
     library: str  # how the name of the file begins
     opens: tuple[str, ...]  # without ".so" and the version
+
+
+class Rocm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """ROCm's libraries: the first release with each major of some, and majors for which a link does."""
+
+    libraries: frozenset[str]
+    since: dict[str, dict[str, str]]
+    same: dict[str, tuple[str, ...]]
+
+
+class OneApi(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Intel's libraries."""
+
+    libraries: frozenset[str]
 
 
 class Since(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"but": "except"}):
@@ -52,6 +62,8 @@ class Sonames(KnowledgeTable, frozen=True):
     by_name: tuple[OpenedByName, ...]
     gcc: dict[str, str]
     ffmpeg: Ffmpeg
+    rocm: Rocm
+    oneapi: OneApi
 
 
 @cache
@@ -96,13 +108,40 @@ def opened_by(package: str, file: str) -> tuple[str, ...]:
 
 
 def vendor_of(soname: str) -> str | None:
-    """Return whose GPUs a library is for: "nvidia", "amd", "intel"; None where it is for none in particular.
-
-    CUDA's are in the table. ROCm's and oneAPI's come with no wheels of their own names that a table could hold.
-    """
+    """Return whose GPUs a library is for: "nvidia", "amd", "intel"; None where it is for none in particular."""
     if library_of(soname):
         return "nvidia"
-    return "amd" if _ROCM.match(soname) else "intel" if _ONEAPI.match(soname) else None
+    stem, table = soname.partition(".so")[0], sonames()
+    return "amd" if stem in table.rocm.libraries else "intel" if stem in table.oneapi.libraries else None
+
+
+def rocm_releases_of(soname: str) -> tuple[str, str | None] | None:
+    """Return the first ROCm release with a library of this name and the first without: ("6.0", "6.2"), or None.
+
+    No end is None; a library of which the table has no majors has neither.
+    """
+    stem, _, number = soname.partition(".so.")
+    rows = sonames().rocm.since.get(stem, {})
+    major = number.partition(".")[0]
+    if major not in rows:
+        return None
+    later = [first for first in rows.values() if version(first) > version(rows[major])]
+    return rows[major], min(later, key=version, default=None)
+
+
+def rocm_soname_in(soname: str, release: str) -> str | None:
+    """Return what a library is called in a ROCm release: "librocm_smi64.so.7" in 6.3.1; None where unknown."""
+    stem = soname.partition(".so.")[0]
+    rows = sonames().rocm.since.get(stem, {})
+    fits = [major for major, first in rows.items() if version(first) <= version(release)]
+    return f"{stem}.so.{max(fits, key=int)}" if fits else None
+
+
+def rocm_link_for(soname: str, release: str) -> str | None:
+    """Return the library of a ROCm release to which a link serves in place of one; None where that is not known."""
+    there, same = rocm_soname_in(soname, release), sonames().rocm.same.get(soname.partition(".so.")[0], ())
+    majors = {name.partition(".so.")[2] for name in (there, soname) if name}
+    return there if there and there != soname and majors <= set(same) else None
 
 
 def majors_of(soname: str) -> tuple[str, ...]:

@@ -29,10 +29,17 @@ class TorchRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cudnn: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+class Nvrtc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How PyTorch uses CUDA's run-time compiler."""
+
+    clamped_since: str
+
+
 class TorchTable(KnowledgeTable, frozen=True):
     """The table ``torch.toml``."""
 
     index: Index
+    nvrtc: Nvrtc
     aarch64: dict[str, str]
     rocm_gfx: dict[str, str]
     rocm_without_blas: dict[str, str]
@@ -200,3 +207,8 @@ def _fits_python(found: TorchRelease, python: str | None) -> bool:
         return True
     lowest, highest = (version(v) for v in found.python)
     return lowest <= version(python)[:2] <= highest
+
+
+def asks_nvrtc_for_own_arch(number: str) -> bool:
+    """Whether a release ("1.10.0") asks NVRTC for the GPU's architecture, also where that CUDA does not know it."""
+    return version(number)[:2] < version(torch().nvrtc.clamped_since)

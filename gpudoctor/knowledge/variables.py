@@ -53,6 +53,32 @@ class PathRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[PathRow, ...]
 
 
+class Selects(msgspec.Struct, frozen=True, array_like=True):
+    """A variable whose value is a part of the name of the library that a package loads."""
+
+    name: str
+    package: str
+    library: str
+    build: Literal["cuda", "rocm"]
+
+
+class SelectsRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rows of the table `selects`."""
+
+    rows: tuple[Selects, ...]
+
+
+class Switch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A variable that turns on the only backend of a package which was built without its compiled extension."""
+
+    package: str
+    build: Literal["cuda", "rocm"]
+    extension: str
+    variable: str
+    value: str
+    backend: str
+
+
 class Variables(KnowledgeTable, frozen=True):
     """The table ``variables.toml``."""
 
@@ -61,6 +87,8 @@ class Variables(KnowledgeTable, frozen=True):
     allocator: Allocator
     triton: TritonPtxas
     paths: PathRows
+    selects: SelectsRows
+    switch: tuple[Switch, ...]
 
 
 @cache

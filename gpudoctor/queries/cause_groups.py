@@ -97,6 +97,7 @@ ROCM = (
     "rocm.kfd-missing",
     "rocm.kfd-no-permission",
     "rocm.kfd-refused",
+    "rocm.library-missing",
     "rocm.no-topology",
     "rocm.not-driven",
     "rocm.not-loaded",

@@ -14,6 +14,7 @@ from gpudoctor.targets import framework_name
 
 # The words of glibc's loader: elf/dl-version.c, and elf/dl-load.c with strerror(ENOENT).
 _VERSION = pattern(r"(/[^\s:]+): version [`']([^']+)' not found \(required by ([^)\n]+)\)")
+_WORDS = pattern(r"undefined symbol|cannot enable executable stack")
 _LIBRARY = pattern(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 
 
@@ -62,7 +63,8 @@ def know_all(python: Python) -> None:
 def old_copies(python: Python) -> tuple[OldCopy, ...]:
     """The libraries in an older release than something needs, from the loader's words and from the files.
 
-    From files alone only for glibc, of which a process has one copy: another libstdc++ may be loaded before.
+    From files alone only for glibc, of which a process has one copy, and nvJitLink: another libstdc++ may be loaded
+    before.
     """
     found = [*_in_words(python), *_in_files(python)]
     return tuple({(one.who, one.version): one for one in reversed(found)}.values())[::-1]
@@ -84,7 +86,7 @@ def _read(who: str, error: str) -> Iterator[OldCopy]:
 def _in_files(python: Python) -> Iterator[OldCopy]:
     for extension in known_or(python.extensions, ()):
         for gap in extension.versions:
-            if gap.version.startswith("GLIBC_") and not was_imported(python, extension.package):
+            if gap.version.startswith(("GLIBC_", "__nvJitLink")) and not was_imported(python, extension.package):
                 who = f"{extension.package} {extension.version}"
                 yield OldCopy(who, gap.version, gap.path, extension.path, gap.newest)
 
@@ -95,8 +97,8 @@ def missing_in_words(error: str) -> tuple[str, ...]:
 
 
 def is_native(error: str) -> bool:
-    """Whether an error is of the loader: a library, a symbol or a version is missing."""
-    return bool(_VERSION.search(error) or _LIBRARY.search(error)) or "undefined symbol" in error
+    """Whether an error is of the loader: a library, a symbol or a version is missing, or a stack is refused."""
+    return bool(_VERSION.search(error) or _LIBRARY.search(error) or _WORDS.search(error))
 
 
 def missing_for(facts: Facts, python: Python, package: str) -> tuple[MissingLibrary, ...]:

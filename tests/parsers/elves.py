@@ -29,8 +29,12 @@ def library(
     hash_kind: str = "sysv",
     named: dict[str, bytes] | None = None,
     machine: int = 62,
+    stack: int | None = None,
 ) -> bytes:
-    """Return a 64-bit little-endian library; `named` are sections with headers, none where it is None."""
+    """Return a 64-bit little-endian library; `named` are sections with headers, none where it is None.
+
+    `stack` are the flags of PT_GNU_STACK, which is missing where it is None.
+    """
     strings = Strings()
     tags = [(1, strings.add(name)) for name in needed]
     tags += [(tag, strings.add(text)) for tag, text in ((14, soname), (15, rpath), (29, runpath)) if text]
@@ -42,7 +46,8 @@ def library(
     for name in defines:
         symbols += SYMBOL_64.pack(strings.add(name), 0x12, 0, 5, 0, 0)
     hashes = _hashes(hash_kind, 1 + len(undefined) + len(weak), len(defines))
-    at = 64 + 2 * 56
+    headers = 2 if stack is None else 3
+    at = 64 + headers * 56
     parts = []
     for tag, part in ((6, symbols), (5, strings.data), (_HASH_TAG[hash_kind], hashes)):
         parts.append(part + b"\0" * (-len(part) % 8))
@@ -55,9 +60,13 @@ def library(
     tail, section_at, sections, names_index = _sections(named, at + len(dynamic))
     size = at + len(dynamic) + len(tail)
     header = b"\x7fELF\x02\x01\x01" + bytes(9)
-    header += struct.pack("<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, section_at, 0, 64, 56, 2, 64, sections, names_index)
+    header += struct.pack(
+        "<HHIQQQIHHHHHH", 3, machine, 1, 0, 64, section_at, 0, 64, 56, headers, 64, sections, names_index
+    )
     header += struct.pack("<IIQQQQQQ", 1, 6, 0, 0, 0, size, size, 4096)
     header += struct.pack("<IIQQQQQQ", 2, 6, at, at, at, len(dynamic), len(dynamic), 8)
+    if stack is not None:
+        header += struct.pack("<IIQQQQQQ", 0x6474E551, stack, 0, 0, 0, 0, 0, 16)
     return header + body + tail
 
 

@@ -10,6 +10,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 PT_LOAD = 1
 PT_DYNAMIC = 2
+PT_GNU_STACK = 0x6474E551
+PF_X = 1
 SHT_NULL = 0
 SHT_NOBITS = 8
 
@@ -35,12 +37,13 @@ class NotElfError(ValueError):
 
 
 class Segment(NamedTuple):
-    """One program header: what is loaded, from where in the file, to which address."""
+    """One program header: what is loaded, from where in the file, to which address, and how it may be used."""
 
     kind: int
     offset: int
     address: int
     size: int
+    flags: int
 
 
 class ElfSection(NamedTuple):
@@ -137,15 +140,15 @@ class ElfFile:
 
     def _read_segments(self) -> Iterator[Segment]:
         start, width, count = self._programs
-        layout = "IIQQQQ" if self.is_64 else "IIIII"
+        layout = "IIQQQQ" if self.is_64 else "IIIIIII"
         self._sane(width, layout, count)
         for index in range(count):
             at = start + index * width
             if self.is_64:
-                kind, _flags, offset, address, _physical, size = self.unpack(layout, at)
+                kind, flags, offset, address, _physical, size = self.unpack(layout, at)
             else:
-                kind, offset, address, _physical, size = self.unpack(layout, at)
-            yield Segment(kind, offset, address, size)
+                kind, offset, address, _physical, size, _in_memory, flags = self.unpack(layout, at)
+            yield Segment(kind, offset, address, size, flags)
 
     def _sane(self, width: int, layout: str, count: int) -> None:
         if count > _MOST_HEADERS or (count and width < struct.calcsize(self.order + layout)):
@@ -163,3 +166,25 @@ def end_of(file: BinaryIO) -> int:
         OSError: where the file cannot be read.
     """
     return max((s.offset + s.size for s in ElfFile(file).segments if s.kind == PT_LOAD), default=0)
+
+
+# Where a library without PT_GNU_STACK gets a stack that is not executable; on the others it asks for one that is:
+# DEFAULT_STACK_PERMS in stackinfo.h of glibc, https://sourceware.org/git/glibc.git.
+_STACK_NOT_EXECUTABLE = ("aarch64", "riscv64", "loongarch64")
+
+
+def wants_executable_stack(file: BinaryIO) -> bool:
+    """Return whether a library asks for an executable stack, by its PT_GNU_STACK or by having none.
+
+    Since glibc 2.41 dlopen() refuses such a library: https://lists.gnu.org/archive/html/info-gnu/2025-01/msg00014.html
+
+    Args:
+        file: open for reading in binary mode; its position is changed.
+
+    Raises:
+        NotElfError: where this is no sound ELF file.
+        OSError: where the file cannot be read.
+    """
+    elf = ElfFile(file)
+    stack = next((s for s in elf.segments if s.kind == PT_GNU_STACK), None)
+    return bool(stack.flags & PF_X) if stack else elf.machine not in _STACK_NOT_EXECUTABLE

@@ -95,10 +95,13 @@ def _cores() -> int:
 
 def _with_needs(machine: Machine, python: Python, framework: Framework) -> Framework:
     if machine.system != "Linux":
-        return msgspec.structs.replace(framework, needs=Unknown("libraries are looked for on Linux only"))
+        why = Unknown("libraries are looked for on Linux only")
+        return msgspec.structs.replace(framework, needs=why, optional=why)
+    from gpudoctor.probes.frameworks.library_deps import optional
     from gpudoctor.probes.frameworks.library_deps import probe as needs
 
-    return msgspec.structs.replace(framework, needs=needs(machine, python, framework))
+    found, further = needs(machine, python, framework), optional(machine, python, framework)
+    return msgspec.structs.replace(framework, needs=found, optional=further)
 
 
 def _read(machine: Machine, python: Python, found: FoundFramework, kernels: bool) -> Framework:

@@ -52,7 +52,9 @@ def _release(platform: str, plugin: Package | None, jaxlib: Package | None) -> s
     """The major in the plugin's name; up to 0.4.25 jaxlib itself came as 0.4.25+cuda12.cudnn89."""
     match = _PLUGIN.fullmatch(plugin.name) if plugin else None
     if match:
-        return match[2] if match[1] == platform else None
+        # Of ROCm up to 6 the name has major and minor, jax-rocm60-plugin; jax-rocm7-plugin and the CUDA ones the major.
+        number = "6.0" if match[1] + match[2] == "rocm60" else match[2]
+        return number if match[1] == platform else None
     local = re.search(rf"\+{platform}(\d\d)", jaxlib.version) if jaxlib else None
     return local[1] if local else None
 
@@ -75,6 +77,9 @@ def _cudnn_of_release(plugin: Package) -> Maybe[str | None]:
 
 def requests(search: Search, framework: Framework) -> list[Request]:
     """Newer plugins open the wheels by path before anything else; what those link to is still the loader's choice."""
+    if isinstance(framework.hip, str) and isinstance(framework.plugin, str):
+        part = f"jax_plugins/xla_{framework.plugin.split('-')[1]}"
+        return [request for site in search.sites for request in search.of_file(f"{site}/{part}/xla_rocm_plugin.so")]
     cuda, cudnn = majors(framework)
     plugin = next((f"{s}/jax_plugins/xla_cuda{cuda}" for s in search.sites if cuda), "")
     try:

@@ -29,6 +29,15 @@ def probe(machine: Machine, python: Python, framework: Framework) -> Maybe[tuple
     return search.walk(requests) if requests else Unknown("its files do not show which libraries it needs")
 
 
+def optional(machine: Machine, python: Python, framework: Framework) -> tuple[Need, ...]:
+    """What a framework loads only where a program asks for it; of ONNX Runtime alone that can be told."""
+    if framework.name != "onnxruntime" or framework.location is None:
+        return ()
+    from gpudoctor.probes.frameworks import onnxruntime
+
+    return onnxruntime.optional(_search(machine, python, framework), framework)
+
+
 def _search(machine: Machine, python: Python, framework: Framework) -> Search:
     sites = [folder.rstrip("/") for folder in known_or(python.sys_path, ()) if folder.endswith("-packages")]
     own = [f"{framework.location}/lib"] if framework.name == "torch" else []

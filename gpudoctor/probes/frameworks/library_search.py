@@ -7,15 +7,12 @@ from typing import NamedTuple
 
 from gpudoctor.facts.framework import Framework, Need
 from gpudoctor.facts.python import Package
-from gpudoctor.knowledge.sonames import library_of
-from gpudoctor.lazy_regex import pattern
+from gpudoctor.knowledge.sonames import library_of, vendor_of
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import known_or
 from gpudoctor.parsers import ldcache, loader
 from gpudoctor.parsers.elf import Dynamic, NotElfError, read_dynamic
 
-# ROCm's libraries have no table: no wheel but PyTorch's own brings them.
-_ROCM = pattern(r"lib(amdhip64|hipblas|hipfft|hiprand|hipsolver|hipsparse|hsa-runtime64|MIOpen|rccl|roc[a-z]+)\b")
 # A hundred libraries are far more than any framework needs.
 _MOST = 100
 
@@ -168,7 +165,7 @@ class Search:
     def _linked(self, path: str, dynamic: Dynamic, above: tuple[str, ...]) -> list[Request]:
         origin = os.path.dirname(self.machine.real(path))
         order, rpath = self.order(dynamic, origin, above), self._expanded(dynamic, origin, above)
-        names = [name for name in dynamic.needed if library_of(name) or _ROCM.match(name)]
+        names = [name for name in dynamic.needed if vendor_of(name) in ("nvidia", "amd")]
         last = [self._preloaded(name) for name in names]
         return [
             Request(name, self.short(path), order, rpath, last=also) for name, also in zip(names, last, strict=True)

@@ -13,6 +13,7 @@ from gpudoctor.facts.python import Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.parsers.crash_output import tail
+from gpudoctor.probes import executable_stack
 from gpudoctor.probes.frameworks.refusals import number, plain, refusal
 from gpudoctor.probes.python.interpreter import child_environment
 from gpudoctor.probes.temp_home import spare_home
@@ -51,7 +52,10 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
     hurried = machine.left(seconds) < seconds
     with spare_home(env) as at_home:
         ended = machine.run(argv, seconds, at_home, pace.line, patient=True, late=pace.late)
-    return read(framework.name, ended, hurried=hurried and not pace.late())
+    live = read(framework.name, ended, hurried=hurried and not pace.late())
+    libraries = executable_stack.libraries_of(machine, framework.location or "/nowhere")
+    asking = executable_stack.asking(machine, live.import_error, libraries)
+    return msgspec.structs.replace(live, executable_stack=asking) if asking else live
 
 
 class ImportDeadlines:

@@ -1,11 +1,12 @@
 """What ONNX Runtime's files say without importing it: its package and the CUDA that it was built with."""
 
-from gpudoctor.facts.framework import Framework
+from gpudoctor.facts.framework import Framework, Need
 from gpudoctor.facts.python import Package, Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers import loader
 from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
-from gpudoctor.probes.frameworks.library_search import Request, Search
+from gpudoctor.probes.frameworks.library_search import Request, Search, dynamic_of
 
 # Other packages of ONNX Runtime are for the CPU, or for GPUs by other ways than CUDA and ROCm.
 _CUDA = ("onnxruntime-gpu", "ort-nightly-gpu", "onnxruntime-training")
@@ -83,6 +84,24 @@ def _hip(name: str, said: dict[str, str | None]) -> Maybe[str | None]:
     if said.get("rocm_version"):
         return said["rocm_version"]
     return Unknown("its files do not say for which ROCm it was built") if name.startswith(_ROCM) else None
+
+
+def optional(search: Search, framework: Framework) -> tuple[Need, ...]:
+    """What further providers link to, which it loads only where a program asks for them."""
+    from gpudoctor.knowledge.onnxruntime import onnxruntime
+
+    needs = []
+    for row in onnxruntime().provider:
+        folder = f"{framework.location}/capi"
+        dynamic = dynamic_of(search.machine, f"{folder}/{row.file}")
+        order = search.order(dynamic, folder)
+        for name in (n for n in (dynamic.needed if dynamic else ()) if n.startswith(row.libraries)):
+            found = loader.resolve(name, order, search.machine.exists)
+            places = (f"{site}/{row.folder}/{name}" for site in search.sites)
+            wheel = next((place for place in places if search.machine.exists(place)), None)
+            path, how = (found.path, found.why) if found else (None, "")
+            needs.append(Need(soname=name, needed_by=row.file, path=path, how=how, wheel=wheel))
+    return tuple(needs)
 
 
 def requests(search: Search, framework: Framework) -> list[Request]:

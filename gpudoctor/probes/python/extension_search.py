@@ -8,7 +8,7 @@ from gpudoctor.facts.python import MissingVersion
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.parsers import ldcache, loader
-from gpudoctor.parsers.elf import Dynamic, NotElfError, read_dynamic, undefined_symbols
+from gpudoctor.parsers.elf import Dynamic, NotElfError, defined_symbols, read_dynamic, undefined_symbols
 from gpudoctor.parsers.elf.lookup import defines
 from gpudoctor.parsers.elf.versions import defined_versions, needed_versions
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution
@@ -16,6 +16,7 @@ from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution
 # More would make a report unreadable and say no more.
 _MOST_SYMBOLS = 20
 # What PyTorch defines: names in its namespaces (Itanium C++ ABI, <nested-name>), and its C interfaces.
+_LINKER = pattern(r"(__nvJitLink[A-Za-z]+)_\d+_\d+")
 _OURS = pattern(r"_Z(?:T[VTIS]|GV)?N[rVKRO]*(?:2at|3c10|5torch|6caffe2)(?=[A-Z\d])|_Z\d+THP|aoti_torch_|torch_library_")
 
 
@@ -107,6 +108,35 @@ def missing_versions(
             worst = max(lacking, key=_order)
             found.append(MissingVersion(version=worst, path=place, newest=_newest(worst, there)))
     return tuple(found)
+
+
+def outdated_linker(
+    machine: Machine, search: ExtensionSearch, path: str, dynamic: Dynamic
+) -> tuple[MissingVersion, ...]:
+    """The function of nvJitLink that a library needs and that the copy which the loader takes does not define.
+
+    nvJitLink.h makes a call that names the toolkit, __nvJitLinkCreate_12_8; each nvJitLink has those of its own minor
+    release and of all older ones: https://github.com/NVIDIA/cccl/pull/4851
+    """
+    soname = next((name for name in dynamic.needed if name.startswith("libnvJitLink.so.")), None)
+    place = search.first(soname, dynamic, os.path.dirname(path)) if soname else None
+    if place is None:
+        return ()
+    try:
+        with machine.open(path) as file, machine.open(place) as linker:
+            wanted = {name for name in undefined_symbols(file) if _LINKER.fullmatch(name)}
+            there = {name for name in defined_symbols(linker) if _LINKER.fullmatch(name)} if wanted else set[str]()
+    except (OSError, NotElfError):
+        return ()
+    newest = max(wanted, key=_linker_release, default="")
+    known = [name for name in there if name.startswith(_LINKER.sub(r"\1_", newest))]
+    if not known or newest in there:
+        return ()
+    return (MissingVersion(version=newest, path=place, newest=max(known, key=_linker_release)),)
+
+
+def _linker_release(name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.split("_")[-2:])
 
 
 def _versions(machine: Machine, path: str) -> frozenset[str]:

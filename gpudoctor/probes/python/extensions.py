@@ -8,12 +8,22 @@ from gpudoctor.knowledge import sonames
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.elf import Dynamic, NotElfError, rodata_string
-from gpudoctor.probes.python.extension_search import ExtensionSearch, InstalledTorch, dynamic_of, missing_versions
+from gpudoctor.probes.python.extension_search import (
+    ExtensionSearch,
+    InstalledTorch,
+    dynamic_of,
+    missing_versions,
+    outdated_linker,
+)
 from gpudoctor.probes.python.gpu_packages import gpu_packages, needs_torch
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution
+from gpudoctor.queries.packages import stem
 
 # vLLM and mmcv bring up to ten, bitsandbytes one for each CUDA release; hundreds would cost seconds.
 _MOST_LIBRARIES = 32
+# NVIDIA's own wheels whose libraries call nvJitLink; their metadata asks for no release of it:
+# https://github.com/NVIDIA/raft/pull/2948
+_LINKING = ("nvidia-cusparse", "nvidia-cusolver")
 # libllama.so needs libggml.so, that libggml-cuda.so, and that CUDA's: deeper chains are not known.
 _DEEPEST = 4
 
@@ -34,13 +44,14 @@ def probe(
         names: the listings of directories.
     """
     packages = gpu_packages(machine, found, names)
-    if not packages:
+    linking = [each for each in found if stem(each.package.name) in _LINKING]
+    if not packages and not linking:
         return ()
     folder = next((each.package.directory for each in found if each.package.name == "torch"), None)
     place = f"{folder}/torch/lib" if folder and names.of(f"{folder}/torch/lib") else None
     torch = InstalledTorch(machine, place, names) if place else None
     look = _Look(machine, ExtensionSearch(machine, prefix, [*found, *packages], torch), torch)
-    return tuple(extension for each in packages for extension in look.of(each))
+    return tuple(extension for each in (*packages, *linking) for extension in look.of(each))
 
 
 class _Look:
@@ -66,7 +77,12 @@ class _Look:
         others = [n for n in dynamic.needed if n not in mapped and not _ALWAYS.match(n)]
         places = {name: self._search.find(name, dynamic, os.path.dirname(path)) for name in others}
         absent = (*self._absent(path, dynamic, mapped, 0), *self._opened(found, path, dynamic, mapped))
-        versions = missing_versions(self._machine, self._search, path, dynamic)
+        versions = (
+            *missing_versions(self._machine, self._search, path, dynamic),
+            *outdated_linker(self._machine, self._search, path, dynamic),
+        )
+        if found.package.name.startswith("nvidia-") and not versions:
+            return None  # checks of the frameworks' libraries judge the rest
         of_vendor = any(sonames.vendor_of(name) for name in dynamic.needed)
         if not (of_vendor or (links and torch) or absent or versions):
             return None
@@ -101,8 +117,8 @@ class _Look:
     ) -> Iterator[MissingLibrary]:
         """Those that it opens by name, as a string in the file shows, and that are nowhere."""
         name = os.path.basename(path)
-        for stem in sonames.opened_by(found.package.name, name):
-            soname = self._string(path, stem)
+        for library in sonames.opened_by(found.package.name, name):
+            soname = self._string(path, library)
             if not soname or soname in mapped or self._search.has(soname):
                 continue
             if self._search.find(soname, dynamic, os.path.dirname(path)) is None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from msgspec.structs import replace
+
 from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import PackageImport, Python
@@ -13,6 +15,7 @@ from gpudoctor.knowledge.wanted import part_for
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.crash_output import tail
+from gpudoctor.probes import executable_stack
 from gpudoctor.probes.frameworks.live import said_in
 from gpudoctor.probes.python.gpu_packages import modules_of, needs_torch
 from gpudoctor.probes.python.interpreter import child_environment
@@ -67,7 +70,10 @@ def _imported(machine: Machine, python: Python, found: FoundDistribution, top: s
     argv = [python.path, _SCRIPT, module, *([framework] if framework else [])]
     with spare_home(child_environment(machine) | _SET) as at_home:
         ended = machine.run(argv, seconds, at_home, patient=True)
-    return read(said, ended, hurried=hurried or seconds < SECONDS)
+    one = read(said, ended, hurried=hurried or seconds < SECONDS)
+    libraries = (f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim)
+    error = one.error if isinstance(one.error, str) else None
+    return replace(one, executable_stack=executable_stack.asking(machine, error, libraries))
 
 
 def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> PackageImport:

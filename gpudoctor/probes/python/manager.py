@@ -57,9 +57,12 @@ def manager(machine: Machine, prefix: str, kind_: str, lock: str | None, package
         return lock
     if "/pypoetry/" in prefix:
         return "poetry"
+    there = tuple(packages)
+    if any(package.name == "pip" for package in there) and not machine.which("uv"):
+        return "pip"  # uv made it elsewhere: in another stage of an image's build, or before it was removed
     if _made_by_uv(machine, prefix):
         return "uv"
-    installers = Counter(package.installer for package in packages if package.installer)
+    installers = Counter(package.installer for package in there if package.installer)
     return "uv" if installers and installers.most_common(1)[0][0] == "uv" else "pip"
 
 

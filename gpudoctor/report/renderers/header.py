@@ -51,6 +51,8 @@ def _driver(report: Report) -> str:
     parts = _nvidia(m) if m.driver or m.driver_libraries else []
     if m.rocm:
         parts.append(f"ROCm {m.rocm}")
+    elif any(gpu.vendor == "amd" and gpu.status != "no driver" for gpu in report.gpus):
+        parts.append("amdgpu")
     if m.toolkit:
         parts.append(f"CUDA toolkit {m.toolkit}")
     return ", ".join(parts) or "not detected"
@@ -89,7 +91,7 @@ def _gpu(gpu: GpuEntry) -> str:
         parts.append(f"{gpu.memory / 2**30:.0f} GiB")
     if gpu.capability:
         parts.append(f"compute capability {gpu.capability}")
-    if gpu.gfx:
+    if gpu.gfx and gpu.gfx != gpu.name:
         parts.append(gpu.gfx)
     if gpu.status == "no driver":
         parts.append("not visible to any driver")

@@ -15,14 +15,15 @@ from gpudoctor.checks.jax.import_hangs import import_hangs
 from gpudoctor.checks.jax.no_gpu import no_gpu
 from gpudoctor.checks.jax.plugin_skew import plugin_skew
 from gpudoctor.checks.jax.ptxas_too_old import ptxas_too_old
-from gpudoctor.facts import Framework, Package
+from gpudoctor.facts import Facts, Framework, Nvcc, Package
 from gpudoctor.maybe import Unknown
-from tests.builders import framework, live, plain_host, with_framework
+from tests.builders import change, framework, live, plain_host, with_framework
 from tests.checks.amd_machines import RADEON, amd_host
 from tests.checks.environments import (
     BLACKWELL,
     PASCAL,
     blind,
+    change_toolkits,
     commands,
     environment,
     machine,
@@ -151,6 +152,30 @@ def test_ptxas_too_old() -> None:
     assert one(ptxas_too_old, environment(jax(), packages=wheel)) == ("pass", "")
     hidden = environment(jax(), packages=wheel, facts=machine(card={"capability": Unknown("lost")}))
     assert one(ptxas_too_old, hidden) == ("unknown", "lost")
+
+
+def on_path(version: str, jaxes: str = "0.4.38", folder: str = "/usr/local/cuda-12.1/bin", wheel: bool = True) -> Facts:
+    """JAX with its wheel of CUDA 12.6's compiler, and a toolkit on PATH."""
+    nvcc = Nvcc(path=f"{folder}/nvcc", real=f"{folder}/nvcc", version=version, on_path=True)
+    packages = (package("nvidia-cuda-nvcc-cu12", "12.6.85"),) if wheel else ()
+    facts = environment(jax(jaxes), packages=packages, facts=machine(toolkits=change_toolkits(nvccs=(nvcc,))))
+    return change(facts, "host.environment", {"PATH": f"{folder}:/usr/bin"})
+
+
+def test_an_older_ptxas_on_path_comes_before_that_of_the_wheel_up_to_a_release() -> None:
+    expected = (
+        "JAX 0.4.38 runs ptxas 12.1 of /usr/local/cuda-12.1/bin, first on PATH, before that of nvidia-cuda-nvcc-cu12 "
+        "12.6.85, which is newer."
+    )
+    assert one(ptxas_too_old, on_path("12.1")) == ("problem", expected)
+    assert "export PATH=/usr/bin" in commands(ptxas_too_old, on_path("12.1"))
+    assert "export PATH" not in commands(ptxas_too_old, on_path("12.1", folder="/usr/bin"))
+    assert one(ptxas_too_old, on_path("12.6")) == ("pass", "")
+    assert one(ptxas_too_old, on_path("12.1", jaxes="0.6.2")) == ("pass", "")
+    assert one(ptxas_too_old, on_path("12.1", wheel=False)) == ("pass", "")
+    outcome, message = one(ptxas_too_old, on_path("11.5", wheel=False))
+    assert outcome == "problem"
+    assert message.startswith("ptxas 11.5 of /usr/local/cuda-12.1/bin, first on PATH, does not support sm_89 of GPU 0")
 
 
 LIVE = [

@@ -8,11 +8,12 @@ from gpudoctor.check_engine import run
 from gpudoctor.checks.libraries.cudnn_pin_broken import cudnn_pin_broken
 from gpudoctor.checks.libraries.mixed_cuda_majors import mixed_cuda_majors
 from gpudoctor.checks.libraries.overlapping_wheels import overlapping_wheels
+from gpudoctor.checks.libraries.pin_broken import pin_broken
 from gpudoctor.checks.libraries.shadowed_by_path import shadowed_by_path
 from gpudoctor.checks.libraries.system_cudnn_mixed import system_cudnn_mixed
 from gpudoctor.checks.libraries.wheel_incomplete import wheel_incomplete
 from gpudoctor.checks.libraries.wheel_missing import wheel_missing
-from gpudoctor.facts import Facts, FileOverlap, UnmetRequirement
+from gpudoctor.facts import Facts, FileOverlap, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from tests.builders import change, host, live
 from tests.checks.environments import SITE, commands, environment, machine, need, one, package, severity, torch
@@ -217,3 +218,31 @@ def test_mixed_cuda_majors() -> None:
     )
     assert one(mixed_cuda_majors, environment(torch(), packages=left)) == ("problem", expected)
     assert one(mixed_cuda_majors, environment(torch(), packages=left[:2])) == ("pass", "")
+
+
+def linked(found: str, requires: str = "nvidia-nvjitlink-cu12<13,>=12.9", stderr: str = "") -> Facts:
+    """RAPIDS with a requirement that the installed nvJitLink does not meet, next to a package that pins this one."""
+    unmet = UnmetRequirement(package="libcudf-cu12", version="26.2.1", requires=requires, found=found)
+    pins = package("vllm", "0.9.1", requires=("nvidia-nvjitlink-cu12==12.8.93",))
+    facts = environment(torch("2.9.1"), packages=(pins,), unmet=(unmet,))
+    said = PackageImport(package="cudf-cu12", version="26.2.1", module="cudf", stderr=stderr)
+    return change(facts, "pythons.0.imports", (said,))
+
+
+def test_a_lower_bound_counts_as_a_pin_does() -> None:
+    expected = (
+        "libcudf-cu12 26.2.1 requires nvidia-nvjitlink-cu12>=12.9, but 12.8.93 is installed (vllm requires it too)."
+    )
+    assert one(pin_broken, linked("12.8.93")) == ("problem", expected)
+    assert "install 'nvidia-nvjitlink-cu12>=12.9'" in commands(pin_broken, linked("12.8.93"))
+    assert one(pin_broken, linked("12.9.86")) == ("pass", "")
+    assert one(pin_broken, linked("12.8.93", "nvidia-nvjitlink-cu12<12.8")) == ("pass", "")
+
+
+def test_a_lower_bound_is_an_error_where_the_library_is_in_an_error() -> None:
+    said = "nvJitLink error: ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer version of nvJitLink library"
+    assert [severity(pin_broken, linked("12.8.93", stderr=line)) for line in (said, "a warning", "")] == [
+        "fail",
+        "warn",
+        "warn",
+    ]

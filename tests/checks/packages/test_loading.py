@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor.checks.libraries.version_not_found import version_not_found
+from gpudoctor.checks.packages.backend_switch_unset import backend_switch_unset
 from gpudoctor.checks.packages.build_lock_left import build_lock_left
 from gpudoctor.checks.packages.cached_kernel_broken import cached_kernel_broken
 from gpudoctor.checks.packages.extension_abi import extension_abi
@@ -15,6 +16,7 @@ from gpudoctor.checks.packages.library_missing import library_missing
 from gpudoctor.facts import CondaPackage, Extension, Facts, JitKernel, MissingLibrary, MissingVersion, PackageImport
 from gpudoctor.maybe import Unknown
 from tests.builders import change, live
+from tests.checks.amd_machines import amd_host
 from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
 
 LOADER = "cannot open shared object file: No such file or directory"
@@ -207,3 +209,67 @@ def test_a_kernel_of_another_cuda_release() -> None:
     assert one(cached_kernel_broken, facts) == ("problem", expected)
     assert f"rm -r {folder}" in commands(cached_kernel_broken, facts)
     assert one(cached_kernel_broken, change(facts, "pythons.0.kernels", ())) == ("pass", "")
+
+
+SWITCH = "FLASH_ATTENTION_TRITON_AMD_ENABLE"
+NO_EXTENSION = "ModuleNotFoundError: No module named 'flash_attn_2_cuda'"
+
+
+def on_rocm(error: Any = NO_EXTENSION, **variables: str) -> Facts:
+    facts = change(amd_host(), "pythons.0.imports", (imported("flash-attn", "2.8.3", error=error),))
+    return change(facts, "host.environment", variables)
+
+
+SAID = (
+    "import flash_attn fails: flash-attn 2.8.3 has no compiled flash_attn_2_cuda, and "
+    "FLASH_ATTENTION_TRITON_AMD_ENABLE, which turns on its Triton kernels for AMD GPUs, "
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (on_rocm(), ("problem", f"{SAID}is not set.")),
+        (on_rocm(FLASH_ATTENTION_TRITON_AMD_ENABLE="1"), ("problem", f"{SAID}is '1', and only 'TRUE' counts.")),
+        (on_rocm(FLASH_ATTENTION_TRITON_AMD_ENABLE="TRUE"), ("pass", "")),
+        (on_rocm(None), ("pass", "")),
+        (on_rocm("ModuleNotFoundError: No module named 'einops'"), ("pass", "")),
+        (machine(imported("flash-attn", error=NO_EXTENSION)), ("pass", "")),  # with CUDA the extension is missing
+        (change(on_rocm(), "pythons.0.imports", QUICK), ("unknown", "packages were not imported (--quick)")),
+    ],
+)
+def test_backend_switch_unset(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert one(backend_switch_unset, facts) == verdict
+
+
+def test_the_switch_is_what_the_fix_types() -> None:
+    assert f"export {SWITCH}=TRUE" in commands(backend_switch_unset, on_rocm())
+
+
+def test_what_asks_for_an_executable_stack_is_cleared_and_not_installed_again() -> None:
+    files = (f"{SITE}/ctranslate2.libs/libctranslate2-1.so.4",)
+    error = (
+        "ImportError: libctranslate2-1.so.4: cannot enable executable stack as shared object requires: Invalid argument"
+    )
+    facts = machine(imported("ctranslate2", error=error, executable_stack=files))
+    assert severity(import_fails, facts) == "fail"
+    said = commands(import_fails, facts)
+    assert f"patchelf --clear-execstack {files[0]}" in said
+    assert "apt-get install" in said
+    assert "--force-reinstall" not in said
+
+
+def test_a_linker_that_lacks_a_function_has_to_be_newer() -> None:
+    copy = f"{SITE}/nvidia/nvjitlink/lib/libnvJitLink.so.12"
+    gap = MissingVersion(version="__nvJitLinkCreate_12_9", path=copy, newest="__nvJitLinkCreate_12_8")
+    path = f"{SITE}/nvidia/cusparse/lib/libcusparse.so.12"
+    found = Extension(package="nvidia-cusparse-cu12", version="12.5.10.65", path=path, versions=(gap,))
+    facts = change(machine(), "pythons.0.extensions", (found,))
+    expected = (
+        "nvidia-cusparse-cu12 12.5.10.65 needs __nvJitLinkCreate_12_9, which libnvJitLink.so.12 here does not define: "
+        f"{copy} (it has __nvJitLinkCreate_12_8 at most)."
+    )
+    assert one(version_not_found, facts) == ("problem", expected)
+    assert "install 'nvidia-nvjitlink-cu12>=12.9,<13'" in commands(version_not_found, facts)
+    conda = change(facts, "pythons.0.conda", (CondaPackage(name="libnvjitlink", version="12.8", build="h"),))
+    assert "'libnvjitlink>=12.9,<13'" in commands(version_not_found, conda)

@@ -27,6 +27,28 @@ def lay(site: Path, name: str, path: str, data: bytes) -> None:
     (site / path).write_bytes(data)
 
 
+def test_a_wheel_that_calls_a_newer_linker_than_the_one_next_to_it(tmp_path: Path) -> None:
+    linker, sparse = "nvidia/nvjitlink/lib/libnvJitLink.so.12", "nvidia/cusparse/lib/libcusparse.so.12"
+    ours = tuple(f"__nvJitLink{name}_12_{minor}" for name in ("Create", "Destroy") for minor in range(9))
+    lay(tmp_path, "nvidia-nvjitlink-cu12", linker, library("libnvJitLink.so.12", defines=ours))
+    needed, path = ("libnvJitLink.so.12", "libc.so.6"), "$ORIGIN/../../nvjitlink/lib"
+
+    def calls(minor: int) -> bytes:
+        return library(needed=needed, runpath=path, undefined=(f"__nvJitLinkCreate_12_{minor}", "malloc"))
+
+    lay(tmp_path, "nvidia-cusparse-cu12", sparse, calls(8))
+    assert extensions(tmp_path) == ()
+    (tmp_path / sparse).write_bytes(calls(9))
+    (found,) = extensions(tmp_path)
+    (gap,) = found.versions
+    assert (found.package, gap.version, gap.newest) == (
+        "nvidia-cusparse-cu12",
+        "__nvJitLinkCreate_12_9",
+        "__nvJitLinkCreate_12_8",
+    )
+    assert gap.path.endswith("nvjitlink/lib/libnvJitLink.so.12")
+
+
 def lay_torch(site: Path) -> None:
     distribution(site, "torch", "2.7.0", (C10, CUDA))
     (site / C10).write_bytes(library("libc10.so", defines=(NEW, "_ZN2at5emptyE")))

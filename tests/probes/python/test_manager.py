@@ -64,6 +64,15 @@ def test_manager(
     assert manager(machine, prefix, of, lock, packages(*installers)) == expected
 
 
+def test_where_uv_is_not_on_this_machine_the_environments_own_pip_installs() -> None:
+    config = {"/p/.venv/pyvenv.cfg": "home = /usr/bin\nuv = 0.9.2\n"}
+    pip = Package(name="pip", version="25.0", directory="/s", installer="uv")
+    bare, with_uv = RecordedMachine(config), RecordedMachine(config, commands={"uv": ""})
+    assert manager(bare, "/p/.venv", "venv", None, (pip,)) == "pip"
+    assert manager(with_uv, "/p/.venv", "venv", None, (pip,)) == "uv"
+    assert manager(bare, "/p/.venv", "venv", None, ()) == "uv"
+
+
 def test_condas_records_are_read_by_their_names() -> None:
     channel = '{"build": "x", "channel": "https://conda.anaconda.org/pytorch/linux-64", "files": []}'
     machine = RecordedMachine(
