@@ -50,17 +50,20 @@ def _above(prefix: str, levels: int) -> Iterator[str]:
 
 
 def manager(machine: Machine, prefix: str, kind_: str, lock: str | None, packages: Iterable[Package]) -> str:
-    """Who installs packages here: conda, pixi, poetry, uv or pip."""
+    """Who installs packages here: conda, pixi, poetry, uv or pip.
+
+    The environment's own pip does what uv would, also where uv made the environment and is not on PATH: copied to
+    another machine, in an image that kept only the environment, or under sudo.
+    """
     if kind_ == "conda":
         return "pixi" if "/.pixi/" in prefix else "conda"
     if lock in ("uv", "poetry"):
         return lock
     if "/pypoetry/" in prefix:
         return "poetry"
-    if _made_by_uv(machine, prefix):
-        return "uv"
     installers = Counter(package.installer for package in packages if package.installer)
-    return "uv" if installers and installers.most_common(1)[0][0] == "uv" else "pip"
+    by_uv = _made_by_uv(machine, prefix) or (installers and installers.most_common(1)[0][0] == "uv")
+    return "uv" if by_uv and (not machine.exists(f"{prefix}/bin/pip") or machine.which("uv")) else "pip"
 
 
 def _made_by_uv(machine: Machine, prefix: str) -> bool:

@@ -64,6 +64,23 @@ def test_manager(
     assert manager(machine, prefix, of, lock, packages(*installers)) == expected
 
 
+@pytest.mark.parametrize(
+    ("programs", "expected"),
+    [
+        ((), "uv"),
+        (("/p/.venv/bin/pip",), "pip"),
+        (("/p/.venv/bin/pip", "/home/me/.local/bin/uv"), "uv"),
+    ],
+)
+def test_an_environment_of_uv_is_left_to_its_own_pip_where_there_is_no_uv(
+    programs: tuple[str, ...], expected: str
+) -> None:
+    files = {"/p/.venv/pyvenv.cfg": "uv = 0.9.2\nseed = true\n", **dict.fromkeys(programs, "")}
+    machine = RecordedMachine(files, env={"PATH": "/usr/bin:/home/me/.local/bin"})
+    assert manager(machine, "/p/.venv", "venv", None, packages()) == expected
+    assert manager(RecordedMachine(files, env=machine.env), "/p/.venv", "venv", "uv", packages()) == "uv"
+
+
 def test_condas_records_are_read_by_their_names() -> None:
     channel = '{"build": "x", "channel": "https://conda.anaconda.org/pytorch/linux-64", "files": []}'
     machine = RecordedMachine(
