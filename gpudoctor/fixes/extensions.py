@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.fixes import frameworks
-from gpudoctor.fixes.python import another_build, install, lasting
+from gpudoctor.fixes.python import another_build, install, lasting, version_of
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.python_rules import serves_later_torch, torchaudio_for, torchvision_for
@@ -30,7 +30,7 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
         return tuple(fixes)
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
     if torch and number[:1].isdigit() and serves_later_torch(name, number):
-        commands = another_build(on.python, name, index=_index(torch))
+        commands = another_build(on.python, name, index=_index(on.python, torch))
         message = (
             f"Install the newest {name} from the index that PyTorch came from; it is built for PyTorch {number}, too."
         )
@@ -61,17 +61,20 @@ def companions(facts: Facts, python: Python, torch: Framework) -> Fix:
         f"{lasting(facts)}"
     )
     # Without a number pip would take the newest, whose metadata need not name the PyTorch that it is for.
-    commands = another_build(python, *specs, index=_index(torch)) if len(specs) == len(there) else ()
+    commands = another_build(python, *specs, index=_index(python, torch)) if len(specs) == len(there) else ()
     proof = frameworks.verify(python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)")
     return Fix(message, commands, "reinstall-package", verify=proof)
 
 
-def _index(torch: Framework) -> str | None:
-    """PyTorch's own index of its build; None where this is the build that PyPI has."""
+def _index(python: Python, torch: Framework) -> str | None:
+    """PyTorch's own index of its build; None where this is the build that PyPI has.
+
+    The metadata decides: PyPI, which refuses local versions (PEP 440), has 2.7.1, which calls itself 2.7.1+cu126.
+    """
     version, cuda = present(torch.version), torch.cuda if isinstance(torch.cuda, str) else ""
     build = version.partition("+")[2] or (f"cu{cuda.replace('.', '')}" if cuda.count(".") == 1 else "")
     row = torch_table.release(version)
-    if not build or ("+" not in version and row and row.default == build):
+    if not build or ("+" not in (version_of(python, "torch") or version) and row and row.default == build):
         return None
     return torch_table.index_of(build)
 

@@ -47,8 +47,9 @@ def probe(
     linking = [each for each in found if stem(each.package.name) in _LINKING]
     if not packages and not linking:
         return ()
-    folder = next((each.package.directory for each in found if each.package.name == "torch"), None)
-    place = f"{folder}/torch/lib" if folder and names.of(f"{folder}/torch/lib") else None
+    # By its files: an interrupted pip leaves them without the metadata.
+    places = dict.fromkeys(f"{each.package.directory}/torch/lib" for each in found)
+    place = next(filter(names.of, places), None)
     torch = InstalledTorch(machine, place, names) if place else None
     look = _Look(machine, ExtensionSearch(machine, prefix, [*found, *packages], torch), torch)
     return tuple(extension for each in (*packages, *linking) for extension in look.of(each))

@@ -50,7 +50,11 @@ def _above(prefix: str, levels: int) -> Iterator[str]:
 
 
 def manager(machine: Machine, prefix: str, kind_: str, lock: str | None, packages: Iterable[Package]) -> str:
-    """Who installs packages here: conda, pixi, poetry, uv or pip."""
+    """Who installs packages here: conda, pixi, poetry, uv or pip.
+
+    The environment's own pip does what uv would, also where uv made the environment and is not on PATH: copied to
+    another machine, in an image that kept only the environment, or under sudo.
+    """
     if kind_ == "conda":
         return "pixi" if "/.pixi/" in prefix else "conda"
     if lock in ("uv", "poetry"):

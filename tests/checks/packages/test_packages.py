@@ -90,6 +90,13 @@ def test_the_pair_for_pytorch_is_pinned() -> None:
         for how in ("--force-reinstall --no-deps ", "")
     ]
     assert one(extension_abi, facts) == ("pass", "")  # the same trouble, and nobody builds torchvision
+    of_pypi = change(facts, "pythons.0.packages", (*both, package("torch", "2.7.1")))
+    assert commands(torchvision_mismatch, of_pypi).splitlines()[1:] == [
+        f"/opt/env/bin/python -m pip install {how}torchaudio==2.7.1 torchvision==0.22.1"
+        for how in ("--force-reinstall --no-deps ", "")
+    ]
+    of_index = change(facts, "pythons.0.packages", (*both, package("torch", "2.7.1+cu126")))
+    assert commands(torchvision_mismatch, of_index) == commands(torchvision_mismatch, facts)
     nightly = change(facts, "pythons.0.frameworks.0.version", "2.9.0.dev20250801+cu126")
     assert "pip install" not in commands(torchvision_mismatch, nightly)
 

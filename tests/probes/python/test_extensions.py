@@ -124,6 +124,16 @@ def test_without_torch_or_its_libraries_nothing_is_said(tmp_path: Path) -> None:
     assert extensions(tmp_path) == ()
 
 
+def test_pytorch_without_its_metadata_still_has_its_libraries(tmp_path: Path) -> None:
+    """pip, killed while it replaces torch, has moved the metadata away and left the new files."""
+    lay_torch(tmp_path)
+    lay(tmp_path, "torchaudio", "torchaudio/_torchaudio.so", library(needed=("libc10.so", "libcudart.so.12")))
+    whole = extensions(tmp_path)
+    (tmp_path / "torch-2.7.0.dist-info").rename(tmp_path / "~orch-2.7.0.dist-info")
+    assert extensions(tmp_path) == whole
+    assert whole[0].missing == ()
+
+
 def test_a_library_that_is_none_or_needs_no_torch_is_passed_over(tmp_path: Path) -> None:
     lay_torch(tmp_path)
     lay(tmp_path, "xformers", "xformers/_C.so", b"no library")
