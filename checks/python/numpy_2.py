@@ -1,11 +1,9 @@
 """Packages compiled against NumPy 1, with NumPy 2 installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Package
 from gpudoctor.fixes.python import install, reinstall_torch
-from gpudoctor.knowledge.python_rules import first_for_numpy2
 from gpudoctor.maybe import known
-from gpudoctor.queries.packages import numbers, package, packages_of
+from gpudoctor.queries.packages import need_numpy1, numbers, package
 from gpudoctor.targets import OnPython, pythons
 
 _TORCH = (
@@ -14,17 +12,8 @@ _TORCH = (
 )
 
 
-def _old(on: OnPython) -> list[Package]:
-    found = []
-    for one in packages_of(on.python):
-        first = first_for_numpy2(one.name)
-        if first and numbers(one.version) and numbers(one.version)[:2] < numbers(first)[:2]:
-            found.append(one)
-    return found
-
-
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    old = _old(on)
+    old = need_numpy1(on.python)
     fixes = [Fix("Install NumPy 1, which these builds need.", (install(on.python, "numpy<2"),), "reinstall-package")]
     names = [p.name for p in old if p.name != "torch"]
     if any(p.name == "torch" for p in old):
@@ -56,7 +45,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 def numpy_2(on: OnPython) -> Problem | None:
     """NumPy is 2 or newer, and a package is older than its first release built for it."""
     known(on.python.packages)
-    numpy, old = package(on.python, "numpy"), _old(on)
+    numpy, old = package(on.python, "numpy"), need_numpy1(on.python)
     if numpy is None or numbers(numpy.version)[:1] < (2,) or not old:
         return None
     names = " and ".join(f"{p.name} {p.version}" for p in old)

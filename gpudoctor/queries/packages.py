@@ -2,6 +2,7 @@
 
 from gpudoctor.facts import Package, Python
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.python_rules import first_for_numpy2
 from gpudoctor.maybe import Unknown, known
 
 
@@ -20,6 +21,12 @@ def package(python: Python, name: str) -> Package | None:
         UnknownFactError: nobody knows what is installed.
     """
     return next((p for p in known(python.packages) if p.name == name), None)
+
+
+def need_numpy1(python: Python) -> list[Package]:
+    """The packages older than their first release that was compiled against NumPy 2."""
+    floors = ((p, numbers(p.version)[:2], first_for_numpy2(p.name)) for p in packages_of(python))
+    return [p for p, found, first in floors if first and found and found < numbers(first)[:2]]
 
 
 def wheels(python: Python, part: str | None = None) -> tuple[Package, ...]:

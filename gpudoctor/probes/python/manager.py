@@ -57,10 +57,15 @@ def manager(machine: Machine, prefix: str, kind_: str, lock: str | None, package
         return lock
     if "/pypoetry/" in prefix:
         return "poetry"
-    if _made_by_uv(machine, prefix):
-        return "uv"
     installers = Counter(package.installer for package in packages if package.installer)
-    return "uv" if installers and installers.most_common(1)[0][0] == "uv" else "pip"
+    by_uv = _made_by_uv(machine, prefix) or (installers and installers.most_common(1)[0][0] == "uv")
+    return "uv" if by_uv and not _only_pip(machine, prefix) else "pip"
+
+
+def _only_pip(machine: Machine, prefix: str) -> bool:
+    """Whether uv cannot be typed here, and the environment has a pip of its own (`uv venv --seed`)."""
+    scripts = (f"{prefix}/bin/pip", f"{prefix}/Scripts/pip.exe")
+    return machine.which("uv") is None and any(machine.exists(script) for script in scripts)
 
 
 def _made_by_uv(machine: Machine, prefix: str) -> bool:

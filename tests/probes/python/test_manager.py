@@ -64,6 +64,22 @@ def test_manager(
     assert manager(machine, prefix, of, lock, packages(*installers)) == expected
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"/p/.venv/bin/pip": "#!/p/.venv/bin/python"}, "pip"),
+        ({"/p/.venv/bin/pip": "#!/p/.venv/bin/python", "/usr/bin/uv": ""}, "uv"),
+        ({}, "uv"),
+    ],
+)
+def test_uv_gives_way_to_the_environments_own_pip_where_it_is_not_on_path(
+    files: dict[str, str], expected: str
+) -> None:
+    machine = RecordedMachine({"/p/.venv/pyvenv.cfg": "uv = 0.9.2\n", **files}, env={"PATH": "/usr/bin"})
+    assert manager(machine, "/p/.venv", "venv", None, packages("pip")) == expected
+    assert manager(machine, "/p/.venv", "venv", "uv", packages("pip")) == "uv"  # the lock file decides
+
+
 def test_condas_records_are_read_by_their_names() -> None:
     channel = '{"build": "x", "channel": "https://conda.anaconda.org/pytorch/linux-64", "files": []}'
     machine = RecordedMachine(
