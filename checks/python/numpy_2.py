@@ -1,7 +1,9 @@
 """Packages compiled against NumPy 1, with NumPy 2 installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.frameworks import newer_tensorflow
 from gpudoctor.fixes.python import install, reinstall_torch
+from gpudoctor.knowledge.wanted import module_of
 from gpudoctor.maybe import known
 from gpudoctor.queries.packages import need_numpy1, numbers, package
 from gpudoctor.targets import OnPython, pythons
@@ -15,12 +17,14 @@ _TORCH = (
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     old = need_numpy1(on.python)
     fixes = [Fix("Install NumPy 1, which these builds need.", (install(on.python, "numpy<2"),), "reinstall-package")]
-    names = [p.name for p in old if p.name != "torch"]
+    names = [p.name for p in old if module_of(p.name) not in ("torch", "tensorflow")]
     if any(p.name == "torch" for p in old):
         fixes += [
             Fix("Install a newer PyTorch (2.3 or later).", f.tasks, f.action)
             for f in reinstall_torch(on.facts, on.python)
         ]
+    if any(module_of(p.name) == "tensorflow" for p in old):
+        fixes += newer_tensorflow(on.facts, on.python)
     if names:
         fixes.append(Fix("Install newer releases.", (install(on.python, *names, upgrade=True),), "reinstall-package"))
     return tuple(fixes)

@@ -72,9 +72,7 @@ def test_manager(
         ({}, "uv"),
     ],
 )
-def test_uv_gives_way_to_the_environments_own_pip_where_it_is_not_on_path(
-    files: dict[str, str], expected: str
-) -> None:
+def test_uv_gives_way_to_the_environments_own_pip_where_it_is_not_on_path(files: dict[str, str], expected: str) -> None:
     machine = RecordedMachine({"/p/.venv/pyvenv.cfg": "uv = 0.9.2\n", **files}, env={"PATH": "/usr/bin"})
     assert manager(machine, "/p/.venv", "venv", None, packages("pip")) == expected
     assert manager(machine, "/p/.venv", "venv", "uv", packages("pip")) == "uv"  # the lock file decides
