@@ -88,7 +88,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     commands = [same_again(on.python, "torch", u.requires.partition("==")[2].strip()) for u in torch[:1]]
     commands += [install(on.python, *specs)] if specs else []
     message = "Install exactly the required versions."
-    if len({_name(u) for u in left}) < len(left):
+    if len({_name(u) for u in left}) < len({u.requires for u in left}):
         message += " If two packages require different versions, give each its own environment."
     return (Fix(message, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
 
