@@ -207,7 +207,7 @@ def onnxruntime_runs(facts: Facts, number: str) -> bool:
 def onnxruntime_instead(facts: Facts, python: Python, *old: str, number: str | None = None) -> Tasks:
     """The commands that remove packages and install the onnxruntime-gpu that fits.
 
-    A cuDNN for another CUDA major goes with them: its files have the same names, and the one installed last wins.
+    A cuDNN for another CUDA major goes with them, because removing it later takes files of the one that is needed.
 
     Args:
         facts: the machine.
@@ -220,9 +220,14 @@ def onnxruntime_instead(facts: Facts, python: Python, *old: str, number: str | N
         major, spec = int(row.cuda) if row else None, onnxruntime_of(number)
     else:
         major, spec = _onnxruntime_major(facts, python), onnxruntime_spec(facts, python)
-    rivals = [p.name for p in wheels(python, "cudnn") if major and p.name != f"nvidia-cudnn-cu{major}"]
-    unused = [name for name in rivals if "[" in spec and not wanted_by(python, (name,), old)]
-    return (uninstall(python, *old, *unused), install(python, spec))
+    others = other_cudnn(python, major) if major and "[" in spec else ()
+    return (uninstall(python, *old, *others), install(python, spec))
+
+
+def other_cudnn(python: Python, major: int) -> tuple[str, ...]:
+    """The cuDNN wheels for another CUDA major, whose files have the same names, that only ONNX Runtime requires."""
+    names = (p.name for p in wheels(python, "cudnn") if p.name != f"nvidia-cudnn-cu{major}")
+    return tuple(name for name in names if not wanted_by(python, (name,), onnxruntime.exclusive()))
 
 
 def onnxruntime_spec(facts: Facts, python: Python) -> str:

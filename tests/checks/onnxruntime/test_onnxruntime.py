@@ -140,6 +140,10 @@ def test_driver_too_old() -> None:
     )
     assert one(driver_too_old, facts) == ("problem", expected)
     assert "'onnxruntime-gpu[cuda,cudnn]<1.27'" in commands(driver_too_old, facts)
+    cudnn = package("nvidia-cudnn-cu13", "9.28.1.4")
+    mine = package("onnxruntime-gpu", "1.27.0", requires=('nvidia-cudnn-cu13~=9.0; extra == "cudnn"',))
+    new = environment(ort("1.27.0", cuda="13.0", live=blind()), packages=(cudnn, mine), facts=machine("12.4"))
+    assert "uninstall -y nvidia-cudnn-cu13\n" in commands(driver_too_old, new)
     assert one(driver_too_old, environment(ort())) == ("pass", "")
     assert one(driver_too_old, environment(ort(cuda=Unknown("closed")))) == ("unknown", "closed")
 
