@@ -23,7 +23,11 @@ def _newer(on: OnFramework) -> Package | None:
     if "libnvrtc.so" in on.facts.host.environment.get("LD_PRELOAD", ""):
         return None
     row = cupy.package(on.framework.distribution or "")
-    if row is None or not on_nvidia(on) or numbers(text_of(on.framework.version)) < numbers(cupy.cupy().rules.ctk_since):
+    if (
+        row is None
+        or not on_nvidia(on)
+        or numbers(text_of(on.framework.version)) < numbers(cupy.cupy().rules.ctk_since)
+    ):
         return None
     found = package(on.python, _WHEEL)
     return found if found and (major(found.version) or 0) > row.major else None
