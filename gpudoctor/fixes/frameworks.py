@@ -1,6 +1,7 @@
 """Fixes that install TensorFlow, JAX, CuPy or ONNX Runtime for this GPU, driver and Python."""
 
 from gpudoctor.check_engine import Fix
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Python
 from gpudoctor.fixes.python import (
     NEW,
@@ -207,7 +208,7 @@ def onnxruntime_runs(facts: Facts, number: str) -> bool:
 def onnxruntime_instead(facts: Facts, python: Python, *old: str, number: str | None = None) -> Tasks:
     """The commands that remove packages and install the onnxruntime-gpu that fits.
 
-    A cuDNN for another CUDA major goes with them, because removing it later takes files of the one that is needed.
+    A cuDNN for a newer CUDA major goes with them, because removing it later takes files of the one that is needed.
 
     Args:
         facts: the machine.
@@ -225,9 +226,13 @@ def onnxruntime_instead(facts: Facts, python: Python, *old: str, number: str | N
 
 
 def other_cudnn(python: Python, major: int) -> tuple[str, ...]:
-    """The cuDNN wheels for another CUDA major, whose files have the same names, that only ONNX Runtime requires."""
-    names = (p.name for p in wheels(python, "cudnn") if p.name != f"nvidia-cudnn-cu{major}")
-    return tuple(name for name in names if not wanted_by(python, (name,), onnxruntime.exclusive()))
+    """The cuDNN wheels for a newer CUDA major, whose files have the same names, that only ONNX Runtime requires.
+
+    One for an older major stays: what opens it need not require it by name, as CTranslate2 does not.
+    """
+    majors = {p.name: number_of(p.name.removeprefix("nvidia-cudnn-cu")) or 0 for p in wheels(python, "cudnn")}
+    newer = (name for name, own in majors.items() if own > major)
+    return tuple(name for name in newer if not wanted_by(python, (name,), onnxruntime.exclusive()))
 
 
 def onnxruntime_spec(facts: Facts, python: Python) -> str:

@@ -69,6 +69,9 @@ def test_the_release_that_comes_back_runs_on_the_driver() -> None:
     said = commands(both_packages, old)
     assert "uninstall -y onnxruntime onnxruntime-gpu nvidia-cudnn-cu13" in said
     assert "pip install 'onnxruntime-gpu[cuda,cudnn]>=1.19,<1.27'" in said
+    twelve = package("nvidia-cudnn-cu12", "9.28.0.42")
+    said = commands(both_packages, environment(ill, packages=(twelve,), facts=machine("13.0")))
+    assert "uninstall -y onnxruntime onnxruntime-gpu\n" in said  # an older one may serve what does not name it
     said = commands(both_packages, new)
     assert "uninstall -y onnxruntime onnxruntime-gpu\n" in said
     assert "pip install 'onnxruntime-gpu[cuda,cudnn]==1.31.1'" in said
