@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import FileOverlap, Python
 from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.fixes.verify_commands import framework_proof
-from gpudoctor.queries.packages import packages_of, stem
+from gpudoctor.queries.packages import packages_of, stem, wanted_by
 from gpudoctor.targets import OnPython, pythons
 
 
@@ -15,14 +15,8 @@ def _overlaps(python: Python) -> list[FileOverlap]:
 
 
 def _wanted(python: Python, overlap: FileOverlap) -> tuple[str, str]:
-    """The wheel that a framework pins, as a requirement; else the newest of them."""
-    for package in packages_of(python):
-        for line in package.requires:
-            pin = line.partition(";")[0].strip()
-            name = pin.partition("=")[0].partition("<")[0].partition(">")[0].partition("[")[0].strip(" (")
-            if name in overlap.packages and package.name not in overlap.packages and "extra" not in line:
-                return package.name, pin.replace("(", "").replace(")", "").replace(" ", "")
-    return "", sorted(overlap.packages)[-1]
+    """The wheel that a package requires, and which does, as a requirement; else the newest of them."""
+    return wanted_by(python, overlap.packages) or ("", sorted(overlap.packages)[-1])
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -33,10 +27,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     who = next((f", as {name} requires" for name, _ in wanted if name), "")
     message = (
         f"Uninstall all of them, then install only {' and '.join(specs)}{who}: uninstalling just one removes the "
-        "shared "
+        "shared files."
     )
-    message += "files."
-    commands = (uninstall(on.python, *dict.fromkeys(names)), install(on.python, *dict.fromkeys(specs), force=True))
+    commands = (uninstall(on.python, *dict.fromkeys(names)), install(on.python, *dict.fromkeys(specs)))
     return (Fix(message, commands, "reinstall-package", verify=framework_proof(on.python)),)
 
 

@@ -2,8 +2,8 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.families import FrameworkFamily
-from gpudoctor.fixes.frameworks import onnxruntime_verify
-from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.frameworks import onnxruntime_verify, other_cudnn
+from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.driver import driver_cuda
@@ -19,8 +19,10 @@ def _fitting(on: OnFramework) -> tuple[Fix, ...]:
         return ()
     message = f"Install the last release for CUDA {number}, which this driver runs.{lasting(on.facts)}"
     extras = onnxruntime.extras_for(number)  # of the same major as the release: those of another do not help
-    command = install(on.python, f"onnxruntime-gpu{'[cuda,cudnn]' if extras else ''}{bound}")
-    return (Fix(message, (command,), "reinstall-package", verify=onnxruntime_verify(on.python, preload=extras)),)
+    others = other_cudnn(on.python, number) if extras else ()
+    first = (uninstall(on.python, *others),) if others else ()
+    commands = (*first, install(on.python, f"onnxruntime-gpu{'[cuda,cudnn]' if extras else ''}{bound}"))
+    return (Fix(message, commands, "reinstall-package", verify=onnxruntime_verify(on.python, preload=extras)),)
 
 
 ONNXRUNTIME = FrameworkFamily(

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Severity
 from gpudoctor.checks.onnxruntime import ONNXRUNTIME
 from gpudoctor.families import rivals
-from gpudoctor.fixes.frameworks import onnxruntime_of, onnxruntime_spec, onnxruntime_verify
+from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_verify
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge import onnxruntime
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -16,12 +16,11 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     found, versions = packages(on), rivals.versions_of(on)
     keep = "onnxruntime-gpu" if "onnxruntime-gpu" in found else found[0]
     gpu, number = keep == "onnxruntime-gpu" and nvidia_gpus(on.facts), versions.get(keep)
-    spec = (
-        (onnxruntime_of(number) if gpu else f"{keep}=={release(number)}")
-        if number
-        else onnxruntime_spec(on.facts, on.python)
+    commands = (
+        onnxruntime_instead(on.facts, on.python, *found, number=number)
+        if gpu or not number
+        else (uninstall(on.python, *found), install(on.python, f"{keep}=={release(number)}"))
     )
-    commands = (uninstall(on.python, *found), install(on.python, spec))
     message = (
         f"Remove all of them, then install only {keep}: they share one directory, and removing one takes files of the "
         f"other. Look what brought the CPU package back (`pip show onnxruntime`, Required-by).{lasting(on.facts)}"

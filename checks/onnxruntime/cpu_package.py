@@ -1,8 +1,8 @@
 """The CPU package of ONNX Runtime next to a GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.frameworks import onnxruntime_spec, onnxruntime_verify
-from gpudoctor.fixes.python import install, lasting, uninstall
+from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_verify
+from gpudoctor.fixes.python import lasting
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import is_sole
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -10,7 +10,7 @@ from gpudoctor.targets import OnFramework, gpu_name, onnxruntimes
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    commands = (uninstall(on.python, "onnxruntime"), install(on.python, onnxruntime_spec(on.facts, on.python)))
+    commands = onnxruntime_instead(on.facts, on.python, "onnxruntime")
     message = (
         "Replace it with onnxruntime-gpu if your models should run on the GPU, and call onnxruntime.preload_dlls() "
         f"before the first session, so that it finds the CUDA libraries.{lasting(on.facts)}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Remnant
+from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_runs
 from gpudoctor.fixes.python import install, reinstall_torch
 from gpudoctor.fixes.reinstall import remove, same_again
 from gpudoctor.knowledge.wanted import is_framework, module_of
@@ -76,7 +77,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     # A directory without a module may contain the user's own files, so nothing is installed into it.
     first = remove(r.path for r in broken if not _is_left(r) and "dist-info" not in r.path)
     again = _again(on, module, name, version, whole=bool(left))
-    message = f"Reinstall {name} {release(version) if version else ''}".strip() + ", and remove the leftovers."
+    what = f"{name} {release(version) if version else ''}".strip()
+    if name == "onnxruntime-gpu" and version and not onnxruntime_runs(on.facts, version):
+        again, what = onnxruntime_instead(on.facts, on.python, name), f"{name} for the CUDA of this driver"
+    message = f"Reinstall {what}, and remove the leftovers."
     verify = query(on.python.path, "-c", f"import {module}; print({module}.__version__)")
     return (Fix(message, (*first, *again, *left), "reinstall-package", impact="irreversible", verify=verify),)
 

@@ -1,11 +1,11 @@
 """Packages compiled against NumPy 1, with NumPy 2 installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Package
+from gpudoctor.fixes.frameworks import newer_tensorflow
 from gpudoctor.fixes.python import install, reinstall_torch
-from gpudoctor.knowledge.python_rules import first_for_numpy2
+from gpudoctor.knowledge.wanted import module_of
 from gpudoctor.maybe import known
-from gpudoctor.queries.packages import numbers, package, packages_of
+from gpudoctor.queries.packages import need_numpy1, numbers, package
 from gpudoctor.targets import OnPython, pythons
 
 _TORCH = (
@@ -14,24 +14,17 @@ _TORCH = (
 )
 
 
-def _old(on: OnPython) -> list[Package]:
-    found = []
-    for one in packages_of(on.python):
-        first = first_for_numpy2(one.name)
-        if first and numbers(one.version) and numbers(one.version)[:2] < numbers(first)[:2]:
-            found.append(one)
-    return found
-
-
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    old = _old(on)
+    old = need_numpy1(on.python)
     fixes = [Fix("Install NumPy 1, which these builds need.", (install(on.python, "numpy<2"),), "reinstall-package")]
-    names = [p.name for p in old if p.name != "torch"]
+    names = [p.name for p in old if module_of(p.name) not in ("torch", "tensorflow")]
     if any(p.name == "torch" for p in old):
         fixes += [
             Fix("Install a newer PyTorch (2.3 or later).", f.tasks, f.action)
             for f in reinstall_torch(on.facts, on.python)
         ]
+    if any(module_of(p.name) == "tensorflow" for p in old):
+        fixes += newer_tensorflow(on.facts, on.python)
     if names:
         fixes.append(Fix("Install newer releases.", (install(on.python, *names, upgrade=True),), "reinstall-package"))
     return tuple(fixes)
@@ -56,7 +49,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 def numpy_2(on: OnPython) -> Problem | None:
     """NumPy is 2 or newer, and a package is older than its first release built for it."""
     known(on.python.packages)
-    numpy, old = package(on.python, "numpy"), _old(on)
+    numpy, old = package(on.python, "numpy"), need_numpy1(on.python)
     if numpy is None or numbers(numpy.version)[:1] < (2,) or not old:
         return None
     names = " and ".join(f"{p.name} {p.version}" for p in old)

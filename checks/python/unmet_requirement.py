@@ -9,6 +9,7 @@ from gpudoctor.fixes.reinstall import same_again
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
 from gpudoctor.queries.frameworks import first_line, one_of
+from gpudoctor.queries.packages import need_numpy1, numbers, package
 from gpudoctor.queries.release_families import MixedReleases, mixed
 from gpudoctor.targets import NAMES, OnPython, pythons
 
@@ -69,15 +70,25 @@ def _fails(framework: Framework, unmet: UnmetRequirement) -> bool:
     return part and unmet.found is None and live.available is False
 
 
+def _numpy(on: OnPython, left: list[UnmetRequirement]) -> list[str]:
+    """NumPy 1 where the framework that fails needs that as well: its import ends at the first of its errors."""
+    victims = {victim.name for u in left if (victim := _victim(on, u))}
+    if not victims & {module_of(p.name) for p in need_numpy1(on.python)}:
+        return []
+    there = package(on.python, "numpy")
+    wrong = numbers(there.version) >= (2,) if there else any(_name(u) == "numpy" for u in left)
+    return ["numpy<2"] if wrong else []
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     left = _left(on)
     torch = [u for u in left if _name(u) == "torch" and u.found is None and "==" in u.requires]
-    specs = list(dict.fromkeys(u.requires.replace(" ", "") for u in left if u not in torch))
+    specs = list(dict.fromkeys(u.requires.replace(" ", "") for u in left if u not in torch)) + _numpy(on, left)
     # PyTorch itself comes from the same index as its companions: PyPI's wheel may be for another CUDA.
     commands = [same_again(on.python, "torch", u.requires.partition("==")[2].strip()) for u in torch[:1]]
     commands += [install(on.python, *specs)] if specs else []
     message = "Install exactly the required versions."
-    if len({_name(u) for u in left}) < len(left):
+    if len({_name(u) for u in left}) < len({u.requires for u in left}):
         message += " If two packages require different versions, give each its own environment."
     return (Fix(message, tuple(commands), "reinstall-package", verify=framework_proof(on.python)),)
 

@@ -9,6 +9,7 @@ from gpudoctor.families import Fitting, FrameworkFamily
 from gpudoctor.fixes.cuda import newer_driver
 from gpudoctor.fixes.python import install
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.knowledge.library_gpus import first_without
 from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.capability import arch_severity, gpu_words, side, words
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
@@ -241,7 +242,10 @@ def cudnn_too_old(
         oldest = present(lowest(on))
         wheel = next(iter(wheels(on.python, "cudnn")), None)
         name = wheel.name if wheel else f"nvidia-cudnn-cu{present(major(text_of(on.framework.cuda)))}"
-        spec = f"{name}>={oldest},<{present(major(oldest)) + 1}"
+        capabilities = (gpu.capability for gpu in visible_gpus(on.facts))
+        firsts = (first_without("cudnn", each) for each in capabilities if isinstance(each, str))
+        bounds = [first for first in firsts if first and numbers(first) > numbers(oldest)]
+        spec = f"{name}>={oldest},<{min(bounds, key=numbers, default=str(present(major(oldest)) + 1))}"
         message = (
             f"Install cuDNN {oldest} or newer of the same major. Where PyTorch pins another version, keep the two in "
             "separate environments."

@@ -1,33 +1,29 @@
 """Fixes that match a compiled extension and PyTorch."""
 
+from collections.abc import Iterator
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.python import another_build, install, lasting, version_of
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import torch as torch_table
-from gpudoctor.knowledge.python_rules import serves_later_torch, torchaudio_for, torchvision_for
+from gpudoctor.knowledge.python_rules import on_torch_index, serves_later_torch, torchaudio_for, torchvision_for
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.extensions import COMPANIONS, pin
 from gpudoctor.queries.packages import is_own_build, major, packages_of, release
 from gpudoctor.targets import OnPython
-from gpudoctor.tasks import Task, Tasks
+from gpudoctor.tasks import Command, Task
 
 
 def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> tuple[Fix, ...]:
     """Match an extension and PyTorch: rebuild the extension, or install the PyTorch that it was built for."""
-    wanted, fixes, verify = pin(on.python, name), [], _proof(on, name)
+    wanted, verify = pin(on.python, name), _proof(on, name)
     if wanted:
-        message = (
-            f"Install the PyTorch that {name} {version} was built for, or upgrade {name} with the PyTorch that it "
-            "requires."
+        return tuple(
+            Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify)
+            for message, command in _pinned(on.python, name, version, wanted, torch)
         )
-        commands: Tasks = (install(on.python, f"torch=={wanted}", f"{name}=={release(version)}", force=True),)
-        fixes.append(Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify))
-        newer = install(on.python, name, upgrade=True)
-        message = f"Upgrade {name}, with the PyTorch that it requires."
-        fixes.append(Fix(message, (newer,), "reinstall-package", verify=verify))
-        return tuple(fixes)
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
     if torch and number[:1].isdigit() and serves_later_torch(name, number):
         commands = another_build(on.python, name, index=_index(on.python, torch))
@@ -42,6 +38,29 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
     options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
     command = install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options)
     return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify),)
+
+
+def _pinned(
+    python: Python, name: str, version: str, wanted: str, torch: Framework | None
+) -> Iterator[tuple[str, Command]]:
+    """The ways to match an extension whose metadata pins one PyTorch, and the installed PyTorch.
+
+    First the one that leaves PyTorch, and so what else needs it: pip goes back through the extension's releases until
+    one requires this PyTorch. It would stop at the first sdist that it cannot build, so it takes wheels only.
+    """
+    there = release(str(torch.version)) if torch and isinstance(torch.version, str) else wanted
+    if there != wanted and there[:1].isdigit() and not is_own_build(there):
+        installed = next((p.version for p in packages_of(python) if p.name == "torch"), "")
+        index = torch_table.index_of_build(installed) if on_torch_index(name) else None
+        options = ("--only-binary", name)
+        command = install(python, name, f"torch=={there}", index=index, options=options)
+        yield f"Install the {name} release for PyTorch {there}, which stays as it is.", command
+    releases = {"torchvision": torchvision_for(wanted), "torchaudio": torchaudio_for(wanted)}
+    names = {p.name for p in packages_of(python)}
+    others = [f"{other}=={number}" for other, number in releases.items() if number and other in names]
+    message = f"Install the PyTorch that {name} {version} was built for{', and what belongs to it' if others else ''}."
+    yield message, install(python, f"torch=={wanted}", *others, f"{name}=={release(version)}", force=there == wanted)
+    yield f"Upgrade {name}, with the PyTorch that it requires.", install(python, name, upgrade=True)
 
 
 def companions(facts: Facts, python: Python, torch: Framework) -> Fix:

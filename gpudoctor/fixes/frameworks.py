@@ -1,6 +1,7 @@
 """Fixes that install TensorFlow, JAX, CuPy or ONNX Runtime for this GPU, driver and Python."""
 
 from gpudoctor.check_engine import Fix
+from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Python
 from gpudoctor.fixes.python import (
     NEW,
@@ -18,10 +19,10 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import present
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.libraries import cuda_majors
-from gpudoctor.queries.packages import release
+from gpudoctor.queries.packages import release, wanted_by, wheels
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnLive
-from gpudoctor.tasks import Command, cmd, query
+from gpudoctor.tasks import Command, Tasks, cmd, query
 
 # It was found to run on an RTX 5090: https://github.com/jupyter/docker-stacks/pull/2288
 _IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
@@ -198,19 +199,59 @@ def onnxruntime_of(number: str) -> str:
     return f"onnxruntime-gpu{'[cuda,cudnn]' if row and row.extras else ''}=={release(number)}"
 
 
+def onnxruntime_runs(facts: Facts, number: str) -> bool:
+    """Whether the driver runs the CUDA major of a release of onnxruntime-gpu, as far as both are known."""
+    row, driver = onnxruntime.release(number), driver_cuda(facts)
+    return row is None or driver is None or version(driver)[0] >= int(row.cuda)
+
+
+def onnxruntime_instead(facts: Facts, python: Python, *old: str, number: str | None = None) -> Tasks:
+    """The commands that remove packages and install the onnxruntime-gpu that fits.
+
+    A cuDNN for a newer CUDA major goes with them, because removing it later takes files of the one that is needed.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        old: the packages to remove.
+        number: the release to keep where the driver runs it.
+    """
+    if number and onnxruntime_runs(facts, number):
+        row = onnxruntime.release(number)
+        major, spec = int(row.cuda) if row else None, onnxruntime_of(number)
+    else:
+        major, spec = _onnxruntime_major(facts, python), onnxruntime_spec(facts, python)
+    others = other_cudnn(python, major) if major and "[" in spec else ()
+    return (uninstall(python, *old, *others), install(python, spec))
+
+
+def other_cudnn(python: Python, major: int) -> tuple[str, ...]:
+    """The cuDNN wheels for a newer CUDA major, whose files have the same names, that only ONNX Runtime requires.
+
+    One for an older major stays: what opens it need not require it by name, as CTranslate2 does not.
+    """
+    majors = {p.name: number_of(p.name.removeprefix("nvidia-cudnn-cu")) or 0 for p in wheels(python, "cudnn")}
+    newer = (name for name, own in majors.items() if own > major)
+    return tuple(name for name in newer if not wanted_by(python, (name,), onnxruntime.exclusive()))
+
+
 def onnxruntime_spec(facts: Facts, python: Python) -> str:
     """The onnxruntime-gpu for the newest CUDA major that is installed here and has code for the GPU.
 
     Where there is none, the newest that the driver runs. It has the extras that bring the CUDA libraries.
     """
-    driver, capability = driver_cuda(facts), capability_of(facts)
-    most = version(driver)[0] if driver else 12
-    majors = [m for m in cuda_majors(facts, python) if m <= most] or [most]
-    serving = [m for m in (*majors, *range(most, 10, -1)) if onnxruntime.serves(m, capability)]
-    major = max((m for m in serving if m in majors), default=next(iter(serving), max(majors)))
+    major = _onnxruntime_major(facts, python)
     bound = onnxruntime.newest_for(major)
     if bound is None:
         return "onnxruntime-gpu"
     extras = "[cuda,cudnn]" if onnxruntime.extras_for(major) else ""
     lowest = ">=1.19," if major == 12 and bound else ""
     return f"onnxruntime-gpu{extras}{lowest}{bound}"
+
+
+def _onnxruntime_major(facts: Facts, python: Python) -> int:
+    driver, capability = driver_cuda(facts), capability_of(facts)
+    most = version(driver)[0] if driver else 12
+    majors = [m for m in cuda_majors(facts, python) if m <= most] or [most]
+    serving = [m for m in (*majors, *range(most, 10, -1)) if onnxruntime.serves(m, capability)]
+    return max((m for m in serving if m in majors), default=next(iter(serving), max(majors)))

@@ -168,6 +168,11 @@ def first_torch_of_torchaudio(number: str) -> str | None:
     return last if version(number) >= version(last) else None
 
 
+def on_torch_index(name: str) -> bool:
+    """Whether PyTorch's own indexes have builds of an extension."""
+    return name in python_rules().stable_abi
+
+
 def serves_later_torch(name: str, torch: str) -> bool:
     """Whether the newest build of an extension on PyTorch's index is for this torch, and for every later one."""
     first = python_rules().stable_abi.get(name)

@@ -1,8 +1,15 @@
 """Questions about the packages of a Python environment, from facts alone."""
 
+import re
+from collections.abc import Collection
+
 from gpudoctor.facts import Package, Python
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.python_rules import first_for_numpy2
 from gpudoctor.maybe import Unknown, known
+
+_NAME = re.compile(r"[\w.-]*")
+_PLAIN = str.maketrans("", "", "() ")  # "numpy (>=1.20)", as older metadata has it
 
 
 def packages_of(python: Python) -> tuple[Package, ...]:
@@ -22,10 +29,33 @@ def package(python: Python, name: str) -> Package | None:
     return next((p for p in known(python.packages) if p.name == name), None)
 
 
+def need_numpy1(python: Python) -> list[Package]:
+    """The packages older than their first release that was compiled against NumPy 2."""
+    floors = ((p, numbers(p.version)[:2], first_for_numpy2(p.name)) for p in packages_of(python))
+    return [p for p, found, first in floors if first and found and found < numbers(first)[:2]]
+
+
 def wheels(python: Python, part: str | None = None) -> tuple[Package, ...]:
     """NVIDIA's wheels, "nvidia-cudnn-cu12" and, since CUDA 13, "nvidia-cublas"; those of one part, or all."""
     found = (p for p in packages_of(python) if p.name.startswith("nvidia-"))
     return tuple(p for p in found if part is None or stem(p.name) == f"nvidia-{part}")
+
+
+def wanted_by(python: Python, names: Collection[str], but: Collection[str] = ()) -> tuple[str, str] | None:
+    """Which package requires one of these, if only in an extra, and its requirement; None: none does.
+
+    Args:
+        python: the environment.
+        names: what may be required. What is required without an extra comes first.
+        but: the packages whose requirements do not count.
+    """
+    found = [
+        ("extra ==" in line, package.name, line.partition(";")[0].translate(_PLAIN))
+        for package in packages_of(python)
+        for line in package.requires
+        if package.name not in (*but, *names) and _NAME.match(line)[0] in names  # type: ignore[index]
+    ]
+    return min(found)[1:] if found else None
 
 
 def stem(name: str) -> str:

@@ -10,13 +10,14 @@ from gpudoctor.checks.cupy.driver_too_old import driver_too_old
 from gpudoctor.checks.cupy.headers_missing import headers_missing
 from gpudoctor.checks.cupy.import_fails import import_fails
 from gpudoctor.checks.cupy.import_hangs import import_hangs
+from gpudoctor.checks.cupy.newer_nvrtc import newer_nvrtc
 from gpudoctor.checks.cupy.no_gpu import no_gpu
 from gpudoctor.checks.cupy.nvrtc_missing import nvrtc_missing
 from gpudoctor.checks.cupy.several_packages import several_packages
 from gpudoctor.checks.cupy.wrong_cuda_major import wrong_cuda_major
 from gpudoctor.facts import CudaHome, DriverLibrary, Framework
 from gpudoctor.maybe import Unknown
-from tests.builders import framework, live
+from tests.builders import change, framework, live
 from tests.checks.environments import (
     PASCAL,
     change_toolkits,
@@ -26,6 +27,7 @@ from tests.checks.environments import (
     need,
     one,
     package,
+    severity,
 )
 
 NVRTC = "/usr/local/cuda-12.6/lib64/libnvrtc.so.12"
@@ -160,3 +162,51 @@ def test_what_cupy_says_itself(check: Any, changes: dict[str, Any], message: str
 
 def test_no_gpu_does_not_know() -> None:
     assert one(no_gpu, environment(cupy(variant=Unknown("from source")))) == ("unknown", "from source")
+
+
+THIRTEEN = package("nvidia-cuda-nvrtc", "13.5.37")
+
+
+@pytest.mark.parametrize(
+    ("cuda", "card", "status", "message"),
+    [
+        (
+            "13.0",
+            PASCAL,
+            "fail",
+            "which compiles nothing for GPU 0 (NVIDIA GeForce GTX 1080 Ti, Pascal, compute capability 6.1, sm_61).",
+        ),
+        ("12.8", None, "warn", "; the driver 570.169 (CUDA 12.8) runs no CUDA 13."),
+    ],
+)
+def test_newer_nvrtc(cuda: str, card: Any, status: str, message: str) -> None:
+    ill = cupy(version="14.2.0")
+    facts = environment(ill, packages=(THIRTEEN,), facts=machine(cuda, card=card))
+    status_, said = one(newer_nvrtc, facts)
+    assert status_ == "problem"
+    assert said.startswith("CuPy 14.2.0 is for CUDA 12, but loads NVRTC 13.5.37 of nvidia-cuda-nvrtc")
+    assert said.endswith(message)
+    assert severity(newer_nvrtc, facts) == status
+    typed = commands(newer_nvrtc, facts).splitlines()
+    assert typed[1].endswith("-m pip uninstall -y nvidia-cuda-nvrtc")
+    assert typed[2].endswith("-m pip install 'cupy-cuda12x[ctk]>=14.0.0'")
+    theirs = package("torch", "2.12.0", requires=("nvidia-cuda-nvrtc==13.0.48; platform_system == 'Linux'",))
+    facts = environment(ill, packages=(THIRTEEN, theirs), facts=machine(cuda, card=card))
+    assert commands(newer_nvrtc, facts).splitlines()[1:] == [f"export LD_PRELOAD={NVRTC}"]
+    assert one(newer_nvrtc, change(facts, "host.environment", {"LD_PRELOAD": NVRTC})) == ("pass", "")
+    lost = environment(cupy(version="14.2.0", needs=()), packages=(THIRTEEN, theirs), facts=machine(cuda, card=card))
+    assert commands(newer_nvrtc, lost) == ""
+
+
+def test_an_nvrtc_that_serves() -> None:
+    ill, new = cupy(version="14.2.0"), machine("13.0")
+    assert one(newer_nvrtc, environment(ill, packages=(THIRTEEN,), facts=new)) == ("pass", "")
+    blind_ = environment(ill, packages=(THIRTEEN,), facts=machine("13.0", card={"capability": Unknown("closed")}))
+    assert one(newer_nvrtc, blind_) == ("unknown", "closed")
+    old = machine("12.8")
+    assert one(newer_nvrtc, environment(cupy(), packages=(THIRTEEN,), facts=old)) == ("pass", "")  # before release 14
+    assert one(newer_nvrtc, environment(ill, facts=old)) == ("pass", "")
+    mine = package("nvidia-cuda-nvrtc-cu12", "12.9.86")
+    assert one(newer_nvrtc, environment(ill, packages=(mine,), facts=old)) == ("pass", "")
+    thirteen = cupy("cupy-cuda13x", "14.2.0", cuda="13")
+    assert one(newer_nvrtc, environment(thirteen, packages=(THIRTEEN,), facts=old)) == ("pass", "")

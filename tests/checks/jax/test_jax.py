@@ -137,6 +137,8 @@ def test_cudnn_too_old() -> None:
     expected = "JAX 0.6.2 requires cuDNN 9.8 or newer but loads 9.1.0.70 (/opt/x/libcudnn.so.9)."
     assert one(cudnn_too_old, environment(ill)) == ("problem", expected)
     assert "'nvidia-cudnn-cu12>=9.8,<10'" in commands(cudnn_too_old, environment(ill))
+    pascal = environment(ill, facts=machine(card=PASCAL))  # for which cuDNN 9.11 has no kernels
+    assert "'nvidia-cudnn-cu12>=9.8,<9.11'" in commands(cudnn_too_old, pascal)
     newer = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.10.2"),))
     assert one(cudnn_too_old, environment(newer)) == ("pass", "")
     assert one(cudnn_too_old, environment(jax(needs=Unknown("closed")))) == ("unknown", "closed")

@@ -1,8 +1,10 @@
 """Where frameworks get CUDA's libraries from: shadowed, mixed, overwritten, missing."""
 
+import shlex
 from typing import Any
 
 import msgspec
+import pytest
 
 from gpudoctor.check_engine import run
 from gpudoctor.checks.libraries.cudnn_pin_broken import cudnn_pin_broken
@@ -112,9 +114,31 @@ def test_overlapping_wheels() -> None:
     assert one(overlapping_wheels, facts) == ("problem", expected)
     said = commands(overlapping_wheels, facts)
     assert "uninstall -y nvidia-nccl-cu12 nvidia-nccl-cu13" in said
-    assert "install --force-reinstall nvidia-nccl-cu13==2.29.7" in said
+    assert said.endswith("-m pip install nvidia-nccl-cu13==2.29.7")  # what it needs stays as it is
     others = FileOverlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/__init__.py",))
     assert one(overlapping_wheels, environment(torch(), overlaps=(others,))) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ((), "nvidia-cudnn-cu13"),
+        ((("onnxruntime-gpu", 'nvidia-cudnn-cu12~=9.0; extra == "cudnn"'),), "nvidia-cudnn-cu12~=9.0"),
+        (
+            (
+                ("onnxruntime-gpu", 'nvidia-cudnn-cu12~=9.0; extra == "cudnn"'),
+                ("torch", "nvidia-cudnn-cu13 (==9.13.0.50); platform_system == 'Linux'"),
+            ),
+            "nvidia-cudnn-cu13==9.13.0.50",
+        ),
+    ],
+)
+def test_the_wheel_that_stays_is_the_one_that_is_required(others: tuple[tuple[str, str], ...], expected: str) -> None:
+    both = FileOverlap(packages=("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"), files=("nvidia/cudnn/lib/libcudnn.so.9",))
+    asking = tuple(package(name, "1.26.0", requires=(line,)) for name, line in others)
+    wheels = (package("nvidia-cudnn-cu12", "9.28.0.42"), package("nvidia-cudnn-cu13", "9.28.1.4"))
+    facts = environment(packages=(*asking, *wheels), overlaps=(both,))
+    assert shlex.split(commands(overlapping_wheels, facts).splitlines()[-1])[-1] == expected
 
 
 def test_wheel_missing() -> None:

@@ -24,6 +24,7 @@ from tests.checks.environments import (
     machine,
     need,
     one,
+    package,
     severity,
     torch,
 )
@@ -58,6 +59,28 @@ def test_both_packages() -> None:
     )  # the newer files are the CPU package's
     assert severity(both_packages, environment(gone)) == "fail"
     assert one(both_packages, environment(ort())) == ("pass", "")
+
+
+def test_the_release_that_comes_back_runs_on_the_driver() -> None:
+    """Its cuDNN and that of another major have files of the same names: the one that nothing needs goes first."""
+    cudnn = package("nvidia-cudnn-cu13", "9.28.1.4")
+    ill = ort("1.31.1", "onnxruntime", variant="cpu", cuda=None, others=(("onnxruntime-gpu", "1.31.1"),), live=blind())
+    old, new = (environment(ill, packages=(cudnn,), facts=machine(cuda)) for cuda in ("12.8", "13.0"))
+    said = commands(both_packages, old)
+    assert "uninstall -y onnxruntime onnxruntime-gpu nvidia-cudnn-cu13" in said
+    assert "pip install 'onnxruntime-gpu[cuda,cudnn]>=1.19,<1.27'" in said
+    twelve = package("nvidia-cudnn-cu12", "9.28.0.42")
+    said = commands(both_packages, environment(ill, packages=(twelve,), facts=machine("13.0")))
+    assert "uninstall -y onnxruntime onnxruntime-gpu\n" in said  # an older one may serve what does not name it
+    said = commands(both_packages, new)
+    assert "uninstall -y onnxruntime onnxruntime-gpu\n" in said
+    assert "pip install 'onnxruntime-gpu[cuda,cudnn]==1.31.1'" in said
+    alone = ort("1.31.1", "onnxruntime", variant="cpu", cuda=None, live=blind())
+    torch_needs_it = package("torch", "2.12.0", requires=("nvidia-cudnn-cu13==9.28.1.4",))
+    facts = environment(alone, packages=(cudnn,), facts=machine("12.8"))
+    assert "uninstall -y onnxruntime nvidia-cudnn-cu13\n" in commands(cpu_package, facts)
+    facts = environment(alone, packages=(cudnn, torch_needs_it), facts=machine("12.8"))
+    assert "uninstall -y onnxruntime\n" in commands(cpu_package, facts)
 
 
 def test_wrong_cuda_major() -> None:
@@ -120,6 +143,10 @@ def test_driver_too_old() -> None:
     )
     assert one(driver_too_old, facts) == ("problem", expected)
     assert "'onnxruntime-gpu[cuda,cudnn]<1.27'" in commands(driver_too_old, facts)
+    cudnn = package("nvidia-cudnn-cu13", "9.28.1.4")
+    mine = package("onnxruntime-gpu", "1.27.0", requires=('nvidia-cudnn-cu13~=9.0; extra == "cudnn"',))
+    new = environment(ort("1.27.0", cuda="13.0", live=blind()), packages=(cudnn, mine), facts=machine("12.4"))
+    assert "uninstall -y nvidia-cudnn-cu13\n" in commands(driver_too_old, new)
     assert one(driver_too_old, environment(ort())) == ("pass", "")
     assert one(driver_too_old, environment(ort(cuda=Unknown("closed")))) == ("unknown", "closed")
 

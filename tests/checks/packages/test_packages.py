@@ -149,6 +149,34 @@ def test_extension_abi() -> None:
     assert one(extension_abi, extended("flash-attn", "")) == ("pass", "")
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "build", "first"),
+    [
+        ("vllm", "2.7.0", "2.7.0", "--only-binary vllm vllm torch==2.7.0"),
+        ("xformers", "2.7.0+cu126", "2.7.0", "--only-binary xformers xformers torch==2.7.0"),
+        (
+            "xformers",
+            "2.7.0+cu118",
+            "2.7.0+cu118",
+            "--index-url https://download.pytorch.org/whl/cu118 --only-binary xformers xformers torch==2.7.0",
+        ),
+        # Its release is the pinned one, so that it is another build; a nightly has no release that requires it.
+        ("vllm", "2.5.1+cu118", "2.5.1+cu118", "--force-reinstall torch==2.5.1 torchvision==0.20.1 vllm==0.7.2"),
+        ("vllm", "2.7.0a0+nv25.03", "2.7.0a0", "install torch==2.5.1 torchvision==0.20.1 vllm==0.7.2"),
+    ],
+)
+def test_an_extension_that_pins_another_torch(name: str, version: str, build: str, first: str) -> None:
+    """PyTorch and what belongs to it stay; else they all change together."""
+    lacks = Extension(package=name, version="0.7.2", path="/x/_C.so", unresolved=(NEW,))
+    there = (
+        package(name, "0.7.2", requires=("torch==2.5.1",)),
+        package("torch", build),
+        package("torchvision", "0.22.0"),
+    )
+    facts = environment(torch(version), packages=there, extensions=(lacks,))
+    assert commands(extension_abi, facts).splitlines()[1].endswith(first)
+
+
 def test_extension_for_another_cuda_major() -> None:
     lacks = Extension(package="flash-attn", version="2.5", path="/x/_C.so", missing=("libc10.so", "libcudart.so.11.0"))
     facts = environment(torch(), extensions=(lacks,))

@@ -94,6 +94,15 @@ def test_leftovers_of_what_is_there_or_was_removed_for_good() -> None:
     assert "torchvision==0.22.1" in commands(half_removed, helper)
 
 
+def test_onnx_runtime_comes_back_for_the_cuda_of_the_driver() -> None:
+    there = package("onnxruntime-gpu", "1.31.1")
+    gone = Remnant(module="onnxruntime", path=f"{SITE}/onnxruntime", reason="no __init__.py")
+    old, new = (environment(packages=(there,), remnants=(gone,), facts=machine(cuda)) for cuda in ("12.8", "13.0"))
+    assert "install 'onnxruntime-gpu[cuda,cudnn]>=1.19,<1.27'" in commands(half_removed, old)
+    assert commands(half_removed, old).startswith("Reinstall onnxruntime-gpu for the CUDA of this driver, and remove")
+    assert "--ignore-installed onnxruntime-gpu==1.31.1" in commands(half_removed, new)
+
+
 # -- metadata ------------------------------------------------------------------------------------------------
 
 STALE = Remnant(
@@ -150,6 +159,8 @@ CUDNN = UnmetRequirement(package="torch", version="2.7.1", requires="nvidia-cudn
 MPMATH = UnmetRequirement(package="sympy", version="1.14.0", requires="mpmath<1.4,>=1.1.0")
 PJRT = UnmetRequirement(package="jax-cuda12-plugin", version="0.6.2", requires="jax-cuda12-pjrt==0.6.2")
 PEFT = UnmetRequirement(package="vllm", version="0.11.0", requires="protobuf>=6", found="5.0")
+PROTOBUF = UnmetRequirement(package="tensorflow", version="2.10.1", requires="protobuf<3.20,>=3.9.2", found="4.25.3")
+ANY_NUMPY = UnmetRequirement(package="tensorflow", version="2.10.1", requires="numpy>=1.20")
 NO_TYPING = live(import_error="ModuleNotFoundError: No module named 'typing_extensions'")
 
 
@@ -196,6 +207,21 @@ def test_an_unmet_requirement(unmet: tuple[UnmetRequirement, ...], framework: An
     assert all(u.requires in last for u in unmet)
     assert "torch==" not in last
     assert " torch " not in f"{last} "
+
+
+@pytest.mark.parametrize(
+    ("numpy", "unmet", "expected"),
+    [
+        ((package("numpy", "2.2.6"),), (PROTOBUF,), "'protobuf<3.20,>=3.9.2' 'numpy<2'"),
+        ((package("numpy", "1.26.4"),), (PROTOBUF,), "'protobuf<3.20,>=3.9.2'"),
+        ((), (PROTOBUF,), "'protobuf<3.20,>=3.9.2'"),
+        ((), (PROTOBUF, ANY_NUMPY), "'numpy>=1.20' 'protobuf<3.20,>=3.9.2' 'numpy<2'"),
+    ],
+)
+def test_numpy_1_comes_with_what_else_the_import_lacks(numpy: Any, unmet: Any, expected: str) -> None:
+    old = framework("tensorflow", "2.10.1", live=live(import_error="TypeError: protobuf is wrong; no numpy"))
+    facts = environment(old, packages=(package("tensorflow", "2.10.1"), *numpy), unmet=unmet)
+    assert commands(unmet_requirement, facts).splitlines()[-1] == f"{PYTHON} -m pip install {expected}"
 
 
 def test_what_other_checks_tell_of() -> None:
