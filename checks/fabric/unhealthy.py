@@ -6,8 +6,8 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, filtered, query
 
-# What the mask of NVML's fabric health means, and its summary. A manager that is briefly away and a GPU without partition
-# (shared boards) are no fault.
+# What the mask of NVML's fabric health means, and its summary. A manager that is briefly away and a GPU without
+# partition (shared boards) are no fault.
 _FAULTS = {
     "degraded-bandwidth": "its bandwidth is degraded: links are down or slow",
     "route-unhealthy": "a route through the switches is broken",

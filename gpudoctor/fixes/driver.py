@@ -190,8 +190,8 @@ def _with_kernel(facts: Facts, found: packages.DriverPackages) -> packages.Drive
     """With the kernel and its headers, where Debian's kernel runs without its headers.
 
     DKMS builds for each kernel whose headers are installed. Debian's archive has the newest kernel's alone, and dkms
-    recommends those of amd64 whatever kernel runs (https://packages.debian.org/bookworm/dkms): without the kernel itself
-    the reboot starts an older one, for which there is no module.
+    recommends those of amd64 whatever kernel runs (https://packages.debian.org/bookworm/dkms): without the kernel
+    itself the reboot starts an older one, for which there is no module.
     """
     kernel = _debian_kernel(kernel_of(facts))
     if facts.host.distribution.id != "debian" or known_or(facts.host.kernel.headers, True) or len(kernel) == 1:

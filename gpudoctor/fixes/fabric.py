@@ -33,7 +33,7 @@ def multi_node(facts: Facts) -> bool:
 
 
 def _has_own_switches(facts: Facts) -> bool:
-    """Whether the board has NVSwitches of its own, whatever UUID its fabric has: Hopper's racks (GH200) are all Arm's."""
+    """Whether the board has NVSwitches of its own, whatever UUID its fabric has: racks of Hopper are Arm's (GH200)."""
     hopper = any(card.generation == "Hopper" for card in cards_of(facts, "nvidia"))
     return bool(switches_of(facts)) or (hopper and facts.host.architecture == "x86_64")
 

@@ -67,7 +67,7 @@ def fields(nv: NvmlLibrary, handle: Any, numbers: list[Any]) -> list[Any]:
 def margins(nv: NvmlLibrary, handle: Any, temperature: int) -> dict[str, Any]:
     """The thresholds of a GPU that reports them as margins (T.Limit, Ada and later), in degrees Celsius.
 
-    The margin is what is left below the limit; the GPU slows down or shuts down where it has shrunk to the field's value.
+    The margin is what is left below the limit; the GPU slows down or shuts down where it shrinks to the field's value.
     """
     py = nv.py
     left = nv.ask(lambda: py.nvmlDeviceGetMarginTemperature(handle))

@@ -210,10 +210,10 @@ def test_the_fabric_manager_is_installed_with_what_it_needs() -> None:
     assert not any("nvlsm" in command for command in one.fixes_for(hopper)[0].commands)
 
 
-@pytest.mark.parametrize(("architecture", "rack_s"), [("x86_64", False), ("aarch64", True)])
-def test_a_hopper_board_has_its_own_switches_whatever_its_fabrics_uuid(architecture: str, rack_s: bool) -> None:
+@pytest.mark.parametrize(("architecture", "spans"), [("x86_64", False), ("aarch64", True)])
+def test_a_hopper_board_has_its_own_switches_whatever_its_fabrics_uuid(architecture: str, spans: bool) -> None:
     changes = H100 | {"fabric_of_several": True}
-    assert multi_node(having(several(1, changes=changes, device="2330"), host__architecture=architecture)) is rack_s
+    assert multi_node(having(several(1, changes=changes, device="2330"), host__architecture=architecture)) is spans
     assert not multi_node(having(hgx(H100, 2), gpus__0__fabric_of_several=True, host__architecture="aarch64"))
 
 
@@ -222,4 +222,5 @@ def test_a_recovery_that_runs_is_waited_for() -> None:
     facts = several(1, changes=H100 | {"fabric_health": ("access-timeout-recovery",)})
     ((_, subject),) = one.targets(facts)
     (fix,) = one.fixes_for(subject)
-    assert fix.message.startswith("Wait") and fix.commands == ("nvidia-smi -q | grep -A12 Fabric",)
+    assert fix.message.startswith("Wait")
+    assert fix.commands == ("nvidia-smi -q | grep -A12 Fabric",)
