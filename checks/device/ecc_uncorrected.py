@@ -52,7 +52,7 @@ def ecc_uncorrected(on: OnAddress) -> Problem | None:
     number = phrase("{} ", count) if counted else ""
     codes = ", ".join(str(c) for c in sorted({e.code or 0 for e in (*grave, *contained)}))
     message = (
-        f"{on.name} had {number}uncorrectable ECC errors since the driver was "
+        f"{on.name} had {number}uncorrectable ECC error{'' if count == 1 else 's'} since the driver was "
         f"loaded{f' (Xid {codes})' if codes else ''}.{_blocked(on)}"
     )
     # The count restarts with a reset: at 0, and with a GPU that has worked for a day since, it is over.

@@ -4,11 +4,10 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import system
 from gpudoctor.maybe import known
-from gpudoctor.queries.containers import has_cuda_wheel
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.gpus import hypervisor
-from gpudoctor.queries.intel import discrete
 from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.queries.left_over import left_over
 from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import filtered, query
 
@@ -18,8 +17,8 @@ _CARD_CHANGED = (
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    if _left_over(facts):
-        return (_removed(facts),)
+    if left_over(facts):
+        return (_removed(facts, "Remove NVIDIA's packages, if no NVIDIA GPU is missing here."),)
     switch = "the firmware setup (BIOS) for a setting that disables it, or a graphics mode such as integrated only"
     message = f"Check {switch}; then check power cables and seating, shut down, and cold-boot."
     look = Fix(
@@ -33,13 +32,16 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     give = Fix(message, (), "ask-vendor", needs="reboot", verify=query("lspci", "-d", "10de:"))
     if hypervisor(facts):
         return (give,)
-    return (look,) if facts.host.virtual is None or facts.host.platform == "laptop" else (look, give)
+    if facts.host.platform == "laptop":
+        return (look,)
+    gone = _removed(facts, "If the NVIDIA GPU was removed for good: remove NVIDIA's packages.")
+    return (look, *((give,) if facts.host.virtual is not None else ()), *((gone,) if gone.commands else ()))
 
 
-def _removed(facts: Facts) -> Fix:
+def _removed(facts: Facts, message: str) -> Fix:
     names = tuple(dict.fromkeys(system.driver_packages(facts)))
     return Fix(
-        "Remove NVIDIA's packages, if no NVIDIA GPU is missing here.",
+        message,
         system.remove(facts, *names) if names else (),
         "reinstall-package",
         root=True,
@@ -76,18 +78,7 @@ def none(facts: Facts) -> Problem | None:
         return None
     message = "NVIDIA's driver is installed, but no NVIDIA GPU is on the PCI bus."
     lines = texts(events(facts, "fallen-off-bus", "xid", "no-device-probed"))
-    if _left_over(facts):
+    if left_over(facts):
         message += " The GPU here is another vendor's, and no program is built for CUDA: the packages are left over."
         return Problem(message, lines, _CARD_CHANGED, severity=Severity.ADVICE)
     return Problem(message, lines)
-
-
-def _left_over(facts: Facts) -> bool:
-    """Whether a discrete GPU of another vendor is driven here, and neither the log nor a framework asks for NVIDIA's.
-
-    An integrated GPU says nothing: next to it, the NVIDIA card may be what is missing.
-    """
-    amd = any(card.integrated is False and card.driver == "amdgpu" for card in cards_of(facts, "amd"))
-    driven = amd or any(card.driver in ("i915", "xe") for card in discrete(facts))
-    laptop = facts.host.platform == "laptop"  # whose NVIDIA GPU is switched off, or cut from power
-    return driven and not laptop and not has_cuda_wheel(facts) and not events(facts, "fallen-off-bus", "xid")

@@ -43,5 +43,6 @@ def row_remap_failed(on: OnAddress) -> Problem | None:
     if not flagged and not logged:
         return None
     count = on.gpu.remapped_uncorrected if on.gpu is not None else None
-    rows = f" ({count} rows were remapped after uncorrectable errors)" if isinstance(count, int) and count else ""
+    were = "row was" if count == 1 else "rows were"
+    rows = f" ({count} {were} remapped after uncorrectable errors)" if isinstance(count, int) and count else ""
     return Problem(f"{on.name}: remapping of a broken memory row failed{rows}.", texts((*logged, *on.xids(48, 94, 95))))

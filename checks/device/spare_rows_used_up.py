@@ -40,6 +40,7 @@ def spare_rows_used_up(on: OnGpu) -> str | None:
     if not banks:
         return None
     rows = on.gpu.remapped_uncorrected
-    count = f" ({rows} rows are remapped after uncorrectable errors)" if isinstance(rows, int) and rows else ""
+    are = "row is" if rows == 1 else "rows are"
+    count = f" ({rows} {are} remapped after uncorrectable errors)" if isinstance(rows, int) and rows else ""
     where = "one bank" if banks == 1 else f"{banks} banks"
     return f"{gpu_name(on.gpu)} has no spare rows left in {where} of its memory{count}."

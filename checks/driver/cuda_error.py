@@ -6,6 +6,7 @@ from gpudoctor.knowledge.errors import cuda_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import FABRIC, HANGS, MASKS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.driver import CUDA_NO_DEVICE, CUDA_OPERATING_SYSTEM
+from gpudoctor.queries.left_over import left_over
 from gpudoctor.targets import in_container, nvidia_machine
 from gpudoctor.tasks import cmd, filtered, query
 from gpudoctor.tasks.placeholders import REST
@@ -76,6 +77,8 @@ def cuda_error(facts: Facts) -> Problem | None:
     code = known(cuda.code)
     if code is None or code == 0 or (code == CUDA_NO_DEVICE and cuda.unmasked_code == 0):
         return None
+    if left_over(facts):
+        return None  # device.none reports the packages
     found = meaning_of(code)
     usual = f"Usual causes of this error: {found.causes}." if found and found.causes else None
     name = known_or(cuda.name, None) or (found.name if found else "unknown")

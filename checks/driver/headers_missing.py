@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
+from gpudoctor.fixes.driver import debian_kernel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import own_kernel
@@ -18,15 +19,23 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         )
         return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
     message = "Install the running kernel's headers, build the module and load it."
-    return (
-        Fix(
-            message,
-            (*commands, as_root("modprobe", "nvidia")),
-            "reinstall-package",
-            root=True,
-            verify=query("nvidia-smi"),
-        ),
+    own = Fix(
+        message,
+        (*commands, as_root("modprobe", "nvidia")),
+        "reinstall-package",
+        root=True,
+        verify=query("nvidia-smi"),
     )
+    newest = debian_kernel(system.kernel_of(facts))
+    if facts.host.distribution.id != "debian" or len(newest) == 1:
+        return (own,)
+    message = (
+        "If apt does not find them, because Debian's archive has the headers of its newest kernel alone: install that "
+        "kernel with its headers, for which DKMS builds the module, then reboot."
+    )
+    commands = (as_root("apt-get", "update"), *system.install(facts, *newest))
+    upgrade = Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    return (own, upgrade)
 
 
 @check(

@@ -109,6 +109,8 @@ def library_mismatch(facts: Facts) -> Problem | None:
     if facts.nvidia.nvml.code == 0 and facts.nvidia.cuda.code == 0:
         return None
     loaded, user = _versions(facts)
+    if loaded is None and facts.nvidia.kernel.loaded is None and not in_container(facts):
+        return None  # NVML reports the same of a module that is not loaded at all
     refused = _refused(facts)
     if not refused:
         known(facts.nvidia.kernel.loaded)

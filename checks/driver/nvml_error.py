@@ -5,6 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.knowledge.errors import nvml_error as meaning_of
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
+from gpudoctor.queries.left_over import left_over
 from gpudoctor.targets import nvidia_machine
 from gpudoctor.tasks import filtered, query
 
@@ -31,6 +32,8 @@ def nvml_error(facts: Facts) -> Problem | None:
     code = known(nvml.code)
     if code is None or code == 0:
         return None
+    if left_over(facts):
+        return None  # device.none reports the packages
     found = meaning_of(code)
     usual = f"Usual causes of this code: {found.causes}." if found and found.causes else None
     message = f"NVML reports: {known_or(nvml.text, None) or (found.meaning if found else 'error')} ({code})."

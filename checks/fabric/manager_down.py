@@ -50,7 +50,8 @@ def manager_down(facts: Facts) -> Problem | None:
     if running in ("active", "reloading", "activating"):
         return None
     word = {None: "is not installed", "failed": "has failed"}.get(running, phrase("is {}", running))
-    which = f" GPUs {', '.join(map(str, waits))} wait for the fabric." if waits else ""
+    who = f"GPU {waits[0]} waits" if len(waits) == 1 else f"GPUs {', '.join(map(str, waits))} wait"
+    which = f" {who} for the fabric." if waits else ""
     missing = fabric.missing_modules(facts)
     also = f" The modules {' and '.join(missing)}, which it needs on this board, are not loaded." if missing else ""
     message = f"nvidia-fabricmanager {word}, and this board's GPUs need it (cuInit {code}).{which}{also}"

@@ -81,8 +81,9 @@ def not_ready(facts: Facts) -> Problem | None:
     code = known(facts.nvidia.cuda.code)
     if code != CUDA_NOT_READY or not fabric.needs_manager(facts):
         return None
-    waits = ", ".join(str(g.index) for g in fabric.waiting(facts))
-    which = f"GPUs {waits} have not joined the NVLink fabric" if waits else "the NVLink fabric is not set up"
+    waiting = [str(g.index) for g in fabric.waiting(facts)]
+    who = f"GPU {waiting[0]} has" if len(waiting) == 1 else f"GPUs {', '.join(waiting)} have"
+    which = f"{who} not joined the NVLink fabric" if waiting else "the NVLink fabric is not set up"
     if fabric.multi_node(facts):
         return Problem(f"cuInit returns 802: {which}. The controller on the rack's switch trays has to do that.")
     missing = " and ".join(fabric.missing_modules(facts))

@@ -2,12 +2,12 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import fabric
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, filtered, query
 
-# What the mask of NVML's fabric health means. A running recovery, a manager that is briefly away and a
-# GPU without partition (shared boards) are no fault.
+# What the mask of NVML's fabric health means, and its summary. A manager that is briefly away and a GPU without
+# partition (shared boards) are no fault.
 _FAULTS = {
     "degraded-bandwidth": "its bandwidth is degraded: links are down or slow",
     "route-unhealthy": "a route through the switches is broken",
@@ -17,11 +17,18 @@ _FAULTS = {
     "incorrect-chassis-serial": "the GPU's chassis serial number is not the rack's",
     "invalid-location": "the GPU's location in the rack is not valid",
     "gpu-state-invalid": "the GPU is in a state that the fabric does not accept",
+    "unhealthy": "the driver gives no reason",
+    "limited-capacity": "its capacity is limited",
 }
+# While one runs, traffic over NVLink waits; it ends by itself, or as a fault.
+_RECOVERIES = {"route-recovery": "routes", "access-timeout-recovery": "accesses that timed out"}
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     look = filtered(query("nvidia-smi", "-q"), query("grep", "-A12", "Fabric"))
+    if _recovering(on):
+        wait = "Wait until the recovery ends; start no multi-GPU program before."
+        return (Fix(wait, (look,), impact="none", verify=look),)
     rack = fabric.multi_node(on.facts)
     log = () if rack else (query("journalctl", "-u", fabric.UNIT, "-n", "30"),)
     where = "the rack's NVLink controller" if rack else "the fabric manager's log"
@@ -39,6 +46,12 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     )
     message = "If it stays: have the vendor check links, cables, switches and the board."
     return (first, Fix(message, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
+
+
+def _recovering(on: OnGpu) -> tuple[str, ...]:
+    """The recoveries that run; none where the fabric has faults, too."""
+    health = known_or(on.gpu.fabric_health, None) or ()
+    return () if any(name in _FAULTS for name in health) else tuple(name for name in health if name in _RECOVERIES)
 
 
 @check(
@@ -64,6 +77,10 @@ def unhealthy(on: OnGpu) -> Problem | None:
     if known(on.gpu.fabric_state) != "completed":
         return None
     faulty = [name for name in known(on.gpu.fabric_health) or () if name in _FAULTS]
+    if running := _recovering(on):
+        what = " and ".join(_RECOVERIES[name] for name in running)
+        message = f"The NVLink fabric of {gpu_name(on.gpu)} is recovering {what}."
+        return Problem(message, tuple(f"fabric health: {name}" for name in running), severity=Severity.ADVICE)
     if not faulty:
         return None
     message = f"The NVLink fabric of {gpu_name(on.gpu)} is unhealthy: {'; '.join(_FAULTS[name] for name in faulty)}."

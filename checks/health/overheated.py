@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.limits import lower
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
 
@@ -52,8 +52,12 @@ def overheated(on: OnGpu) -> Problem | None:
     reasons = known(on.gpu.event_reasons)
     hot = heat is not None and limit is not None and heat >= limit
     named = [r for r in reasons or () if r in ("hw-thermal-slowdown", "sw-thermal-slowdown")]
-    if not named and not (hot and "hw-slowdown" in (reasons or ())):
+    if not named and not hot:
         return None
+    if heat is not None and not named and "hw-slowdown" not in (reasons or ()):
+        return Problem(
+            f"{gpu_name(on.gpu)} is at {heat} degrees C{phrase(': from {} on it lowers its clocks', limit)}."
+        )
     memory, most = known_or(on.gpu.temperature_memory, None), known_or(on.gpu.temperature_memory_max, None)
     if memory and most and memory >= most - _NEAR and not hot:
         message = (

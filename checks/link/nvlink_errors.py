@@ -56,9 +56,9 @@ def nvlink_errors(on: OnGpu) -> Problem | None:
     if not equals or min(equals) * 10 >= count:
         return None
     others = ((on.gpu.nvlink_replays, "replays"), (on.gpu.nvlink_crc, "CRC errors"))
-    besides = tuple(f"{number} {what}" for number, what in others if isinstance(number, int) and number)
+    besides = tuple(f"{number:,} {what}" for number, what in others if isinstance(number, int) and number)
     message = (
-        f"The NVLinks of {gpu_name(on.gpu)} were recovered {count} times since the driver was loaded; on an "
-        f"identical GPU here {min(equals)} times."
+        f"The NVLinks of {gpu_name(on.gpu)} were recovered {count:,} times since the driver was loaded; on an "
+        f"identical GPU here {min(equals):,} times."
     )
     return Problem(message, besides)

@@ -122,7 +122,7 @@ def install_driver(
             verify=query("nvidia-smi"),
         )
     added, why = _components(facts)
-    actual, other = _actual(facts, found, branch), _other_flavor(facts, found)
+    actual, other = _with_kernel(facts, _actual(facts, found, branch)), _other_flavor(facts, found)
     commands = (*added, *_before(facts, found, branch), *_commands(facts, family, actual), *other)
     return Fix(f"{message}{why}", commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
@@ -180,13 +180,26 @@ def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int,
         *added,
         as_root("apt-get", "update"),
         *install(facts, f"nvidia-driver-pinning-{branch}"),
-        *install(facts, *_debian_kernel(kernel_of(facts)), "nvidia-open" if flavor == "open" else "cuda-drivers"),
+        *install(facts, *debian_kernel(kernel_of(facts)), "nvidia-open" if flavor == "open" else "cuda-drivers"),
     )
     message = f"{message} {name} has packages only up to branch {newest}, so it comes from NVIDIA's repository."
     return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
-def _debian_kernel(release: str) -> tuple[str, ...]:
+def _with_kernel(facts: Facts, found: packages.DriverPackages) -> packages.DriverPackages:
+    """With the kernel and its headers, where Debian's kernel runs without its headers.
+
+    DKMS builds for each kernel whose headers are installed. Debian's archive has the newest kernel's alone, and dkms
+    recommends those of amd64 whatever kernel runs (https://packages.debian.org/bookworm/dkms): without the kernel
+    itself the reboot starts an older one, for which there is no module.
+    """
+    kernel = debian_kernel(kernel_of(facts))
+    if facts.host.distribution.id != "debian" or known_or(facts.host.kernel.headers, True) or len(kernel) == 1:
+        return found
+    return msgspec.structs.replace(found, names=(*kernel, *found.names))
+
+
+def debian_kernel(release: str) -> tuple[str, ...]:
     """Headers for DKMS, with the kernel that they are of: the newest of its kind, which the reboot starts.
 
     "6.12.43+deb13-cloud-amd64" is of linux-image-cloud-amd64 (https://packages.debian.org/linux-headers-amd64).

@@ -29,7 +29,13 @@ def multi_node(facts: Facts) -> bool:
     """Whether the fabric spans machines: then a controller on the switch trays sets it up, and no service here."""
     gpus = gpus_of(facts, "nvidia")
     racks = any(isinstance(g.name, str) and re.search(r"\bGB[23]00\b", g.name) for g in gpus)
-    return racks or any(g.fabric_of_several is True for g in gpus)
+    return racks or (any(g.fabric_of_several is True for g in gpus) and not _has_own_switches(facts))
+
+
+def _has_own_switches(facts: Facts) -> bool:
+    """Whether the board has NVSwitches of its own, whatever UUID its fabric has: racks of Hopper are Arm's (GH200)."""
+    hopper = any(card.generation == "Hopper" for card in cards_of(facts, "nvidia"))
+    return bool(switches_of(facts)) or (hopper and facts.host.architecture == "x86_64")
 
 
 def is_confidential_guest(facts: Facts) -> bool:

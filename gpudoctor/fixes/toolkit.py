@@ -4,11 +4,12 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Python
 from gpudoctor.fixes import system
 from gpudoctor.fixes.python import conda_install, conda_of
-from gpudoctor.knowledge import packages
-from gpudoctor.maybe import known_or
+from gpudoctor.knowledge import packages, repositories
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.packages import major
+from gpudoctor.queries.repositories import has_source
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Tasks, export, query
+from gpudoctor.tasks import Tasks, as_root, export, query
 
 _IMAGES = "https://hub.docker.com/r/nvidia/cuda"
 
@@ -66,8 +67,18 @@ def new_toolkit(facts: Facts, python: Python | None, wanted: str) -> Fix:
     commands: Tasks = (export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before"))
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
-        commands = (*system.install(facts, name), *commands)
+        commands = (*_repository(facts), *system.install(facts, name), *commands)
     return Fix(message, commands, "reinstall-package", root=True, verify=query("nvcc", "--version"))
+
+
+def _repository(facts: Facts) -> Tasks:
+    """Add NVIDIA's repository where Debian has none that brings the toolkit; the other distributions' is not known."""
+    own = facts.host.distribution
+    if own.id != "debian" or isinstance(facts.host.sources, Unknown) or has_source(facts, "nvidia"):
+        return ()
+    machine = known_or(facts.host.architecture, None) or "x86_64"
+    added = repositories.commands("debian", known_or(own.version, None) or "", machine)
+    return (*added, as_root("apt-get", "update")) if added else ()
 
 
 def devel_image(facts: Facts, wanted: str) -> tuple[Fix, ...]:

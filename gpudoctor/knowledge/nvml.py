@@ -22,6 +22,7 @@ class NvmlNames(KnowledgeTable, frozen=True):
     fabric_state: dict[int, str]
     recovery_action: dict[int, str]
     fabric_health: HealthRows
+    fabric_summary: dict[int, str]
 
 
 @cache
@@ -36,10 +37,12 @@ def event_reasons(bits: int) -> tuple[str, ...]:
     return tuple(names.get(at, f"bit-{at}") for at in range(bits.bit_length()) if bits >> at & 1)
 
 
-def fabric_health(mask: int) -> tuple[str, ...]:
-    """Return the names of what a mask of a fabric's health says is not well."""
-    rows = nvml_names().fabric_health.rows
-    return tuple(name for first, bits, value, name in rows if mask >> first & (1 << bits) - 1 == value)
+def fabric_health(mask: int, summary: int = 0) -> tuple[str, ...]:
+    """Return the names of what a mask of a fabric's health reports as faulty; where it names nothing, the summary's."""
+    tables = nvml_names()
+    rows = tables.fabric_health.rows
+    named = tuple(name for first, bits, value, name in rows if mask >> first & (1 << bits) - 1 == value)
+    return named or ((tables.fabric_summary[summary],) if summary in tables.fabric_summary else ())
 
 
 def name_of(table: dict[int, str], number: int) -> str:

@@ -36,23 +36,49 @@ def gpu(nv: NvmlLibrary, handle: Any, reported: dict[str, Any]) -> dict[str, Any
         reported: what NVML has said of it so far; a GPU without ECC or NVLink is not asked about them.
     """
     found = dict(heat(nv, handle), **clocks(nv, handle))
+    if reported.get("temperature_slowdown") is None and isinstance(reported.get("temperature"), int):
+        found.update(margins(nv, handle, reported["temperature"]))
     found.update(
         memory(nv, handle) if isinstance(reported.get("ecc"), bool) else dict.fromkeys(MEMORY, reported.get("ecc"))
     )
     nvlinks = reported.get("nvlinks")
-    found.update(links(nv, handle) if isinstance(nvlinks, list) else dict.fromkeys(LINKS, nvlinks))
+    found.update(links(nv, handle, nvlinks) if isinstance(nvlinks, list) else dict.fromkeys(LINKS, nvlinks))
     state = reported.get("fabric_state")
     found.update(fabric(nv, handle) if isinstance(state, int) and state else dict.fromkeys(FABRIC))
     return found
 
 
 def field(nv: NvmlLibrary, handle: Any, number: int) -> Any:
-    """One field's value; each carries a return code and a type of its own."""
-    one = nv.py.nvmlDeviceGetFieldValues(handle, [number])[0]
-    if one.nvmlReturn:
-        # A driver from before the field calls it an invalid argument.
-        raise nv.py.NVMLError(FUNCTION_NOT_FOUND if one.nvmlReturn == INVALID_ARGUMENT else one.nvmlReturn)
-    return getattr(one.value, VALUES[one.valueType])
+    """One field's value."""
+    return fields(nv, handle, [number])[0]
+
+
+def fields(nv: NvmlLibrary, handle: Any, numbers: list[Any]) -> list[Any]:
+    """The values of fields, by number or by number and link; each carries a return code and a type of its own."""
+    found = []
+    for one in nv.py.nvmlDeviceGetFieldValues(handle, numbers):
+        if one.nvmlReturn:
+            # A driver from before the field calls it an invalid argument.
+            raise nv.py.NVMLError(FUNCTION_NOT_FOUND if one.nvmlReturn == INVALID_ARGUMENT else one.nvmlReturn)
+        found.append(getattr(one.value, VALUES[one.valueType]))
+    return found
+
+
+def margins(nv: NvmlLibrary, handle: Any, temperature: int) -> dict[str, Any]:
+    """The thresholds of a GPU that reports them as margins (T.Limit, Ada and later), in degrees Celsius.
+
+    The margin is what is left below the limit; the GPU slows down or shuts down where it shrinks to the field's value.
+    """
+    py = nv.py
+    left = nv.ask(lambda: py.nvmlDeviceGetMarginTemperature(handle))
+    if not isinstance(left, int):
+        return {}
+    names = {
+        "temperature_slowdown": py.NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT,
+        "temperature_shutdown": py.NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT,
+    }
+    limits = {name: nv.ask(functools.partial(field, nv, handle, number)) for name, number in names.items()}
+    return {name: temperature + left - limit for name, limit in limits.items() if isinstance(limit, int)}
 
 
 def heat(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
@@ -124,24 +150,32 @@ def inforom(nv: NvmlLibrary, handle: Any) -> bool:
 LINKS = ("nvlink_replays", "nvlink_recoveries", "nvlink_crc")
 
 
-def links(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
-    """NVLink's error counters, over all links; NVLink 5 has others, and answers that these are not supported."""
+def links(nv: NvmlLibrary, handle: Any, nvlinks: list[bool]) -> dict[str, Any]:
+    """NVLink's error counters, over all links; NVLink 5 has no totals, and counts the recoveries of each link."""
     names = ("REPLAY_ERROR", "RECOVERY_ERROR", "CRC_DATA_ERROR")
     numbers = [getattr(nv.py, "NVML_FI_DEV_NVLINK_%s_COUNT_TOTAL" % name) for name in names]
-    asked = (nv.ask(functools.partial(field, nv, handle, number)) for number in numbers)
-    return {LINKS[at]: value for at, value in enumerate(asked)}
+    found = {LINKS[at]: nv.ask(functools.partial(field, nv, handle, number)) for at, number in enumerate(numbers)}
+    number = nv.py.NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS
+    each = [(number, link) for link, up in enumerate(nvlinks) if up]
+    if found["nvlink_recoveries"] is None and each:
+        found["nvlink_recoveries"] = nv.ask(lambda: sum(fields(nv, handle, each)))
+    return found
 
 
-FABRIC = ("fabric_health", "fabric_of_several")
+FABRIC = ("fabric_health", "fabric_summary", "fabric_of_several")
 
 
 def fabric(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
-    """The mask of the health of the GPU's NVLink fabric, and whether it spans machines: only then it has a number."""
+    """The health of the GPU's NVLink fabric, as a mask and in sum, and whether it spans machines: then it has a UUID.
 
-    def reported() -> tuple[int | None, bool]:
-        info = nv.py.c_nvmlGpuFabricInfoV_t()
+    A driver that does not know the third version of the question has no sum.
+    """
+
+    def reported(info: Any) -> tuple[int | None, int | None, bool]:
         nv.py.nvmlDeviceGetGpuFabricInfoV(handle, ctypes.byref(info))
-        return info.healthMask or None, any(bytes(info.clusterUuid))
+        return info.healthMask or None, getattr(info, "healthSummary", None), any(bytes(info.clusterUuid))
 
-    found = nv.ask(reported)
+    found = nv.ask(
+        lambda: reported(nv.py.c_nvmlGpuFabricInfo_v3_t()), lambda: reported(nv.py.c_nvmlGpuFabricInfo_v2_t())
+    )
     return {name: found[at] if isinstance(found, tuple) else found for at, name in enumerate(FABRIC)}

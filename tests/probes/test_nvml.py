@@ -149,6 +149,28 @@ def test_what_is_rarely_ill_is_asked_too(folder: str, datacentre: str) -> None:
 
 
 @needs_gcc
+def test_thresholds_that_are_margins_become_degrees(folder: str, datacentre: str) -> None:
+    gpu = all_of(asked(datacentre, STANDIN_MARGIN="30")[1])[0]
+    assert isinstance(gpu.temperature, int)
+    # 30 degrees are left; it slows down 2 degrees past the limit, and shuts down 8 past it.
+    assert (gpu.temperature_slowdown, gpu.temperature_shutdown) == (gpu.temperature + 32, gpu.temperature + 38)
+    unread = all_of(asked(folder, STANDIN_MARGIN="30")[1])[0]  # margins, and a driver without the fields
+    assert (unread.temperature_slowdown, unread.temperature_shutdown) == (None, None)
+
+
+@needs_gcc
+def test_nvlink_5_counts_the_recoveries_of_each_link(datacentre: str) -> None:
+    gpu = all_of(asked(datacentre, STANDIN_LINKS="2", STANDIN_NVLINK5="1")[1])[0]
+    assert (gpu.nvlinks, gpu.nvlink_replays, gpu.nvlink_recoveries) == ((True, False), None, 7)
+
+
+@needs_gcc
+@pytest.mark.parametrize(("summary", "health"), [("1", ()), ("2", ("unhealthy",)), ("3", ("limited-capacity",))])
+def test_the_fabrics_health_in_sum(datacentre: str, summary: str, health: tuple[str, ...]) -> None:
+    assert all_of(asked(datacentre, STANDIN_SUMMARY=summary)[1])[0].fabric_health == health
+
+
+@needs_gcc
 def test_a_broken_inforom_is_no_error_of_the_question(datacentre: str) -> None:
     gpu = all_of(asked(datacentre, STANDIN_INFOROM="14")[1])[0]
     assert (gpu.inforom, gpu.status) == (False, "ok")

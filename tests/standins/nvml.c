@@ -80,7 +80,18 @@ ONE(nvmlDeviceGetComputeMode, CHOSEN(0, 3))
 ONE(nvmlDeviceGetPersistenceMode, 1)
 ONE(nvmlDeviceGetPerformanceState, 8)
 TWO(nvmlDeviceGetTemperature, CHANGING(40 + ROUND(g), 40))
-TWO(nvmlDeviceGetTemperatureThreshold, which == 1 ? 95 : 99)
+/* With STANDIN_MARGIN the thresholds are margins, as from Ada on. */
+int nvmlDeviceGetTemperatureThreshold(Gpu g, int which, U *v) {
+    SICK(g);
+    *v = which == 1 ? 95 : 99;
+    return which < 2 && number("STANDIN_MARGIN", 0) ? NOT_SUPPORTED : 0;
+}
+typedef struct { U version; int left; } Margin;
+int nvmlDeviceGetMarginTemperature(Gpu g, Margin *m) {
+    SICK(g);
+    m->left = number("STANDIN_MARGIN", 0);
+    return m->left ? 0 : NOT_SUPPORTED;
+}
 TWO(nvmlDeviceGetClockInfo, (ROUND(g) += which == 1, CHANGING(which == 1 ? 1000 + 10 * ROUND(g) : 2619, 210)))
 TWO(nvmlDeviceGetMaxClockInfo, 2520)
 int nvmlDeviceGetCurrentClocksThrottleReasons(Gpu g, U64 *v) {
@@ -108,14 +119,26 @@ int nvmlDeviceGetTotalEccErrors(Gpu g, int kind, int total, U64 *n) {
 int nvmlDeviceGetRemappedRows(Gpu g, U *a, U *b, U *c, U *d) { SICK(g); *a = 1, *b = 3, *c = 1, *d = 0; return 0; }
 int nvmlDeviceGetMigMode(Gpu g, U *now, U *next) { SICK(g); *now = *next = 1; return 0; }
 int nvmlDeviceGetMigDeviceHandleByIndex(Gpu g, U slot, Gpu *mig) { SICK(g); *mig = &gpus[5 + slot]; return slot == 1 ? 6 : 0; }
-typedef struct { U version; unsigned char cluster[16]; int status; U clique, state, health; } Fabric;
-int nvmlDeviceGetGpuFabricInfoV(Gpu g, Fabric *f) { SICK(g); f->status = 0, f->state = 2, f->health = 0x529, f->cluster[0] = 0xab; return f->version == 0x02000024 ? 0 : 25; }
+typedef struct { U version; unsigned char cluster[16]; int status; U clique, state, health; unsigned char summary; } Fabric;
+int nvmlDeviceGetGpuFabricInfoV(Gpu g, Fabric *f) {
+    SICK(g);
+    int summary = number("STANDIN_SUMMARY", 0);
+    f->status = 0, f->state = 2, f->health = summary ? 0 : 0x529, f->cluster[0] = 0xab;
+    if (f->version == 0x02000024) return 0;
+    if (f->version == 0x03000028 && summary) { f->summary = (unsigned char)summary; return 0; }
+    return 25;
+}
 typedef struct { U id, scope; long long at, took; U kind; int code; U64 value; } Field;
 int nvmlDeviceGetFieldValues(Gpu g, int n, Field *f) {
     SICK(g);
-    U id = n == 1 ? f[0].id : 0;
-    f[0].code = id == 230 ? number("STANDIN_FIELD", 0) : id == 82 || (id > 44 && id < 60) ? 0 : 3;
-    f[0].value = id == 230 ? 4 : id, f[0].kind = id == 230 || id == 82 ? 1 : 3;
+    int newer = number("STANDIN_NVLINK5", 0);
+    for (int i = 0; i < n; i++) {
+        U id = f[i].id;
+        int known = id == 82 || (!newer && id > 44 && id < 60) || (newer && id == 215) || id == 193 || id == 194;
+        f[i].code = id == 230 ? number("STANDIN_FIELD", 0) : known ? 0 : 3;
+        f[i].value = id == 230 ? 4 : id == 215 ? 7 + f[i].scope : id, f[i].kind = id == 230 || id == 82 ? 1 : 3;
+        if (id == 193 || id == 194) f[i].value = (U)(id == 193 ? -8 : -2), f[i].kind = 5;
+    }
     return 0;
 }
 int nvmlDeviceValidateInforom(Gpu g) { SICK(g); return number("STANDIN_INFOROM", 0); }

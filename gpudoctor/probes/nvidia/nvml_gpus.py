@@ -57,9 +57,13 @@ def _gpu(machine: Machine, index: int, row: dict[str, Any], why: str, wsl: bool)
 def _named(values: dict[str, Any]) -> dict[str, Any]:
     """NVML's numbers under their names."""
     tables = nvml_names()
-    named = {n: name_of(getattr(tables, n), values[n]) for n in _NAMED if isinstance(values[n], int)}
-    masks = (("event_reasons", event_reasons), ("fabric_health", fabric_health))
-    return named | {n: names(values[n]) for n, names in masks if isinstance(values[n], int)}
+    named: dict[str, Any] = {n: name_of(getattr(tables, n), values[n]) for n in _NAMED if isinstance(values[n], int)}
+    reasons, mask, summary = values["event_reasons"], values["fabric_health"], values.pop("fabric_summary", None)
+    if isinstance(reasons, int):
+        named["event_reasons"] = event_reasons(reasons)
+    if isinstance(mask, int) or (mask is None and isinstance(summary, int) and summary):
+        named["fabric_health"] = fabric_health(mask or 0, summary if isinstance(summary, int) else 0)
+    return named
 
 
 def _chip(device: object, capability: object, architecture: object) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from gpudoctor.checks.cuda.nvcc_missing import nvcc_missing
 from gpudoctor.checks.cuda.nvcc_without_gpu import nvcc_without_gpu
 from gpudoctor.checks.cuda.ptx_too_new import ptx_too_new
 from gpudoctor.checks.cuda.python_headers_missing import python_headers_missing
-from gpudoctor.facts import CondaPackage, CudaHome, Facts, Nvcc, Toolkits
+from gpudoctor.facts import CondaPackage, CudaHome, Distribution, Facts, Nvcc, PackageSource, Toolkits
+from gpudoctor.fixes.toolkit import new_toolkit
 from gpudoctor.maybe import Unknown, known_or, text_of
 from tests.builders import ask, change, host, library, nvidia_host
 from tests.checks.environments import (
@@ -30,6 +31,7 @@ from tests.checks.environments import (
     severity,
     torch,
 )
+from tests.checks.nvidia_machines import having
 
 TRITON = package("triton", "3.3.1")
 
@@ -298,3 +300,16 @@ def test_libcuda_link_missing() -> None:
     blind = change(linked(), "nvidia.link_libraries", Unknown("no cache"))
     assert one(libcuda_link_missing, blind) == ("unknown", "no cache")
     assert ask(libcuda_link_missing, nvidia_host()) == [("skipped", "")]
+
+
+def test_debian_gets_nvidias_repository_for_the_toolkit() -> None:
+    distribution = Distribution(id="debian", like=(), version="12", codename="bookworm")
+    own = PackageSource(path="/etc/apt/sources.list.d/debian.sources", kind="distribution")
+    bookworm = having(host__distribution=distribution, host__sources=(own,))
+    added = new_toolkit(bookworm, None, "12.6").commands
+    assert any("cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb" in command for command in added)
+    assert added[-4:-2] == ("sudo apt-get update", "sudo apt-get install cuda-toolkit-12-6")
+    there = having(bookworm, host__sources=(own, PackageSource(path="x", kind="nvidia")))
+    assert new_toolkit(there, None, "12.6").commands[0] == "sudo apt-get install cuda-toolkit-12-6"
+    unread = having(bookworm, host__sources=Unknown("no such directory"))
+    assert new_toolkit(unread, None, "12.6").commands[0] == "sudo apt-get install cuda-toolkit-12-6"

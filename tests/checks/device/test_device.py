@@ -355,6 +355,9 @@ def test_packages_that_are_left_over_next_to_another_vendors_card() -> None:
     verdict = run(one, facts)[0]
     assert verdict.severity == "advice"
     assert verdict.message.endswith("no program is built for CUDA: the packages are left over.")
+    for other in ("driver.cuda-error", "driver.nvml-error", "driver.library-mismatch"):
+        failing = having(facts, nvidia__cuda__code=100, nvidia__nvml__code=18)
+        assert ask(catalogue.load([other])[0], failing) == [("pass", "")]
     assert verdict.fixes[0].commands == ("sudo apt-get purge nvidia-driver-570 libnvidia-compute-570",)
     assert isinstance(facts.pci, tuple)
     integrated = having(facts, pci=tuple(msgspec.structs.replace(card, integrated=True) for card in facts.pci))

@@ -45,6 +45,23 @@ ALL = ("contrib", "non-free", "non-free-firmware")
 
 
 @pytest.mark.parametrize(
+    ("release", "headers", "kernel"),
+    [
+        ("6.1.0-32-amd64", False, "linux-image-amd64 linux-headers-amd64 "),
+        ("6.1.0-32-cloud-amd64", False, "linux-image-cloud-amd64 linux-headers-cloud-amd64 "),
+        ("6.1.0-32-amd64", True, ""),
+        ("6.1.0-32-amd64", Unknown("no such directory"), ""),
+        ("6.14.11-4-pve", False, ""),
+    ],
+)
+def test_the_newest_kernel_comes_with_its_headers(release: str, headers: object, kernel: str) -> None:
+    facts = debian(BOOKWORM, archive("main", *ALL))
+    facts = having(facts, host__kernel__release=release, host__kernel__headers=headers)
+    command = f"sudo apt-get install {kernel}nvidia-driver firmware-misc-nonfree"
+    assert install_driver(facts).commands[-1] == command
+
+
+@pytest.mark.parametrize(
     "sources",
     [(archive("main", *ALL),), (archive("main"), archive(*ALL)), (OLD,), ()],
     ids=["one", "two", "other", "no"],

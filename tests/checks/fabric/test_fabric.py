@@ -7,6 +7,7 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, judge, run
 from gpudoctor.facts import DeviceNode, Facts, LogEvent
+from gpudoctor.fixes.fabric import multi_node
 from gpudoctor.root_causes import findings
 from tests.builders import ask, nvidia_host, plain_host
 from tests.checks.healthy_nvidia import B200, H100, hgx, several
@@ -68,6 +69,16 @@ ILL = [
         "the GPU's links are up.",
     ),
     (
+        "fabric.unhealthy",
+        several(1, changes=H100 | {"fabric_health": ("limited-capacity",)}),
+        f"The NVLink fabric of {NAME} is unhealthy: its capacity is limited.",
+    ),
+    (
+        "fabric.unhealthy",
+        several(1, changes=H100 | {"fabric_health": ("route-recovery",)}),
+        f"The NVLink fabric of {NAME} is recovering routes.",
+    ),
+    (
         "fabric.registration-failed",
         having(hgx(H100, 2), gpus__3__fabric_status=999, gpus__5__fabric_status=999),
         "The registration of GPU 3, 5 with the NVLink fabric failed (NVML 999, internal driver error).",
@@ -104,7 +115,7 @@ WELL = [
     # A rack's fabric is set up on its switch trays.
     ("fabric.subnet-manager-missing", rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802)),
     ("fabric.manager-down", rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802)),
-    ("fabric.unhealthy", several(1, changes=H100 | {"fabric_health": ("route-recovery", "no-partition")})),
+    ("fabric.unhealthy", several(1, changes=H100 | {"fabric_health": ("manager-disconnected", "no-partition")})),
     ("fabric.unhealthy", several(1, changes=H100 | {"fabric_state": "not-supported", "fabric_health": WHY})),
     ("fabric.unhealthy", several(1, changes=H100 | {"fabric_health": None})),  # an older driver
     ("fabric.registration-failed", having(hgx(H100, 2), gpus__3__fabric_state="in-progress", gpus__3__fabric_status=9)),
@@ -117,7 +128,7 @@ WELL = [
     ("link.nvlink-errors", recovered(9, 0)),
     ("link.nvlink-errors", recovered(240, 230)),  # all alike: the fabric manager was restarted
     ("link.nvlink-errors", recovered(240)),
-    ("link.nvlink-errors", recovered(None, None)),  # NVLink 5 counts otherwise
+    ("link.nvlink-errors", recovered(None, None)),  # an old driver
     ("link.nvlink-errors", recovered(WHY, nvlinks=None)),
 ]
 
@@ -197,3 +208,19 @@ def test_the_fabric_manager_is_installed_with_what_it_needs() -> None:
     assert any("nvlsm" in command for command in fix.commands)
     hopper = having(hgx(H100, 4), nvidia__kernel__fabric_manager=None)
     assert not any("nvlsm" in command for command in one.fixes_for(hopper)[0].commands)
+
+
+@pytest.mark.parametrize(("architecture", "spans"), [("x86_64", False), ("aarch64", True)])
+def test_a_hopper_board_has_its_own_switches_whatever_its_fabrics_uuid(architecture: str, spans: bool) -> None:
+    changes = H100 | {"fabric_of_several": True}
+    assert multi_node(having(several(1, changes=changes, device="2330"), host__architecture=architecture)) is spans
+    assert not multi_node(having(hgx(H100, 2), gpus__0__fabric_of_several=True, host__architecture="aarch64"))
+
+
+def test_a_recovery_that_runs_is_waited_for() -> None:
+    one = catalogue.load(["fabric.unhealthy"])[0]
+    facts = several(1, changes=H100 | {"fabric_health": ("access-timeout-recovery",)})
+    ((_, subject),) = one.targets(facts)
+    (fix,) = one.fixes_for(subject)
+    assert fix.message.startswith("Wait")
+    assert fix.commands == ("nvidia-smi -q | grep -A12 Fabric",)

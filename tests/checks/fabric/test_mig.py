@@ -39,14 +39,14 @@ ILL = [
     (
         "fabric.manager-down",
         board(),
-        "nvidia-fabricmanager is inactive, and this board's GPUs need it (cuInit 802). GPUs 0 wait for the fabric.",
+        "nvidia-fabricmanager is inactive, and this board's GPUs need it (cuInit 802). GPU 0 waits for the fabric.",
     ),
     (
         "fabric.manager-down",
         board(
             nvidia__kernel__fabric_manager=None, pci__0__generation="Blackwell", nvidia__kernel__modules=("mlx5_ib",)
         ),
-        "nvidia-fabricmanager is not installed, and this board's GPUs need it (cuInit 802). GPUs 0 wait for the "
+        "nvidia-fabricmanager is not installed, and this board's GPUs need it (cuInit 802). GPU 0 waits for the "
         "fabric. The "
         "modules ib_umad, which it needs on this board, are not loaded.",
     ),
@@ -70,7 +70,7 @@ ILL = [
     (
         "fabric.not-ready",
         board(nvidia__kernel__fabric_manager="active"),
-        "cuInit returns 802: GPUs 0 have not joined the NVLink fabric.",
+        "cuInit returns 802: GPU 0 has not joined the NVLink fabric.",
     ),
     (
         "fabric.peermem-mismatch",

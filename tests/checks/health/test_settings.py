@@ -80,6 +80,11 @@ ILL = [
         server(temperature_memory=60, event_reasons=("sw-thermal-slowdown",)),
         f"{BIG} is hot at 40 degrees C (slowdown from 90) and has lowered its clocks: sw-thermal-slowdown.",
     ),
+    (
+        "health.overheated",
+        at_work(temperature=90, event_reasons=("gpu-idle",)),
+        f"{NAME} is at 90 degrees C: from 90 on it lowers its clocks.",
+    ),
 ]
 
 WELL = [
