@@ -1,12 +1,13 @@
 """gpudoctor in a Debian root: kernel and hardware are recorded, files, packages and programs are the root's own.
 
-Started as `python debian_host.py ARGUMENTS` it is `gpudoctor ARGUMENTS` there. CLINIC_BOUND names the kernel driver that
-has taken the GPU, if any.
+Started as `python debian_host.py ARGUMENTS` it is `gpudoctor ARGUMENTS` there. CLINIC_BOUND names the kernel driver
+that has taken the GPU, if any.
 """
 
 import os
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parent.parent.parent)
@@ -28,9 +29,9 @@ class DebianHost(Workstation):
         seconds: how long the whole check may take.
     """
 
-    recorded = KERNELS
+    recorded: ClassVar = KERNELS
 
-    def __init__(self, root: str = "/", seconds: float = 300.0) -> None:  # noqa: ARG002
+    def __init__(self, root: str = "/", seconds: float = 300.0) -> None:
         bound, release = os.environ.get("CLINIC_BOUND"), max(os.listdir("/lib/modules"))
         files = {
             "/proc/sys/kernel/osrelease": release,

@@ -42,7 +42,7 @@ class Workstation(RecordedMachine):
         seconds: how long the whole check may take.
     """
 
-    recorded: ClassVar = (*KERNELS, *INSTALLED)
+    recorded: ClassVar[tuple[str, ...]] = (*KERNELS, *INSTALLED)
 
     def __init__(self, root: str = "/", seconds: float = 300.0) -> None:
         env = dict(os.environ)
