@@ -94,6 +94,8 @@ def base(folder: Path) -> Path:
     _run("chroot", place, "apt-get", "update", "-q")
     _run("chroot", place, "env", "DEBIAN_FRONTEND=noninteractive", *INSTALL.split(), *BASE)
     _run("chroot", place, "apt-get", "clean")
+    # Somebody answers apt's question with yes.
+    (place / "etc/apt/apt.conf.d/99yes").write_text('APT::Get::Assume-Yes "true";\n')
     options = ("--target", place / "opt/python", "--python-version", "3.11", "--only-binary", ":all:")
     _run(UV, "pip", "install", "-q", *options, "-r", REPOSITORY / "pyproject.toml", "pytest")
     (place / "made").touch()
