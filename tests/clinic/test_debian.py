@@ -143,8 +143,9 @@ def test_headers_missing_then_built(debian: Root) -> None:
 
 def test_toolkit_of_the_distribution(debian: Root) -> None:
     debian.prepare(TOOLKIT)
-    found = debian.check()
-    assert not [f["message"] for f in found if f["check"].startswith("cuda.")]
+    assert debian.type("gcc -dumpversion").stdout == "12\n"
+    assert debian.type("echo __GNUC__ > /tmp/a.cpp; nvcc -E /tmp/a.cpp").stdout.splitlines()[-1] == "11"
+    assert not [f["message"] for f in debian.check() if f["check"].startswith("cuda.")]
 
 
 def _typed(fix: dict[str, Any]) -> str:
