@@ -27,7 +27,7 @@ TOOLKIT = f"""
 {INSTALL} g++ g++-11
 cd /tmp
 apt-get download -q nvidia-cuda-toolkit
-dpkg --force-depends --unpack nvidia-cuda-toolkit_*.deb
+dpkg --force-depends --install nvidia-cuda-toolkit_*.deb
 cd /
 """
 # The kernel of the tests is another one: nothing of the root can be loaded into it, and nothing starts again.
