@@ -11,7 +11,7 @@ import pytest
 
 from tests.clinic.kit import SECONDS, UV
 
-pytestmark = [pytest.mark.realenv, pytest.mark.nightly, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.realenv, pytest.mark.nightly, pytest.mark.timeout(7200)]
 
 ARCHIVE = "http://deb.debian.org/debian"
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -61,7 +61,7 @@ class Root:
         """Type lines in the root, as its own root user; the first that fails ends it."""
         script = MOUNT.format(base=self.base, place=self.place, repository=REPOSITORY, bound=self.bound)
         argv = ["unshare", "--mount", "bash", "-c", script, lines]
-        return subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS)
+        return subprocess.run(argv, capture_output=True, text=True, timeout=3 * SECONDS)
 
     def prepare(self, lines: str) -> None:
         """Type lines that make the layout; skips the test where the archive cannot be reached."""
