@@ -42,14 +42,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def compiler_too_new(facts: Facts) -> Problem | None:
-    """The gcc on PATH is a newer major version than this nvcc accepts, and no variable selects another."""
+    """The gcc on PATH is a newer major version than nvcc accepts, and no variable and no gcc next to it is another."""
     home, env = facts.toolkits.home, facts.host.environment
     if home.found_by not in ("CUDA_HOME", "CUDA_PATH", "nvcc on PATH") or any(env.get(name) for name in _CHOICES):
         return None
-    nvcc, compiler = known(home.nvcc), known(facts.toolkits.cxx_version)
-    gcc = re.match(r"gcc ([0-9]{1,9})", compiler or "")
+    nvcc, own = known(home.nvcc), known(home.own_compiler)
+    gcc = re.match(r"gcc ([0-9]{1,9})", own or known(facts.toolkits.cxx_version) or "")
     newest = newest_gcc(nvcc) if nvcc else None
     if gcc is None or newest is None or int(gcc[1]) <= newest:
         return None
     which = f"nvcc {present(nvcc)}" + phrase(" ({})", home.path)
-    return Problem(f"{which} accepts gcc up to {newest}; the gcc on PATH is {present(compiler)}.")
+    where = "next to it" if own else "on PATH"
+    return Problem(f"{which} accepts gcc up to {newest}; the gcc {where} is {gcc.string}.")

@@ -76,8 +76,9 @@ def libraries_not_found(on: OnFramework) -> Problem | None:
     if not lacking or other_majors(on.facts, on.python, [n for n in lacking if n.wheel is None]):
         return None
     held = [n for n in lacking if n.wheel]
-    names = ", ".join(n.soname for n in lacking[:4])
-    where = "although their wheels are installed: it does not search them" if held else "and no wheel contains them"
+    nowhere = [n for n in lacking if not n.wheel]
+    names = ", ".join(n.soname for n in (nowhere or lacking)[:4])
+    where = "and no wheel contains them" if nowhere else "although their wheels are installed: it does not search them"
     message = f"{on.name} does not find {names}, {where}."
     seen = (*(phrase("{}: {}", n.soname, n.wheel) for n in held[:3]), *words(on))
     return Problem(message, seen, severity=_severity(on, lacking))

@@ -26,6 +26,7 @@ class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
     exists: Maybe[bool] = NOT
     nvcc: Maybe[Version | None] = NOT  # version of its bin/nvcc; None: it has none
     headers: Maybe[bool] = NOT  # include/cuda_runtime.h
+    own_compiler: Maybe[str | None] = None  # "gcc 11.3.0": a gcc in nvcc's directory, which nvcc prefers
 
 
 class NamedPath(msgspec.Struct, frozen=True, kw_only=True):

@@ -136,9 +136,10 @@ def reinstall_cupy(facts: Facts, python: Python, *old: str) -> tuple[Fix, ...]:
     name = cupy_package(facts, python)
     if name is None:
         return ()
-    there = cuda_majors(facts, python)
+    there, compilers = cuda_majors(facts, python), cuda_majors(facts, python, ("libnvrtc",))
     found = cupy.package(name)
-    spec = name if found and found.major in there else f"{name}[ctk]"
+    place = there.get(found.major, "") if found else ""  # a toolkit is whole; of wheels the compiler may be missing
+    spec = name if place.startswith("/") or (place and found and found.major in compilers) else f"{name}[ctk]"
     commands = (uninstall(python, *old), install(python, spec))
     message = f"Remove {' and '.join(old)}, then install {spec}, which fits the installed CUDA, the driver and the GPU."
     if spec == name:

@@ -7,6 +7,8 @@ from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import major, wheels
 
+_RUNTIME = ("libcudart", "libcublas", "libcublasLt")
+
 
 def needs_of(framework: Framework) -> tuple[Need, ...]:
     """The libraries that a framework needs; none where that is unknown. For hints and evidence."""
@@ -51,15 +53,15 @@ def other_majors(facts: Facts, python: Python, missing: Iterable[Need]) -> dict[
     }
 
 
-def cuda_majors(facts: Facts, python: Python) -> dict[int, str]:
-    """The CUDA majors whose runtime libraries are installed, and where: {12: "/usr/local/cuda-12.1/lib64"}."""
+def cuda_majors(facts: Facts, python: Python, of: tuple[str, ...] = _RUNTIME) -> dict[int, str]:
+    """The CUDA majors of which one of these libraries is installed, and where: {12: "/usr/local/cuda-12.1/lib64"}."""
     found: dict[int, str] = {}
     for lib in system_libraries(facts):
-        if lib.kind != "stub" and family(lib.soname) in ("libcudart", "libcublas", "libcublasLt"):
+        if lib.kind != "stub" and family(lib.soname) in of:
             _add(found, lib.soname, lib.path.rpartition("/")[0])
     for wheel in wheels(python):
         for name in wheel.libraries:
-            if family(name) in ("libcudart", "libcublas", "libcublasLt"):
+            if family(name) in of:
                 _add(found, name, wheel.name)
     return found
 

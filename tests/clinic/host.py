@@ -7,7 +7,7 @@ CLINIC_DRIVER, and the environment variables that they read (tests/standins/nvml
 import os
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parent.parent.parent)
@@ -19,18 +19,8 @@ from tests.standins.host import NODE, NODES, PLAIN, RELEASE
 
 ADDRESS = "0000:0a:00.0"
 # What the kernel tells comes from the record, and so does what could be installed on the machine that runs the tests.
-RECORDED = (
-    "/proc",
-    "/sys",
-    "/dev",
-    "/etc/os-release",
-    "/etc/nvidia",
-    "/etc/ld.so.",
-    "/lib/modules",
-    "/usr/local/cuda",
-    "/opt",
-    "/var",
-)
+KERNELS = ("/proc", "/sys", "/dev")
+INSTALLED = ("/etc/os-release", "/etc/nvidia", "/etc/ld.so.", "/lib/modules", "/usr/local/cuda", "/opt", "/var")
 
 
 def _files(env: dict[str, str]) -> dict[str, str]:
@@ -52,6 +42,8 @@ class Workstation(RecordedMachine):
         seconds: how long the whole check may take.
     """
 
+    recorded: ClassVar[tuple[str, ...]] = (*KERNELS, *INSTALLED)
+
     def __init__(self, root: str = "/", seconds: float = 300.0) -> None:
         env = dict(os.environ)
         super().__init__(
@@ -65,39 +57,39 @@ class Workstation(RecordedMachine):
 
     def place(self, path: str) -> str:
         """The path itself, or the recorded place."""
-        return super().place(path) if _is_recorded(path) else Machine.place(self, path)
+        return super().place(path) if self._is_recorded(path) else Machine.place(self, path)
 
     def data(self, path: str, limit: int = READ_LIMIT) -> bytes:
         """The content of the file, or of the recorded one."""
-        return super().data(path, limit) if _is_recorded(path) else Machine.data(self, path, limit)
+        return super().data(path, limit) if self._is_recorded(path) else Machine.data(self, path, limit)
 
     def open(self, path: str) -> BinaryIO:
         """The file, or the recorded one."""
-        return super().open(path) if _is_recorded(path) else Machine.open(self, path)
+        return super().open(path) if self._is_recorded(path) else Machine.open(self, path)
 
     def names(self, folder: str) -> list[str]:
         """What is in the directory, or in the recorded one."""
-        return super().names(folder) if _is_recorded(folder) else Machine.names(self, folder)
+        return super().names(folder) if self._is_recorded(folder) else Machine.names(self, folder)
 
     def status(self, path: str) -> Status | None:
         """What stat(2) reports, or what is recorded."""
-        return super().status(path) if _is_recorded(path) else Machine.status(self, path)
+        return super().status(path) if self._is_recorded(path) else Machine.status(self, path)
 
     def owner(self, path: str) -> int | None:
         """The owner, or the recorded one."""
-        return super().owner(path) if _is_recorded(path) else Machine.owner(self, path)
+        return super().owner(path) if self._is_recorded(path) else Machine.owner(self, path)
 
     def link(self, path: str) -> str | None:
         """The link's target, or the recorded one."""
-        return super().link(path) if _is_recorded(path) else Machine.link(self, path)
+        return super().link(path) if self._is_recorded(path) else Machine.link(self, path)
 
     def real(self, path: str) -> str:
         """The path without links, in the file system or in the record."""
-        return super().real(path) if _is_recorded(path) else Machine.real(self, path)
+        return super().real(path) if self._is_recorded(path) else Machine.real(self, path)
 
     def space(self, path: str) -> Space | None:
         """What statvfs(2) reports, or what is recorded."""
-        return super().space(path) if _is_recorded(path) else Machine.space(self, path)
+        return super().space(path) if self._is_recorded(path) else Machine.space(self, path)
 
     def may_write(self, path: str) -> bool:
         """Whether access(2) allows it."""
@@ -106,9 +98,8 @@ class Workstation(RecordedMachine):
     def _executable(self, path: str) -> bool:
         return Machine._executable(self, path)
 
-
-def _is_recorded(path: str) -> bool:
-    return path.startswith(RECORDED)
+    def _is_recorded(self, path: str) -> bool:
+        return path.startswith(self.recorded)
 
 
 if __name__ == "__main__":

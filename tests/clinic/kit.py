@@ -118,11 +118,13 @@ class Shell:
     """
 
     def __init__(self, project: Path, driver: Path, host: Host) -> None:
-        self.project, self.prefix = project, project / "env"
+        self.project, self.prefix, self.cwd = project, project / "env", project
+        home = project.parent / "home"
+        home.mkdir(exist_ok=True)
         cache = subprocess.run([UV, "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
         self.env = {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)} | {
             "PATH": f"{self.prefix}/bin:{UV.parent}:/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": str(project),
+            "HOME": str(home),
             "VIRTUAL_ENV": str(self.prefix),
             "DRIVER": str(driver),
             "SITE": str(next(iter(self.prefix.glob("lib/python*/site-packages")), "")),
@@ -141,10 +143,11 @@ class Shell:
         left = self.project.parent / "env.after"
         script = "set -e\n" + "\n".join(lines) + f"\nenv -0 > {left}\n"
         argv = ["bash", "-c", script]
-        done = subprocess.run(argv, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(argv, cwd=self.cwd, env=self.env, capture_output=True, text=True, timeout=SECONDS)
         if done.returncode == 0:
             pairs = [pair.partition("=") for pair in left.read_text().split("\0") if pair]
             self.env = {key: value for key, _, value in pairs if key not in ("_", "SHLVL")}
+            self.cwd = Path(self.env["PWD"])
         elif any(name in done.stderr + done.stdout + script for name in _UNREACHABLE):
             pytest.skip("PyTorch's own index cannot be reached")
         return done
@@ -152,13 +155,13 @@ class Shell:
     def runs(self, program: str) -> tuple[bool, str]:
         """Whether the user's program ends without an error, and the last lines of what it wrote."""
         argv = ["python", "-c", program]
-        done = subprocess.run(argv, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(argv, cwd=self.cwd, env=self.env, capture_output=True, text=True, timeout=300)
         return done.returncode == 0, (done.stdout + done.stderr).strip()[-600:]
 
     def check(self) -> list[dict[str, Any]]:
         """What gpudoctor finds, in its order."""
         argv = [sys.executable, str(HERE / "host.py"), "check", "--json"]
-        done = subprocess.run(argv, cwd=self.project, env=self.env, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(argv, cwd=self.cwd, env=self.env, capture_output=True, text=True, timeout=600)
         report = json.loads(done.stdout or "{}")
         assert "findings" in report, done.stderr[-2000:]
         assert report["python"]["path"] == f"{self.prefix}/bin/python"

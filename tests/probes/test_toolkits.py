@@ -82,3 +82,15 @@ def test_the_host_compiler() -> None:
     assert (look(machine).cxx, look(machine).cxx_version) == ("/usr/bin/gcc", "gcc 11.4.0")
     assert isinstance(look(machine, wanted=False).cxx_version, Unknown)
     assert (look(RecordedMachine()).cxx, look(RecordedMachine()).cxx_version) == (None, None)
+
+
+@pytest.mark.parametrize("folder", ["/usr/lib/nvidia-cuda-toolkit/bin", "/usr/local/cuda-12.4/bin"])
+def test_a_compiler_next_to_nvcc_is_the_one_that_nvcc_takes(folder: str) -> None:
+    nvcc = "/usr/bin/nvcc" if "toolkit" in folder else f"{folder}/nvcc"
+    files = {nvcc: "", f"{folder}/gcc": "", "/usr/bin/gcc": ""}
+    ended = ChildResult(argv=(), code=0, out="gcc (Debian 11.3.0-12) 11.3.0\n")
+    path = f"{nvcc.removesuffix('/nvcc')}:/usr/bin"
+    machine = RecordedMachine(files, env={"PATH": path}, commands={"gcc --version": ended})
+    assert look(machine).home.own_compiler == "gcc 11.3.0"
+    assert look(machine, wanted=False).home.own_compiler is None
+    assert look(RecordedMachine({nvcc: "", "/usr/bin/gcc": ""}, env={"PATH": path})).home.own_compiler is None

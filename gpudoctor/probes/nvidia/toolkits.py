@@ -14,7 +14,8 @@ from gpudoctor.probes.nvidia.named_paths import named_paths
 
 # Where NVIDIA's installers, Arch and Debian's nvidia-cuda-toolkit put nvcc.
 _LOCAL = "/usr/local"
-_ELSEWHERE = ("/opt/cuda/bin", "/usr/lib/nvidia-cuda-toolkit/bin")
+_DEBIAN = "/usr/lib/nvidia-cuda-toolkit/bin"
+_ELSEWHERE = ("/opt/cuda/bin", _DEBIAN)
 _COMPILERS = ("cc", "gcc", "clang", "c++", "g++", "clang++")
 _NVCC_SECONDS = 5.0
 _UNWANTED = Unknown("not asked: there is no GPU to build for")
@@ -36,7 +37,7 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG0
     cxx = next((path for name in _COMPILERS if (path := machine.which(name))), None)
     return Toolkits(
         nvccs=nvccs,
-        home=_home(machine, versions),
+        home=_home(machine, versions, wanted),
         installed=tuple((folder, _version_file(machine, folder) or _named(folder)) for folder in installed),
         libraries=cuda_libraries.probe(machine),
         cxx=cxx,
@@ -114,7 +115,7 @@ def _named(folder: str) -> str:
     return found[1] if found else ""
 
 
-def _home(machine: Machine, versions: Versions) -> CudaHome:
+def _home(machine: Machine, versions: Versions, wanted: bool) -> CudaHome:
     """Follow torch.utils.cpp_extension._find_cuda_home (pytorch/pytorch, releases 2.0 to 2.10).
 
     An empty CUDA_PATH counts there as the answer "nothing", and so it does here.
@@ -123,13 +124,26 @@ def _home(machine: Machine, versions: Versions) -> CudaHome:
     if not path:
         return CudaHome(found_by=why, exists=False, nvcc=None, headers=False)
     nvcc = f"{path.rstrip('/')}/bin/nvcc"
+    own = _own_compiler(machine, nvcc) if wanted else None
     return CudaHome(
         path=path,
         found_by=why,
         exists=machine.exists(path),
         nvcc=versions.get(machine.real(nvcc), Unknown(f"{nvcc} was not run")) if machine.exists(nvcc) else None,
         headers=machine.exists(f"{path.rstrip('/')}/include/cuda_runtime.h"),
+        own_compiler=_cxx_version(machine, own),
     )
+
+
+def _own_compiler(machine: Machine, nvcc: str) -> str | None:
+    """A gcc next to nvcc: nvcc puts its own directory first on its PATH (nvcc.profile), which Debian's packages use.
+
+    Debian's /usr/bin/nvcc is a script that starts the one in /usr/lib/nvidia-cuda-toolkit/bin.
+    """
+    real = machine.real(nvcc)
+    folder = _DEBIAN if real == "/usr/bin/nvcc" else os.path.dirname(real)
+    own = f"{folder}/gcc"
+    return own if folder != "/usr/bin" and machine.exists(own) else None
 
 
 def _home_path(machine: Machine) -> tuple[str | None, str]:

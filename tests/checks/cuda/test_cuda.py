@@ -234,6 +234,10 @@ def test_compiler_too_new() -> None:
     assert one(compiler_too_new, chosen) == ("pass", "")
     assert one(compiler_too_new, machine(toolkits=toolkit("12.4"))) == ("pass", "")
     assert one(compiler_too_new, machine(toolkits=toolkit(Unknown("hung")))) == ("unknown", "hung")
+    own = change(facts, "toolkits.home.own_compiler", "gcc 13.3.0")  # which nvcc takes, whatever is on PATH
+    assert one(compiler_too_new, own) == ("pass", "")
+    own = change(facts, "toolkits.home.own_compiler", "gcc 14.2.0")
+    assert one(compiler_too_new, own)[1] == expected.replace("on PATH is gcc 15.1.1", "next to it is gcc 14.2.0")
 
 
 def compiling(*names: str, toolkits: Toolkits = NO_TOOLKIT, **changes: Any) -> Facts:

@@ -123,6 +123,9 @@ def test_libraries_not_found() -> None:
 def test_libraries_that_are_nowhere_are_installed() -> None:
     ill = ort(needs=(need("libcublasLt.so.12"),), live=blind())
     assert "no wheel contains them" in one(libraries_not_found, environment(ill))[1]
+    partly = ort(needs=(need("libcublasLt.so.12", wheel=WHEEL), need("libcudnn.so.9")), live=blind())
+    expected = "ONNX Runtime 1.22.0 does not find libcudnn.so.9, and no wheel contains them."
+    assert one(libraries_not_found, environment(partly)) == ("problem", expected)
     assert "'onnxruntime-gpu[cuda,cudnn]==1.22.0'" in commands(libraries_not_found, environment(ill))
 
 

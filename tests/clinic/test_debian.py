@@ -1,0 +1,157 @@
+"""Real packages of Debian 12 in a root of their own: each layout is found by its cause, and its fix can be typed."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clinic.kit import SECONDS, UV
+
+pytestmark = [pytest.mark.realenv, pytest.mark.nightly, pytest.mark.timeout(7200)]
+
+ARCHIVE = "http://deb.debian.org/debian"
+REPOSITORY = Path(__file__).parent.parent.parent
+# What Debian's installer enables; the driver is in contrib and non-free.
+COMPONENTS = "main,non-free-firmware"
+BASE = ("linux-image-amd64", "python3", "gcc", "libc6-dev", "ca-certificates")
+NON_FREE = f"echo 'deb {ARCHIVE} bookworm contrib non-free' > /etc/apt/sources.list.d/non-free.list\napt-get update -q"
+INSTALL = "apt-get install -q -y --no-install-recommends"
+DRIVER = f"{NON_FREE}\n{INSTALL} nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi"
+# Its dependencies have 2.7 GB of CUDA libraries, which nobody asks for here.
+TOOLKIT = f"""
+{NON_FREE}
+{INSTALL} g++ g++-11
+cd /tmp
+apt-get download -q nvidia-cuda-toolkit
+dpkg --force-depends --install nvidia-cuda-toolkit_*.deb
+cd /
+"""
+# The kernel of the tests is another one: nothing of the root can be loaded into it, and nothing starts again.
+NOT_HERE = ("modprobe", "reboot", "nvidia-smi", "dmesg")
+
+MOUNT = """
+set -e
+mount -t overlay overlay -o lowerdir={base},upperdir={place}/upper,workdir={place}/work {place}/root
+mount --bind {repository} {place}/root/mnt
+mount -t proc proc {place}/root/proc
+mount --rbind /dev {place}/root/dev
+exec chroot {place}/root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
+    PYTHONPATH=/opt/python PYTHONDONTWRITEBYTECODE=1 CLINIC_BOUND={bound} bash -ec "$0"
+"""
+
+
+class Root:
+    """A Debian root over which a test's own changes are laid; nothing of it is mounted outside of a command.
+
+    Args:
+        base: the root of all tests.
+        place: the test's own directory.
+    """
+
+    def __init__(self, base: Path, place: Path) -> None:
+        self.base, self.place, self.bound = base, place, ""
+        for name in ("upper", "work", "root"):
+            (place / name).mkdir()
+
+    def type(self, lines: str) -> subprocess.CompletedProcess[str]:
+        """Type lines in the root, as its own root user; the first that fails ends it."""
+        script = MOUNT.format(base=self.base, place=self.place, repository=REPOSITORY, bound=self.bound)
+        argv = ["unshare", "--mount", "bash", "-c", script, lines]
+        return subprocess.run(argv, capture_output=True, text=True, timeout=3 * SECONDS)
+
+    def prepare(self, lines: str) -> None:
+        """Type lines that make the layout; skips the test where the archive cannot be reached."""
+        done = self.type(lines)
+        if done.returncode:
+            pytest.skip(f"Debian's archive: {(done.stderr or done.stdout).strip()[-300:]}")
+
+    def check(self) -> list[dict[str, Any]]:
+        """What gpudoctor finds there, in its order."""
+        done = self.type("python3 /mnt/tests/clinic/debian_host.py check --json || [ $? = 1 ] || [ $? = 3 ]")
+        report = json.loads(done.stdout or "{}")
+        assert "findings" in report, done.stderr[-2000:]
+        found: list[dict[str, Any]] = report["findings"]
+        return found
+
+
+@pytest.fixture(scope="session")
+def base(folder: Path) -> Path:
+    """The root of all tests: Debian 12 with a kernel, Python, and what gpudoctor and its stand-ins need of PyPI."""
+    if os.geteuid() != 0 or shutil.which("debootstrap") is None or shutil.which("unshare") is None:
+        pytest.skip("needs root, debootstrap and unshare")
+    place = folder / "debian-12"
+    if (place / "made").exists():
+        return place
+    shutil.rmtree(place, ignore_errors=True)
+    _run("debootstrap", "--variant=minbase", f"--components={COMPONENTS}", "bookworm", place, ARCHIVE)
+    policy = place / "usr/sbin/policy-rc.d"  # no package starts a service (invoke-rc.d, policy-rc.d specification)
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    policy.chmod(0o755)
+    _run("chroot", place, "apt-get", "update", "-q")
+    _run("chroot", place, "env", "DEBIAN_FRONTEND=noninteractive", *INSTALL.split(), *BASE)
+    _run("chroot", place, "apt-get", "clean")
+    # Somebody answers apt's question with yes.
+    (place / "etc/apt/apt.conf.d/99yes").write_text('APT::Get::Assume-Yes "true";\n')
+    options = ("--target", place / "opt/python", "--python-version", "3.11", "--only-binary", ":all:")
+    _run(UV, "pip", "install", "-q", *options, "-r", REPOSITORY / "pyproject.toml", "pytest")
+    (place / "made").touch()
+    return place
+
+
+def _run(*argv: str | Path) -> None:
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS)
+    if done.returncode:
+        pytest.skip(f"{argv[0]}: {(done.stderr or done.stdout).strip()[-300:]}")
+
+
+@pytest.fixture
+def debian(base: Path, tmp_path: Path) -> Root:
+    """A root of the test's own."""
+    root = Root(base, tmp_path)
+    done = root.type("true")
+    if done.returncode:
+        pytest.skip(f"no mounts here: {done.stderr.strip()[-300:]}")
+    return root
+
+
+def test_no_driver(debian: Root) -> None:
+    fix = _first(debian.check(), "driver.not-installed")["fixes"][0]
+    # All that it would install is found and fits together; the packages themselves are another test's.
+    debian.prepare("echo 'APT::Get::Simulate \"true\";' > /etc/apt/apt.conf.d/99simulate")
+    done = debian.type(_typed(fix))
+    assert done.returncode == 0, (fix["commands"], done.stderr[-2000:])
+    assert "Inst nvidia-" in done.stdout, (fix["commands"], done.stdout[-2000:])
+
+
+def test_headers_missing_then_built(debian: Root) -> None:
+    debian.prepare(DRIVER)
+    finding = _first(debian.check(), "driver.headers-missing")
+    done = debian.type(_typed(finding["fixes"][0]))
+    assert done.returncode == 0, (finding["fixes"][0]["commands"], done.stderr[-2000:], done.stdout[-2000:])
+    built = _first(debian.check(), "driver.not-loaded")
+    assert "modprobe nvidia" in built["fixes"][0]["commands"], built["fixes"]
+    debian.bound = "nouveau"
+    found = _first(debian.check(), "driver.nouveau-in-the-way")
+    assert "It is blacklisted" in found["message"]
+    done = debian.type(_typed(found["fixes"][0]))
+    assert done.returncode == 0, (found["fixes"][0]["commands"], done.stderr[-2000:])
+
+
+def test_toolkit_of_the_distribution(debian: Root) -> None:
+    debian.prepare(TOOLKIT)
+    assert debian.type("gcc -dumpversion").stdout == "12\n"
+    assert debian.type("echo __GNUC__ > /tmp/a.cpp; nvcc -E /tmp/a.cpp").stdout.splitlines()[-1] == "11"
+    assert not [f["message"] for f in debian.check() if f["check"].startswith("cuda.")]
+
+
+def _typed(fix: dict[str, Any]) -> str:
+    return "\n".join(line for line in fix["commands"] if not set(NOT_HERE) & set(line.split()))
+
+
+def _first(found: list[dict[str, Any]], cause: str) -> dict[str, Any]:
+    assert [f["check"] for f in found][:1] == [cause], [(f["status"], f["check"], f["message"]) for f in found]
+    return found[0]
