@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.maybe import Unknown, known, known_or, phrase, present
-from gpudoctor.queries.cause_groups import BUILD, SURROUNDINGS
+from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import (
     CUDA_MISMATCH,
     NVML_MISMATCH,
@@ -100,7 +100,7 @@ def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
     ),
     targets=not_wsl,
-    caused_by=("driver.mixed-installation", "driver.compat-mismatch", *BUILD, *SURROUNDINGS),
+    caused_by=("driver.mixed-installation", "driver.compat-mismatch", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
