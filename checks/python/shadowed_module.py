@@ -95,7 +95,9 @@ def _severity(on: OnPython, shadow: Shadow) -> Severity:
     if _is_guilty(on, shadow):
         return Severity.ERROR
     if shadow.origin == "working directory":
-        return Severity.WARNING if is_framework(shadow.module) else Severity.ADVICE
+        # a file of one's own is never the package: every program that is started here and imports it fails
+        wrong = is_framework(shadow.module) or (shadow.wins.endswith(".py") and shadow.loses)
+        return Severity.WARNING if wrong else Severity.ADVICE
     if shadow.version is not None:
         return Severity.WARNING if is_framework(shadow.module) else Severity.ADVICE
     return Severity.ERROR if is_framework(shadow.module) else Severity.WARNING
