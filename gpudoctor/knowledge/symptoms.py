@@ -11,7 +11,10 @@ from gpudoctor.knowledge.table import KnowledgeTable, load
 
 Kind = Literal["error", "warning", "late", "waits", "wrapper", "noise"]
 # What is harmless is asked first; in each table what is special stands before what is general.
-TABLES = ("symptoms_noise", "symptoms", "symptoms_foreign", "symptoms_torch", "symptoms_frameworks", "symptoms_system")
+TABLES = (
+    "symptoms_noise", "symptoms", "symptoms_foreign", "symptoms_packages", "symptoms_torch", "symptoms_frameworks",
+    "symptoms_system", "symptoms_python", "symptoms_questions",
+)  # fmt: skip
 # Parts of the rows' texts. A line without a row's part cannot hold its text, so most rows cost a line nothing; a text
 # without any of these is its own part.
 _PARTS = (
@@ -39,6 +42,7 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     pattern: str = ""
     checks: tuple[str, ...] = ()
+    explains: tuple[str, ...] = ()
     fixes: tuple[SymptomFix, ...] = ()
     tries: tuple[str, ...] = ()
     advice: str = ""

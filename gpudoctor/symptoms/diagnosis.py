@@ -19,6 +19,7 @@ from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 # The order in which messages are taken for the root. An exception that nobody knows stands before those that only
 # waited or warned, and a launcher that passes on a failure is the last to ask.
 RANK = {"error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
+EXPLAINS = -1  # a message that says why another one of the log came
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
 # What a check of these areas looks at is there without a GPU, or without a framework.
@@ -95,14 +96,22 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     """The messages, the root first, and those that do no harm."""
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
     failing = _failing(log)
+    quiet = {id_ for row, _ in log.harmless.values() for id_ in row.explains}
+    told = {hit.symptom.id: extracted(hit.symptom.tells, hit.lines, facts) for hit in log.hits.values()}
+    meant = [hit for hit in log.hits.values() if hit.symptom.id not in quiet and not told[hit.symptom.id].harmless]
+    ids = {hit.symptom.id for hit in meant}
+    follow = {id_ for hit in meant for id_ in hit.symptom.explains}
     for hit in log.hits.values():
-        said = extracted(hit.symptom.tells, hit.lines, facts)
-        if said.harmless:
-            harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
+        said = told[hit.symptom.id]
+        if hit not in meant:
+            meaning = said.meaning if said.harmless else hit.symptom.meaning
+            harmless.append(_harmless(hit.symptom.id, hit.symptom.program, meaning, hit.times))
             continue
         left = [f for f in found if f.check not in said.rules_out]
         findings = explaining(hit.symptom.checks, areas(hit), left)
-        cases.append(_Case(_rank(hit, findings, failing), hit.line, hit, None, said, findings))
+        rank = EXPLAINS if ids & {*hit.symptom.explains} else _rank(hit, findings, failing)
+        rank = RANK["late"] if hit.symptom.id in follow and rank == RANK["error"] else rank
+        cases.append(_Case(rank, hit.line, hit, None, said, findings))
     for number, one in enumerate(_raised(log)):
         own = areas_of(one.packages)
         findings = explaining(GPU_CHECKS if one.gpu else (), own, found)
