@@ -50,15 +50,18 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Symptoms(KnowledgeTable, frozen=True):
-    """One of the tables."""
+    """One of the tables; a row's pattern may name phrases of its table, "<gpu>", which name later ones."""
 
     row: tuple[Symptom, ...]
+    phrases: dict[str, str] = {}
 
 
 @cache
 def symptoms() -> tuple[Symptom, ...]:
     """Return all rows, in the order in which they are tried."""
-    return tuple(row for table in TABLES for row in load(table, Symptoms).row)
+    return tuple(
+        _spelled(row, table.phrases) for table in (load(name, Symptoms) for name in TABLES) for row in table.row
+    )
 
 
 @cache
@@ -112,6 +115,14 @@ def _rarity(word: str) -> float:
 @cache
 def _frequency() -> Counter[str]:
     return Counter(word for row in symptoms() for text in row.has for word in _words(text))
+
+
+def _spelled(row: Symptom, phrases: dict[str, str]) -> Symptom:
+    """The row with the phrases that its pattern names."""
+    pattern = row.pattern
+    for name, phrase in phrases.items():
+        pattern = pattern.replace(f"<{name}>", phrase)
+    return row if pattern == row.pattern else msgspec.structs.replace(row, pattern=pattern)
 
 
 def _fits(row: Symptom, low: str) -> bool:

@@ -49,7 +49,7 @@ TABLE = [
             "torch_arch",
             "Found GPU0 NVIDIA GTX 1070 which is of cuda capability 6.1.\nMinimum and Maximum cuda capability supported by "
             "this version of PyTorch is\n(7.5) - (12.0)",
-            ("The GPU has compute capability 6.1; PyTorch was built for sm_75, sm_120: the GPU is older than this build.",),
+            ("The GPU has compute capability 6.1; PyTorch was built for sm_75 to sm_120: the GPU is older than this build.",),
         ),
         (
             "torch_arch",
@@ -58,7 +58,7 @@ TABLE = [
             "- 9.0 which supports hardware CC >=9.0,<10.0 except {9.9}\nNo published build supports 6.1.",
             ("The GPU has compute capability 6.1; PyTorch was built for sm_75, sm_90: the GPU is older than this build.",),
         ),
-        ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_120a'", ("It was compiled for compute capability 12.0.",)),
+        ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_120a'", ("It was compiled for compute capability 12.0. CUDA 12.8 is the first to know it.",)),
         (
             "xid",
             "NVRM: Xid (PCI:0000:3b:00): 48, pid=7, DBE",
