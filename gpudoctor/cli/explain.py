@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from gpudoctor.symptoms import Log
     from gpudoctor.symptoms.origin import Where
 
-DESCRIPTION = """Explain anything: a check's ID, an area, an error code (803, "Xid 79", CUDA_ERROR_NO_DEVICE, "exit 137"), a
-message, or a log (a file, or - for standard input). A message or log is recognized, this machine is checked, and what
-the message means and what fixes it is shown first. A log of another machine is explained from itself alone. Exit codes:
-0 no trouble in the log and none found here, 1 trouble recognized, 3 an error that gpudoctor does not know, or too
-much is unknown."""
+DESCRIPTION = """Explain anything: a check's ID, an area, an error code (803, "Xid 79", CUDA_ERROR_NO_DEVICE, "exit
+137"), a message, or a log (a file, or - for standard input). A message or log is recognized, this machine is checked,
+and what the message means and what fixes it is shown first. A log of another machine is explained from itself alone.
+Exit codes: 0 no trouble in the log and none found here, 1 trouble recognized, 3 an error that gpudoctor does not know,
+or too much is unknown."""
 PIECE = 1 << 18
 GZIP = b"\x1f\x8b"
 NOTHING = (

@@ -53,7 +53,7 @@ class Symptoms(KnowledgeTable, frozen=True):
     """One of the tables; a row's pattern may name phrases of its table, "<gpu>", which name later ones."""
 
     row: tuple[Symptom, ...]
-    phrases: dict[str, str] = {}
+    phrases: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 @cache

@@ -18,6 +18,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
         tries: what to try first, in words.
         fixes: the same with its commands.
         advice: what the message itself advises, and why that does not help here.
+        decided: the fixes are the whole answer: what the row advises holds in other cases.
         harmless: the words show that nothing is wrong.
         rules_out: checks whose findings do not explain the message, because its words tell otherwise.
     """
@@ -27,6 +28,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     tries: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     advice: str = ""
+    decided: bool = False
     harmless: bool = False
     rules_out: tuple[str, ...] = ()
 
@@ -40,7 +42,7 @@ READERS = {
     "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement"),
     "frameworks": (
         "torch_driver", "cuda_build", "ptx_versions", "onnxruntime_library", "torch_pair", "cuda_libraries",
-        "jax_library", "asked_available",
+        "jax_library", "cupy_library", "asked_available",
     ),
     "faults": ("xid", "sxid", "assertion"),
     "memory": ("out_of_memory", "vllm_memory", "cudnn_handle", "oom_kill"),

@@ -37,7 +37,7 @@ def _fits(capability: str, facts: Facts | None, details: tuple[str, ...] = ()) -
     here = facts is not None and not _elsewhere(capability, facts)
     fixes = torch_for_gpu(capability, driver_cuda(facts) if here and facts else None)
     details = details or (f"The GPU has compute capability {capability}.",)
-    return Extracted(details=(*details, *_elsewhere(capability, facts)), fixes=fixes or (_NO_BUILD,))
+    return Extracted(details=(*details, *_elsewhere(capability, facts)), fixes=fixes or (_NO_BUILD,), decided=True)
 
 
 def torch_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:

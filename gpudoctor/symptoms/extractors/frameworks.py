@@ -8,6 +8,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.by_message import (
     DRIVER_CUDA,
+    PYTHON,
     driver_for,
     library,
     pip,
@@ -21,7 +22,7 @@ from gpudoctor.knowledge.sonames import majors_of
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.symptoms.extractors.driver import cuda_number, cuda_release, driver_found
 from gpudoctor.symptoms.extractors.software import soname
-from gpudoctor.tasks import Shell, code, export, query
+from gpudoctor.tasks import Shell, cmd, code, export, query
 
 
 def torch_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -31,7 +32,7 @@ def torch_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:
         return cuda_number(lines, facts)
     runs, built = cuda_release(int(found[1])), _built(lines)
     details = driver_found(lines, facts).details + ((f"PyTorch was built for CUDA {built}.",) if built else ())
-    return Extracted(details=details, fixes=(*torch_for_driver(runs), *driver_for(built or DRIVER_CUDA)))
+    return Extracted(details=details, fixes=(*torch_for_driver(runs), *driver_for(built or DRIVER_CUDA)), decided=True)
 
 
 def _built(lines: Sequence[str]) -> str | None:
@@ -62,10 +63,10 @@ def ptx_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     written = f"PTX {found[1]} is CUDA {wrote}'s"
     if by_driver:
         details = f"{written}; the driver compiles PTX up to {found[2]}, of CUDA {reads}."
-        return Extracted(details=(details,), fixes=(*_older_compiler(reads), *driver_for(wrote)))
+        return Extracted(details=(details,), fixes=(*_older_compiler(reads), *driver_for(wrote)), decided=True)
     details = f"{written}; the ptxas that was run is of CUDA {reads} and reads PTX up to {found[2]}."
     meaning = "an older ptxas is found before the framework's own: the driver is not the reason"
-    return Extracted(details=(details,), meaning=meaning, fixes=_newer_ptxas(wrote))
+    return Extracted(details=(details,), meaning=meaning, fixes=_newer_ptxas(wrote), decided=True)
 
 
 def _older_compiler(cuda: str) -> tuple[Fix, ...]:
@@ -105,9 +106,13 @@ def onnxruntime_library(lines: Sequence[str], facts: Facts | None) -> Extracted:
     details = (*found.details, f"This ONNX Runtime was built for CUDA {major}.")
     if int(major) < 12:
         message = f"Install an ONNX Runtime for CUDA 12, with its CUDA libraries: CUDA {major} is no longer built."
-        return Extracted(details=details, fixes=(_onnxruntime(message, onnxruntime.newest_for(12) or ""),))
+        return Extracted(
+            details=details, fixes=(_onnxruntime(message, onnxruntime.newest_for(12) or ""),), decided=True
+        )
     message = f"Install the CUDA {major} libraries with ONNX Runtime's extras, and load them before the first session."
-    return Extracted(details=details, fixes=(_onnxruntime(message, bound or ""), *library(name[1] if name else "")))
+    return Extracted(
+        details=details, fixes=(_onnxruntime(message, bound or ""), *library(name[1] if name else "")), decided=True
+    )
 
 
 def _onnxruntime(message: str, bound: str) -> Fix:
@@ -132,13 +137,15 @@ def torch_pair(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa:
         release = there.partition("+")[0]
         message = f"Install the CUDA build of PyTorch {release}, with the xformers that belongs to it."
         command = pip("--force-reinstall", f"torch=={release}", "xformers", "--index-url", _index(found[1]))
-        return Extracted(details=details, meaning=meaning, fixes=(Fix(message, (command,), "reinstall-package"),))
-    message = f"Install the xformers that was built for PyTorch {there.partition('+')[0]}, from PyTorch's index."
-    own = pip("--force-reinstall", "--no-deps", "xformers", "--index-url", _index(there))
-    message2 = "Or install the newest xformers with the PyTorch that it requires."
-    newer = pip("-U", "xformers", "torch", "--index-url", _index(there))
-    fixes = (Fix(message, (own,), "reinstall-package"), Fix(message2, (newer,), "reinstall-package"))
-    return Extracted(details=details, fixes=fixes)
+        return Extracted(
+            details=details, meaning=meaning, fixes=(Fix(message, (command,), "reinstall-package"),), decided=True
+        )
+    release = there.partition("+")[0]
+    message = f"Install the xformers that was built for PyTorch {release}: pip selects it, if both are named."
+    own = Fix(message, (pip(f"torch=={release}", "xformers", "--index-url", _index(there)),), "reinstall-package")
+    command = pip("-U", "torch", "xformers", "--index-url", "https://download.pytorch.org/whl/cu128")
+    newer = Fix("Install the newest xformers with the PyTorch that it requires.", (command,), "reinstall-package")
+    return Extracted(details=details, fixes=(own, newer), decided=True)
 
 
 def _index(build: str) -> str:
@@ -168,6 +175,23 @@ def jax_library(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa
         return NOTHING
     own = without_library_path("JAX's wheels bring CUDA, and a toolkit's directory in it comes before them")
     return Extracted(details=(f"The library that JAX could not load: {found[1] or found[2]}.",), fixes=(own,))
+
+
+def cupy_library(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """Which CUDA major the installed CuPy is for: the library that it misses is of it."""
+    details = soname(lines, facts).details
+    found = re.search(r"\.so\.(1[123])\b", " ".join(lines[:2]))
+    if found is None:
+        return Extracted(details=details)
+    old = int(found[1]) < 12
+    spec = f"cupy-cuda{12 if old else found[1]}x[ctk]"
+    libraries = Fix("Install CuPy's CUDA libraries with it, by its extra.", (pip("-U", spec),), "reinstall-package")
+    if not old:
+        return Extracted(details=details, fixes=(libraries,))
+    message = "Install the CuPy for CUDA 12 in place of this one, which is for CUDA 11, with its CUDA libraries."
+    remove = cmd(PYTHON, "-m", "pip", "uninstall", "-y", "cupy", "cupy-cuda11x", "cupy-cuda111", "cupy-cuda110")
+    fix = Fix(message, (remove, pip(spec)), "reinstall-package")
+    return Extracted(details=details, fixes=(fix, *library(f"libnvrtc.so.{found[1]}")), decided=True)
 
 
 def asked_available(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001

@@ -57,27 +57,31 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if tried is None or total is None or free is None:
         if tried is None:
             return NOTHING
-        fixes = (_PREALLOCATED, _SMALLER) if "RESOURCE_EXHAUSTED" in text else ()
-        return Extracted(details=(f"The program tried to allocate {_gib(tried)} more.",), fixes=fixes)
+        fix = _PREALLOCATED if "RESOURCE_EXHAUSTED" in text else _OTHERS
+        wanted = f"The program tried to allocate {_gib(tried)} more."
+        return Extracted(details=(wanted,), fixes=(fix, _SMALLER), decided=True)
     elsewhere = _elsewhere(total, facts)
     details = f"It tried to allocate {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
     held = own or torch
     if held is None:
-        return Extracted(details=(f"{details}.", *elsewhere))
+        return Extracted(details=(f"{details}.", *elsewhere), fixes=(_OTHERS, _SMALLER), decided=True)
     others = total - free - (own or held + CONTEXT)
     least = "" if own else "at least "
     details += f", {_gib(held)} its own"
+    advice = NO_PIECES
+    rules_out: tuple[str, ...] = HELD
+    fixes: tuple[Fix, ...] = (_SMALLER,)
     if others > MUCH * total:
         meaning = "other processes use much of the GPU's memory, and too little was left for this one"
-        said = f"{details}, and {least}{_gib(others)} others'."
-        return Extracted(details=(said, *elsewhere), meaning=meaning, fixes=(_OTHERS, _SMALLER), advice=NO_PIECES)
-    if kept and kept > tried:
-        meaning = "there is enough memory, but it is fragmented"
-        said = f"{details}, of which {_gib(kept)} were reserved but unallocated."
-        return Extracted(details=(said, *elsewhere), meaning=meaning, fixes=(_PIECES, _SMALLER), rules_out=HELD)
-    meaning = "the program itself needs more memory than this GPU has"
-    said = f"{details}; no other process used it."
-    return Extracted(details=(said, *elsewhere), meaning=meaning, fixes=(_SMALLER,), advice=NO_PIECES, rules_out=HELD)
+        details, fixes, rules_out = f"{details}, and {least}{_gib(others)} others'.", (_OTHERS, _SMALLER), ()
+    elif kept and kept > tried:
+        meaning, advice = "there is enough memory, but it is fragmented", ""
+        details, fixes = f"{details}, of which {_gib(kept)} were reserved but unallocated.", (_PIECES, _SMALLER)
+    else:
+        meaning = "the program itself needs more memory than this GPU has"
+        details = f"{details}; no other process used it."
+    said = (details, *elsewhere)
+    return Extracted(details=said, meaning=meaning, fixes=fixes, decided=True, advice=advice, rules_out=rules_out)
 
 
 def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
@@ -102,7 +106,7 @@ def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa
         (cmd("vllm", "serve", _MODEL, "--gpu-memory-utilization", f"{share:.2f}"),),
     )
     details = (f"{free[1]} of {free[2]} GiB were free at startup, and it wanted {wanted[2]} GiB.",)
-    return Extracted(details=details, fixes=(_OTHERS, fits))
+    return Extracted(details=details, fixes=(_OTHERS, fits), decided=True)
 
 
 def cudnn_handle(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -114,12 +118,12 @@ def cudnn_handle(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     details = (f"{_gib(free)} of the GPU's {_gib(total)} were free when cuDNN was initialized.",)
     if free < MUCH * total:
         meaning = "cuDNN could not be initialized: the GPU's memory was full"
-        return Extracted(details=details, meaning=meaning, fixes=(_PREALLOCATED, _OTHERS))
+        return Extracted(details=details, meaning=meaning, fixes=(_PREALLOCATED, _OTHERS), decided=True)
     meaning = "cuDNN could not be initialized, and not because of memory: a cuDNN other than the program's is loaded"
     message = "If it stays: install the newest cuDNN 9, with which programs that need an older cuDNN 9 work, too."
     newer = Fix(message, (pip("-U", "nvidia-cudnn-cu12"),), "reinstall-package")
     own = without_library_path("a directory in it has another cuDNN than the framework's own")
-    return Extracted(details=details, meaning=meaning, fixes=(own, newer), rules_out=HELD)
+    return Extracted(details=details, meaning=meaning, fixes=(own, newer), decided=True, rules_out=HELD)
 
 
 def oom_kill(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001

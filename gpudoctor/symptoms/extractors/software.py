@@ -184,7 +184,9 @@ def cudnn_parts(lines: Sequence[str], facts: Facts | None) -> Extracted:
         wheels = pip(f"nvidia-cudnn-cu12=={name[1]}.*", "nvidia-cublas-cu12")
         message = f"Install cuDNN {name[1]}, and let the loader find it."
         return Extracted(
-            details=found.details, fixes=(Fix(message, (wheels, on_the_path("cublas", "cudnn")), "reinstall-package"),)
+            details=found.details,
+            fixes=(Fix(message, (wheels, on_the_path("cublas", "cudnn")), "reinstall-package"),),
+            decided=True,
         )
     newer = Fix(
         "Upgrade the program to a release for cuDNN 9, which PyTorch brings, too (CTranslate2: 4.5).",
@@ -196,7 +198,7 @@ def cudnn_parts(lines: Sequence[str], facts: Facts | None) -> Extracted:
         (pip(f"nvidia-cudnn-cu12=={name[1]}.*", "nvidia-cublas-cu12"), on_the_path("cublas", "cudnn")),
         "reinstall-package",
     )
-    return Extracted(details=found.details, fixes=(newer, old))
+    return Extracted(details=found.details, fixes=(newer, old), decided=True)
 
 
 # What is imported under another name than it is installed; the first two are gone from Python 3.12 and setuptools 81.
@@ -219,4 +221,4 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:  # n
     own = f"Install {name} into the Python that runs (the first command names it); if {top} is a file of your own, run "
     message = f"{own}the program in its directory."
     commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(name))
-    return Extracted(fixes=(Fix(message, commands, "reinstall-package"),))
+    return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
