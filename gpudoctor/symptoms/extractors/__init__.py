@@ -49,7 +49,7 @@ READERS = {
     "processes": ("exit_code", "nccl", "collective"),
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
-        "jax_outdated", "cudnn_parts", "missing_module",
+        "jax_outdated", "cudnn_parts", "missing_module", "named_install",
     ),
 }  # fmt: skip
 

@@ -222,3 +222,16 @@ def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:  # n
     message = f"{own}the program in its directory."
     commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(name))
     return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
+
+
+def named_install(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """The command that an error names: "requires Accelerate: `pip install accelerate`"."""
+    found = re.search(
+        r"pip3? install ((?:-U |--upgrade )?['\"]?[\w.-]+(?:\[[\w,-]+\])?(?:[<>=!~]=?[\w.*]+)?)['\"`). ]", lines[0]
+    )
+    if found is None:
+        return NOTHING
+    words = found[1].replace("'", "").replace('"', "").split()
+    commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(*words))
+    message = "Install what the message names into the Python that runs (the first command names it)."
+    return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
