@@ -210,6 +210,7 @@ def test_it_is_no_wider_than_the_terminal(explain: Run, monkeypatch: pytest.Monk
         ("the fabric is gone", 3, "fabric.manager-mismatch: "),
         ("visibility", 0, "visibility.cuda-hides-all"),
         ("46", 0, 'gpudoctor explain "Xid 46"'),
+        ("torch.cuda.is_available() returns False", 1, "PyTorch uses no GPU"),
     ],
 )
 def test_one_door_for_codes_messages_and_areas(

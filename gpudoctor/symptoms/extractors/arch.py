@@ -10,7 +10,7 @@ from gpudoctor.fixes.python import driver_cuda
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.queries.capability import covers, side, sm
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
-from gpudoctor.tasks import cmd, export
+from gpudoctor.tasks import Shell, cmd, export
 
 # What no build of PyTorch has code for can only be compiled, or run elsewhere.
 _NO_BUILD = Fix(
@@ -74,13 +74,18 @@ def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(details=details, fixes=(*fixes, *_dropped(capability, known)))
 
 
+_OWN = "import torch; print('%d.%d' % torch.cuda.get_device_capability())"
+
+
 def _dropped(capability: str, known: tuple[str, str | None] | None) -> tuple[Fix, ...]:
     """Leave a GPU out for which newer toolkits do not compile."""
     if known is None or known[1] is None:
         return ()
     message = f"If no such GPU is there: compile for the GPU at hand only, so that {sm(capability)} is not in the list."
-    lines = (export("TORCH_CUDA_ARCH_LIST", "8.6"), cmd("cmake", "-B", "build", "-DCMAKE_CUDA_ARCHITECTURES=native"))
-    return (Fix(message, lines, "change-environment"),)
+    own = Shell(f'export TORCH_CUDA_ARCH_LIST=$(python -c "{_OWN}")')
+    return (
+        Fix(message, (own, cmd("cmake", "-B", "build", "-DCMAKE_CUDA_ARCHITECTURES=native")), "change-environment"),
+    )
 
 
 def _capability(text: str) -> str | None:
