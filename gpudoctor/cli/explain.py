@@ -141,6 +141,7 @@ def _message(arguments: argparse.Namespace, text: str) -> int:
         out(f'"{text}" can be:\n' + "".join(f'  gpudoctor explain "{one}"\n' for one in known))
         return OK
     log = log_of(known[0] if known else text)
+    arguments.here = arguments.here or (log.asked and not arguments.elsewhere)
     near = () if log.hits or log.harmless else catalogue.search(text)
     return _explain(arguments, log, near)
 

@@ -15,6 +15,7 @@ class Drivers(KnowledgeTable, frozen=True):
     branch: dict[int, tuple[str, str, str]]
     toolkit: dict[str, tuple[str, str]]
     open: dict[str, int]
+    ptx: dict[str, str]
 
 
 class Branch(msgspec.Struct, frozen=True):
@@ -64,6 +65,20 @@ def native_driver(cuda: str, *, windows: bool = False) -> str | None:
     if not found:
         return None
     return drivers().toolkit[min(found, key=version)][windows] or None
+
+
+def cuda_of_ptx(version: str) -> str | None:
+    """Return the first CUDA release with a PTX version: "8.7" is of CUDA 12.8; None where no table says."""
+    return drivers().ptx.get(version)
+
+
+def branch_for(cuda: str) -> int | None:
+    """Return the branch to install so that a CUDA release runs with all its features, or None where none is known.
+
+    The newest long-term branch, unless it is too old.
+    """
+    fits = [number for number, row in drivers().branch.items() if version(row[0]) >= version(cuda)]
+    return advised_branch() if advised_branch() in fits else min(fits, default=None)
 
 
 @cache

@@ -11,7 +11,10 @@ from gpudoctor.knowledge.table import KnowledgeTable, load
 
 Kind = Literal["error", "warning", "late", "waits", "wrapper", "noise"]
 # What is harmless is asked first; in each table what is special stands before what is general.
-TABLES = ("symptoms_noise", "symptoms", "symptoms_foreign", "symptoms_torch", "symptoms_frameworks", "symptoms_system")
+TABLES = (
+    "symptoms_noise", "symptoms", "symptoms_foreign", "symptoms_packages", "symptoms_torch", "symptoms_frameworks",
+    "symptoms_system", "symptoms_python", "symptoms_questions",
+)  # fmt: skip
 # Parts of the rows' texts. A line without a row's part cannot hold its text, so most rows cost a line nothing; a text
 # without any of these is its own part.
 _PARTS = (
@@ -39,6 +42,7 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     pattern: str = ""
     checks: tuple[str, ...] = ()
+    explains: tuple[str, ...] = ()
     fixes: tuple[SymptomFix, ...] = ()
     tries: tuple[str, ...] = ()
     advice: str = ""
@@ -46,15 +50,18 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Symptoms(KnowledgeTable, frozen=True):
-    """One of the tables."""
+    """One of the tables; a row's pattern may name phrases of its table, "<gpu>", which name later ones."""
 
     row: tuple[Symptom, ...]
+    phrases: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 @cache
 def symptoms() -> tuple[Symptom, ...]:
     """Return all rows, in the order in which they are tried."""
-    return tuple(row for table in TABLES for row in load(table, Symptoms).row)
+    return tuple(
+        _spelled(row, table.phrases) for table in (load(name, Symptoms) for name in TABLES) for row in table.row
+    )
 
 
 @cache
@@ -108,6 +115,14 @@ def _rarity(word: str) -> float:
 @cache
 def _frequency() -> Counter[str]:
     return Counter(word for row in symptoms() for text in row.has for word in _words(text))
+
+
+def _spelled(row: Symptom, phrases: dict[str, str]) -> Symptom:
+    """The row with the phrases that its pattern names."""
+    pattern = row.pattern
+    for name, phrase in phrases.items():
+        pattern = pattern.replace(f"<{name}>", phrase)
+    return row if pattern == row.pattern else msgspec.structs.replace(row, pattern=pattern)
 
 
 def _fits(row: Symptom, low: str) -> bool:

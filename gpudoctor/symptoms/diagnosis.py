@@ -7,6 +7,7 @@ import msgspec
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.symptoms import Symptom, nearest
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import BY_AREA, BY_MODULE
 from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, Report, SymptomEntry
@@ -19,8 +20,17 @@ from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 # The order in which messages are taken for the root. An exception that nobody knows stands before those that only
 # waited or warned, and a launcher that passes on a failure is the last to ask.
 RANK = {"error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
+EXPLAINS = -1  # a message that says why another one of the log came
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
+OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in it points to the GPU"
+_OWN = pattern(
+    r"^(KeyError|IndexError|TypeError|NameError|UnboundLocalError|AttributeError|SyntaxError|IndentationError"
+    r"|ZeroDivisionError|NotImplementedError|RecursionError|StopIteration)\b"
+)
+_DEBUG = FixEntry(
+    "Run it under Python's debugger, which stops where the error is raised.", ("python -m pdb -c continue SCRIPT.py",)
+)
 # What a check of these areas looks at is there without a GPU, or without a framework.
 NEEDS_NO_GPU = ("python", "environment", "container", "host", "wsl")
 
@@ -95,14 +105,22 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     """The messages, the root first, and those that do no harm."""
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
     failing = _failing(log)
+    quiet = {id_ for row, _ in log.harmless.values() for id_ in row.explains}
+    told = {hit.symptom.id: extracted(hit.symptom.tells, hit.lines, facts) for hit in log.hits.values()}
+    meant = [hit for hit in log.hits.values() if hit.symptom.id not in quiet and not told[hit.symptom.id].harmless]
+    ids = {hit.symptom.id for hit in meant}
+    follow = {id_ for hit in meant for id_ in hit.symptom.explains}
     for hit in log.hits.values():
-        said = extracted(hit.symptom.tells, hit.lines, facts)
-        if said.harmless:
-            harmless.append(_harmless(hit.symptom.id, hit.symptom.program, said.meaning, hit.times))
+        said = told[hit.symptom.id]
+        if hit not in meant:
+            meaning = said.meaning if said.harmless else hit.symptom.meaning
+            harmless.append(_harmless(hit.symptom.id, hit.symptom.program, meaning, hit.times))
             continue
         left = [f for f in found if f.check not in said.rules_out]
         findings = explaining(hit.symptom.checks, areas(hit), left)
-        cases.append(_Case(_rank(hit, findings, failing), hit.line, hit, None, said, findings))
+        rank = EXPLAINS if ids & {*hit.symptom.explains} else _rank(hit, findings, failing)
+        rank = RANK["late"] if hit.symptom.id in follow and rank == RANK["error"] else rank
+        cases.append(_Case(rank, hit.line, hit, None, said, findings))
     for number, one in enumerate(_raised(log)):
         own = areas_of(one.packages)
         findings = explaining(GPU_CHECKS if one.gpu else (), own, found)
@@ -159,16 +177,18 @@ def _role(case: _Case, root: _Case) -> str:
 
 def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts | None) -> SymptomEntry:
     if case.raised is not None:
+        own = not case.raised.gpu and not case.findings and _OWN.match(case.raised.text) is not None
         return SymptomEntry(
             id="",
             role=role,
             program=case.raised.program,
             message=case.raised.text,
-            meaning="a GPU-related exception" if case.findings else UNKNOWN_WORDS,
+            meaning="a GPU-related exception" if case.findings else OWN_WORDS if own else UNKNOWN_WORDS,
             line=case.line,
             rank=case.raised.rank,
             explained_by=tuple(f.check for f in case.findings),
-            nearest=() if case.findings else nearest(case.raised.text),
+            nearest=() if case.findings or own else nearest(case.raised.text),
+            fixes=(_DEBUG,) if own else (),
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other
     row = case.hit.symptom
@@ -194,8 +214,8 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts | Non
 
 def _fixes(reported: Extracted, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     """What helps: what the message's own words tell first, then what its row does."""
-    prose = [FixEntry(one) for one in (*reported.tries, *row.tries)]
-    known = [FixEntry(one.message, one.commands) for one in row.fixes]
+    prose = [FixEntry(one) for one in (*reported.tries, *(() if reported.decided else row.tries))]
+    known = [] if reported.decided else [FixEntry(one.message, one.commands) for one in row.fixes]
     return tuple(dict.fromkeys((*fix_entries(reported.fixes, facts), *known, *prose)))
 
 

@@ -67,6 +67,11 @@ class Log(msgspec.Struct, kw_only=True):
     marks: Marks = msgspec.field(default_factory=Marks)
 
     @property
+    def asked(self) -> bool:
+        """Whether it is nothing but a question of a person."""
+        return bool(self.hits) and all(hit.symptom.source == "questions" for hit in self.hits.values())
+
+    @property
     def failed(self) -> bool:
         """Whether it tells of a failure, and not of warnings alone."""
         return bool(self.raised) or any(hit.kind != "warning" for hit in self.hits.values())

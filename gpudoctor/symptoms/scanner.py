@@ -108,7 +108,7 @@ class Scanner:
             self._bare = number, clear.strip()
         elif ends:
             self._raised(number, clear)
-        elif self._bare and clear.strip():
+        elif self._bare and any(map(str.isalnum, clear)):  # no line of "===="
             self._raised(self._bare[0], f"{self._bare[1]} {clear.strip()}")
             self._bare = None
         return ends

@@ -103,7 +103,7 @@ SAMPLES = [
     Sample("cuda-driver-old", trace("CUDARuntimeError: cudaErrorInsufficientDriver: CUDA driver version is insufficient")),
     Sample("cuda-no-kernel", trace("RuntimeError: CUDA error: no kernel image is available for execution on the device")),
     Sample("cuda-ptx", "CUDA error: the provided PTX was compiled with an unsupported toolchain."),
-    Sample("cuda-ptx", "ptxas application ptx input, line 9; fatal   : Unsupported .version 8.5; current version is '8.2'"),
+    Sample("ptx-version", "ptxas application ptx input, line 9; fatal   : Unsupported .version 8.5; current version is '8.2'"),
     Sample("cuda-invalid-ptx", "'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'"),
     Sample("cuda-stub", trace(UNEXPECTED.format("34: CUDA driver is a stub library"), "torch/cuda/__init__.py")),
     Sample("cuda-busy", "CUDA error: all CUDA-capable devices are busy or unavailable"),
@@ -338,10 +338,10 @@ SAMPLES = [
         {"nccl-hint": "follows"},
     ),
     Sample(
-        "cuda-no-kernel",
+        "torch-arch",
         ARCH.format(name="NVIDIA GeForce RTX 5090", sm="sm_120", list="sm_80 sm_86 sm_90")
         + trace("RuntimeError: CUDA error: no kernel image is available for execution on the device"),
-        {"torch-arch": "warning"},
+        {"cuda-no-kernel": "follows"},
     ),
     Sample(
         "cuda-oom",

@@ -34,7 +34,13 @@ REPORT = Report(
             ("fabric.not-ready",),
             "fabric manager",
         ),
-        ("Torch not compiled with CUDA enabled", "host.shm-small", "PyTorch is a CPU-only build", (), "Install a CUDA"),
+        (
+            "Torch not compiled with CUDA enabled",
+            "host.shm-small",
+            "PyTorch is a CPU-only build",
+            (),
+            "Install PyTorch's CUDA build",
+        ),
         (
             "Unable to register cuDNN factory",
             "host.shm-small",

@@ -49,7 +49,7 @@ TABLE = [
             "torch_arch",
             "Found GPU0 NVIDIA GTX 1070 which is of cuda capability 6.1.\nMinimum and Maximum cuda capability supported by "
             "this version of PyTorch is\n(7.5) - (12.0)",
-            ("The GPU has compute capability 6.1; PyTorch was built for sm_75, sm_120: the GPU is older than this build.",),
+            ("The GPU has compute capability 6.1; PyTorch was built for sm_75 to sm_120: the GPU is older than this build.",),
         ),
         (
             "torch_arch",
@@ -58,7 +58,7 @@ TABLE = [
             "- 9.0 which supports hardware CC >=9.0,<10.0 except {9.9}\nNo published build supports 6.1.",
             ("The GPU has compute capability 6.1; PyTorch was built for sm_75, sm_90: the GPU is older than this build.",),
         ),
-        ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_120a'", ("It was compiled for compute capability 12.0.",)),
+        ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_120a'", ("It was compiled for compute capability 12.0. CUDA 12.8 is the first to know it.",)),
         (
             "xid",
             "NVRM: Xid (PCI:0000:3b:00): 48, pid=7, DBE",
@@ -194,3 +194,50 @@ def test_what_a_cut_message_does_not_tell_is_left_out() -> None:
     assert extracted("out_of_memory", [cut, OOM_LINE.replace("23.69", "79.10")]) == said  # another process's message
     assert details("out_of_memory", "Tried to allocate 2\n0.00 GiB. 1\n0.00 GiB free") == ()
     assert details("nvcc_versions", "nvcc 12.4 and GCC 11.4 on Ubuntu 22.04") == ()
+
+
+FIXES = [
+    ("torch_arch", "X with CUDA capability sm_120 is not compatible\nThe current PyTorch install supports CUDA capabilities sm_80 sm_90.", "torch --index-url https://download.pytorch.org/whl/cu128"),
+    ("torch_arch", "Found GPU0 GTX 1080 which is of cuda capability 6.1.\nMinimum and Maximum cuda capability supported by this version of PyTorch is\n(7.0) - (12.0)", "torch --index-url https://download.pytorch.org/whl/cu126"),
+    ("torch_arch", "X with CUDA capability sm_35 is not compatible", "CUDA_VISIBLE_DEVICES"),
+    ("no_kernel", "no kernel image is available\nName: NVIDIA GeForce RTX 5090", "whl/cu128"),
+    ("torch_driver", "too old (found version 11040).", "whl/cu118; sudo apt-get install nvidia-driver-580"),
+    ("torch_driver", "too old (found version 12020).", "whl/cu126"),
+    ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_120a'", "cuda-toolkit-12-8"),
+    ("compiler_arch", "nvcc fatal : Unsupported gpu architecture 'compute_35'", "cuda-toolkit-11-8"),
+    ("compiler_arch", "ptxas fatal : Value 'sm_121a' is not defined", "nvidia-cuda-nvcc-cu12>=12.9"),
+    ("ptx_versions", "ptxas /tmp/x, line 9; fatal   : Unsupported .version 8.5; current version is '8.2'", "which -a ptxas"),
+    ("ptx_versions", "ptxas application ptx input, line 9; fatal   : Unsupported .version 8.7; current version is '8.4'", "nvidia-cuda-nvcc-cu12==12.4.*"),
+    ("onnxruntime_library", "libonnxruntime_providers_cuda.so with error: libcublasLt.so.11: cannot open shared object file", "onnxruntime-gpu[cuda,cudnn]"),
+    ("torch_pair", "xFormers was built for:\nPyTorch 2.0.1+cu118 with CUDA 1108 (you have 2.0.0+cpu)", "torch==2.0.0 xformers --index-url https://download.pytorch.org/whl/cu118"),
+    ("cuda_libraries", "Could not load dynamic library 'libcudart.so.11.0'; dlerror", "tensorflow[and-cuda]"),
+    ("cupy_library", "ImportError: libnvrtc.so.11.2: cannot open shared object file", "cupy-cuda12x[ctk]"),
+    ("cupy_library", "ImportError: libnvrtc.so.13: cannot open shared object file", "cupy-cuda13x[ctk]"),
+    ("cudnn_parts", "Could not load library libcudnn_ops_infer.so.8.", "ctranslate2>=4.5"),
+    ("cudnn_parts", "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9}", "nvidia-cudnn-cu12==9.*"),
+    ("cudnn_handle", "Could not create cudnn handle\nMemory usage: 16601251840 bytes free, 16928342016 bytes total.", "unset LD_LIBRARY_PATH"),
+    ("cudnn_handle", "Could not create cudnn handle\nMemory usage: 100 bytes free, 16928342016 bytes total.", "XLA_PYTHON_CLIENT_PREALLOCATE=false"),
+    ("soname", "OSError: libcusolver.so.11: cannot open shared object file", "pip install nvidia-cusolver-cu12"),
+    ("extension", "ImportError: /e/site-packages/xformers/_C.so: undefined symbol: _ZN3c10", "torch xformers --index-url"),
+    ("nvcc_versions", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1).", "cuda-nvcc=12.1"),
+    ("missing_module", "ModuleNotFoundError: No module named 'sklearn.svm'", "pip install scikit-learn"),
+    ("named_install", "ImportError: requires Accelerate: `pip install 'accelerate>=0.26.0'`", "accelerate>=0.26.0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "commands"), FIXES)
+def test_versions_become_commands(name: str, text: str, commands: str) -> None:
+    typed = "\n".join(c for fix in extracted(name, text.splitlines()).fixes for c in fix.commands)
+    assert all(one in typed.replace("'", "") for one in commands.split("; "))
+
+
+def test_every_missing_library_is_named() -> None:
+    lines = [f"Could not load dynamic library '{name}'; dlerror: x" for name in ("libcudart.so.12", "libcudnn.so.9")]
+    said = " ".join(extracted("soname", lines).details)
+    assert "libcudart.so.12" in said
+    assert "libcudnn.so.9" in said
+
+
+def test_a_prompt_that_shows_true_is_no_question() -> None:
+    assert extracted("asked_available", [">>> torch.cuda.is_available()", "True"]).harmless
+    assert not extracted("asked_available", [">>> torch.cuda.is_available()", "False"]).harmless

@@ -18,6 +18,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
         tries: what to try first, in words.
         fixes: the same with its commands.
         advice: what the message itself advises, and why that does not help here.
+        decided: the fixes are the whole answer: what the row advises holds in other cases.
         harmless: the words show that nothing is wrong.
         rules_out: checks whose findings do not explain the message, because its words tell otherwise.
     """
@@ -27,6 +28,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     tries: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     advice: str = ""
+    decided: bool = False
     harmless: bool = False
     rules_out: tuple[str, ...] = ()
 
@@ -36,14 +38,18 @@ Reader = Callable[[Sequence[str], Facts | None], Extracted]
 NOTHING = Extracted()
 # The module of each reader; a module is loaded for the messages that need it.
 READERS = {
-    "arch": ("torch_arch", "compiler_arch"),
+    "arch": ("torch_arch", "compiler_arch", "no_kernel"),
     "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement"),
+    "frameworks": (
+        "torch_driver", "cuda_build", "ptx_versions", "onnxruntime_library", "torch_pair", "cuda_libraries",
+        "jax_library", "cupy_library", "asked_available",
+    ),
     "faults": ("xid", "sxid", "assertion"),
-    "memory": ("out_of_memory", "vllm_memory", "oom_kill"),
+    "memory": ("out_of_memory", "vllm_memory", "cudnn_handle", "oom_kill"),
     "processes": ("exit_code", "nccl", "collective"),
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
-        "jax_outdated",
+        "jax_outdated", "cudnn_parts", "missing_module", "named_install",
     ),
 }  # fmt: skip
 

@@ -3,15 +3,41 @@
 import re
 from collections.abc import Sequence
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.by_message import nvcc_for, ptxas_for, torch_for_gpu
+from gpudoctor.fixes.python import driver_cuda
+from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.queries.capability import covers, side, sm
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.tasks import Shell, cmd, export
 
-TRIES = {
-    "newer": ("Install a newer CUDA build of PyTorch.",),
-    "older": ("Install an older CUDA build of PyTorch, such as cu126, or an older release.",),
-    "between": (),
-}
+# What no build of PyTorch has code for can only be compiled, or run elsewhere.
+_NO_BUILD = Fix(
+    "No PyTorch wheel has code for this GPU: run on the CPU, or build PyTorch from source for it.",
+    (export("CUDA_VISIBLE_DEVICES", ""),),
+)
+# Consumer cards whose names say what they are: https://developer.nvidia.com/cuda-gpus
+_NAMES = (
+    (r"rtx\s*(pro\s*\d|50[5-9]0)", "12.0"), (r"\bgb10\b|dgx spark", "12.1"), (r"\bb[23]00\b", "10.0"),
+    (r"gtx\s*10[5-8]0|\bp(4|40)\b|titan xp", "6.1"), (r"\bp100\b", "6.0"), (r"\bv100\b|titan v\b", "7.0"),
+    (r"gtx\s*9[5-8]0|\bm(40|60)\b", "5.2"), (r"\bk80\b", "3.7"),
+)  # fmt: skip
+
+
+def no_kernel(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """Which GPU has no code, where the lines after the message name it."""
+    text = " ".join(lines).lower()
+    capability = next((number for name, number in _NAMES if re.search(name, text)), None)
+    return _fits(capability, facts) if capability else NOTHING
+
+
+def _fits(capability: str, facts: Facts | None, details: tuple[str, ...] = ()) -> Extracted:
+    """The PyTorch build for a GPU, and for this machine's driver where the GPU may be this machine's."""
+    here = facts is not None and not _elsewhere(capability, facts)
+    fixes = torch_for_gpu(capability, driver_cuda(facts) if here and facts else None)
+    details = details or (f"The GPU has compute capability {capability}.",)
+    return Extracted(details=(*details, *_elsewhere(capability, facts)), fixes=fixes or (_NO_BUILD,), decided=True)
 
 
 def torch_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -21,26 +47,45 @@ def torch_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     if capability is None:
         return NOTHING
     if not archs:
-        return Extracted(details=(f"The GPU has compute capability {capability}.", *_elsewhere(capability, facts)))
+        return _fits(capability, facts)
     if covers(archs, capability):
         return Extracted(
             harmless=True, meaning=f"PyTorch's code for its generation runs on compute capability {capability}"
         )
     where = side(archs, capability)
     end = "not among them" if where == "between" else f"{where} than this build"
-    built = f"PyTorch was built for {', '.join(archs)}: the GPU is {end}."
-    details = (f"The GPU has compute capability {capability}; {built}", *_elsewhere(capability, facts))
-    return Extracted(details=details, tries=TRIES[where])
+    listed = f"{archs[0]} to {archs[1]}" if _is_range(text) else ", ".join(archs)
+    built = f"PyTorch was built for {listed}: the GPU is {end}."
+    return _fits(capability, facts, (f"The GPU has compute capability {capability}; {built}",))
 
 
 def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
-    """Which architecture a compiler did not know."""
+    """Which architecture a compiler did not know, and which toolkit knows it: nvcc's, or ptxas's alone."""
     found = re.search(r"(?:compute_|sm_)(\d{2,3})[a-z]?\W|(?:CC|support) (\d+\.\d)", lines[0])
     if found is None:
         return NOTHING
     digits = found[1] or found[2]
     capability = digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
-    return Extracted(details=(f"It was compiled for compute capability {capability}.", *_elsewhere(capability, facts)))
+    known = toolkits_of(capability)
+    since = f" CUDA {known[0]} is the first to know it{f', {known[1]} the last' if known[1] else ''}." if known else ""
+    details = (f"It was compiled for compute capability {capability}.{since}", *_elsewhere(capability, facts))
+    by_nvcc = nvcc_for(capability)
+    fixes = (*ptxas_for(capability), *by_nvcc) if "ptxas" in lines[0].lower() else by_nvcc
+    return Extracted(details=details, fixes=(*fixes, *_dropped(capability, known)))
+
+
+_OWN = "import torch; print('%d.%d' % torch.cuda.get_device_capability())"
+
+
+def _dropped(capability: str, known: tuple[str, str | None] | None) -> tuple[Fix, ...]:
+    """Leave a GPU out for which newer toolkits do not compile."""
+    if known is None or known[1] is None:
+        return ()
+    message = f"If no such GPU is there: compile for the GPU at hand only, so that {sm(capability)} is not in the list."
+    own = Shell(f'export TORCH_CUDA_ARCH_LIST=$(python -c "{_OWN}")')
+    return (
+        Fix(message, (own, cmd("cmake", "-B", "build", "-DCMAKE_CUDA_ARCHITECTURES=native")), "change-environment"),
+    )
 
 
 def _capability(text: str) -> str | None:
@@ -61,8 +106,12 @@ def _archs(text: str) -> list[str]:
         after = re.sub(r"which supports hardware CC \S+( except \{[^}]*\})?", "", after.partition("No published")[0])
         row = re.match(r"[\s:]*((?:-? *\d{1,2}\.\d[ ,]*)+)", after)
         return [sm(one) for one in re.findall(r"\d{1,2}\.\d", row[1])] if row else []
-    both = re.search(r"is\s+\((\d+\.\d)\) - \((\d+\.\d)\)", text)
+    both = _is_range(text)
     return [sm(both[1]), sm(both[2])] if both else []
+
+
+def _is_range(text: str) -> re.Match[str] | None:
+    return re.search(r"is\s+\((\d+\.\d)\) - \((\d+\.\d)\)", text)
 
 
 def _elsewhere(capability: str, facts: Facts | None) -> tuple[str, ...]:

@@ -3,8 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.by_message import pip, who_holds_memory, without_library_path
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.tasks import Placeholder, cmd, code, export
 
 _UNITS = {"bytes": 1 / (1 << 30), "kib": 1 / (1 << 20), "mib": 1 / (1 << 10), "gib": 1.0, "tib": 1024.0}
 _UNITS |= {"kb": 1 / (1 << 20), "mb": 1 / (1 << 10), "gb": 1.0}
@@ -12,11 +15,26 @@ _SIZE = r"(?<![\d.,])(?<![\d.,] )([\d.,]+) ?(bytes|[KMGT]i?B)\b"  # no rest of a
 _BEGINS = re.compile(r"(?=CUDA out of memory|HIP out of memory|RESOURCE_EXHAUSTED)")
 # A share of the GPU's memory that is more than what the driver and the context take for themselves.
 MUCH = 0.1
-SMALLER = "Reduce the batch size, sequence length or image size, or use gradient checkpointing and 16-bit data types."
-OTHERS = "See which processes use the rest and stop them: `nvidia-smi`."
-PIECES = (
-    "Set PYTORCH_ALLOC_CONF=expandable_segments:True (before PyTorch 2.9: PYTORCH_CUDA_ALLOC_CONF): the hint in the "
-    "message is right here."
+_SMALLER = Fix(
+    "Reduce the batch size, sequence length or image size, or use gradient checkpointing and 16-bit data types.",
+    (
+        code("model.gradient_checkpointing_enable()  # Transformers; batch size: per_device_train_batch_size=1"),
+        code('with torch.autocast("cuda", dtype=torch.bfloat16):'),
+    ),
+)
+_MODEL = Placeholder("MODEL", "the model that you serve")
+_OTHERS = who_holds_memory()
+_PIECES = Fix(
+    "Let PyTorch grow its segments: the hint in the message is right here.",
+    (export("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),),
+    "change-environment",
+)
+# XLA takes 75 % of the memory at its start, so others of its kind find nothing left.
+# https://docs.jax.dev/en/latest/gpu_memory_allocation.html
+_PREALLOCATED = Fix(
+    "Let JAX (first line) and TensorFlow (second) take memory as they need it, instead of most of it at the start.",
+    (export("XLA_PYTHON_CLIENT_PREALLOCATE", "false"), export("TF_FORCE_GPU_ALLOW_GROWTH", "true")),
+    "change-environment",
 )
 NO_PIECES = "PyTorch's hint about expandable_segments does not help here: hardly any memory is fragmented"
 HELD = ("health.memory-held", "health.stuck-process")
@@ -37,28 +55,33 @@ def out_of_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:
     torch = _size(rf"{_SIZE} reserved in total by PyTorch", text) or _size(rf"{_SIZE} is allocated by PyTorch", text)
     kept = _size(rf"{_SIZE} is reserved by PyTorch but unallocated", text)
     if tried is None or total is None or free is None:
-        return (
-            Extracted(details=(f"The program tried to allocate {_gib(tried)} more.",)) if tried is not None else NOTHING
-        )
+        if tried is None:
+            return NOTHING
+        fix = _PREALLOCATED if "RESOURCE_EXHAUSTED" in text else _OTHERS
+        wanted = f"The program tried to allocate {_gib(tried)} more."
+        return Extracted(details=(wanted,), fixes=(fix, _SMALLER), decided=True)
     elsewhere = _elsewhere(total, facts)
     details = f"It tried to allocate {_gib(tried)} of the GPU's {_gib(total)}; {_gib(free)} were free"
     held = own or torch
     if held is None:
-        return Extracted(details=(f"{details}.", *elsewhere))
+        return Extracted(details=(f"{details}.", *elsewhere), fixes=(_OTHERS, _SMALLER), decided=True)
     others = total - free - (own or held + CONTEXT)
     least = "" if own else "at least "
     details += f", {_gib(held)} its own"
+    advice = NO_PIECES
+    rules_out: tuple[str, ...] = HELD
+    fixes: tuple[Fix, ...] = (_SMALLER,)
     if others > MUCH * total:
         meaning = "other processes use much of the GPU's memory, and too little was left for this one"
-        said = f"{details}, and {least}{_gib(others)} others'."
-        return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(OTHERS,), advice=NO_PIECES)
-    if kept and kept > tried:
-        meaning = "there is enough memory, but it is fragmented"
-        said = f"{details}, of which {_gib(kept)} were reserved but unallocated."
-        return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(PIECES,), rules_out=HELD)
-    meaning = "the program itself needs more memory than this GPU has"
-    said = f"{details}; no other process used it."
-    return Extracted(details=(said, *elsewhere), meaning=meaning, tries=(SMALLER,), advice=NO_PIECES, rules_out=HELD)
+        details, fixes, rules_out = f"{details}, and {least}{_gib(others)} others'.", (_OTHERS, _SMALLER), ()
+    elif kept and kept > tried:
+        meaning, advice = "there is enough memory, but it is fragmented", ""
+        details, fixes = f"{details}, of which {_gib(kept)} were reserved but unallocated.", (_PIECES, _SMALLER)
+    else:
+        meaning = "the program itself needs more memory than this GPU has"
+        details = f"{details}; no other process used it."
+    said = (details, *elsewhere)
+    return Extracted(details=said, meaning=meaning, fixes=fixes, decided=True, advice=advice, rules_out=rules_out)
 
 
 def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
@@ -77,7 +100,30 @@ def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa
     wanted = re.search(r"utilization \(([\d.]+), ([\d.]+) GiB\)", text)
     if free is None or wanted is None:
         return NOTHING
-    return Extracted(details=(f"{free[1]} of {free[2]} GiB were free at startup, and it wanted {wanted[2]} GiB.",))
+    share = max(int(float(free[1]) / float(free[2]) * 100 - 2), 1) / 100
+    fits = Fix(
+        "Let vLLM take less than what is free; the model still has to fit.",
+        (cmd("vllm", "serve", _MODEL, "--gpu-memory-utilization", f"{share:.2f}"),),
+    )
+    details = (f"{free[1]} of {free[2]} GiB were free at startup, and it wanted {wanted[2]} GiB.",)
+    return Extracted(details=details, fixes=(_OTHERS, fits), decided=True)
+
+
+def cudnn_handle(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """XLA says how much memory was free when cuDNN could not start: with much of it free, memory is not the reason."""
+    found = re.search(r"Memory usage: (\d+) bytes free, (\d+) bytes total", " ".join(lines))
+    if found is None:
+        return NOTHING
+    free, total = int(found[1]) / (1 << 30), int(found[2]) / (1 << 30)
+    details = (f"{_gib(free)} of the GPU's {_gib(total)} were free when cuDNN was initialized.",)
+    if free < MUCH * total:
+        meaning = "cuDNN could not be initialized: the GPU's memory was full"
+        return Extracted(details=details, meaning=meaning, fixes=(_PREALLOCATED, _OTHERS), decided=True)
+    meaning = "cuDNN could not be initialized, and not because of memory: a cuDNN other than the program's is loaded"
+    message = "If it stays: install the newest cuDNN 9, with which programs that need an older cuDNN 9 work, too."
+    newer = Fix(message, (pip("-U", "nvidia-cudnn-cu12"),), "reinstall-package")
+    own = without_library_path("a directory in it has another cuDNN than the framework's own")
+    return Extracted(details=details, meaning=meaning, fixes=(own, newer), decided=True, rules_out=HELD)
 
 
 def oom_kill(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001

@@ -1,39 +1,49 @@
 """What messages tell of libraries and packages: names, versions, and which wheel brings what."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.tasks import cmd, export, query
 
 _SONAME = r"(lib[\w+-]+?\.so(?:\.\d+)*)(?![\w.]|$)"  # whole: a line that is cut may end in the number
 
 
 def soname(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
-    """Which library is missing, and what provides it."""
-    text = "\n".join(lines[:2])
-    found = re.search(rf"{_SONAME}(?:: cannot open| is not found|'; dlerror)", text) or _before(text)
-    name = found[1] if found else None
-    if name is None or name == "libonnxruntime_providers_cuda.so":
-        return NOTHING
-    library = library_of(name)
-    if library is None:
-        return Extracted(details=(f"The missing library: {name}.",))
-    wheel, major = library.wheel, name.rpartition(".so.")[2]
+    """Which libraries are missing, and what provides them: a message that is repeated names one in each line."""
+    names = list(dict.fromkeys(_missing(lines)))
+    found = [_provided(name) for name in names]
+    fixes = [fix for name in names for fix in library(name)]
+    return Extracted(details=tuple(found), fixes=tuple(dict.fromkeys(fixes)))
+
+
+def _missing(lines: Sequence[str]) -> Iterable[str]:
+    """The sonames of the message; in later lines only what is reported missing there, too."""
+    reported = rf"{_SONAME}(?:: cannot open| is not found|'; dlerror| is missing|: file too short)"
+    first = "\n".join(lines[:2])
+    match = re.search(reported, first) or re.search(_SONAME, first)
+    names = [match[1]] if match else []
+    names += [found[1] for line in lines[1:] if (found := re.search(reported, line))]
+    return [name for name in names if not name.startswith("libonnxruntime_providers")]
+
+
+def _provided(name: str) -> str:
+    """What a missing library is, and which wheel has it."""
+    row = library_of(name)
+    if row is None:
+        return f"The missing library: {name}."
+    wheel, major = row.wheel, name.rpartition(".so.")[2]
     if wheel.endswith("cudnn"):
         number = f" {major}" if major[:1].isdigit() else ""
-        return Extracted(details=(f"{name} is cuDNN{number}; the wheels {wheel}-cuNN provide it.",))
-    cuda = [release for release, one in library.soname.items() if one == name]
+        return f"{name} is cuDNN{number}; the wheels {wheel}-cuNN provide it."
+    cuda = [release for release, one in row.soname.items() if one == name]
     if not cuda:
-        return Extracted(details=(f"{name} is in the wheel {wheel}.",))
-    return Extracted(
-        details=(f"{name} is CUDA {' and '.join(cuda)}'s; the wheel {_wheel(wheel, cuda[-1])} provides it.",)
-    )
-
-
-def _before(text: str) -> "re.Match[str] | None":
-    return re.search(_SONAME, text)
+        return f"{name} is in the wheel {wheel}."
+    return f"{name} is CUDA {' and '.join(cuda)}'s; the wheel {_wheel(wheel, cuda[-1])} provides it."
 
 
 def _wheel(name: str, major: str) -> str:
@@ -52,7 +62,12 @@ def cudnn_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # n
 
 
 def _cudnn(loaded: str, compiled: str) -> Extracted:
-    return Extracted(details=(f"cuDNN {loaded} was loaded; the program was compiled with {compiled}.",))
+    major, minor = [*compiled.split("."), "0"][:2]
+    own = without_library_path("a directory in it has the other cuDNN, and frameworks bring their own")
+    message = "Install a cuDNN like the one that the program was compiled with; newer ones of its major work, too."
+    wheel = pip(f"nvidia-cudnn-cu12>={major}.{minor},<{int(major) + 1}")
+    details = (f"cuDNN {loaded} was loaded; the program was compiled with {compiled}.",)
+    return Extracted(details=details, fixes=(own, Fix(message, (wheel,), "reinstall-package")))
 
 
 def extension(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -62,18 +77,49 @@ def extension(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
         return NOTHING
     package = re.search(r"(?:site|dist)-packages/([\w.]+?)(?:/|\.cpython|\.abi3|\.so)", found[1])
     name = f" of the package {package[1]}" if package else ""
-    return Extracted(details=(f"The incompatible file is {found[1].rpartition('/')[2]}{name}.",))
+    details = (f"The incompatible file is {found[1].rpartition('/')[2]}{name}.",)
+    wheel = _DISTRIBUTIONS.get(package[1], package[1].replace("_", "-")) if package else None
+    if wheel is None or wheel in ("torch", "nvidia", "jaxlib", "tensorflow"):
+        return Extracted(details=details)
+    return Extracted(details=details, fixes=_rebuilt(wheel))
+
+
+# What is imported is not always called like what is installed.
+_DISTRIBUTIONS = {
+    "flash_attn_2_cuda": "flash-attn", "flash_attn_3": "flash-attn-3", "amp_C": "apex", "fused_layer_norm_cuda": "apex",
+    "transformer_engine_torch": "transformer-engine-torch", "vllm_flash_attn": "vllm", "_C": "",
+}  # fmt: skip
+# PyTorch's own index has these for each of its builds.
+_FAMILY = ("torchvision", "torchaudio", "torchcodec", "xformers")
+
+
+def _rebuilt(name: str) -> tuple[Fix, ...]:
+    """Reinstall a package for the installed PyTorch."""
+    if name in _FAMILY:
+        message = f"Install torch and {name} with one command from one index, so that they fit."
+        index = ("--index-url", "https://download.pytorch.org/whl/cu128")
+        return (Fix(message, (pip("--force-reinstall", "torch", name, *index),), "reinstall-package"),)
+    if name == "vllm":
+        message = "Install vLLM into an environment of its own, with exactly the PyTorch that it pins."
+        return (Fix(message, (cmd("uv", "venv", "vllm-env"), cmd("uv", "pip", "install", "-p", "vllm-env", "vllm"))),)
+    if not name:
+        return ()
+    message = f"Compile {name} again for the installed PyTorch, or install the wheel for it from its releases page."
+    options = ("--no-build-isolation", "--no-cache-dir", "--force-reinstall", "--no-deps")
+    newer = Fix(f"Upgrade {name} with the PyTorch that it requires.", (pip("-U", name),), "reinstall-package")
+    return Fix(message, (pip(*options, name),), "reinstall-package"), newer
 
 
 def nvcc_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
     """The compiler's release, and PyTorch's."""
     text = " ".join(lines[:3])
     found = re.search(r"CUDA version \((\d+\.\d+)\) mismatches .*?PyTorch\s+\((\d+\.\d+)\)", text)
-    return (
-        Extracted(details=(f"nvcc is from CUDA {found[1]}, PyTorch was built with CUDA {found[2]}.",))
-        if found
-        else NOTHING
-    )
+    compiled = r"CUDA version (\d+\.\d+) does not match the version torch was compiled with (\d+\.\d+)(?=[, ])"
+    found = found or re.search(compiled, text)
+    if found is None:
+        return NOTHING
+    details = (f"nvcc is from CUDA {found[1]}, PyTorch was built with CUDA {found[2]}.",)
+    return Extracted(details=details, fixes=nvcc_of(found[2]))
 
 
 def numpy_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -88,7 +134,18 @@ def glibc(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG0
     found = re.search(wanted, lines[0])
     if found is None:
         return NOTHING
-    return Extracted(details=(f"{found[3].rpartition('/')[2]} needs {found[2]}, which {found[1]} does not have.",))
+    details = (f"{found[3].rpartition('/')[2]} needs {found[2]}, which {found[1]} does not have.",)
+    if found[2].startswith("GLIBC_"):
+        return Extracted(details=details)
+    command = cmd("conda", "install", "-c", "conda-forge", "libstdcxx-ng")
+    newer = Fix("Install a newer libstdc++ with conda.", (command,), "reinstall-package")
+    preload = Fix(
+        "Load the system's libstdc++ first, where it is the newer one.",
+        (export("LD_PRELOAD", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"),),
+        "change-environment",
+    )
+    conda = "conda" in found[1] or "/envs/" in found[1] or "mamba" in found[1] or "miniforge" in found[1]
+    return Extracted(details=details, fixes=(newer, preload) if conda else (newer,))
 
 
 def pip_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -113,4 +170,68 @@ def jax_outdated(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     least = re.search(r"Minimum supported: (\d+)", text)
     if not (name and met and least):
         return NOTHING
-    return Extracted(details=(f"JAX found {name[1]} {met[1]} but needs {least[1]} or newer.",))
+    details = (f"JAX found {name[1]} {met[1]} but needs {least[1]} or newer.",)
+    return Extracted(details=details, fixes=(without_library_path("a directory in it has the older library"),))
+
+
+def cudnn_parts(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """Which cuDNN a program looks for by name: CTranslate2 4.4 and older for 8, newer ones for 9."""
+    found = soname(lines, facts)
+    name = re.search(r"libcudnn\w*\.so\.(\d+)\b", lines[0])
+    if name is None:
+        return found
+    if int(name[1]) >= 9:
+        wheels = pip(f"nvidia-cudnn-cu12=={name[1]}.*", "nvidia-cublas-cu12")
+        message = f"Install cuDNN {name[1]}, and let the loader find it."
+        return Extracted(
+            details=found.details,
+            fixes=(Fix(message, (wheels, on_the_path("cublas", "cudnn")), "reinstall-package"),),
+            decided=True,
+        )
+    newer = Fix(
+        "Upgrade the program to a release for cuDNN 9, which PyTorch brings, too (CTranslate2: 4.5).",
+        (pip("-U", "ctranslate2>=4.5", "faster-whisper"),),
+        "reinstall-package",
+    )
+    old = Fix(
+        f"Install cuDNN {name[1]} for it, in an environment without PyTorch, and let the loader find it.",
+        (pip(f"nvidia-cudnn-cu12=={name[1]}.*", "nvidia-cublas-cu12"), on_the_path("cublas", "cudnn")),
+        "reinstall-package",
+    )
+    return Extracted(details=found.details, fixes=(newer, old), decided=True)
+
+
+# What is imported under another name than it is installed; the first two are gone from Python 3.12 and setuptools 81.
+_MODULES = {
+    "pkg_resources": "setuptools<81", "distutils": "setuptools<81", "cv2": "opencv-python-headless", "PIL": "pillow",
+    "sklearn": "scikit-learn", "skimage": "scikit-image", "yaml": "pyyaml", "google.protobuf": "protobuf",
+    "attr": "attrs", "dotenv": "python-dotenv", "Crypto": "pycryptodome", "bs4": "beautifulsoup4", "OpenGL": "pyopengl",
+    "pynvml": "nvidia-ml-py", "usb": "pyusb", "git": "gitpython", "faiss": "faiss-cpu",
+    "flash_attn": "flash-attn", "llama_cpp": "llama-cpp-python", "hydra": "hydra-core", "wx": "wxpython",
+}  # fmt: skip
+
+
+def missing_module(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which package has a module that is not there."""
+    found = re.search(r"No module named '([\w.]+)'", lines[0])
+    if found is None:
+        return NOTHING
+    top = found[1].partition(".")[0]
+    name = _MODULES.get(found[1]) or _MODULES.get(top) or top.replace("_", "-")
+    own = f"Install {name} into the Python that runs (the first command names it); if {top} is a file of your own, run "
+    message = f"{own}the program in its directory."
+    commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(name))
+    return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
+
+
+def named_install(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """The command that an error names: "requires Accelerate: `pip install accelerate`"."""
+    found = re.search(
+        r"pip3? install ((?:-U |--upgrade )?['\"]?[\w.-]+(?:\[[\w,-]+\])?(?:[<>=!~]=?[\w.*]+)?)['\"`). ]", lines[0]
+    )
+    if found is None:
+        return NOTHING
+    words = found[1].replace("'", "").replace('"', "").split()
+    commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(*words))
+    message = "Install what the message names into the Python that runs (the first command names it)."
+    return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)

@@ -1,0 +1,200 @@
+"""What messages tell of frameworks: releases of CUDA that a driver, a wheel or a compiler is for."""
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes import frameworks
+from gpudoctor.fixes.by_message import (
+    DRIVER_CUDA,
+    PYTHON,
+    driver_for,
+    library,
+    pip,
+    torch_for_driver,
+    torch_for_gpu,
+    without_library_path,
+)
+from gpudoctor.fixes.python import driver_cuda
+from gpudoctor.knowledge import drivers, onnxruntime
+from gpudoctor.knowledge.sonames import majors_of
+from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.symptoms.extractors.driver import cuda_number, cuda_release, driver_found
+from gpudoctor.symptoms.extractors.software import soname
+from gpudoctor.tasks import Shell, cmd, code, export, query
+
+
+def torch_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """Which CUDA release the driver runs: the PyTorch build for it, and the driver for what is installed."""
+    found = re.search(r"found version (\d{4,5})\)", " ".join(lines[:2]))
+    if found is None:
+        return cuda_number(lines, facts)
+    runs, built = cuda_release(int(found[1])), _built(lines)
+    details = driver_found(lines, facts).details + ((f"PyTorch was built for CUDA {built}.",) if built else ())
+    return Extracted(details=details, fixes=(*torch_for_driver(runs), *driver_for(built or DRIVER_CUDA)), decided=True)
+
+
+def _built(lines: Sequence[str]) -> str | None:
+    """The CUDA release of the PyTorch that wrote the message, where it or a line after it says so."""
+    text = " ".join(lines)
+    found = re.search(r"\+cu(\d{2})(\d)\b", text) or re.search(r"built (?:for|with) (?:CUDA )?(\d\d)\.(\d)\b", text)
+    return f"{found[1]}.{found[2]}" if found else None
+
+
+def cuda_build(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """The CUDA build of PyTorch for this machine's GPU and driver, where they are known."""
+    capability = frameworks.capability_of(facts) if facts else None
+    if facts is None or capability is None or "with" not in lines[0]:
+        return NOTHING
+    return Extracted(fixes=torch_for_gpu(capability, driver_cuda(facts)))
+
+
+def ptx_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which CUDA release wrote the PTX, and which one reads it: the driver, or a ptxas that was found on PATH."""
+    text = " ".join(lines[:2])
+    found = re.search(r"Unsupported \.version (\d\.\d); current version is '(\d\.\d)'", text)
+    by_driver = re.search(r"ptxas application ptx input", text) is not None
+    if found is None:
+        return NOTHING
+    wrote, reads = drivers.cuda_of_ptx(found[1]), drivers.cuda_of_ptx(found[2])
+    if wrote is None or reads is None:
+        return NOTHING
+    written = f"PTX {found[1]} is CUDA {wrote}'s"
+    if by_driver:
+        details = f"{written}; the driver compiles PTX up to {found[2]}, of CUDA {reads}."
+        return Extracted(details=(details,), fixes=(*_older_compiler(reads), *driver_for(wrote)), decided=True)
+    details = f"{written}; the ptxas that was run is of CUDA {reads} and reads PTX up to {found[2]}."
+    meaning = "an older ptxas is found before the framework's own: the driver is not the reason"
+    return Extracted(details=(details,), meaning=meaning, fixes=_newer_ptxas(wrote), decided=True)
+
+
+def _older_compiler(cuda: str) -> tuple[Fix, ...]:
+    """Compile with the release that the driver reads."""
+    wheels = [f"nvidia-cuda-{part}-cu12=={cuda}.*" for part in ("nvcc", "nvrtc")]
+    message = f"Compile with CUDA {cuda}, which the driver reads (Numba, CuPy): its compilers as wheels."
+    own = Fix(message, (pip(*wheels),), "reinstall-package") if cuda.startswith("12.") else None
+    link = Fix(
+        "With Numba: link with nvJitLink, which does not depend on the driver's release.",
+        (pip("pynvjitlink-cu12"), export("NUMBA_CUDA_ENABLE_PYNVJITLINK", "1")),
+        "reinstall-package",
+    )
+    return (own, link) if own else (link,)
+
+
+def _newer_ptxas(cuda: str) -> tuple[Fix, ...]:
+    """Let the framework find a ptxas that reads its PTX."""
+    message = "Remove the old toolkit's bin directory from PATH; the first command lists each ptxas, the first is used."
+    clean = Shell("export PATH=$(echo \"$PATH\" | tr ':' '\\n' | grep -v cuda | paste -sd:)")
+    path = Fix(message, (query("which", "-a", "ptxas"), clean), "change-environment")
+    major = cuda.partition(".")[0]
+    wheel = "nvidia-cuda-nvcc-cu12" if major == "12" else "nvidia-cuda-nvcc"
+    newer = f"Install a ptxas of CUDA {cuda} or newer as a wheel, which JAX and TensorFlow find first."
+    return path, Fix(newer, (pip("-U", f"{wheel}>={cuda}"),), "reinstall-package")
+
+
+def onnxruntime_library(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """Which CUDA library ONNX Runtime misses: its number says for which CUDA the package was built."""
+    found = soname(lines, facts)
+    text = " ".join(lines[:2])
+    name = re.search(r"(lib(?:cu|nv)[\w+-]+\.so(?:\.\d+)+)", text)
+    majors = majors_of(name[1]) if name else ()
+    if len(majors) != 1:
+        return Extracted(details=found.details)
+    (major,) = majors
+    bound = onnxruntime.newest_for(int(major))
+    details = (*found.details, f"This ONNX Runtime was built for CUDA {major}.")
+    if int(major) < 12:
+        message = f"Install an ONNX Runtime for CUDA 12, with its CUDA libraries: CUDA {major} is no longer built."
+        return Extracted(
+            details=details, fixes=(_onnxruntime(message, onnxruntime.newest_for(12) or ""),), decided=True
+        )
+    message = f"Install the CUDA {major} libraries with ONNX Runtime's extras, and load them before the first session."
+    return Extracted(
+        details=details, fixes=(_onnxruntime(message, bound or ""), *library(name[1] if name else "")), decided=True
+    )
+
+
+def _onnxruntime(message: str, bound: str) -> Fix:
+    return Fix(
+        message,
+        (pip("-U", f"onnxruntime-gpu[cuda,cudnn]{bound}"), code("onnxruntime.preload_dlls()")),
+        "reinstall-package",
+    )
+
+
+def torch_pair(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """The PyTorch that a package was built for, and the one that is installed: "built for X (you have Y)"."""
+    text = " ".join(lines)
+    found = re.search(r"PyTorch (\d+\.\d+\.\d+\S*) with CUDA (\S+) \(you have (\d+\.\d+\.\d+[\w.+]*)\)", text)
+    found = found or re.search(r"PyTorch (\d+\.\d+\.\d+)\+(\S+) .*?\(you have (\d+\.\d+\.\d+[\w.+]*)\)", text)
+    if found is None:
+        return NOTHING
+    there = found[3]
+    details = (f"xformers was built for PyTorch {found[1]}; PyTorch {there} is installed.",)
+    if "+cpu" in there:
+        meaning = "PyTorch is a CPU-only build, so that no kernel of xformers can run"
+        release = there.partition("+")[0]
+        message = f"Install the CUDA build of PyTorch {release}, with the xformers that belongs to it."
+        command = pip("--force-reinstall", f"torch=={release}", "xformers", "--index-url", _index(found[1]))
+        return Extracted(
+            details=details, meaning=meaning, fixes=(Fix(message, (command,), "reinstall-package"),), decided=True
+        )
+    release = there.partition("+")[0]
+    message = f"Install the xformers that was built for PyTorch {release}: pip selects it, if both are named."
+    own = Fix(message, (pip(f"torch=={release}", "xformers", "--index-url", _index(there)),), "reinstall-package")
+    command = pip("-U", "torch", "xformers", "--index-url", "https://download.pytorch.org/whl/cu128")
+    newer = Fix("Install the newest xformers with the PyTorch that it requires.", (command,), "reinstall-package")
+    return Extracted(details=details, fixes=(own, newer), decided=True)
+
+
+def _index(build: str) -> str:
+    """PyTorch's index of a build ("2.7.1+cu126"); the usual one of CUDA 12 where it names none."""
+    variant = build.partition("+")[2]
+    return f"https://download.pytorch.org/whl/{variant if re.fullmatch(r'cu[0-9]+', variant) else 'cu128'}"
+
+
+def cuda_libraries(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """TensorFlow: the extra and-cuda has the libraries of CUDA 12; older releases looked for the system's CUDA 11."""
+    found = soname(lines, facts)
+    majors = {major for line in found.details for major in re.findall(r"CUDA (\d+)(?: and \d+)?'s", line)}
+    if not majors or max(map(int, majors)) >= 12:
+        return Extracted(details=found.details)
+    newer = Fix(
+        "Install a TensorFlow that brings its own CUDA libraries: this one is older than 2.14 and looks for CUDA 11.",
+        (pip("-U", "tensorflow[and-cuda]"),),
+        "reinstall-package",
+    )
+    return Extracted(details=found.details, fixes=(newer,))
+
+
+def jax_library(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which library JAX could not load."""
+    found = re.search(r"Unable to load (cu\w+)|The (cu\w+) library was not found", " ".join(lines[:2]), re.I)
+    if found is None:
+        return NOTHING
+    own = without_library_path("JAX's wheels bring CUDA, and a toolkit's directory in it comes before them")
+    return Extracted(details=(f"The library that JAX could not load: {found[1] or found[2]}.",), fixes=(own,))
+
+
+def cupy_library(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """Which CUDA major the installed CuPy is for: the library that it misses is of it."""
+    details = soname(lines, facts).details
+    found = re.search(r"\.so\.(1[123])\b", " ".join(lines[:2]))
+    if found is None:
+        return Extracted(details=details)
+    old = int(found[1]) < 12
+    spec = f"cupy-cuda{12 if old else found[1]}x[ctk]"
+    libraries = Fix("Install CuPy's CUDA libraries with it, by its extra.", (pip("-U", spec),), "reinstall-package")
+    if not old:
+        return Extracted(details=details, fixes=(libraries,))
+    message = "Install the CuPy for CUDA 12 in place of this one, which is for CUDA 11, with its CUDA libraries."
+    remove = cmd(PYTHON, "-m", "pip", "uninstall", "-y", "cupy", "cupy-cuda11x", "cupy-cuda111", "cupy-cuda110")
+    fix = Fix(message, (remove, pip(spec)), "reinstall-package")
+    return Extracted(details=details, fixes=(fix, *library(f"libnvrtc.so.{found[1]}")), decided=True)
+
+
+def asked_available(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Whether what a prompt shows below `torch.cuda.is_available()` is True: then there is nothing to explain."""
+    here = lines[1].strip() if lines[0].lstrip().startswith(">>>") and len(lines) > 1 else ""
+    return Extracted(harmless=True, meaning="PyTorch has a GPU") if here == "True" else NOTHING
