@@ -7,11 +7,15 @@ from typing import Literal
 
 import msgspec
 
+from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
-Kind = Literal["error", "warning", "late", "waits", "wrapper", "noise"]
+Kind = Literal["cause", "error", "warning", "late", "waits", "wrapper", "noise"]
 # What is harmless is asked first; in each table what is special stands before what is general.
-TABLES = ("symptoms_noise", "symptoms", "symptoms_foreign", "symptoms_torch", "symptoms_frameworks", "symptoms_system")
+TABLES = (
+    "symptoms_noise", "symptoms_kernel", "symptoms_containers", "symptoms_distributed", "symptoms_serving", "symptoms",
+    "symptoms_foreign", "symptoms_torch", "symptoms_frameworks", "symptoms_system",
+)  # fmt: skip
 # Parts of the rows' texts. A line without a row's part cannot hold its text, so most rows cost a line nothing; a text
 # without any of these is its own part.
 _PARTS = (
@@ -34,9 +38,10 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     kind: Kind
     program: str
-    has: tuple[str, ...]
     meaning: str
     source: str
+    has: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     pattern: str = ""
     checks: tuple[str, ...] = ()
     fixes: tuple[SymptomFix, ...] = ()
@@ -72,7 +77,14 @@ def recognise(line: str) -> Symptom | None:
             for number, text in entries:
                 if number < first and text in low and _fits(every[number], low):
                     first = number
-    return every[first] if first < len(every) else None
+    return every[first] if first < len(every) else _of_kernel(line, low)
+
+
+def _of_kernel(line: str, low: str) -> Symptom | None:
+    """The row of the kind of kernel log line that no row's text knows."""
+    event = kernel_log.recognise(line)
+    rows = _by_kind().get(event.kind, ()) if event is not None else ()
+    return next((row for row in rows if _fits(row, low)), None)
 
 
 def nearest(line: str, most: int = 3) -> tuple[str, ...]:
@@ -120,6 +132,15 @@ def _by_part() -> dict[str, list[tuple[int, str]]]:
     for number, row in enumerate(symptoms()):
         for text in row.has:
             found.setdefault(next((part for part in _PARTS if part in text), text), []).append((number, text))
+    return found
+
+
+@cache
+def _by_kind() -> dict[str, list[Symptom]]:
+    found: dict[str, list[Symptom]] = {}
+    for row in symptoms():
+        for kind in row.kinds:
+            found.setdefault(kind, []).append(row)
     return found
 
 

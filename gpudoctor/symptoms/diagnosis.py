@@ -16,9 +16,10 @@ from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.origin import Origin, Where, origin
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 
-# The order in which messages are taken for the root. An exception that nobody knows stands before those that only
-# waited or warned, and a launcher that passes on a failure is the last to ask.
-RANK = {"error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
+# The order in which messages are taken for the root. Where the kernel or a compiler names the cause, what programs
+# report comes of it, wherever it is in the log. An exception that nobody knows stands before those that only waited or
+# warned, and a launcher that passes on a failure is the last to ask.
+RANK = {"cause": -1, "error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
 # What a check of these areas looks at is there without a GPU, or without a framework.

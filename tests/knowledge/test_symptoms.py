@@ -26,14 +26,16 @@ def test_a_row_is_whole(row: Symptom) -> None:
     letters = [*row.has, re.sub(r"\\.", "", row.pattern)]
     assert letters == [text.lower() for text in letters], "lines are compared in small letters"
     re.compile(row.pattern)
-    assert row.has
+    assert row.has or row.kinds
     assert row.meaning
     assert not row.meaning.endswith(".")
     assert not row.advice.endswith(".")
     assert all(one.endswith((".", "?")) for one in row.tries)
+    assert all(one.message.endswith(".") and one.message[0].isupper() for one in row.fixes)
+    assert all(command and command == command.strip() for one in row.fixes for command in one.commands)
     assert not row.tells or row.tells in {name for names in READERS.values() for name in names}
     if row.kind == "noise":
-        assert (row.checks, row.tries, row.advice) == ((), (), "")
+        assert (row.checks, row.tries, row.fixes, row.advice) == ((), (), (), "")
 
 
 @pytest.mark.parametrize("row", KNOWN, ids=[row.id for row in KNOWN])
@@ -42,7 +44,7 @@ def test_a_row_names_checks_that_are_there_or_what_to_try(row: Symptom) -> None:
     areas = {i.split(".")[0] for i in ids}
     assert [c for c in row.checks if c not in ids and not (c.endswith(".*") and c[:-2] in areas)] == []
     assert len(set(row.checks)) == len(row.checks)
-    assert row.checks or row.tries
+    assert row.checks or row.tries or row.fixes
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -237,7 +237,6 @@ SAMPLES = [
     Sample("docker-driver", 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'),
     Sample("docker-runtime", "docker: Error response from daemon: unknown or invalid runtime name: nvidia."),
     Sample("ctk-requirement", "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver"),
-    Sample("ctk-cli", "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: no such file"),
     Sample("ctk-cgroup", "nvidia-container-cli: mount error: failed to add device rules: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted"),
     Sample(
         "cdi-not-parsed",
