@@ -39,7 +39,7 @@ READERS = {
     "arch": ("torch_arch", "compiler_arch"),
     "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement"),
     "faults": ("xid", "sxid", "assertion"),
-    "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver"),
+    "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),
     "memory": ("out_of_memory", "vllm_memory", "oom_kill"),
     "processes": ("exit_code", "nccl", "collective"),
     "software": (

@@ -110,3 +110,10 @@ def bound_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     message = f"Blacklist {name}, rebuild the initramfs (on Fedora, RHEL: dracut -f), and reboot."
     tasks = (file, as_root("update-initramfs", "-u"), as_root("reboot"))
     return Extracted(details=details, fixes=(Fix(message, tasks, needs="reboot"),))
+
+
+def kfd_skipped(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """An integrated GPU is skipped where another one is used."""
+    if any("added device" in line for line in lines):
+        return Extracted(harmless=True, meaning="ROCm uses another GPU of the machine")
+    return NOTHING
