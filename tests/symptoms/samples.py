@@ -82,7 +82,7 @@ SAMPLES = [
     Sample("smi-missing", 'OCI runtime exec failed: exec failed: exec: "nvidia-smi": executable file not found in $PATH'),
     Sample("nvcc-missing", "Command 'nvcc' not found, but can be installed with:\nsudo apt install nvidia-cuda-toolkit\n"),
     Sample("nvcc-missing", trace("FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'")),
-    Sample("xid", XID.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.")),
+    Sample("xid-hardware", XID.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.")),
     Sample("sxid", "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error"),
     Sample("rm-init", "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0x40:1860)"),
     Sample("gpu-dropped", "NVRM: The NVIDIA GeForce GT 710 GPU installed is supported through the NVIDIA 470.xx Legacy drivers."),
@@ -315,7 +315,7 @@ SAMPLES = [
         {"cuda-launch-failure": "follows"},
     ),
     Sample(
-        "xid",
+        "xid-hardware",
         trace("RuntimeError: CUDA error: unspecified launch failure")
         + XID.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."),
         {"cuda-launch-failure": "follows"},

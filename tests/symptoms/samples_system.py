@@ -17,11 +17,12 @@ SYSTEM = [
     Sample("build-tool-missing", "/bin/sh: 1: ld.lld: not found\n"),
     Sample("build-compiler", "gcc: error: unrecognized command-line option '-ftrivial-auto-var-init=zero'\n"),
     Sample(
-        "build-source",
+        "build-source-legacy",
         "/var/lib/dkms/nvidia/340.108/build/nv-linux.h:199:10: fatal error: linux/pci-aspm.h: No such file or directory\n"
         "Error! Bad return status for module build on kernel: 6.8.0-45-generic (x86_64)\n",
         {"dkms-failed": "also"},
     ),
+    Sample("build-source-amdgpu", "/var/lib/dkms/amdgpu/6.12.12-2164967.24.04/build/amd/amdgpu/amdgpu_dm.c:77:5: error: too few arguments"),
     Sample("build-source", "/usr/src/nvidia-535.54.03/nvidia-drm/nvidia-drm-drv.c:748:41: error: implicit declaration of function 'drm_fbdev_generic_setup'"),
     Sample("build-amdgpu", "dpkg: error processing package amdgpu-dkms (--configure):\n"),
     Sample("build-dkms-disk", "zstd: error 70 : Write error : cannot write block : No space left on device (initramfs)\n"),
@@ -49,15 +50,15 @@ SYSTEM = [
         "nvrm-open-required",
         "No devices were found\nNVRM: installed in this system requires use of the NVIDIA open kernel modules.\n"
         "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)\nNVRM: GPU 0000:01:00.0: rm_init_adapter failed, device minor number 0\n",
-        {"smi-no-devices": "follows", "rm-init": "follows"},
+        {"smi-no-devices": "follows", "rm-init": "also"},
     ),
     Sample("nvrm-not-supported", "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)\nNVRM: installed in this system is not supported by the\nNVRM: NVIDIA 535.54.03 driver release.\n"),
-    Sample("power-cables", "NVRM: GPU 0000:01:00.0: GPU does not have the necessary power cables connected.\nNVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0x1c:1603)", {"rm-init": "follows"}),
+    Sample("power-cables", "NVRM: GPU 0000:01:00.0: GPU does not have the necessary power cables connected.\nNVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0x1c:1603)", {"rm-init": "also"}),
     Sample(
         "gsp-wpr2",
         "NVRM: _kgspBootGspRm: unexpected WPR2 already up, cannot proceed with booting GSP\nNVRM: GPU6 RmInitAdapter: Cannot "
         "initialize GSP firmware RM\nNVRM: GPU 0000:a1:00.0: RmInitAdapter failed! (0x62:0x40:2168)\n",
-        {"gsp-failed": "also", "rm-init": "follows"},
+        {"gsp-failed": "also", "rm-init": "also"},
     ),
     Sample("gsp-failed", "NVRM: kgspInitRm_IMPL: failed to wait for GFW_BOOT: (progress 0x0)"),
     Sample("gsp-firmware", "nvidia 0000:01:00.0: Direct firmware load for nvidia/550.54.14/gsp_ga10x.bin failed with error -2"),
@@ -95,6 +96,19 @@ SYSTEM = [
     Sample("cuda-image-invalid", "RuntimeError: CUDA error: device kernel image is invalid"),
     Sample("rocm-smi-no-driver", "ERROR:root:Driver not initialized (amdgpu not found in modules)"),
     Sample("rocm-packages", "The following packages have unmet dependencies:\n rocm-gdb : Depends: libpython3.8 but it is not installable"),
+    Sample(
+        "gpu-lost",
+        "RuntimeError: CUDA error: invalid device ordinal\nUnable to determine the device handle for GPU0000:01:00.0: Unknown Error\n"
+        "NVRM: Xid (PCI:0000:01:00): 79, pid=7, name=python, GPU has fallen off the bus.\n",
+        {"cuda-ordinal": "also", "xid-hardware": "also"},
+    ),
+    Sample(
+        "rm-init",
+        "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
+        "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24:0x1c:1603)\n",
+        {"cuda-no-device": "follows"},
+    ),
+    Sample("ptxas-binary", "ptxas /tmp/tempfile-1.ptx, line 9; fatal   : Unsupported .version 8.5; current version is '8.2'"),
     # -- the kernel log: AMD, Intel ---------------------------------------------------------------------------
     Sample("amdgpu-no-vbios", f"{DRM}Unable to locate a BIOS ROM\n{DRM}Fatal error during GPU init\n", {"amdgpu-init": "follows"}),
     Sample("amdgpu-mes", f"{DRM}MES failed to respond to msg=REMOVE_QUEUE\n{DRM}failed to remove hardware queue from MES, doorbell=0x1006\n{DRM}GPU reset begin!. Source: 3\n", {"amdgpu-reset": "follows", "": "also"}),

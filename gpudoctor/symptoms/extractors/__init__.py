@@ -37,7 +37,7 @@ NOTHING = Extracted()
 # The module of each reader; a module is loaded for the messages that need it.
 READERS = {
     "arch": ("torch_arch", "compiler_arch"),
-    "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement"),
+    "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement", "ptx_version"),
     "faults": ("xid", "sxid", "assertion"),
     "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),
     "memory": ("out_of_memory", "vllm_memory", "oom_kill"),

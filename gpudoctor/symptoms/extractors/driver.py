@@ -8,6 +8,18 @@ from gpudoctor.knowledge.errors import cuda_error, cuda_error_named
 from gpudoctor.queries.driver import driver_cuda, module_version
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 
+# The first CUDA release of each version of PTX.
+# Source: https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#release-notes, 2026-09.
+_PTX = {
+    **{f"7.{minor}": f"11.{minor}" for minor in range(9)},
+    **{f"8.{minor}": f"12.{minor}" for minor in range(6)},
+    "8.6": "12.7",
+    "8.7": "12.8",
+    "8.8": "12.9",
+    "9.0": "13.0",
+    "9.1": "13.1",
+}
+
 
 def driver_found(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """PyTorch's "found version 12020" is the CUDA release that the driver runs."""
@@ -80,3 +92,16 @@ def container_requirement(lines: Sequence[str], facts: Facts | None) -> Extracte
     now = driver_cuda(facts) if facts else None
     host = f" The driver here supports CUDA up to {now}." if isinstance(now, str) else ""
     return Extracted(details=(f"The image requires a driver that supports CUDA {found[1]} or newer.{host}",))
+
+
+def ptx_version(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which CUDA releases write and read these versions of PTX."""
+    found = re.search(r"Unsupported \.version (\d\.\d); current version is '(\d\.\d)'", " ".join(lines[:2]))
+    if found is None:
+        return NOTHING
+    wrote, reads = _PTX.get(found[1]), _PTX.get(found[2])
+    if wrote is None or reads is None:
+        return NOTHING
+    return Extracted(
+        details=(f"PTX {found[1]} is CUDA {wrote}'s; what has to read it is of CUDA {reads} (PTX {found[2]}).",)
+    )

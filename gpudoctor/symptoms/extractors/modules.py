@@ -7,11 +7,8 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
-from gpudoctor.tasks import Edit, Shell, as_root
+from gpudoctor.tasks import Edit, as_root
 
-# Branches that get no new releases: no newer driver of the card's knows the kernel.
-# Source: https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/, 2026.
-_LEGACY = (304, 340, 390, 470)
 # What keeps an open-source driver from the card.
 _BLACKLISTS = {
     "nouveau": "blacklist nouveau\noptions nouveau modeset=0\n",
@@ -28,33 +25,8 @@ def module_build(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
         return NOTHING
     driver, version = built[1] or built[3], built[2] or built[4]
     running = f" against kernel {kernel[1]}" if kernel else ""
-    if driver == "amdgpu":
-        return Extracted(
-            details=(f"The source of amdgpu-dkms {version} does not compile{running}.",),
-            meaning="amdgpu-dkms is older than the kernel, and does not compile against it",
-            fixes=(
-                Fix(
-                    "Remove amdgpu-dkms, since the kernel's own amdgpu driver runs ROCm; then reboot.",
-                    (as_root("apt", "purge", "amdgpu-dkms", "amdgpu-dkms-firmware"), as_root("reboot")),
-                    needs="reboot",
-                ),
-            ),
-        )
-    details = (f"The source of driver {version} does not compile{running}.",)
-    branch = int(version.split(".")[0])
-    if branch not in _LEGACY:
-        return Extracted(details=details)
-    return Extracted(
-        details=(*details, f"Branch {branch} is a legacy branch: NVIDIA does not adapt it to new kernels."),
-        fixes=(
-            Fix(
-                "Boot an older kernel (a long-term one) with its headers, and build the module there; a newer driver "
-                "does not support this card.",
-                (Shell("ls /boot/vmlinuz-*"), as_root("dkms", "autoinstall")),
-                needs="reboot",
-            ),
-        ),
-    )
+    name = "amdgpu-dkms" if driver == "amdgpu" else "driver"
+    return Extracted(details=(f"The source of {name} {version} does not compile{running}.",))
 
 
 def legacy_branch(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
