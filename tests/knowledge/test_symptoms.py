@@ -8,6 +8,8 @@ import pytest
 
 import gpudoctor.knowledge
 from gpudoctor import catalogue
+from gpudoctor.knowledge.errors import xid
+from gpudoctor.knowledge.kernel_log import kinds
 from gpudoctor.knowledge.symptoms import TABLES, Symptom, parts, recognise, symptoms
 from gpudoctor.symptoms.extractors import READERS
 
@@ -79,3 +81,23 @@ def test_the_special_comes_before_the_general() -> None:
         "W Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open": "tf-tensorrt",
     }
     assert {text: row.id if (row := recognise(text)) else None for text in said} == said
+
+
+# Kinds of the kernel log that say nothing is wrong, or only add to a line that has its own kind.
+INFORMATIONAL = {
+    "amdgpu-culprit", "amdgpu-fault-client", "amdgpu-loaded", "confidential-guest", "locked-down", "module-unsigned",
+    "nouveau-init", "nvidia-loaded", "pcie-bandwidth-limited", "resume", "secure-boot-on", "suspend", "switch-root",
+}  # fmt: skip
+
+
+def test_every_kind_of_the_kernel_log_that_is_a_fault_has_a_row() -> None:
+    named = {kind for row in ROWS for kind in row.kinds}
+    assert named | INFORMATIONAL == {kind for kind, _ in kinds()}
+    assert not named & INFORMATIONAL
+
+
+def test_every_xid_of_the_hardware_comes_first() -> None:
+    hardware = [code for code in range(200) if (found := xid(code)) is not None and found.fault == "hardware"]
+    rows = {code: recognise(f"NVRM: Xid (PCI:0000:3b:00): {code}, pid=7, x") for code in hardware}
+    assert [code for code, row in rows.items() if row is None or row.kind != "cause"] == []
+    assert len(hardware) > 20
