@@ -240,7 +240,120 @@ MIOpen(HIP): Warning [IsEnoughWorkspace] [GetSolutionsFallback WTI] Solver <Gemm
 :3:rocdevice.cpp:468: Initializing HSA stack.
 hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas
 """
+DESKTOP = """
+[    1.0] Linux version 6.8.0-49-generic (buildd@lcy02-amd64-103) (x86_64-linux-gnu-gcc-13 (Ubuntu 13.2.0) 13.2.0, GNU ld 2.42)
+[    1.1] Command line: BOOT_IMAGE=/vmlinuz-6.8.0-49-generic root=/dev/mapper/x ro quiet splash vt.handoff=7
+[    1.2] ACPI: _SB_.PCI0.PEG0: _DSM function 0 not supported
+[    1.3] pci 0000:00:01.0: BAR 13: no space for [io  size 0x1000]
+[    1.4] pci 0000:01:00.0: BAR 6: failed to assign [mem size 0x00080000 pref]
+[    1.5] hpet: unused
+[    1.6] usb 1-3: device descriptor read/64, error -71
+[    2.0] i915 0000:00:02.0: [drm] *ERROR* CPU pipe A FIFO underrun
+[    2.1] i915 0000:00:02.0: [drm] *ERROR* Failed to probe lspcon
+[    2.2] i915 0000:00:02.0: [drm] GuC firmware i915/tgl_guc_70.bin version 70.20.0
+[    2.3] i915 0000:00:02.0: Direct firmware load for i915/gvt/vid_0x8086_did_0x3e9b_rid_0x00.golden_hw_state failed with error -2
+[    2.4] i915 0000:00:02.0: [drm] HuC firmware i915/tgl_huc.bin: fetch failed -ENOENT
+[    2.5] nouveau 0000:01:00.0: NVIDIA TU117 (167000a1)
+[    2.6] nouveau 0000:01:00.0: bios: version 90.17.4c.00.1b
+[    2.7] nouveau 0000:01:00.0: pmu: firmware unavailable
+[    2.8] nouveau 0000:01:00.0: fb: 4096 MiB GDDR6
+[    2.9] nouveau 0000:01:00.0: DRM: VRAM: 4096 MiB
+[    3.0] nouveau 0000:01:00.0: DRM: MM: using COPY for buffer copies
+[    3.1] snd_hda_intel 0000:01:00.1: Disabling MSI
+[    3.2] Bluetooth: hci0: Failed to load Intel DDC file
+[    3.3] iwlwifi 0000:00:14.3: Direct firmware load for iwlwifi-so-a0-gf-a0-89.ucode failed with error -2
+[    3.4] nvme nvme0: Identify NS List failed (status=0xb)
+[    3.5] thermal thermal_zone1: failed to read out thermal zone (-61)
+[    3.6] systemd[1]: Failed to find module 'foo'
+[    3.7] kauditd_printk_skb: 43 callbacks suppressed
+[    3.8] audit: type=1400 audit(1.1): apparmor="DENIED" operation="open" profile="snap.firefox.firefox" name="/proc/pressure/memory"
+[    3.9] ucsi_acpi USBC000:00: possible UCSI driver bug 2
+"""
+AMDGPU_LAPTOP = """
+[   10.0] amdgpu 0000:c1:00.0: Direct firmware load for amdgpu/isp_4_1_1.bin failed with error -2
+[   10.0] amdgpu 0000:c1:00.0: amdgpu: [drm] Loading DMUB firmware via PSP: version=0x09001B00
+[   10.1] amdgpu 0000:c1:00.0: [drm] *ERROR* dc_dmub_srv_log_diagnostic_data: DMCUB error - collecting diagnostic data
+[   10.2] amdgpu 0000:c1:00.0: amdgpu: Secure display: Generic Failure.
+[   10.3] amdgpu 0000:c1:00.0: amdgpu: SECUREDISPLAY: query securedisplay TA failed. ret 0x0
+[   10.4] amdgpu 0000:c1:00.0: amdgpu: PSP runtime database doesn't exist
+[   10.5] amdgpu 0000:c1:00.0: amdgpu: failed to load ucode RLC_RESTORE_LIST_CNTL(0x28)
+[   10.5] amdgpu 0000:c1:00.0: amdgpu: psp gfx command LOAD_IP_FW(0x6) failed and response status is (0x0)
+[   10.6] amdgpu 0000:c1:00.0: amdgpu: reserve 0x4000000 from 0x80f8000000 for PSP TMR
+[   11.0] kfd kfd: amdgpu: skipped device 1002:1638, PCI rejects atomics 730<0
+[   11.1] kfd kfd: amdgpu: added device 1002:744c
+[   12.0] amdgpu 0000:c1:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block
+[   12.1] amdgpu 0000:c1:00.0: amdgpu: 3 correctable hardware errors detected in total in umc block
+[   12.2] amdgpu 0000:c1:00.0: amdgpu: MODE2 reset
+[   12.3] amdgpu: Overdrive is enabled, please disable it before reporting any bugs unrelated to overdrive.
+"""
+KUBERNETES = """
+kubelet[1]: I1010 10:00:00.000 1 manager.go:1] "Partial failure issuing cadvisor.ContainerInfoV2"
+kubelet[1]: W1010 10:00:00.000 1 sysinfo.go:203] Nodes topology is not available, providing CPU topology
+dockerd[1]: time="2025-10-10" level=warning msg="CDI setup error /etc/cdi: failed to monitor for changes: no such file or directory"
+dockerd[1]: time="2025-10-10" level=warning msg="CDI setup error /var/run/cdi: failed to monitor for changes: no such file or directory"
+dockerd[1]: time="2025-10-10" level=info msg="Loading containers: done."
+nvidia-ctk: time="2025-10-10" level=info msg="Loading config from /etc/docker/daemon.json"
+nvidia-ctk: time="2025-10-10" level=info msg="It is recommended that docker daemon be restarted."
+nvidia-ctk: level=warning msg="Could not locate nvidia_drv.so: pattern nvidia_drv.so not found"
+nvidia-ctk: level=warning msg="Failed to get driver libraries for IMEX: ..."
+W 10 nvidia-container-cli: warning: failed to detect vulkan
+gpu-operator: time="2025" level=info msg="ClusterPolicy is ready."
+dcgm-exporter: level=info msg="DCGM successfully initialized!"
+dcgm-exporter: level=info msg="Not collecting DCP metrics: This request is serviced by a module of DCGM that is not currently loaded"
+dcgm-exporter: level=warning msg="Skipping line 20 ('DCGM_FI_PROF_GR_ENGINE_ACTIVE'): metric not enabled"
+"""
+SERVERS = """
+[2025-06-01 10:00:00] server_args=ServerArgs(model_path='x', mem_fraction_static=0.88, tp_size=1)
+[2025-06-01 10:00:00] Attention backend not explicitly specified. Use flashinfer backend by default.
+[2025-06-01 10:00:01] Init torch distributed begin.
+[W601 10:00:01.1 ProcessGroupGloo.cpp:712] Warning: Unable to resolve hostname to a (local) address. Using the loopback address as fallback. Manually set the network interface to bind to with GLOO_SOCKET_IFNAME. (function operator())
+[2025-06-01 10:00:02] Init torch distributed ends. mem usage=0.00 GB
+[2025-06-01 10:00:03] Load weight begin. avail mem=78.50 GB
+[2025-06-01 10:00:10] KV Cache is allocated. #tokens: 400000
+[2025-06-01 10:00:11] Capture cuda graph begin. This can take up to several minutes. avail mem=8.50 GB
+[2025-06-01 10:00:20] Capture cuda graph end. Time elapsed: 9.00 s. avail mem=7.00 GB.
+[2025-06-01 10:00:21] The server is fired up and ready to roll!
+2025-06-01T10:00:00Z  WARN text_generation_launcher: Unable to use Flash Attention V2: no module
+2025-06-01T10:00:00Z  INFO text_generation_launcher: Default `max_batch_prefill_tokens` to 4096
+2025-06-01T10:00:00Z  INFO shard-manager: text_generation_launcher: Shard ready in 5.0s rank=0
+WARNING 06-01 [fused_moe.py:888] Using default MoE config. Performance might be sub-optimal! Config file not found at E=64.json
+(EngineCore_0 pid=7) WARNING 06-01 [gpu_worker.py] CUDA graph capturing finished in 5 secs
+WARNING 06-01 [interface.py:235] Using 'pin_memory=False' as WSL is detected. This may slow down the performance.
+INFO 06-01 [utils.py] Triton is installed but 0 active driver(s) found (expected 1). Disabling Triton to prevent runtime errors.
+ggml_vulkan: Found 1 Vulkan devices:
+ggml_vulkan: 0 = AMD Radeon RX 7900 XTX (RADV NAVI31) (radv) | uma: 0 | fp16: 1
+warning: asserts enabled, performance may be affected
+llama_kv_cache: layer   0: dev = CUDA0
+srv    load_model: loading model 'model.gguf'
+main: server is listening on http://0.0.0.0:8080
+srv  log_server_r: request: GET /health 127.0.0.1 200
+slot update_slots: id  0 | task 0 | forcing full prompt re-processing
+"""
+RANKS = """
+W0601 10:00:00.000000 7 torch/distributed/run.py:792] *****************************************
+Setting OMP_NUM_THREADS environment variable for each process to be 1 in default
+[rank0]:[W601 10:00:00.1 ProcessGroupNCCL.cpp:4561] [PG ID 0 PG GUID 0 Rank 0]  using GPU 0 to perform barrier as devices used by this process are currently unknown.
+node1:1:1 [0] NCCL INFO NET/OFI Using Libfabric version 1.22
+node1:1:1 [0] NCCL INFO NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR
+node1:1:1 [0] NCCL INFO RAS client listening socket at ::1<28028>
+node1:1:1 [0] NCCL INFO Failed to find CUDA library libnvidia-ml.so
+node1:1:1 [0] NCCL INFO NCCL_IB_GID_INDEX set by environment to 3.
+node1:1:1 [0] NCCL INFO GPU Direct RDMA Disabled for HCA 0 'mlx5_0'
+node1:1:1 [0] NCCL INFO Could not enable P2P between dev 0(=1000) and dev 1(=2000)
+node1:1:1 [0] NCCL INFO MSCCL++: not supported
+node1:1:1 [0] NCCL INFO RCCL version 2.20.5
+node1:1:1 [0] NCCL INFO p2p.cc:213 Cuda failure 'invalid argument' ignored
+node1:1:1 [0] NCCL INFO socketProgress: Connection closed by remote peer 10.0.0.1<3>
+{'loss': 2.1, 'grad_norm': 1.2, 'learning_rate': 1e-05, 'epoch': 0.1}
+  5%|▌         | 50/1000 [01:00<19:00,  1.20s/it]
+/opt/conda/lib/python3.11/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown
+"""
 LOGS = {
+    "desktop": DESKTOP,
+    "amdgpu_laptop": AMDGPU_LAPTOP,
+    "kubernetes": KUBERNETES,
+    "servers": SERVERS,
+    "ranks": RANKS,
     "amdgpu_boot": AMDGPU_BOOT,
     "intel_boot": INTEL_BOOT,
     "nvidia_boot": NVIDIA_BOOT,
