@@ -121,6 +121,18 @@ SYSTEM = [
     Sample("ray-memory", "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory."),
     Sample("ggml-rocm-code", "ROCm error: invalid device function\n  current device: 0, in function ggml_cuda_compute_forward"),
     Sample("cuda-ordinal", trace('torch.cuda.DeferredCudaCallError: CUDA call failed lazily at initialization with error: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED')),
+    Sample(
+        "wake-failed",
+        "nvidia 0000:01:00.0: can't change power state from D3cold to D0 (config space inaccessible)\nNVRM: The NVIDIA GPU "
+        "0000:01:00.0 (PCI ID: 10de:2520)\nNVRM: installed in this system has fallen off the bus and is not responding to commands.\n",
+        {"nvrm-not-supported": "also", "gpu-lost": "also"},
+    ),
+    Sample("dnf-nvidia-broken", "  - package nvidia-driver-3:570.133-1.fc41.x86_64 requires nvidia-kmod >= 3:570.133, but none of the providers can be installed"),
+    Sample("headers-missing", "Module build for kernel 6.12.9 was skipped since the kernel headers for this kernel do not seem to be installed."),
+    Sample("docker-port", "Bind for 0.0.0.0:8000 failed: port is already allocated."),
+    Sample("metal-none", "RuntimeError: [metal::load_device] No Metal device available"),
+    Sample("nccl-peer-closed", "misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node1<57557>"),
+    Sample("cdi", "Error: setting up CDI devices: failed to stat CDI host device \"/dev/dri/card1\": no such file or directory"),
     # -- the kernel log: AMD, Intel ---------------------------------------------------------------------------
     Sample("amdgpu-no-vbios", f"{DRM}Unable to locate a BIOS ROM\n{DRM}Fatal error during GPU init\n", {"amdgpu-init": "follows"}),
     Sample("amdgpu-mes", f"{DRM}MES failed to respond to msg=REMOVE_QUEUE\n{DRM}failed to remove hardware queue from MES, doorbell=0x1006\n{DRM}GPU reset begin!. Source: 3\n", {"amdgpu-reset": "follows", "": "also"}),
