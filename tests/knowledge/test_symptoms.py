@@ -101,3 +101,14 @@ def test_every_xid_of_the_hardware_comes_first() -> None:
     rows = {code: recognise(f"NVRM: Xid (PCI:0000:3b:00): {code}, pid=7, x") for code in hardware}
     assert [code for code, row in rows.items() if row is None or row.kind != "cause"] == []
     assert len(hardware) > 20
+
+
+def test_the_index_finds_what_looking_at_every_text_finds() -> None:
+    lines = [
+        f"{before}{text}{after}" for row in ROWS for text in row.has for before, after in (("", ""), ("E x", "y."))
+    ]
+    for line in lines:
+        low = line.lower()
+        fits = (r for r in ROWS if any(t in low for t in r.has) and (not r.pattern or re.search(r.pattern, low)))
+        wanted = next(fits, None)
+        assert wanted is None or recognise(line) is wanted, line
