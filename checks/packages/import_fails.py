@@ -12,6 +12,7 @@ from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.loading import failures, imports_of, is_native, know_all
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython, pythons
+from gpudoctor.tasks import Manual
 
 
 def _dead(on: OnPython) -> list[PackageImport]:
@@ -33,8 +34,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return (clear_executable_stack(on.facts, one.executable_stack, proof),)
     error = one.error if isinstance(one.error, str) else ""
     hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
-    tries = (hint.fix,) if hint and hint.fix else row.tries[:1] if row else ()
-    fixes = [Fix(text, action="reinstall-package", verify=proof) for text in tries]
+    fixes = [Fix(hint.fix, action="reinstall-package", verify=proof)] if hint and hint.fix else []
+    if not fixes and row and row.fixes:
+        typed = tuple(Manual(command) for command in row.fixes[0].commands)
+        fixes = [Fix(row.fixes[0].message, typed, "reinstall-package", verify=proof)]
     message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
     task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
     return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))

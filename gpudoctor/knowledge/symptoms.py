@@ -1,19 +1,23 @@
 """What the messages of programs mean, and which checks look for their causes."""
 
+import itertools
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from typing import Literal
 
 import msgspec
 
+from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
-Kind = Literal["error", "warning", "late", "waits", "wrapper", "noise"]
+Kind = Literal["cause", "error", "warning", "late", "waits", "wrapper", "noise"]
 # What is harmless is asked first; in each table what is special stands before what is general.
 TABLES = (
-    "symptoms_noise", "symptoms", "symptoms_foreign", "symptoms_packages", "symptoms_torch", "symptoms_frameworks",
-    "symptoms_system", "symptoms_python", "symptoms_questions",
+    "symptoms_noise", "symptoms_kernel", "symptoms_containers", "symptoms_distributed", "symptoms_serving", "symptoms",
+    "symptoms_foreign", "symptoms_packages", "symptoms_torch", "symptoms_frameworks", "symptoms_system",
+    "symptoms_python", "symptoms_questions",
 )  # fmt: skip
 # Parts of the rows' texts. A line without a row's part cannot hold its text, so most rows cost a line nothing; a text
 # without any of these is its own part.
@@ -37,14 +41,14 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     kind: Kind
     program: str
-    has: tuple[str, ...]
     meaning: str
     source: str
+    has: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     pattern: str = ""
     checks: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
     fixes: tuple[SymptomFix, ...] = ()
-    tries: tuple[str, ...] = ()
     advice: str = ""
     tells: str = ""
 
@@ -67,19 +71,26 @@ def symptoms() -> tuple[Symptom, ...]:
 @cache
 def parts() -> tuple[str, ...]:
     """Return texts of which every line that means something has one, in small letters."""
-    return tuple(_by_part())
+    return (*_by_word(), *_by_part())
 
 
 def recognise(line: str) -> Symptom | None:
     """Return what a line means: the first row of the tables that fits it; None: nothing that is known."""
     low = line.lower()
-    every, first = symptoms(), len(symptoms())
-    for part, entries in _by_part().items():
-        if part in low:
-            for number, text in entries:
-                if number < first and text in low and _fits(every[number], low):
-                    first = number
-    return every[first] if first < len(every) else None
+    every, first, by_word = symptoms(), len(symptoms()), _by_word()
+    near = [by_word[word] for word in by_word.keys() & set(_WHOLE.findall(low))]
+    near += [entries for part, entries in _by_part().items() if part in low]
+    for number, text in itertools.chain.from_iterable(near):
+        if number < first and text in low and _fits(every[number], low):
+            first = number
+    return every[first] if first < len(every) else _of_kernel(line, low)
+
+
+def _of_kernel(line: str, low: str) -> Symptom | None:
+    """The row of the kind of kernel log line that no row's text knows."""
+    event = kernel_log.recognise(line)
+    rows = _by_kind().get(event.kind, ()) if event is not None else ()
+    return next((row for row in rows if _fits(row, low)), None)
 
 
 def nearest(line: str, most: int = 3) -> tuple[str, ...]:
@@ -101,6 +112,8 @@ def nearest(line: str, most: int = 3) -> tuple[str, ...]:
 
 
 _NEAR = 0.5  # of a known message's words, weighted by how rare they are
+_WHOLE = re.compile(r"[a-z0-9_]{4,}")
+_INNER = re.compile(r"(?<=[^a-z0-9_])[a-z0-9_]{4,}(?=[^a-z0-9_])")
 _WORD = re.compile(r"[a-z_]{3,}")
 
 
@@ -130,11 +143,33 @@ def _fits(row: Symptom, low: str) -> bool:
 
 
 @cache
+def _by_word() -> dict[str, list[tuple[int, str]]]:
+    """The texts by their longest word that has neighbors on both sides, which a line with the text has whole."""
+    return _indexed(lambda text: max(_INNER.findall(text), key=len, default=""))
+
+
+@cache
 def _by_part() -> dict[str, list[tuple[int, str]]]:
+    """The texts without such a word, by a part of them."""
+    part = {text: next((one for one in _PARTS if one in text), text) for row in symptoms() for text in row.has}
+    return _indexed(lambda text: "" if _INNER.search(text) else part[text])
+
+
+def _indexed(key: Callable[[str], str]) -> dict[str, list[tuple[int, str]]]:
     found: dict[str, list[tuple[int, str]]] = {}
     for number, row in enumerate(symptoms()):
         for text in row.has:
-            found.setdefault(next((part for part in _PARTS if part in text), text), []).append((number, text))
+            if name := key(text):
+                found.setdefault(name, []).append((number, text))
+    return found
+
+
+@cache
+def _by_kind() -> dict[str, list[Symptom]]:
+    found: dict[str, list[Symptom]] = {}
+    for row in symptoms():
+        for kind in row.kinds:
+            found.setdefault(kind, []).append(row)
     return found
 
 

@@ -17,9 +17,10 @@ from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.origin import Origin, Where, origin
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 
-# The order in which messages are taken for the root. An exception that nobody knows stands before those that only
-# waited or warned, and a launcher that passes on a failure is the last to ask.
-RANK = {"error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
+# The order in which messages are taken for the root. Where the kernel or a compiler names the cause, what programs
+# report comes of it, wherever it is in the log. An exception that nobody knows stands before those that only waited or
+# warned, and a launcher that passes on a failure is the last to ask.
+RANK = {"cause": -1, "error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
 EXPLAINS = -1  # a message that says why another one of the log came
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
@@ -214,9 +215,8 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts | Non
 
 def _fixes(reported: Extracted, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     """What helps: what the message's own words tell first, then what its row does."""
-    prose = [FixEntry(one) for one in (*reported.tries, *(() if reported.decided else row.tries))]
     known = [] if reported.decided else [FixEntry(one.message, one.commands) for one in row.fixes]
-    return tuple(dict.fromkeys((*fix_entries(reported.fixes, facts), *known, *prose)))
+    return tuple(dict.fromkeys((*fix_entries(reported.fixes, facts), *known)))
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal
 
-from gpudoctor.knowledge.kernel_log import driver_error
+from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.symptoms.lines import LogLines, readable, unframed
@@ -24,6 +24,7 @@ _NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG")
 _ALIKE = 1 << 16  # shapes of lines that are remembered, by their hashes
 _WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
 _SEAM = 160  # so much of both is looked at
+_DATED = pattern(r"\[ *\d+\.\d+\] ")  # a line of the kernel log ends none
 _WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
 _FILE = pattern(r"(?:site|dist)-packages[/\\](\w+)")
@@ -115,7 +116,7 @@ class Scanner:
 
     def _lonely(self, number: int, clear: str) -> bool:
         """Keep an error that stands without a traceback. Whether the line is one."""
-        if (event := driver_error(clear, None)) is not None:
+        if kernel_log.recognise(clear) is None and (event := kernel_log.driver_error(clear, None)) is not None:
             self._keep(Raised(line=number, text=clear.strip()[:SHOWN], program=event.module or "the kernel"))
         elif _LOOSE.match(clear) is not None:
             text = clear.strip()[:SHOWN]
@@ -146,7 +147,7 @@ class Scanner:
         """The message that this line ends and the one before began: broken at a word, or at the terminal's edge."""
         _, before, meant = self._before
         after = clear.strip()
-        if meant or not after or len(before) < _WRAPPED:
+        if meant or not after or len(before) < _WRAPPED or _DATED.match(after) is not None:
             return None
         within_a_word = before[-1].isalnum() and after[0].isalnum()
         for between in (" ", "") if within_a_word else (" ",):

@@ -320,6 +320,9 @@ HARMLESS = [
     "amdgpu 0000:03:00.0: amdgpu: SMU driver if version not matched",
     "amdgpu 0000:03:00.0: amdgpu: \t MORE_FAULTS: 0x0",
     "kfd kfd: amdgpu: error getting iommu info. is the iommu enabled?",
+    "amdgpu 0000:04:00.0: amdgpu: psp gfx command LOAD_IP_FW(0x6) failed and response status is (0x0)",
+    "amdgpu 0000:03:00.0: [drm] REG_WAIT timeout 1us * 100 tries - dcn32_program_compbuf_size line:139",
+    "i915 0000:00:02.0: Direct firmware load for i915/gvt/vid_0x8086_did_0x3e9b.golden_hw_state failed with error -2",
     "usb 1-1: reset failed",
 ]  # fmt: skip
 

@@ -8,6 +8,8 @@ import pytest
 
 import gpudoctor.knowledge
 from gpudoctor import catalogue
+from gpudoctor.knowledge.errors import xid
+from gpudoctor.knowledge.kernel_log import kinds
 from gpudoctor.knowledge.symptoms import TABLES, Symptom, parts, recognise, symptoms
 from gpudoctor.symptoms.extractors import READERS
 
@@ -26,15 +28,15 @@ def test_a_row_is_whole(row: Symptom) -> None:
     letters = [*row.has, re.sub(r"\\.", "", row.pattern)]
     assert letters == [text.lower() for text in letters], "lines are compared in small letters"
     re.compile(row.pattern)
-    assert row.has
+    assert row.has or row.kinds
     assert row.meaning
     assert not row.meaning.endswith(".")
     assert not row.advice.endswith(".")
-    assert all(one.endswith((".", "?")) for one in row.tries)
     assert all(one.message.endswith(".") for one in row.fixes)
+    assert all(command and command == command.strip() for one in row.fixes for command in one.commands)
     assert not row.tells or row.tells in {name for names in READERS.values() for name in names}
     if row.kind == "noise":
-        assert (row.checks, row.tries, row.advice) == ((), (), "")
+        assert (row.checks, row.fixes, row.advice) == ((), (), "")
 
 
 @pytest.mark.parametrize("row", KNOWN, ids=[row.id for row in KNOWN])
@@ -43,7 +45,7 @@ def test_a_row_names_checks_that_are_there_or_what_to_try(row: Symptom) -> None:
     areas = {i.split(".")[0] for i in ids}
     assert [c for c in row.checks if c not in ids and not (c.endswith(".*") and c[:-2] in areas)] == []
     assert len(set(row.checks)) == len(row.checks)
-    assert row.checks or row.tries or row.fixes
+    assert row.checks or row.fixes
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -78,3 +80,34 @@ def test_the_special_comes_before_the_general() -> None:
         "W Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open": "tf-tensorrt",
     }
     assert {text: row.id if (row := recognise(text)) else None for text in said} == said
+
+
+# Kinds of the kernel log that say nothing is wrong, or only add to a line that has its own kind.
+INFORMATIONAL = {
+    "amdgpu-culprit", "amdgpu-fault-client", "amdgpu-loaded", "confidential-guest", "locked-down", "module-unsigned",
+    "nouveau-init", "nvidia-loaded", "pcie-bandwidth-limited", "resume", "secure-boot-on", "suspend", "switch-root",
+}  # fmt: skip
+
+
+def test_every_kind_of_the_kernel_log_that_is_a_fault_has_a_row() -> None:
+    named = {kind for row in ROWS for kind in row.kinds}
+    assert named | INFORMATIONAL == {kind for kind, _ in kinds()}
+    assert not named & INFORMATIONAL
+
+
+def test_every_xid_of_the_hardware_comes_first() -> None:
+    hardware = [code for code in range(200) if (found := xid(code)) is not None and found.fault == "hardware"]
+    rows = {code: recognise(f"NVRM: Xid (PCI:0000:3b:00): {code}, pid=7, x") for code in hardware}
+    assert [code for code, row in rows.items() if row is None or row.kind != "cause"] == []
+    assert len(hardware) > 20
+
+
+def test_the_index_finds_what_looking_at_every_text_finds() -> None:
+    lines = [
+        f"{before}{text}{after}" for row in ROWS for text in row.has for before, after in (("", ""), ("E x", "y."))
+    ]
+    for line in lines:
+        low = line.lower()
+        fits = (r for r in ROWS if any(t in low for t in r.has) and (not r.pattern or re.search(r.pattern, low)))
+        wanted = next(fits, None)
+        assert wanted is None or recognise(line) is wanted, line

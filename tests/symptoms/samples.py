@@ -82,7 +82,7 @@ SAMPLES = [
     Sample("smi-missing", 'OCI runtime exec failed: exec failed: exec: "nvidia-smi": executable file not found in $PATH'),
     Sample("nvcc-missing", "Command 'nvcc' not found, but can be installed with:\nsudo apt install nvidia-cuda-toolkit\n"),
     Sample("nvcc-missing", trace("FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'")),
-    Sample("xid", XID.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.")),
+    Sample("xid-hardware", XID.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.")),
     Sample("sxid", "nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error"),
     Sample("rm-init", "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0x40:1860)"),
     Sample("gpu-dropped", "NVRM: The NVIDIA GeForce GT 710 GPU installed is supported through the NVIDIA 470.xx Legacy drivers."),
@@ -237,7 +237,6 @@ SAMPLES = [
     Sample("docker-driver", 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'),
     Sample("docker-runtime", "docker: Error response from daemon: unknown or invalid runtime name: nvidia."),
     Sample("ctk-requirement", "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver"),
-    Sample("ctk-cli", "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: no such file"),
     Sample("ctk-cgroup", "nvidia-container-cli: mount error: failed to add device rules: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted"),
     Sample(
         "cdi-not-parsed",
@@ -316,7 +315,7 @@ SAMPLES = [
         {"cuda-launch-failure": "follows"},
     ),
     Sample(
-        "xid",
+        "xid-hardware",
         trace("RuntimeError: CUDA error: unspecified launch failure")
         + XID.format("79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."),
         {"cuda-launch-failure": "follows"},
@@ -369,10 +368,10 @@ SAMPLES = [
         "'['python']' returned non-zero exit status 1.",
         {"": "also", "accelerate": "follows"},
     ),
-    Sample("amdgpu-unknown-symbol", "[    9.1] amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)"),
-    Sample("amdgpu-no-bios", "amdgpu 0000:01:00.0: amdgpu: Unable to locate a BIOS ROM"),
-    Sample("amdgpu-mes-hang", "amdgpu 0000:c6:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE"),
+    Sample("amd-iommu-symbol", "[    9.1] amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)"),
+    Sample("amdgpu-no-vbios", "amdgpu 0000:01:00.0: amdgpu: Unable to locate a BIOS ROM"),
+    Sample("amdgpu-mes", "amdgpu 0000:c6:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE"),
     Sample("amdgpu-gtt", "[drm] GTT size has been set as 137438953472 but TTM size has been set as 67069845504, this is unusual"),
-    Sample("rccl-iommu", 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!'),
-    Sample("cri-runtime", 'failed to get sandbox runtime: no runtime for "nvidia" is configured'),
+    Sample("iommu-pt-missing", 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!'),
+    Sample("k8s-no-runtime", 'failed to get sandbox runtime: no runtime for "nvidia" is configured'),
 ]  # fmt: skip

@@ -7,10 +7,10 @@ from gpudoctor.report.model import Report
 from gpudoctor.symptoms import explained, scan
 from tests.symptoms.framework_samples import FRAMEWORKS
 from tests.symptoms.samples import SAMPLES, Sample
+from tests.symptoms.samples_system import SYSTEM
 
-EVERY = SAMPLES + FRAMEWORKS
-
-NUMBERED = [pytest.param(sample, id=f"{number}-{sample.root}") for number, sample in enumerate(EVERY)]
+ALL = [*SAMPLES, *FRAMEWORKS, *SYSTEM]
+NUMBERED = [pytest.param(sample, id=f"{number}-{sample.root}") for number, sample in enumerate(ALL)]
 
 
 @pytest.mark.parametrize("sample", NUMBERED)
@@ -40,7 +40,7 @@ def test_a_log_says_the_same_with_prefixes_colours_and_other_ends_of_lines(sampl
 
 
 def test_nearly_every_row_is_met_by_a_sample() -> None:
-    met = {sample.root for sample in EVERY} | {id_ for sample in EVERY for id_ in sample.roles}
+    met = {sample.root for sample in ALL} | {id_ for sample in ALL for id_ in sample.roles}
     left = [row.id for row in symptoms() if row.kind != "noise" and row.id not in met]
-    assert len(SAMPLES) >= 150
+    assert len(ALL) >= 300
     assert left == []

@@ -15,8 +15,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         details: sentences for a person.
         meaning: what the message means, where the words say it better than its row.
-        tries: what to try first, in words.
-        fixes: the same with its commands.
+        fixes: what helps, the best first.
         advice: what the message itself advises, and why that does not help here.
         decided: the fixes are the whole answer: what the row advises holds in other cases.
         harmless: the words show that nothing is wrong.
@@ -25,7 +24,6 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
 
     details: tuple[str, ...] = ()
     meaning: str = ""
-    tries: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     advice: str = ""
     decided: bool = False
@@ -45,6 +43,7 @@ READERS = {
         "jax_library", "cupy_library", "asked_available",
     ),
     "faults": ("xid", "sxid", "assertion"),
+    "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),
     "memory": ("out_of_memory", "vllm_memory", "cudnn_handle", "oom_kill"),
     "processes": ("exit_code", "nccl", "collective"),
     "software": (

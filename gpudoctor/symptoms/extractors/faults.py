@@ -3,9 +3,12 @@
 import re
 from collections.abc import Sequence
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge import errors, kernel_log
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.tasks import Tasks, as_root, filtered, query
+from gpudoctor.tasks.placeholders import SCRIPT
 
 GRAVEST = ("hardware", "driver", "application", "informational")
 FAULT = {
@@ -14,6 +17,22 @@ FAULT = {
     "hardware": "the card, its PCIe link or its power supply is at fault",
     "informational": "informational only",
 }
+_LOOK = filtered(query("dmesg", root=True), query("grep", "-iE", "xid|nvrm"))
+_RESET: Tasks = (query("nvidia-smi", "-q", "-d", "ECC,ROW_REMAPPER"), as_root("nvidia-smi", "--gpu-reset", "-i", 0))
+# By NVIDIA's action in the catalogue of Xids.
+_ACTIONS: dict[str, Tasks] = {
+    "RESET_GPU": _RESET,
+    "WORKFLOW_XID_48": _RESET,
+    "RESTART_BM": (as_root("reboot"),),
+    "RESTART_VM": (as_root("reboot"),),
+    "CHECK_MECHANICALS": (as_root("poweroff"),),
+    "CONTACT_SUPPORT": (as_root("reboot"), as_root("nvidia-bug-report.sh")),
+    "RESTART_APP": (_LOOK, query("compute-sanitizer", "python", SCRIPT)),
+    "WORKFLOW_NVLINK_ERR": (query("nvidia-smi", "nvlink", "-e"), as_root("reboot")),
+    "WORKFLOW_NVLINK5_ERR": (query("nvidia-smi", "nvlink", "-e"), as_root("reboot")),
+}
+# What NVIDIA names no action for, by who is at fault.
+_BY_FAULT: dict[str, Tasks] = {"hardware": (_LOOK, as_root("reboot")), "driver": (_LOOK, as_root("reboot"))}
 
 
 def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -34,7 +53,8 @@ def xid(lines: Sequence[str], facts: Facts | None) -> Extracted:
         details.append(
             f"No GPU of this machine is at {address}: the line is from another machine, or that GPU is gone."
         )
-    return Extracted(details=tuple(details), tries=(f"{error.action}.",))
+    tasks = _ACTIONS.get(error.nvidia_action or "") or _BY_FAULT.get(error.fault, (_LOOK,))
+    return Extracted(details=tuple(details), fixes=(Fix(f"{error.action}.", tasks, place="outside"),))
 
 
 def sxid(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
