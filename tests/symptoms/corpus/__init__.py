@@ -8,7 +8,7 @@ A row of `SUBJECT.toml` next to this file:
     kind     "fault" (the default), "not-gpu": the GPU is not the cause, "noise": nothing is wrong
     root     what the first stated cause must name: each regular expression, case-insensitive
     fix      what its steps must hold: each regular expression
-    command  whether that step can be typed or set: a command, a variable, a flag, a line of code
+    command  whether that step can be typed or set (a command, a variable, a flag, a line of code), or what is typed
     never    what no step may hold: harmful, or known not to help
     open     why the row is not answered yet; the test fails as soon as it is
 """
@@ -27,6 +27,8 @@ from gpudoctor.report.model import FixEntry, Report, SymptomEntry
 from gpudoctor.symptoms import explained, scan
 
 HERE = Path(__file__).parent
+# What can be typed or set, in a step that is prose: code, a flag, a variable, an assignment.
+TYPED = r"`|(?<!\w)--\w|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|\w ?=+ ?\w"
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,7 +40,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     kind: Literal["fault", "not-gpu", "noise"] = "fault"
     root: tuple[str, ...] = ()
     fix: tuple[str, ...] = ()
-    command: bool = False
+    command: bool | str = False
     never: tuple[str, ...] = ()
     open: str = ""
     subject: str = ""
@@ -96,7 +98,7 @@ def answer(row: Row) -> Answer:
         first,
         bool(first.id) and all(_in(one, said) for one in row.root),
         bool(row.fix) and all(_in(one, "\n".join(steps)) for one in row.fix),
-        any(fix.commands or "`" in fix.message for fix in right),
+        any(_typed(fix, row.command) for fix in right),
         tuple(step for step in steps if any(_in(one, step) for one in row.never)),
     )
 
@@ -127,6 +129,13 @@ def _stated(found: Answer) -> str:
 
 def _step(fix: FixEntry) -> str:
     return "\n".join((fix.message, *fix.commands))
+
+
+def _typed(fix: FixEntry, wanted: bool | str) -> bool:
+    """Whether a step can be typed as it is: PACKAGE stands for what the reader has to find out."""
+    if isinstance(wanted, str):
+        return _in(wanted, _step(fix)) and not re.search(r"\bPACKAGE\b", _step(fix))
+    return bool(fix.commands) or re.search(TYPED, fix.message) is not None
 
 
 def _in(pattern: str, text: str) -> bool:

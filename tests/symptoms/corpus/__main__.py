@@ -1,4 +1,4 @@
-"""`python -m tests.symptoms.corpus`: figures per subject; `--misses` lists them, `--close` drops `open` where answered."""
+"""`python -m tests.symptoms.corpus`: figures per subject; `--misses` lists them, `--close` drops outdated `open`."""
 
 import re
 import sys
