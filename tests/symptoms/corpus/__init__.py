@@ -106,7 +106,7 @@ def answer(row: Row) -> Answer:
 def missed(row: Row) -> list[str]:
     """What the answer to a row lacks, in sentences; empty: it is right."""
     found = answer(row)
-    harmful = [f"gives a forbidden step: {step}" for step in found.harmful]
+    harmful = [f"gives a forbidden step: {' '.join(step.split())}" for step in found.harmful]
     if row.kind == "noise":
         return [] if found.first is None else [f"is not quiet: {_stated(found)}"]
     if row.kind == "not-gpu":
