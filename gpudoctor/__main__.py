@@ -5,8 +5,8 @@ import sys
 
 if sys.version_info < (3, 10):  # noqa: UP036 - from a checkout, where no installer has looked at it
     sys.exit(
-        "gpudoctor needs Python 3.10 or newer, and this is %d.%d. `uvx --from gpudoctor-cli gpudoctor check` brings its "
-        "own Python; other interpreters are checked with --python." % sys.version_info[:2]
+        f"gpudoctor needs Python 3.10 or newer, and this is {sys.version_info[0]}.{sys.version_info[1]}. "
+        "`uvx --from gpudoctor-cli gpudoctor check` brings its own Python; --python names the one to check."
     )
 
 TYPE_CHECKING = False  # nothing more is imported before `main` has put the standard library first
