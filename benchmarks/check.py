@@ -117,7 +117,7 @@ def about(doctor: str, folder: Path) -> dict[str, Any]:
         versions[name] = {key: value for key, value in said.items() if key.lower().startswith(FRAMEWORKS)}
     own = subprocess.run([doctor, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     return {
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": f"{_processor()}, {os.cpu_count()} cores, Linux {platform.release()}",
         "python": platform.python_version(),
         "gpudoctor": own,

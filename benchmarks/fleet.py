@@ -237,7 +237,7 @@ def about(duckdb: str | None) -> str:
         argv = [duckdb, "-c", "import duckdb; print('DuckDB', duckdb.__version__)"]
         versions.append(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip())
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
-    day = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    day = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
     return f"{day}, {cores} cores, load {load:.1f}, Linux {platform.release()}, {', '.join(versions)}"
 
 

@@ -50,7 +50,7 @@ def about(report: dict[str, Any], python: str | None) -> dict[str, Any]:
     processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
     own = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
     return {
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "gpu": ", ".join(f"{gpu['name']}" for gpu in report["gpus"]) or "none",
         "driver": report["machine"]["driver"] or report["machine"]["driver_libraries"] or "none",
         "machine": f"{os.cpu_count()} cores of {processor}, Linux {platform.release()}",

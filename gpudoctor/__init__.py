@@ -61,6 +61,6 @@ def __getattr__(name: str) -> "Any":
     return getattr(import_module(_HOME[name]), name)
 
 
-def __dir__() -> list[str]:
+def __dir__() -> "list[str]":
     """The public names, whatever was loaded before: what a shell or a notebook completes."""
     return __all__

@@ -3,6 +3,12 @@
 import os
 import sys
 
+if sys.version_info < (3, 10):  # noqa: UP036 - from a checkout, where no installer has looked at it
+    sys.exit(
+        f"gpudoctor needs Python 3.10 or newer, and this is {sys.version_info[0]}.{sys.version_info[1]}. "
+        "`uvx --from gpudoctor-cli gpudoctor check` brings its own Python; --python names the one to check."
+    )
+
 TYPE_CHECKING = False  # nothing more is imported before `main` has put the standard library first
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -14,7 +20,7 @@ def main() -> "NoReturn":
     Python puts a folder first on sys.path: the working directory for `python -m`, the script's own for a script.
     The standard library takes its place, and so stands before PYTHONPATH too.
     """
-    if not sys.flags.safe_path and sys.path:
+    if not getattr(sys.flags, "safe_path", False) and sys.path:  # from Python 3.11 on
         sys.path[0] = os.path.dirname(os.__file__)
     import gc
     import signal

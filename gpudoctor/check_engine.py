@@ -1,7 +1,7 @@
 """What a check is, and how checks judge facts: a pure function, one verdict for each subject."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
+from enum import Enum
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -15,16 +15,20 @@ from gpudoctor.tasks.as_typed import typed
 S = TypeVar("S")
 
 
-class Severity(StrEnum):
+class Severity(str, Enum):
     """How bad a problem is; the value is the finding's status in the report."""
+
+    __str__ = str.__str__  # as enum.StrEnum, which Python has from 3.11 on
 
     ERROR = "fail"  # something the user wants does not work
     WARNING = "warn"  # it works badly, or will break
     ADVICE = "advice"  # it could be better
 
 
-class Outcome(StrEnum):
+class Outcome(str, Enum):
     """What came of one check on one subject."""
+
+    __str__ = str.__str__
 
     PASS = "pass"  # noqa: S105 - no password
     PROBLEM = "problem"

@@ -91,7 +91,9 @@ def main(words: list[str] | None = None, get: Fetch = fetch, folder: Path = TABL
     found = list({str(one): one for one in found}.values())  # one project may stand for two frameworks
     sys.stdout.writelines(f"{one}\n" for one in found)
     if given.write:
-        sys.stdout.writelines(f"{line}\n" for line in write(found, folder, datetime.datetime.now(datetime.UTC).date()))
+        sys.stdout.writelines(
+            f"{line}\n" for line in write(found, folder, datetime.datetime.now(datetime.timezone.utc).date())
+        )
     return 3 if silent else int(bool(found))
 
 

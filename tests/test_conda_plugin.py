@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 import gpudoctor
 from gpudoctor import check, demo
+from gpudoctor.toml import tomllib
 from tests.builders import nvidia_host
 from tests.machines.registry import machines
 

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from configparser import ConfigParser
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import gpudoctor
+from gpudoctor.toml import tomllib
 
 ROOT = Path(gpudoctor.__file__).parent.parent
 pytestmark = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="not run from a source tree")
@@ -124,7 +124,7 @@ def test_the_metadata(built: dict[str, Path]) -> None:
         points.read_string(wheel.read(f"{folder}/entry_points.txt").decode())
     assert folder == f"gpudoctor_cli-{gpudoctor.__version__}.dist-info"
     assert "\nLicense-Expression: Apache-2.0\n" in metadata
-    assert "\nRequires-Python: >=3.11\n" in metadata
+    assert "\nRequires-Python: >=3.10\n" in metadata
     program = "gpudoctor.__main__:main"
     assert {name: dict(points[name]) for name in points.sections()} == {
         "console_scripts": {"gpudoctor": program, "gpudoctor-cli": program},

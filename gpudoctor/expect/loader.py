@@ -1,7 +1,6 @@
 """Reads files of expectations, and holds every path and operator against the types of the facts."""
 
 import re
-import tomllib
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
@@ -12,6 +11,7 @@ from gpudoctor.expect.file_permissions import ExpectFileError, read
 from gpudoctor.expect.operators import OPERATORS
 from gpudoctor.expect.paths import PathError, resolve, split
 from gpudoctor.expect.toml_positions import line_of, lines
+from gpudoctor.toml import tomllib
 
 TABLE = "expect"
 TEXTS = ("message", "fix", "severity")

@@ -1,7 +1,8 @@
 """Where each key of a TOML file stands, which the standard library's parser does not tell."""
 
-import tomllib
 from typing import Any
+
+from gpudoctor.toml import tomllib
 
 Keys = tuple[str, ...]
 

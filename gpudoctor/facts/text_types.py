@@ -1,5 +1,6 @@
 """Texts with a form that checks compute with: anything else is no fact, wherever it comes from."""
 
+from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
@@ -36,3 +37,12 @@ Duration = Annotated[float, Meta(ge=0, le=1e10)]  # seconds that something took
 # Anything else that is measured: a wrong product may be off by the most that a float32 holds (3.4e38), and multiplied
 # by a size, or squared, this is a float still.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
+
+
+def moment(text: str) -> datetime:
+    """The moment that a text names; Python reads the Z from 3.11 on.
+
+    Raises:
+        ValueError: it names none, such as the 30th of February.
+    """
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))

@@ -1,7 +1,5 @@
 """The root of the tree of facts."""
 
-from datetime import datetime
-
 import msgspec
 
 from gpudoctor.facts.amd import Amd
@@ -17,7 +15,7 @@ from gpudoctor.facts.nvidia import Nvidia
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.smoke import Smoke
-from gpudoctor.facts.text_types import Duration, Moment
+from gpudoctor.facts.text_types import Duration, Moment, moment
 from gpudoctor.facts.toolkit import Toolkits
 from gpudoctor.facts.windows import Windows
 from gpudoctor.facts.wsl import Wsl
@@ -55,4 +53,4 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Hold that the moment is one: the 30th of February has its form, too."""
         if self.created:
-            datetime.fromisoformat(self.created)
+            moment(self.created)

@@ -58,7 +58,8 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
     if name == "lxc":
         return (_lxc(),)
     if name in OTHERS:
-        return (again(*OTHERS[name]),)
+        message, tasks = OTHERS[name]
+        return (again(message, *tasks),)
     return starters(facts) + _docker()
 
 

@@ -41,7 +41,7 @@ def load(name: str, kind: type[TableT]) -> TableT:
         msgspec.ValidationError: the table does not fit its type.
     """
     # Imported here: most runs end before they need a table, and each import delays the start.
-    import tomllib
+    from gpudoctor.toml import tomllib
 
     with open(os.path.join(os.path.dirname(__file__), f"{name}.toml"), encoding="utf-8") as file:
         text = file.read()

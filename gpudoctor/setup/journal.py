@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Literal
 
 import msgspec
@@ -78,7 +78,7 @@ class Journal:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.run = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}-{time.monotonic_ns() % 10_000}"
+        self.run = f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{os.getpid()}-{time.monotonic_ns() % 10_000}"
 
     def write(self, event: Event, **what: object) -> None:
         """Add a line.
@@ -86,7 +86,7 @@ class Journal:
         Raises:
             JournalError: it cannot be written.
         """
-        at = datetime.now(UTC).isoformat(timespec="seconds")
+        at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         entry = JournalEntry(at=at, run=self.run, event=event, **what)  # type: ignore[arg-type]
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)

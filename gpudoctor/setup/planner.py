@@ -1,6 +1,6 @@
 """Makes the plan: from the facts of a machine and the request to steps in their order."""
 
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 from gpudoctor import __version__
 from gpudoctor.facts import Facts, Python
@@ -62,7 +62,7 @@ def plan(facts: Facts, request: SetupRequest) -> Plan:
         found.steps.append(verification.step(environment.interpreter(request, by), found.wheels, ground.kernel))
     made = Plan(
         version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         requested=request.frameworks,
         machine=ground,
         cuda=found.cuda,

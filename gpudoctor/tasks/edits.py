@@ -1,9 +1,9 @@
 """What an edit makes of a file: a pure function of the file's text."""
 
 import re
-import tomllib
 
 from gpudoctor.tasks import Edit, FileSection
+from gpudoctor.toml import tomllib
 
 
 class EditError(ValueError):

@@ -1,9 +1,10 @@
 """The table of edges.toml: which check's problem is the cause of which other's."""
 
 import functools
-import tomllib
 from pathlib import Path
 from typing import NamedTuple
+
+from gpudoctor.toml import tomllib
 
 TABLE = Path(__file__).with_name("edges.toml")
 

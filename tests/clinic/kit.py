@@ -5,12 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+
+from gpudoctor.toml import tomllib
 
 HERE = Path(__file__).parent
 UV = Path(sys.executable).with_name("uv")

@@ -1,7 +1,6 @@
 """docs/expectations.md: its examples are read and hold, its tables have every operator, its sentences are ours."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import gpudoctor
 from gpudoctor.expect.file_permissions import ExpectFileError
 from gpudoctor.expect.loader import TEXTS, loads
 from gpudoctor.expect.operators import OPERATORS
+from gpudoctor.toml import tomllib
 from tests.cli import main
 
 PAGE = Path(gpudoctor.__file__).parent.parent / "docs/expectations.md"

@@ -1,7 +1,5 @@
 """What is recorded of a machine that is well holds there, and not where one thing is another."""
 
-import tomllib
-
 import msgspec
 import pytest
 
@@ -12,6 +10,7 @@ from gpudoctor.expect.toml_writer import TomlEntry, quoted, written
 from gpudoctor.facts import Facts, Figure
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import check
+from gpudoctor.toml import tomllib
 from tests.builders import change, framework, live, plain_host, with_framework
 from tests.checks import healthy_nvidia as nv
 from tests.checks import smoke_machines as smoke

@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import tarfile
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -16,6 +15,7 @@ import yaml
 from gpudoctor import demo
 from gpudoctor.cli import main
 from gpudoctor.report.formats import FORMATS
+from gpudoctor.toml import tomllib
 from tests.checks import smoke_machines
 from tests.cli import Ran
 from tests.hostile.consumers import READERS, one_json, terminal

@@ -1,7 +1,6 @@
 """The tables of messages: every row can be met, names checks that are there, and has something to say."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from gpudoctor.knowledge.errors import xid
 from gpudoctor.knowledge.kernel_log import kinds
 from gpudoctor.knowledge.symptoms import TABLES, Symptom, parts, recognise, symptoms
 from gpudoctor.symptoms.extractors import READERS
+from gpudoctor.toml import tomllib
 
 HERE = Path(gpudoctor.knowledge.__file__).parent
 ROWS = symptoms()

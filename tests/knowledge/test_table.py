@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import tomllib
 from pathlib import Path
 
 import msgspec
@@ -10,6 +9,7 @@ import pytest
 
 import gpudoctor.knowledge
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.toml import tomllib
 
 HERE = Path(gpudoctor.knowledge.__file__).parent
 TABLES = sorted(path.stem for path in HERE.glob("*.toml"))

@@ -3,7 +3,6 @@
 import datetime
 import json
 import shutil
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from gpudoctor.knowledge.newest import newest
 from gpudoctor.knowledge.onnxruntime import onnxruntime
 from gpudoctor.knowledge.tensorflow import tensorflow
 from gpudoctor.knowledge.torch import release
+from gpudoctor.toml import tomllib
 from scripts import refresh_tables
 from scripts.refreshing import drivers as driver_source
 from scripts.refreshing import pci, pypi
@@ -100,7 +100,7 @@ def test_what_a_machine_may_write_is_written(folder: Path, capsys: pytest.Captur
     assert "-> ['3.9', '3.20'] (https://pypi.org/pypi/torch/json)" in out
     table = tomllib.loads((folder / "torch.toml").read_text())
     assert table["release"][-1]["python"] == ["3.9", "3.20"]
-    assert table["meta"]["collected"] == datetime.datetime.now(datetime.UTC).date().isoformat()
+    assert table["meta"]["collected"] == datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     assert "# Newest last. python:" in (folder / "torch.toml").read_text(), "comments stay"
     assert tomllib.loads((folder / "newest.toml").read_text())["framework"]["torch"] == found["torch"][0]
 

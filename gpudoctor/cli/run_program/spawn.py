@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 
 NOT_FOUND, NOT_RUN = 127, 126  # as shells say it
 PR_SET_PDEATHSIG = 1  # prctl(2)
+# What -P does, which Python has from 3.11 on.
+WITHOUT_WORKING_DIRECTORY = (
+    "import os, sys; sys.path[0] = os.path.dirname(os.__file__); from gpudoctor.__main__ import main; main()"
+)
 
 
 class NotRunError(Exception):
@@ -19,8 +23,9 @@ class NotRunError(Exception):
 
 
 def ourselves(*words: str) -> list[str]:
-    """A command of ours by this interpreter: -P leaves the working directory out of the module path (Python 3.11)."""
-    return [sys.executable, "-P", "-m", "gpudoctor", *words]
+    """A command of ours by this interpreter, with the working directory left out of the module path."""
+    start = ["-P", "-m", "gpudoctor"] if sys.version_info >= (3, 11) else ["-c", WITHOUT_WORKING_DIRECTORY]
+    return [sys.executable, *start, *words]
 
 
 def located(name: str, env: Mapping[str, str]) -> str:

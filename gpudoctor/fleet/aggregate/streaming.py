@@ -1,7 +1,7 @@
 """Sums up the reports of a fleet: once through all of them, and what is kept does not grow with what they say."""
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Protocol
 
 from gpudoctor import __version__
@@ -56,7 +56,7 @@ def summed(
     causes, missing = tally.causes(), tally.absent.entries()
     return Fleet(
         version=__version__,
-        created=created or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        created=created or datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         total=sum(map(len, states.values())),
         states={state: fold(nodes) for state, nodes in states.items()},
         counts={state: len(nodes) for state, nodes in states.items()},

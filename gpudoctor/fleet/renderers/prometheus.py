@@ -3,9 +3,9 @@
 The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
 """
 
-import datetime
 from collections.abc import Callable, Iterable, Iterator
 
+from gpudoctor.facts.text_types import moment
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.summary import STATES, Fleet, Spread
 from gpudoctor.report.renderers.prometheus import Sample, metric
@@ -87,6 +87,6 @@ def _labels(spread: Spread) -> dict[str, str]:
 def _moment(text: str) -> float | None:
     """Seconds since 1970; None where the text is no time."""
     try:
-        return datetime.datetime.fromisoformat(text).timestamp()
+        return moment(text).timestamp()
     except (ValueError, OverflowError, OSError):
         return None

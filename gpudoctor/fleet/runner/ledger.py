@@ -3,7 +3,7 @@
 import errno
 import os
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 import msgspec
 
@@ -62,7 +62,7 @@ class Ledger:
         Raises:
             LedgerError: it cannot be written (the disk is full).
         """
-        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         entry = LedgerEntry(node=node, state=state, why=_text(why), at=at, seconds=seconds, gpus=gpus)
         line = msgspec.json.encode(entry) + b"\n"
         try:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 import msgspec
 
@@ -81,7 +81,7 @@ class RunDirectory:
     def _begin(self, run: Run) -> Run:
         """Note what is asked, and take away what an interrupted run left in pieces."""
         before = read(self.path)
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         run = msgspec.structs.replace(run, started=(*(before.started if before else ()), now))
         # First of all: it is what shows that the directory is of a run.
         write(os.path.join(self.path, RUN), msgspec.json.format(msgspec.json.encode(run), indent=2) + b"\n")

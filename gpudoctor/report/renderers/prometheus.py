@@ -3,9 +3,9 @@
 The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
 """
 
-import datetime
 from collections.abc import Iterable, Iterator
 
+from gpudoctor.facts.text_types import moment
 from gpudoctor.report.model import STATUSES, Report
 from gpudoctor.report.sanitize import clean
 
@@ -43,7 +43,7 @@ def _metrics(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
     yield from _smoke(report)
     yield "gpudoctor_run_seconds", "Duration of the run in seconds.", [({}, report.seconds)]
     if report.created:
-        when = datetime.datetime.fromisoformat(report.created).timestamp()
+        when = moment(report.created).timestamp()
         yield "gpudoctor_run_timestamp_seconds", "Unix time of the run.", [({}, when)]
 
 
