@@ -32,7 +32,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 @check(
     title="A variable is set that the installed release no longer reads (VLLM_ATTENTION_BACKEND)",
-    severity=Severity.ADVICE,
+    severity=Severity.WARNING,
     cause="Releases rename and remove environment variables. One that is not read has no effect, and most programs "
     "report nothing: they run with their default in place of what an older guide or image sets.",
     fixes=_fixes,

@@ -12,7 +12,7 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.elf import NotElfError
 from gpudoctor.parsers.torch_arch import torch_arch_list
 from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
-from gpudoctor.probes.frameworks.library_search import Request, Search, majors
+from gpudoctor.probes.frameworks.library_search import Request, Search, gpu_code, majors
 
 _CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
 _PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
@@ -48,7 +48,9 @@ def read(machine: Machine, python: Python, found: FoundFramework, kernels: bool 
         variant=variant,
         archs=_archs(machine, found) if on_gpu else _none(variant),
         blas=_blas(machine, found) if variant == "rocm" else _none(variant),
-        kernels=_kernels(machine, found, kernels) if variant == "cuda" else _none(variant),
+        kernels=gpu_code(machine, f"{found.location}/lib/{_FILES[0]}", kernels)
+        if variant == "cuda"
+        else _none(variant),
         cudnn=_cudnn(found.package, version, cuda),
         plugin=None,
         plugin_version=None,
@@ -121,20 +123,6 @@ def _blas(machine: Machine, found: FoundFramework) -> tuple[str, ...]:
     """The targets in the names of rocBLAS's files: TensileLibrary_lazy_gfx90a.dat, Kernels.so-000-gfx1030.hsaco."""
     names = machine.names(f"{found.location}/lib/rocblas/library")
     return tuple(sorted({match[1] for name in names if (match := _GFX.search(name))}))
-
-
-def _kernels(machine: Machine, found: FoundFramework, wanted: bool) -> Maybe[tuple[str, ...]]:
-    if not wanted:
-        return Unknown("the GPU code was not counted")
-    from gpudoctor.parsers.fatbin import covering, kernels
-
-    path = f"{found.location}/lib/libtorch_cuda.so"
-    try:
-        with machine.open(path) as file:
-            counts = kernels(file)
-    except (OSError, NotElfError) as error:
-        return Unknown(f"{path}: {error}")
-    return covering(counts) or Unknown(f"{path} contains no GPU code that could be counted")
 
 
 def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str | None]) -> Maybe[str | None]:
