@@ -35,6 +35,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
     tries = (hint.fix,) if hint and hint.fix else row.tries[:1] if row else ()
     fixes = [Fix(text, action="reinstall-package", verify=proof) for text in tries]
+    if one.dependent:  # it has no compiled code of its own that could be damaged
+        message = f"Upgrade {one.package} to a release that fits what it imports.{lasting(on.facts)}"
+        task = install(on.python, one.package, upgrade=True)
+        return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))
     message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
     task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
     return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))

@@ -128,6 +128,7 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     lock: str | None = None  # the build lock for which it would wait for ever
     executable_stack: tuple[str, ...] = ()  # as in LiveFramework
     stderr: str = ""  # its last lines
+    dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
 
 
 class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):

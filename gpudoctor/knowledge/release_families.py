@@ -59,6 +59,19 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     build: str = ""
 
 
+class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Modules that a package dropped in a release: their names, where they went, and the releases that have them.
+
+    `older` is what to install to have them again; "" where the package belongs to one release of PyTorch.
+    """
+
+    package: str
+    since: str
+    pattern: str
+    now: str
+    older: str = ""
+
+
 class DeviceWheels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """AMD's wheels with the kernels of one GPU: their names by the package, their indexes by ROCm's major."""
 
@@ -72,6 +85,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     family: tuple[ReleaseFamily, ...]
     part: tuple[Part, ...]
     undeclared: tuple[Undeclared, ...]
+    removed: tuple[Removed, ...]
     device_wheels: DeviceWheels
 
 

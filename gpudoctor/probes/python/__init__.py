@@ -114,7 +114,7 @@ def _not_imported(found: Sequence[FoundDistribution]) -> Maybe[tuple[PackageImpo
 def with_imports(machine: Machine, python: Python) -> Python:
     """The environment with what its GPU packages did when they were imported, after the frameworks."""
     from gpudoctor.probes.python import imports
-    from gpudoctor.probes.python.gpu_packages import gpu_packages
+    from gpudoctor.probes.python.gpu_packages import declaring, gpu_packages
 
     names = DirectoryNames(machine)
     sites = [
@@ -123,7 +123,8 @@ def with_imports(machine: Machine, python: Python) -> Python:
     installed = {each.name: each.directory for each in known_or(python.packages, ())}
     found = python_packages.find(machine, sites, names)
     own = [each for each in found if installed.get(each.package.name) == each.package.directory]
-    return replace(python, imports=imports.probe(machine, python, gpu_packages(machine, own, names)))
+    packages, dependents = gpu_packages(machine, own, names), declaring(machine, own, names)
+    return replace(python, imports=imports.probe(machine, python, packages, dependents))
 
 
 def _kernels(
