@@ -13,6 +13,9 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers import ldcache, loader
 from gpudoctor.parsers.elf import Dynamic, NotElfError, read_dynamic
 
+# AMD's wheels of ROCm, rocm-sdk-core and rocm-sdk-libraries-*, have their files here:
+# https://github.com/ROCm/TheRock/blob/main/docs/packaging/python_packaging.md
+_ROCM = "_rocm_sdk_"
 # A hundred libraries are far more than any framework needs.
 _MOST = 100
 
@@ -55,7 +58,11 @@ class Search:
     ) -> None:
         self.machine, self.sites, self.packages = machine, tuple(sites), tuple(packages)
         self.rpath, self.own, self.own_cudnn, self.cuda = rpath, tuple(own), own_cudnn, tuple(cuda)
-        self.wheels = tuple(f"{site}/nvidia/{part}/lib" for site in sites for part in machine.names(f"{site}/nvidia"))
+        nvidia = (f"{site}/nvidia/{part}/lib" for site in sites for part in machine.names(f"{site}/nvidia"))
+        self.rocm = tuple(
+            f"{site}/{part}/lib" for site in sites for part in machine.names(site) if part.startswith(_ROCM)
+        )
+        self.wheels = (*nvidia, *self.rocm)
         self._ld_path = machine.env.get("LD_LIBRARY_PATH", "")
         self._cache = _cache(machine)
 

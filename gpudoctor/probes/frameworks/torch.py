@@ -17,6 +17,7 @@ from gpudoctor.probes.frameworks.library_search import Request, Search, gpu_code
 _CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
 _PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
 _GFX = pattern(r"[_-](gfx[0-9a-f]+(?:-(?:\d+-)?generic)?)")
+_PRELOADED = tuple(f"lib{name}.so." for name in ("amdhip64", "hipblaslt", "MIOpen", "rccl", "rocblas"))
 _FILES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_hip.so", "libc10_hip.so")
 
 
@@ -141,6 +142,11 @@ def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str 
 def requests(search: Search, framework: Framework) -> list[Request]:
     """The libraries that its own link to, that its metadata pins, or that are in torch/lib."""
     files = [f"{framework.location}/lib/{name}" for name in _FILES]
+    if isinstance(framework.hip, str):
+        # torch/_rocm_init.py opens those of AMD's wheels by path; what they link to is the loader's matter.
+        files += [
+            f"{at}/{name}" for at in search.rocm for name in search.machine.names(at) if name.startswith(_PRELOADED)
+        ]
     linked = [request for path in files for request in search.of_file(path)]
     return linked or _pinned(search, framework, files[0]) or _bundled(search, framework, files[0])
 
