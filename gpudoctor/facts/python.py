@@ -185,4 +185,6 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     own_pip: Maybe[str | None] = (
         NOT  # the interpreter of a venv's own bin/pip where it lies elsewhere; None: it does not
     )
+    ninja: Maybe[str | None] = NOT  # the ninja on PATH; None: none
+    own_ninja: Maybe[str | None] = NOT  # the ninja next to the interpreter; None: none
     pip: Maybe[str | None] = NOT  # the interpreter of `pip` on PATH; looked for as above; None: none, or its own

@@ -179,6 +179,8 @@ def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> d
         "manager": manager.manager(machine, said.prefix, kind, lock, packages),
         "project": folder,
         "conda": manager.conda(machine, said.prefix),
+        "ninja": machine.which("ninja"),
+        "own_ninja": next((p for p in (f"{said.prefix}/bin/ninja",) if machine.exists(p)), None),
         "own_pip": elsewhere.own_pip(machine, said.prefix) if kind == "venv" else None,
     }
 

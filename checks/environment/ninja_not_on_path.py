@@ -1,0 +1,56 @@
+"""ninja is installed in the environment, but not on PATH, where JIT builds look for it."""
+
+from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.maybe import known, known_or, text_of
+from gpudoctor.queries.frameworks import one_of, uses_gpu
+from gpudoctor.queries.packages import compiling, package
+from gpudoctor.targets import OnPython, pythons
+from gpudoctor.tasks import export, query
+
+
+def _building(on: OnPython) -> str | None:
+    """The installed package that runs ninja by its bare name, as torch/utils/cpp_extension.py does."""
+    return next((name for name in compiling(on.python)[0] if name != "pycuda"), None)
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    folder = text_of(on.python.own_ninja).rpartition("/")[0]
+    message = (
+        "Activate the environment, or put its directory of programs on PATH, before the program starts; in a systemd "
+        f"unit by Environment=PATH={folder}:..., in a Dockerfile by ENV PATH={folder}:$PATH."
+    )
+    task = export("PATH", folder, "before")
+    return (
+        Fix(message, (task,), "change-environment", needs="restart of the program", verify=query("ninja", "--version")),
+    )
+
+
+@check(
+    title="ninja of the environment is not on PATH: FileNotFoundError: 'ninja' in JIT builds",
+    severity=Severity.ADVICE,
+    cause="FlashInfer and PyTorch's cpp_extension compile kernels when they are first used and run ninja by its bare "
+    "name, which is looked for on PATH alone. A program of a virtual environment that is started by its path "
+    "(env/bin/vllm, a systemd unit) has the PATH of its caller, without the environment's own programs.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/flashinfer-ai/flashinfer/pull/3386",
+        "https://github.com/LMCache/LMCache/pull/1925",
+    ),
+    targets=pythons,
+    caused_by=("python.*", "cuda.nvcc-missing"),
+    affects=("extensions",),
+    validated_on=("simulated 2026-11",),
+)
+def ninja_not_on_path(on: OnPython) -> str | None:
+    """Something compiles at run time for PyTorch on a GPU, and only the environment itself has ninja."""
+    known(on.python.packages)
+    name = _building(on)
+    own = known_or(on.python.own_ninja, None)
+    if name is None or own is None or not uses_gpu(one_of(on.python, "torch")):
+        return None
+    if known(on.python.ninja) is not None or (found := package(on.python, name)) is None:
+        return None
+    return (
+        f"{found.name} {found.version} compiles kernels with ninja when they are first used, and ninja is only {own}, "
+        "which is not on PATH: a program that is started like this fails with FileNotFoundError: 'ninja'."
+    )
