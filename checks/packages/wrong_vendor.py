@@ -92,7 +92,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/blob/main/caffe2/CMakeLists.txt",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.wrong-vendor", "pytorch.cpu-build", "packages.builds-overwrite"),
+    caused_by=("python.*", "pytorch.wrong-vendor", "packages.builds-overwrite"),
     affects=("wheels", "extensions"),
     validated_on=("simulated 2026-11",),
 )
