@@ -1,6 +1,6 @@
 """ninja is installed in the environment, but not on PATH, where JIT builds look for it."""
 
-from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.packages import compiling, package
@@ -41,16 +41,22 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )
-def ninja_not_on_path(on: OnPython) -> str | None:
-    """Something compiles at run time for PyTorch on a GPU, and only the environment itself has ninja."""
+def ninja_not_on_path(on: OnPython) -> Problem | None:
+    """Something compiles at run time for PyTorch on a GPU, and only the environment itself has ninja.
+
+    It is certain where a unit of systemd starts a program of the environment; a shell may only be another one.
+    """
     known(on.python.packages)
     name = _building(on)
-    own = known_or(on.python.own_ninja, None)
-    if name is None or own is None or not uses_gpu(one_of(on.python, "torch")):
+    own, units = known_or(on.python.own_ninja, None), on.python.units_without_ninja
+    found = package(on.python, name) if name and own and uses_gpu(one_of(on.python, "torch")) else None
+    if found is None or (not units and known(on.python.ninja) is not None):
         return None
-    if known(on.python.ninja) is not None or (found := package(on.python, name)) is None:
-        return None
-    return (
-        f"{found.name} {found.version} compiles kernels with ninja when they are first used, and ninja is only {own}, "
-        "which is not on PATH: a program that is started like this fails with FileNotFoundError: 'ninja'."
+    message = (
+        f"{found.name} {found.version} compiles kernels with ninja when they are first used, and the environment's own "
+        f"{text_of(own)} is not on PATH"
     )
+    if units:
+        listed = f"{message} of {', '.join(units[:3])}: its builds fail with FileNotFoundError: 'ninja'."
+        return Problem(listed, severity=Severity.WARNING)
+    return Problem(f"{message}: a program that is started like this fails with FileNotFoundError: 'ninja'.")

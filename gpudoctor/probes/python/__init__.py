@@ -19,6 +19,7 @@ from gpudoctor.probes.python import (
     manager,
     project_env,
     requirements,
+    services,
 )
 from gpudoctor.probes.python import packages as python_packages
 from gpudoctor.probes.python.choice import ON_PATH, OURS, InterpreterError, choose
@@ -174,13 +175,15 @@ def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> d
     kind = manager.kind(machine, said.prefix)
     found = manager.project(machine, said.prefix) if kind in ("venv", "conda") else None
     folder, lock = found or (None, None)
+    own_ninja = f"{said.prefix}/bin/ninja" if machine.exists(f"{said.prefix}/bin/ninja") else None
     return {
         "kind": kind,
         "manager": manager.manager(machine, said.prefix, kind, lock, packages),
         "project": folder,
         "conda": manager.conda(machine, said.prefix),
         "ninja": machine.which("ninja"),
-        "own_ninja": next((p for p in (f"{said.prefix}/bin/ninja",) if machine.exists(p)), None),
+        "own_ninja": own_ninja,
+        "units_without_ninja": services.without(machine, said.prefix, "ninja") if own_ninja else (),
         "own_pip": elsewhere.own_pip(machine, said.prefix) if kind == "venv" else None,
     }
 

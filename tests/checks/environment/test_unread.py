@@ -7,7 +7,7 @@ from gpudoctor.checks.environment.variable_unread import variable_unread
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
 from tests.builders import change
-from tests.checks.environments import commands, environment, one, package, torch
+from tests.checks.environments import commands, environment, one, package, severity, torch
 
 
 def vllm(version: str, **variables: str) -> Facts:
@@ -53,3 +53,13 @@ def test_ninja_of_the_environment(ninja: object, own: object, outcome: str) -> N
         assert "export PATH=/opt/env/bin:$PATH" in commands(ninja_not_on_path, facts)
     plain = change(change(environment(torch("2.9.0")), "pythons.0.ninja", ninja), "pythons.0.own_ninja", own)
     assert one(ninja_not_on_path, plain)[0] == "pass"
+
+
+def test_a_unit_of_systemd_makes_it_certain() -> None:
+    facts = environment(torch("2.9.0"), packages=(package("flashinfer-python", "0.5.3"),))
+    for field, value in (("ninja", "/opt/env/bin/ninja"), ("own_ninja", "/opt/env/bin/ninja")):
+        facts = change(facts, f"pythons.0.{field}", value)
+    assert one(ninja_not_on_path, facts) == ("pass", "")
+    started = change(facts, "pythons.0.units_without_ninja", ("vllm.service",))
+    assert "is not on PATH of vllm.service: its builds fail" in one(ninja_not_on_path, started)[1]
+    assert severity(ninja_not_on_path, started) == "warn"
