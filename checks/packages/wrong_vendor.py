@@ -11,7 +11,7 @@ from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.extensions import COMPANIONS
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import failures, missing_in_words, was_imported
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.queries.packages import package, packages_of
 from gpudoctor.targets import OnPython, pythons
 
 # PyTorch's libraries for each vendor, https://github.com/pytorch/pytorch/blob/main/caffe2/CMakeLists.txt: a build has
@@ -49,11 +49,11 @@ def _failing(on: OnPython) -> Iterator[_Stranger]:
 
 
 def _labelled(on: OnPython) -> Iterator[_Stranger]:
-    for package in packages_of(on.python):
-        label = _LABEL.match(package.version.partition("+")[2])
-        if label and is_extension(package.name):
-            evidence = f"{package.name} {package.version}"
-            yield _Stranger(package.name, package.version, _VARIANTS[label[1]], evidence)
+    for each in packages_of(on.python):
+        label = _LABEL.match(each.version.partition("+")[2])
+        if label and is_extension(each.name):
+            evidence = f"{each.name} {each.version}"
+            yield _Stranger(each.name, each.version, _VARIANTS[label[1]], evidence)
 
 
 def _linked(on: OnPython, ours: str) -> Iterator[_Stranger]:
@@ -73,7 +73,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found, torch = _found(on), one_of(on.python, "torch")
     if not found or torch is None or not isinstance(torch.version, str):
         return ()
-    if found[0].package in COMPANIONS:
+    if found[0].package in COMPANIONS and package(on.python, found[0].package):
         return (companions(on.facts, on.python, torch),)
     return (same_build(on, found[0].package, found[0].version, torch),)
 
@@ -99,6 +99,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 def wrong_vendor(on: OnPython) -> Problem | None:
     """A package needs PyTorch's libraries for one vendor, and PyTorch is built for another."""
     torch = one_of(on.python, "torch")
+    known(on.python.packages)
     if torch is None:
         return None
     ours = known(torch.variant)
