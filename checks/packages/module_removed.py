@@ -57,7 +57,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     "does not bound the version in its requirements is installed with the newer one, and fails when it is imported.",
     fixes=_fixes,
     references=(
-        "https://nvidia.github.io/cuda-python/latest/release/13.0.0-notes.html",
+        "https://nvidia.github.io/cuda-python/cuda-bindings/latest/release/13.0.0-notes.html",
         "https://github.com/SpikeInterface/spikeinterface/pull/4110",
         "https://github.com/XPixelGroup/BasicSR/issues/649",
     ),
