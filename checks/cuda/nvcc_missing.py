@@ -9,17 +9,8 @@ from gpudoctor.knowledge.release_families import release_families
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.queries.packages import compiling, packages_of, release
 from gpudoctor.targets import OnPython, pythons
-
-
-def _compiling(on: OnPython) -> tuple[list[str], bool]:
-    """The packages that compile, and whether they always do."""
-    rules, there = python_rules().nvcc, {p.name for p in packages_of(on.python)}
-    always = sorted(there & rules.always)
-    ready = {name for name, kernels in rules.ready.items() if kernels in there}
-    sometimes = sorted((there & rules.sometimes) - ready)
-    return (always, True) if always else (sometimes, False)
 
 
 def _torch(on: OnPython) -> Framework | None:
@@ -35,7 +26,7 @@ def _cuda(on: OnPython) -> str:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    wanted, (names, always) = _cuda(on), _compiling(on)
+    wanted, (names, always) = _cuda(on), compiling(on.python)
     fixes = [toolkit(on.facts, on.python, wanted), *devel_image(on.facts, wanted)]
     return (*(fix for name in names if not always for fix in _ready(on, name, wanted)), *fixes)
 
@@ -70,7 +61,7 @@ def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
 )
 def nvcc_missing(on: OnPython) -> Problem | None:
     """Such a package with a CUDA build of PyTorch and a GPU, but no nvcc where build tools look."""
-    names, always = _compiling(on)
+    names, always = compiling(on.python)
     if not names or not nvidia_gpus(on.facts) or not (_torch(on) or "pycuda" in names):
         return None
     home = on.facts.toolkits.home

@@ -3,27 +3,18 @@
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
-from gpudoctor.knowledge.python_rules import cuda_in_name
-from gpudoctor.maybe import known, present
+from gpudoctor.maybe import known
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
-from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import major, package, packages_of, wheels
+from gpudoctor.queries.libraries import cuda_major
+from gpudoctor.queries.packages import package, wheels
 from gpudoctor.targets import OnPython, pythons
 
 _CONDA = ("cudatoolkit", "cuda-nvvm", "cuda-nvcc", "cuda-nvvm-impl", "cuda-toolkit", "cuda-nvvm-tools")
 
 
-def _major(on: OnPython) -> int:
-    """The CUDA major of what is installed here, by frameworks and by names such as cudf-cu12; else the driver's."""
-    driver = major(present(driver_cuda(on.facts))) or 12
-    built = {major(f.cuda) for f in on.python.frameworks if isinstance(f.cuda, str)}
-    named = {int(found[1]) for p in packages_of(on.python) if (found := cuda_in_name(p.name))}
-    return max((number for number in built | named if number and number <= driver), default=driver)
-
-
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    number = _major(on)
+    number = cuda_major(on.facts, on.python)
     proof = verify(on.python, "from numba import cuda; print(cuda.to_device([1.0]) is not None, cuda.is_available())")
     if conda_of(on.python):
         command = conda_install(on.python, "cuda-nvvm", "cuda-nvrtc", f"cuda-version={number}")
@@ -47,7 +38,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/numba/numba/issues/7006",
     ),
     targets=pythons,
-    caused_by=(*CUDA_SYSTEM, "python.*", "cuda.home-stale"),
+    caused_by=(*CUDA_SYSTEM, "python.*", "cuda.home-stale", "packages.part-missing"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

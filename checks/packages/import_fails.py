@@ -38,6 +38,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if not fixes and row and row.fixes:
         typed = tuple(Manual(command) for command in row.fixes[0].commands)
         fixes = [Fix(row.fixes[0].message, typed, "reinstall-package", verify=proof)]
+    if one.dependent:  # it has no compiled code of its own that could be damaged
+        message = f"Upgrade {one.package} to a release that fits what it imports.{lasting(on.facts)}"
+        task = install(on.python, one.package, upgrade=True)
+        return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))
     message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
     task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
     return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.loading import bring
 from gpudoctor.knowledge.sonames import ffmpeg_of, majors_of
+from gpudoctor.knowledge.system_libraries import capability_of
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import cuda_majors
@@ -52,6 +53,8 @@ def _wants(missing: tuple[str, ...]) -> str:
     releases = sorted({release for name in missing if (release := ffmpeg_of(name))}, key=int)
     if releases:
         return f" (FFmpeg {', '.join(releases)})"
+    if capability := next((c for name in missing if (c := capability_of(name))), None):
+        return f" (NVIDIA driver, capability {capability})"
     cuda = {number for name in missing for number in majors_of(name)}
     return f" (CUDA {cuda.pop()})" if len(cuda) == 1 else ""
 
@@ -72,7 +75,8 @@ def _here(on: OnPython, missing: tuple[str, ...]) -> str:
     severity=Severity.ERROR,
     cause="Compiled code names the libraries that it needs with their major version (libcudart.so.13), and the loader "
     "takes no other. The package was built for another release than the one that is installed, or it expects the "
-    "library from the system.",
+    "library from the system or the NVIDIA driver: slim images leave system libraries out, and a container gets the "
+    "driver's video and graphics libraries only if NVIDIA_DRIVER_CAPABILITIES includes them.",
     fixes=_fixes,
     references=(
         "https://man7.org/linux/man-pages/man8/ld.so.8.html",
@@ -82,7 +86,12 @@ def _here(on: OnPython, missing: tuple[str, ...]) -> str:
     targets=pythons,
     caused_by=(
         *("python.*", "libraries.*", "packages.extension-abi", "packages.built-for-another-torch", "pytorch.*"),
-        *("packages.torchcodec-mismatch", "packages.torchvision-mismatch", "packages.bitsandbytes-no-binary"),
+        *(
+            "packages.wrong-vendor",
+            "packages.torchcodec-mismatch",
+            "packages.torchvision-mismatch",
+            "packages.bitsandbytes-no-binary",
+        ),
         *("packages.ctranslate2-cudnn", "driver.library-missing", "driver.not-installed", "container.*", "wsl.*"),
     ),
     affects=("wheels", "extensions"),

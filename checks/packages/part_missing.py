@@ -7,7 +7,8 @@ from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Part, release_families
 from gpudoctor.maybe import known
 from gpudoctor.parsers.metadata import normalise
-from gpudoctor.queries.packages import package, packages_of, release
+from gpudoctor.queries.libraries import cuda_major
+from gpudoctor.queries.packages import numbers, package, packages_of, release
 from gpudoctor.targets import NAMES, OnPython, pythons
 
 
@@ -16,7 +17,9 @@ def _lacking(on: OnPython) -> tuple[Part, Package] | None:
     there = {p.name for p in packages_of(on.python)}
     for part in release_families().part:
         owner = package(on.python, part.of)
-        if owner and part.framework in there and there.isdisjoint(part.one_of) and _lists(owner, part):
+        wanted = owner and numbers(owner.version) >= numbers(part.since) and part.framework in ("", *there)
+        off = part.unless and on.facts.host.environment.get(part.unless) == "0"
+        if owner and wanted and not off and there.isdisjoint(part.one_of) and _lists(owner, part):
             return part, owner
     return None
 
@@ -32,22 +35,25 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     part, owner = found
+    extra = part.extra.format(major=cuda_major(on.facts, on.python))
     note = f"; {part.note}" if part.note else ""
-    message = f"Install {part.of} {release(owner.version)} with its extra {part.extra}{note}.{lasting(on.facts)}"
-    command = install(on.python, f"{part.of}[{part.extra}]=={release(owner.version)}", options=part.options)
-    code = f"import {part.framework}, {part.of.replace('-', '_')}.{part.extra}"
+    message = f"Install {part.of} {release(owner.version)} with its extra {extra}{note}.{lasting(on.facts)}"
+    command = install(on.python, f"{part.of}[{extra}]=={release(owner.version)}", options=part.options)
+    module = part.of.replace("-", "_")
+    code = f"import {part.framework}, {module}.{extra}" if part.framework else f"import {module}"
     return (Fix(message, (command,), "reinstall-package", verify=verify(on.python, code)),)
 
 
 @check(
-    title="A package is installed without its part for the framework",
+    title="A package is installed without a part that it needs (pip extra)",
     severity=Severity.WARNING,
-    cause="The package is split: its interface to each framework is a distribution of its own, which pip installs only "
-    "with the extra of that name.",
+    cause="The package is split: its interface to each framework, or to each CUDA release, is a distribution of its "
+    "own, which pip installs only with the extra of that name.",
     fixes=_fixes,
     references=(
         "https://github.com/NVIDIA/TransformerEngine/issues/1981",
         "https://github.com/NVIDIA/TransformerEngine/issues/2505",
+        "https://github.com/NVIDIA/numba-cuda/issues/294",
     ),
     targets=pythons,
     caused_by=("python.*",),
@@ -61,8 +67,6 @@ def part_missing(on: OnPython) -> Problem | None:
     if found is None:
         return None
     part, owner = found
-    framework = NAMES.get(part.framework, part.framework)
-    return Problem(
-        f"{owner.name} {owner.version} is installed without {part.one_of[0]}, its part for {framework}, which is not "
-        f"installed: {part.effect}."
-    )
+    name = NAMES.get(part.framework, part.framework)
+    role = f", its part for {name}, which is not installed" if name else ""
+    return Problem(f"{owner.name} {owner.version} is installed without {part.one_of[0]}{role}: {part.effect}.")

@@ -1,23 +1,39 @@
 """A package that needs another release of one next to it, which its metadata does not say."""
 
-from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
+from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Undeclared, release_families
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.packages import numbers, package
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.targets import OnPython, on_wsl, pythons
 
 
-def _broken(on: OnPython) -> tuple[Undeclared, Package, Package] | None:
-    """The first row that does not hold, with the two packages."""
+def _broken(on: OnPython) -> tuple[Undeclared, Package, Package | None] | None:
+    """The first row that does not hold, with the two packages; None in place of one that is not installed."""
+    torch = one_of(on.python, "torch")
     for row in release_families().undeclared:
         owner, other = package(on.python, row.package), package(on.python, row.other)
-        if owner and other and numbers(row.since) <= numbers(owner.version) < numbers(row.before):
-            first = numbers(row.wanted.lstrip("<>="))
-            if (numbers(other.version) < first) != row.wanted.startswith("<"):
-                return row, owner, other
+        if row.build and (torch is None or torch.variant != row.build):
+            continue
+        if owner and numbers(row.since) <= numbers(owner.version) < numbers(row.before) and not _holds(on, row, other):
+            return row, owner, other
     return None
+
+
+def _holds(on: OnPython, row: Undeclared, other: Package | None) -> bool:
+    if other is None:
+        return bool(row.wanted) or on_wsl(on.facts) or _is_on_path(on, row.other)
+    older = numbers(other.version) < numbers(row.wanted.lstrip("<>="))
+    return not row.wanted or older == row.wanted.startswith("<")
+
+
+def _is_on_path(on: OnPython, module: str) -> bool:
+    """Whether a directory of sys.path has the module's own name: /opt/rocm/share/amd_smi, which holds amdsmi."""
+    names = (path.rstrip("/").rpartition("/")[2].replace("_", "") for path in known(on.python.sys_path))
+    return module in names
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
@@ -25,32 +41,50 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     row, owner, _ = found
+    if not row.wanted:
+        return _install_amdsmi(on, row.other)
     message = f"Install {row.other}{row.wanted}, or {owner.name} {row.before} or newer."
     command = install(on.python, f"{row.other}{row.wanted}")
     return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package"),)
 
 
+def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
+    """Install the module of the ROCm that is here, whose library it calls: another release lacks functions."""
+    rocm = known_or(on.facts.amd.rocm_path, None)
+    source = f"{rocm}/share/amd_smi" if rocm else name
+    of = "that ROCm contains (package amd-smi-lib)" if rocm else "of the ROCm release that PyTorch is built for"
+    message = f"Install the {name} module {of}.{lasting(on.facts)}"
+    proof = verify(on.python, f"import {name}; {name}.amdsmi_init()")
+    return (Fix(message, (install(on.python, source),), "reinstall-package", verify=proof),)
+
+
 @check(
-    title="A package needs another release of one that its metadata does not name",
+    title="A package needs another one, or another release of it, that its metadata does not name",
     severity=Severity.WARNING,
-    cause="The package uses an interface that only some releases of the other one have, but does not require them in "
-    "its metadata: pip installs or keeps any release, and `pip check` reports nothing.",
+    cause="The package uses an interface that only some releases of the other one have, or imports it only to "
+    "recognize the GPU, but does not require it in its metadata: pip installs or keeps any release or none, and "
+    "`pip check` reports nothing.",
     fixes=_fixes,
     references=(
         "https://github.com/flashinfer-ai/flashinfer/pull/1455",
         "https://github.com/vllm-project/vllm/issues/12847",
         "https://github.com/vllm-project/vllm/issues/12386",
+        "https://github.com/vllm-project/vllm/issues/24576",
     ),
     targets=pythons,
     caused_by=("python.*", "libraries.pin-broken"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
-def undeclared_requirement(on: OnPython) -> str | None:
+def undeclared_requirement(on: OnPython) -> Problem | None:
     """A row of the table of requirements that no metadata names does not hold."""
     known(on.python.packages)
     found = _broken(on)
     if found is None:
         return None
     row, owner, other = found
-    return f"{owner.name} {owner.version} needs {row.other}{row.wanted}; {other.version} is installed: {row.effect}."
+    name = f"{owner.name} {owner.version}"
+    if other is None:
+        message = f"{name} needs {row.other}, which is not installed in this environment: {row.effect}."
+        return Problem(message, severity=Severity.ERROR)
+    return Problem(f"{name} needs {row.other}{row.wanted}; {other.version} is installed: {row.effect}.")

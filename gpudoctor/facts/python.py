@@ -128,6 +128,7 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     lock: str | None = None  # the build lock for which it would wait for ever
     executable_stack: tuple[str, ...] = ()  # as in LiveFramework
     stderr: str = ""  # its last lines
+    dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
 
 
 class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,4 +185,7 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     own_pip: Maybe[str | None] = (
         NOT  # the interpreter of a venv's own bin/pip where it lies elsewhere; None: it does not
     )
+    ninja: Maybe[str | None] = NOT  # the ninja on PATH; None: none
+    own_ninja: Maybe[str | None] = NOT  # the ninja next to the interpreter; None: none
+    units_without_ninja: tuple[str, ...] = ()  # units of systemd that start its programs with a PATH that has none
     pip: Maybe[str | None] = NOT  # the interpreter of `pip` on PATH; looked for as above; None: none, or its own

@@ -184,42 +184,43 @@ def restart_docker(facts: Facts) -> Tasks:
 
 def compute_capability(facts: Facts) -> tuple[Fix, ...]:
     """Start the container so that libcuda is injected too, not only the tools."""
+    return driver_capability(facts, "compute", "libcuda")
+
+
+def driver_capability(facts: Facts, capability: str, library: str) -> tuple[Fix, ...]:
+    """Start the container so that the driver's libraries of a capability are injected too.
+
+    Args:
+        facts: the machine.
+        capability: "compute", "video", "graphics".
+        library: one of its libraries, as ldconfig lists it.
+    """
+    proof = filtered(query("ldconfig", "-p"), query("grep", library))
     if engine(facts) in ("lxc", "systemd-nspawn"):
         message = (
-            "Install the package that contains libcuda in the container, in exactly the version of the host's module."
+            f"Install the package that contains {library} in the container, in exactly the version of the host's "
+            "module."
         )
-        return (
-            Fix(
-                message,
-                (),
-                "reinstall-package",
-                root=True,
-                verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
-            ),
-        )
-    name, value = "NVIDIA_DRIVER_CAPABILITIES", "compute,utility"
+        return (Fix(message, (), "reinstall-package", root=True, verify=proof),)
+    name = "NVIDIA_DRIVER_CAPABILITIES"
+    there = {one.strip() for one in facts.host.environment.get(name, "").split(",")} - {"", "all", "void", "none"}
+    value = ",".join(sorted({*there, "compute", "utility", capability}))
     variable = f"{name}={value}"
     if engine(facts) == "enroot":
         message = f"Set {variable} before the container starts (by default enroot's hook injects utility only)."
-        return (
-            again(
-                message,
-                export(name, value),
-                cmd("enroot", "start", NAME),
-                verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
-            ),
-        )
+        return (again(message, export(name, value), cmd("enroot", "start", NAME), verify=proof),)
     run = again(
         f"Recreate the container with {variable}; in your own image add ENV {variable} to the Dockerfile.",
         cmd("docker", "run", "--gpus", "all", "-e", variable, REST),
-        verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda")),
+        verify=proof,
     )
     if engine(facts) == "kubernetes":
         message = f"Set {variable} in env of the pod's container, or in the image, and restart the pod."
-        return (again(message, verify=cmd("kubectl", "exec", POD, "--", "sh", "-c", "ldconfig -p | grep libcuda")),)
+        found = cmd("kubectl", "exec", POD, "--", "sh", "-c", f"ldconfig -p | grep {library}")
+        return (again(message, verify=found),)
     compose = again(
         "If Compose starts it: capabilities of the reserved device overrides that variable, so write capabilities: "
-        "[gpu] or [gpu, compute, utility] there, not [gpu, utility].",
+        f"[gpu] or [gpu, {value.replace(',', ', ')}] there, not [gpu, utility].",
         COMPOSE_UP,
     )
     return run, compose

@@ -85,6 +85,26 @@ def companions(facts: Facts, python: Python, torch: Framework) -> Fix:
     return Fix(message, commands, "reinstall-package", verify=proof)
 
 
+def same_build(on: OnPython, name: str, version: str, torch: Framework) -> Fix:
+    """Install an extension for the vendor that PyTorch is built for: from PyTorch's index, or compiled here.
+
+    Args:
+        on: the environment.
+        name: the extension.
+        version: its installed version.
+        torch: PyTorch, whose version is known.
+    """
+    proof, number = _proof(on, name), present(torch.version)
+    if on_torch_index(name):
+        message = f"Install the {name} build for PyTorch {number}, from the index that PyTorch came from."
+        commands = another_build(on.python, f"{name}=={release(version)}", index=_index(on.python, torch))
+    else:
+        message = f"Build {name} from source against PyTorch {number}: its wheels are for another vendor."
+        options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
+        commands = (install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options),)
+    return Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=proof)
+
+
 def _index(python: Python, torch: Framework) -> str | None:
     """PyTorch's own index of its build; None where this is the build that PyPI has.
 

@@ -2,11 +2,12 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import LiveFramework
-from gpudoctor.fixes.loading import clear_executable_stack
+from gpudoctor.fixes.loading import clear_executable_stack, of_driver, of_system
 from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, manager_of, torch_family, version_of
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.torch import index_of_build
+from gpudoctor.queries.loading import missing_in_words
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnLive
 from gpudoctor.tasks import Shell, Task
@@ -49,6 +50,9 @@ def hinted(on: OnLive) -> tuple[Fix, ...]:
     """What the error message asks for, where it is known."""
     if on.live.executable_stack:
         return (clear_executable_stack(on.facts, on.live.executable_stack, _proof(on)),)
+    missing = missing_in_words(on.live.import_error or "")
+    if found := of_driver(on.facts, missing) or of_system(on.facts, missing, _proof(on)):
+        return found
     hint = import_errors.hint(on.live.import_error or "")
     if not hint or not hint.fix:
         return ()

@@ -4,16 +4,17 @@ import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, PackageImport
+from gpudoctor.fixes import container, system
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
-from gpudoctor.knowledge import sonames
+from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.registry import BY_MODULE
-from gpudoctor.targets import NAMES, OnPython
-from gpudoctor.tasks import Task, Tasks, cmd, export
+from gpudoctor.targets import NAMES, OnPython, in_container
+from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
@@ -135,6 +136,8 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
     """Bring the libraries that a package needs, or the build of it that fits what is here."""
     one = import_of(on.python, package)
     proof = import_proof(on, one) if one else None
+    if outside := of_driver(on.facts, missing) or of_system(on.facts, missing, proof):
+        return outside
     releases = sorted({r for name in missing if (r := sonames.ffmpeg_of(name))}, key=int)
     if releases:
         return _ffmpeg(on, package, version, releases, proof)
@@ -147,6 +150,36 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
         message = f"Install a release of {package} that is built{what}.{lasting(on.facts)}"
         fixes.append(Fix(message, (install(on.python, package, upgrade=True),), "reinstall-package", verify=proof))
     return tuple(fixes)
+
+
+def of_driver(facts: Facts, missing: tuple[str, ...]) -> tuple[Fix, ...]:
+    """Bring libraries of the NVIDIA driver: never from a package of a container, whose release would be another."""
+    found = [(name, c) for name in missing if (c := system_libraries.capability_of(name))]
+    if not found:
+        return ()
+    name, capability = found[0]
+    stem = name.partition(".so")[0]
+    if in_container(facts):
+        return container.driver_capability(facts, capability, stem)
+    message = (
+        f"Install the {capability} libraries of the NVIDIA driver in exactly the installed release: packages for "
+        "servers without a display (headless) leave them out."
+    )
+    return (Fix(message, (), verify=filtered(query("ldconfig", "-p"), query("grep", stem))),)
+
+
+def of_system(facts: Facts, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
+    """Install the distribution's packages of libraries that wheels do not bring; none where one has another origin."""
+    if not missing or not all(map(system_libraries.is_of_system, missing)):
+        return ()
+    family = system.family_of(facts)
+    found = [system_libraries.package_of(name, family) if family else None for name in missing]
+    names = tuple(dict.fromkeys(name for name in found if name))
+    if None in found:
+        message = f"Install the distribution's package that contains {', '.join(missing)}.{lasting(facts)}"
+        return (Fix(message, (), root=True, verify=proof),)
+    message = f"Install {' and '.join(names)}, the distribution's package of {', '.join(missing)}.{lasting(facts)}"
+    return (Fix(message, install_system(facts, *names), "reinstall-package", root=True, verify=proof),)
 
 
 def _wheels(on: OnPython, wheels: list[tuple[str, str]], proof: Task | None) -> Fix:

@@ -36,14 +36,19 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of: str
     one_of: tuple[str, ...]
     extra: str
-    framework: str
     effect: str
+    framework: str = ""
     options: tuple[str, ...] = ()
     note: str = ""
+    since: str = "0"
+    unless: str = ""
 
 
 class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What some releases of a package need of another one, and do not name in their metadata."""
+    """What some releases of a package need of another one, and do not name in their metadata.
+
+    `wanted` is empty where any release will do; `build` is the build of PyTorch for which it is needed ("rocm").
+    """
 
     package: str
     since: str
@@ -51,6 +56,20 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other: str
     wanted: str
     effect: str
+    build: str = ""
+
+
+class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Modules that a package dropped in a release: their names, where they went, and the releases that have them.
+
+    `older` is what to install to have them again; "" where the package belongs to one release of PyTorch.
+    """
+
+    package: str
+    since: str
+    pattern: str
+    now: str
+    older: str = ""
 
 
 class DeviceWheels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,6 +85,7 @@ class ReleaseFamilies(KnowledgeTable, frozen=True):
     family: tuple[ReleaseFamily, ...]
     part: tuple[Part, ...]
     undeclared: tuple[Undeclared, ...]
+    removed: tuple[Removed, ...]
     device_wheels: DeviceWheels
 
 

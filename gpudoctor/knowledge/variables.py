@@ -79,6 +79,17 @@ class Switch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backend: str
 
 
+class Unread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A variable that a package no longer reads from one release on, and what replaces it ("": nothing)."""
+
+    name: str
+    package: str
+    since: str
+    values: str
+    now: str
+    instead: str = ""
+
+
 class Variables(KnowledgeTable, frozen=True):
     """The table ``variables.toml``."""
 
@@ -89,6 +100,7 @@ class Variables(KnowledgeTable, frozen=True):
     paths: PathRows
     selects: SelectsRows
     switch: tuple[Switch, ...]
+    unread: tuple[Unread, ...]
 
 
 @cache

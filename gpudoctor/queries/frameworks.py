@@ -8,7 +8,7 @@ from gpudoctor.facts import Facts, Framework, Gpu, LiveFramework, Python
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.wanted import computes
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.driver import driver_words, has_nvidia_driver
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -46,8 +46,10 @@ def not_tested(facts: Facts) -> tuple[str, ...]:
 
 def _not_imported(python: Python) -> Iterator[str]:
     """The packages that compute and of which no import is known to have succeeded."""
-    imported = {one.package for one in known_or(python.imports, ()) if one.error is None}
-    return (p.name for p in packages_of(python) if computes(p.name) and p.name not in imported)
+    imports = known_or(python.imports, ())
+    done = {one.package for one in imports if one.error is None}
+    left = {one.package for one in imports if one.dependent and isinstance(one.error, Unknown)}
+    return (p.name for p in packages_of(python) if (computes(p.name) and p.name not in done) or p.name in left)
 
 
 def other_works(python: Python, framework: Framework) -> bool:

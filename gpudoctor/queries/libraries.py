@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 
 from gpudoctor.facts import DriverLibrary, Facts, Framework, Need, Python
-from gpudoctor.maybe import Unknown, known
+from gpudoctor.knowledge.python_rules import cuda_in_name
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import major, wheels
+from gpudoctor.queries.packages import major, packages_of, wheels
 
 _RUNTIME = ("libcudart", "libcublas", "libcublasLt")
 
@@ -64,6 +66,14 @@ def cuda_majors(facts: Facts, python: Python, of: tuple[str, ...] = _RUNTIME) ->
             if family(name) in of:
                 _add(found, name, wheel.name)
     return found
+
+
+def cuda_major(facts: Facts, python: Python) -> int:
+    """The CUDA major of what is installed here, by frameworks and by names such as cudf-cu12; else the driver's."""
+    driver = major(known_or(driver_cuda(facts), None) or "") or 12
+    built = {major(f.cuda) for f in python.frameworks if isinstance(f.cuda, str)}
+    named = {int(found[1]) for p in packages_of(python) if (found := cuda_in_name(p.name))}
+    return max((number for number in built | named if number and number <= driver), default=driver)
 
 
 def _add(found: dict[int, str], soname: str, place: str) -> None:

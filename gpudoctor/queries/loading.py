@@ -57,7 +57,8 @@ def know_all(python: Python) -> None:
         UnknownFactError: with the reason.
     """
     for one in known(python.imports):
-        known(one.error)
+        if not one.dependent:
+            known(one.error)
 
 
 def old_copies(python: Python) -> tuple[OldCopy, ...]:

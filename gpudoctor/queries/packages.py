@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from gpudoctor.facts import Package, Python
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.python_rules import first_for_numpy2
+from gpudoctor.knowledge.python_rules import first_for_numpy2, python_rules
 from gpudoctor.maybe import Unknown, known
 
 _NAME = re.compile(r"[\w.-]*")
@@ -27,6 +27,15 @@ def package(python: Python, name: str) -> Package | None:
         UnknownFactError: nobody knows what is installed.
     """
     return next((p for p in known(python.packages) if p.name == name), None)
+
+
+def compiling(python: Python) -> tuple[list[str], bool]:
+    """The packages that compile code for GPUs when they run, and whether they always do."""
+    rules, there = python_rules().nvcc, {p.name for p in packages_of(python)}
+    always = sorted(there & rules.always)
+    ready = {name for name, kernels in rules.ready.items() if kernels in there}
+    sometimes = sorted((there & rules.sometimes) - ready)
+    return (always, True) if always else (sometimes, False)
 
 
 def need_numpy1(python: Python) -> list[Package]:

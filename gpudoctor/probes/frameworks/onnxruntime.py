@@ -6,7 +6,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers import loader
 from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
-from gpudoctor.probes.frameworks.library_search import Request, Search, dynamic_of
+from gpudoctor.probes.frameworks.library_search import Request, Search, dynamic_of, gpu_code
 
 # Other packages of ONNX Runtime are for the CPU, or for GPUs by other ways than CUDA and ROCm.
 _CUDA = ("onnxruntime-gpu", "ort-nightly-gpu", "onnxruntime-training")
@@ -14,12 +14,13 @@ _ROCM = ("onnxruntime-rocm", "onnxruntime-migraphx", "ort-migraphx", "ort-rocm")
 _FILES = tuple(f"libonnxruntime_providers_{name}.so" for name in ("cuda", "rocm", "migraphx"))
 
 
-def read(machine: Machine, _python: Python, found: FoundFramework, _kernels: bool = False) -> Framework:
+def read(machine: Machine, _python: Python, found: FoundFramework, kernels: bool = False) -> Framework:
     """Read its files.
 
     Args:
         machine: where they lie.
         found: its place and distributions.
+        kernels: count the GPU code of the CUDA provider as well.
     """
     said = _said(machine, found)
     package, others = _owner(found, said.get("package_name"))
@@ -36,7 +37,7 @@ def read(machine: Machine, _python: Python, found: FoundFramework, _kernels: boo
         hip=hip,
         variant=variant,
         archs=() if variant == "cpu" else Unknown("ONNX Runtime does not list them"),
-        kernels=() if variant == "cpu" else Unknown("the GPU code was not counted"),
+        kernels=() if variant == "cpu" else gpu_code(machine, f"{found.location}/capi/{_FILES[0]}", kernels),
         cudnn=_cudnn(said, package) if variant == "cuda" else None,
         plugin=None,
         plugin_version=None,

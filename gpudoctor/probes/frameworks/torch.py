@@ -12,11 +12,12 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.elf import NotElfError
 from gpudoctor.parsers.torch_arch import torch_arch_list
 from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
-from gpudoctor.probes.frameworks.library_search import Request, Search, majors
+from gpudoctor.probes.frameworks.library_search import Request, Search, gpu_code, majors
 
 _CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
 _PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
 _GFX = pattern(r"[_-](gfx[0-9a-f]+(?:-(?:\d+-)?generic)?)")
+_PRELOADED = tuple(f"lib{name}.so." for name in ("amdhip64", "hipblaslt", "MIOpen", "rccl", "rocblas"))
 _FILES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_hip.so", "libc10_hip.so")
 
 
@@ -48,7 +49,9 @@ def read(machine: Machine, python: Python, found: FoundFramework, kernels: bool 
         variant=variant,
         archs=_archs(machine, found) if on_gpu else _none(variant),
         blas=_blas(machine, found) if variant == "rocm" else _none(variant),
-        kernels=_kernels(machine, found, kernels) if variant == "cuda" else _none(variant),
+        kernels=gpu_code(machine, f"{found.location}/lib/{_FILES[0]}", kernels)
+        if variant == "cuda"
+        else _none(variant),
         cudnn=_cudnn(found.package, version, cuda),
         plugin=None,
         plugin_version=None,
@@ -123,20 +126,6 @@ def _blas(machine: Machine, found: FoundFramework) -> tuple[str, ...]:
     return tuple(sorted({match[1] for name in names if (match := _GFX.search(name))}))
 
 
-def _kernels(machine: Machine, found: FoundFramework, wanted: bool) -> Maybe[tuple[str, ...]]:
-    if not wanted:
-        return Unknown("the GPU code was not counted")
-    from gpudoctor.parsers.fatbin import covering, kernels
-
-    path = f"{found.location}/lib/libtorch_cuda.so"
-    try:
-        with machine.open(path) as file:
-            counts = kernels(file)
-    except (OSError, NotElfError) as error:
-        return Unknown(f"{path}: {error}")
-    return covering(counts) or Unknown(f"{path} contains no GPU code that could be counted")
-
-
 def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str | None]) -> Maybe[str | None]:
     """The version that the wheel pins; of a wheel that brings its own, the version that the release was built with."""
     if not isinstance(cuda, str):
@@ -153,6 +142,11 @@ def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str 
 def requests(search: Search, framework: Framework) -> list[Request]:
     """The libraries that its own link to, that its metadata pins, or that are in torch/lib."""
     files = [f"{framework.location}/lib/{name}" for name in _FILES]
+    if isinstance(framework.hip, str):
+        # torch/_rocm_init.py opens those of AMD's wheels by path; what they link to is the loader's matter.
+        files += [
+            f"{at}/{name}" for at in search.rocm for name in search.machine.names(at) if name.startswith(_PRELOADED)
+        ]
     linked = [request for path in files for request in search.of_file(path)]
     return linked or _pinned(search, framework, files[0]) or _bundled(search, framework, files[0])
 

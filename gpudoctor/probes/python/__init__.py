@@ -19,6 +19,7 @@ from gpudoctor.probes.python import (
     manager,
     project_env,
     requirements,
+    services,
 )
 from gpudoctor.probes.python import packages as python_packages
 from gpudoctor.probes.python.choice import ON_PATH, OURS, InterpreterError, choose
@@ -114,7 +115,7 @@ def _not_imported(found: Sequence[FoundDistribution]) -> Maybe[tuple[PackageImpo
 def with_imports(machine: Machine, python: Python) -> Python:
     """The environment with what its GPU packages did when they were imported, after the frameworks."""
     from gpudoctor.probes.python import imports
-    from gpudoctor.probes.python.gpu_packages import gpu_packages
+    from gpudoctor.probes.python.gpu_packages import declaring, gpu_packages
 
     names = DirectoryNames(machine)
     sites = [
@@ -123,7 +124,8 @@ def with_imports(machine: Machine, python: Python) -> Python:
     installed = {each.name: each.directory for each in known_or(python.packages, ())}
     found = python_packages.find(machine, sites, names)
     own = [each for each in found if installed.get(each.package.name) == each.package.directory]
-    return replace(python, imports=imports.probe(machine, python, gpu_packages(machine, own, names)))
+    packages, dependents = gpu_packages(machine, own, names), declaring(machine, own, names)
+    return replace(python, imports=imports.probe(machine, python, packages, dependents))
 
 
 def _kernels(
@@ -173,11 +175,15 @@ def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> d
     kind = manager.kind(machine, said.prefix)
     found = manager.project(machine, said.prefix) if kind in ("venv", "conda") else None
     folder, lock = found or (None, None)
+    own_ninja = f"{said.prefix}/bin/ninja" if machine.exists(f"{said.prefix}/bin/ninja") else None
     return {
         "kind": kind,
         "manager": manager.manager(machine, said.prefix, kind, lock, packages),
         "project": folder,
         "conda": manager.conda(machine, said.prefix),
+        "ninja": machine.which("ninja"),
+        "own_ninja": own_ninja,
+        "units_without_ninja": services.without(machine, said.prefix, "ninja") if own_ninja else (),
         "own_pip": elsewhere.own_pip(machine, said.prefix) if kind == "venv" else None,
     }
 

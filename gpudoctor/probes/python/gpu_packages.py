@@ -1,5 +1,6 @@
 """Which installed packages run compiled code on a GPU, next to the frameworks: by name, or by what they bring."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.knowledge.wanted import computes, is_extension, matters, module_of
@@ -13,6 +14,12 @@ from gpudoctor.registry import BY_MODULE
 _REQUIRES = pattern(r"(?mi)^Requires-Dist:\s*(?:torch|jax|jaxlib|cupy[\w-]*|tensorflow)\s*(?![\w.-])(?![^\n]*extra)")
 # Libraries, and the sources that torch.utils.cpp_extension compiles when they are first needed.
 _COMPILED = pattern(r"(?m)^[^,\n]+\.(?:so|cu|cuh|cpp)(?:\.[\d.]+)?,")
+# What computes on GPUs, or gives access to them, as others require it; those first that dropped modules lately.
+_GPU = (
+    *("cuda-python", "cuda-bindings", "cuda-core", "numba-cuda", r"cupy[\w-]*", "pycuda", "onnxruntime-gpu", "triton"),
+    *("jax", "jaxlib", "tensorflow", "torch"),
+)
+_DECLARES = pattern(rf"(?mi)^Requires-Dist:\s*({'|'.join(_GPU)})\s*(?![\w.-])(?![^\n]*extra)")
 _NAME = pattern(r"[\w.-]*")
 # They have no import of their own that says more than the framework's.
 _HELPERS = ("triton", "pytorch-triton")
@@ -46,6 +53,29 @@ def _is_compiled(machine: Machine, one: FoundDistribution) -> bool:
     if not one.place.endswith(".dist-info") or not _REQUIRES.search(text_of(machine, f"{one.place}/METADATA")):
         return False
     return bool(_COMPILED.search(text_of(machine, f"{one.place}/RECORD")))
+
+
+def declaring(
+    machine: Machine, found: Sequence[FoundDistribution], names: DirectoryNames
+) -> tuple[FoundDistribution, ...]:
+    """The distributions that are none of `gpu_packages` and require a GPU package, those first that may be broken.
+
+    Broken is likely what requires a package that dropped modules lately, before what requires only a framework.
+
+    Args:
+        machine: where they are.
+        found: the installed distributions.
+        names: the listings of directories.
+    """
+    ranked = []
+    for one in found:
+        if matters(one.package.name) or not one.place.endswith(".dist-info") or _is_compiled(machine, one):
+            continue
+        required = _DECLARES.findall(text_of(machine, f"{one.place}/METADATA"))
+        if required:
+            rank = min(next(n for n, part in enumerate(_GPU) if re.fullmatch(part, r, re.I)) for r in required)
+            ranked.append((rank, one.package.name, completed(machine, one, names)))
+    return tuple(one for _, _, one in sorted(ranked, key=lambda each: each[:2]))
 
 
 def needs_torch(one: FoundDistribution) -> bool:

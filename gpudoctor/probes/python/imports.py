@@ -12,9 +12,11 @@ from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import PackageImport, Python
 from gpudoctor.knowledge.wanted import part_for
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.crash_output import tail
+from gpudoctor.parsers.metadata import normalise
 from gpudoctor.probes import executable_stack
 from gpudoctor.probes.frameworks.live import said_in
 from gpudoctor.probes.python.gpu_packages import modules_of, needs_torch
@@ -28,40 +30,92 @@ SECONDS = 60.0
 SHARE = 0.6
 # An environment with more of them would cost minutes; those that are known come first.
 MOST = 16
+# Packages that only require a GPU package: how many are imported, and the seconds for each; the rest is said.
+MOST_DEPENDENTS, DEPENDENT_SECONDS = 8, 20.0
 TAIL = 20  # lines of stderr that are kept
+# CPython's words: Lib/importlib/_bootstrap.py, Python/ceval.c (import_from) and Objects/moduleobject.c.
+_BY_NAME = pattern(
+    r"^(?:ModuleNotFoundError: No module named '([\w.]+)'|ImportError: cannot import name '\w+' from '([\w.]+)'"
+    r"|AttributeError: module '([\w.]+)' has no attribute)"
+)
+_LOADER = pattern(r"\.so[\w.]*: (?:cannot open shared object file|undefined symbol|version [`'])")
 _SCRIPT = workers.script("import_package.py")
 _SET = {"PYTHONFAULTHANDLER": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "HF_HUB_OFFLINE": "1"}
 
 
-def probe(machine: Machine, python: Python, packages: Sequence[FoundDistribution]) -> Maybe[tuple[PackageImport, ...]]:
+def probe(
+    machine: Machine,
+    python: Python,
+    packages: Sequence[FoundDistribution],
+    dependents: Sequence[FoundDistribution] = (),
+) -> Maybe[tuple[PackageImport, ...]]:
     """Import each package; never raises, and keeps what was reported before a crash or a hang.
 
     Args:
         machine: where they run, in the examined environment.
         python: the interpreter, with its frameworks.
         packages: the distributions with code for GPUs.
+        dependents: those that only require one of them, in the order in which they are imported while there is time.
     """
     wanted = [(one, module) for one in packages for module in modules_of(one)][:MOST]
-    if not wanted:
+    unmet = {each.package for each in python.unmet}
+    later = [(one, module) for one in dependents for module in modules_of(one)[:1]]
+    later.sort(key=lambda job: job[0].package.name not in unmet)
+    if not (wanted or later):
         return ()
     if not machine.here:
-        return Unknown("programs are not run under another root")
+        return Unknown("programs are not run under another root") if wanted else ()
     if machine.driver_hangs:
-        return Unknown("the driver does not respond, so an import would hang too")
+        return Unknown("the driver does not respond, so an import would hang too") if wanted else ()
     end = machine.left(SECONDS / SHARE) * SHARE
 
     def one(job: tuple[FoundDistribution, str]) -> PackageImport:
         return _imported(machine, python, *job, end)
 
-    with ThreadPoolExecutor(max_workers=min(len(wanted), _cores())) as pool:
-        return tuple(pool.map(one, wanted))
+    def dependent(job: tuple[FoundDistribution, str]) -> PackageImport:
+        seconds = min(DEPENDENT_SECONDS, machine.left(DEPENDENT_SECONDS / SHARE) * SHARE)
+        return about_others(_imported(machine, python, *job, seconds), job[0])
+
+    with ThreadPoolExecutor(max_workers=min(max(len(wanted), len(later)), _cores())) as pool:
+        imported = (*pool.map(one, wanted), *pool.map(dependent, later[:MOST_DEPENDENTS]))
+    rest = (
+        _why(_asked(found, module), "more packages than one run imports") for found, module in later[MOST_DEPENDENTS:]
+    )
+    return (*imported, *(replace(each, dependent=True) for each in rest))
+
+
+def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
+    """Keep the error of a package only where it is about another one that it requires, or of the loader.
+
+    What is not required may be an optional part; a display, credentials or an argument that is missing is no error of
+    the environment.
+
+    Args:
+        one: what the import did.
+        found: the distribution, with its requirements.
+    """
+    error = one.error if isinstance(one.error, str) else ""
+    match = _BY_NAME.match(error)
+    name = next((part for part in match.groups() if part), "") if match else ""
+    top = name.partition(".")[0]
+    required = [normalise(line) for line in found.package.requires if "extra" not in line]
+    foreign = bool(top) and top != one.module and any(_is_of(normalise(top), line) for line in required)
+    if one.error is None or foreign or _LOADER.search(error):
+        return replace(one, dependent=True, hung=False, died=None)
+    why = one.error if isinstance(one.error, Unknown) else Unknown(f"its import needs something else: {error[:200]}")
+    return replace(one, dependent=True, error=why, hung=False, died=None)
+
+
+def _is_of(module: str, requirement: str) -> bool:
+    """Whether a requirement brings a module, as far as names tell: cuda-python brings cuda."""
+    return requirement.startswith(module) and not requirement[len(module) :][:1].isalnum()
 
 
 def _imported(machine: Machine, python: Python, found: FoundDistribution, top: str, seconds: float) -> PackageImport:
     package = found.package
     there = {framework.name: framework for framework in python.frameworks}
     module = part_for(package.name, there) or top
-    said = PackageImport(package=package.name, version=package.version, module=module)
+    said = _asked(found, module)
     framework = "torch" if needs_torch(found) and "torch" in there else None
     live = there[framework].live if framework else None
     if framework and (live is None or live.import_error or live.died or live.hung):
@@ -117,6 +171,10 @@ def _reason(said: dict[str, Any], ended: ChildResult) -> str:
     if ended.missing:
         return f"the interpreter was not started: {ended.missing}"
     return "the run was canceled" if ended.cancelled else f"the process exited with code {ended.code}"
+
+
+def _asked(found: FoundDistribution, module: str) -> PackageImport:
+    return PackageImport(package=found.package.name, version=found.package.version, module=module)
 
 
 def _why(asked: PackageImport, why: str) -> PackageImport:

@@ -16,6 +16,7 @@ NO_GPU = "There is no GPU to diagnose: these results prove nothing about one."
 NO_SMOKE = "No GPU that can run smoke tests was found, so none ran. To test the CPU: `gpudoctor smoke --device cpu`"
 # Of a facts file of an earlier release, which went on with the CPU.
 ON_CPU = "No GPU was found, so the smoke tests ran on the CPU and prove nothing about a GPU."
+_MOST_NAMES = 12  # of packages that were not imported
 NOTHING = "None of the selected checks applies to this machine, so nothing was checked."
 
 
@@ -48,7 +49,8 @@ def closing(
     if facts.quick and any(p.frameworks for p in facts.pythons) and not facts.smoke.runs:
         lines.append("No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees.")
     if status in ("pass", "warn") and not chosen and (left := not_tested(facts)):
-        lines.append(f"Not tested: {', '.join(left)} (only their files were read).")
+        more = f" and {number(len(left) - _MOST_NAMES)} more" if len(left) > _MOST_NAMES else ""
+        lines.append(f"Not tested: {', '.join(left[:_MOST_NAMES])}{more} (only their files were read).")
     if status == "pass" and not facts.quick and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "

@@ -10,7 +10,7 @@ from gpudoctor.child import ChildResult
 from gpudoctor.facts import Framework, PackageImport, Python
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.python import imports, jit_caches
-from gpudoctor.probes.python.gpu_packages import gpu_packages, modules_of
+from gpudoctor.probes.python.gpu_packages import declaring, gpu_packages, modules_of
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, entries, find
 from tests.builders import live
 from tests.parsers.elves import library
@@ -60,6 +60,66 @@ def test_each_is_imported_in_a_child(tmp_path: Path) -> None:
     assert said["bitsandbytes"].error is None
     assert said["bitsandbytes"].stderr == "careful"
     assert said["flash-attn"].error == Unknown("it needs torch, which does not import")
+
+
+def dependents_in(site: Path) -> tuple[FoundDistribution, ...]:
+    here = machine()
+    names = DirectoryNames(here)
+    return declaring(here, find(here, entries(here, [str(site)], "", None, [str(site)]), names), names)
+
+
+def test_what_only_requires_a_gpu_package_is_imported_after_the_others(tmp_path: Path) -> None:
+    lay(tmp_path, "aplain", requires=("torch>=2",))
+    lay(
+        tmp_path,
+        "spikes",
+        requires=("numpy", "cuda-python"),
+        code="raise ImportError(\"cannot import name 'cuda' from 'cuda' (x)\")",
+    )
+    lay(tmp_path, "display", requires=("triton",), code="raise RuntimeError('no display')")
+    lay(tmp_path, "optional", requires=("torch; extra == 'gpu'",))
+    found = dependents_in(tmp_path)
+    assert [one.package.name for one in found] == ["spikes", "display", "aplain"]
+    here = machine(PYTHONPATH=str(tmp_path), PATH=os.environ["PATH"], HOME=str(tmp_path))
+    answer = imports.probe(here, Python(path=sys.executable), (), found)
+    assert not isinstance(answer, Unknown)
+    said = {one.package: one for one in answer}
+    assert said["spikes"].error == "ImportError: cannot import name 'cuda' from 'cuda' (x)"
+    assert said["display"].error == Unknown("its import needs something else: RuntimeError: no display")
+    assert said["aplain"].error is None
+    assert all(one.dependent for one in answer)
+
+
+def test_no_more_than_some_are_imported_and_the_rest_is_said(tmp_path: Path) -> None:
+    for number in range(imports.MOST_DEPENDENTS + 2):
+        lay(tmp_path, f"needs{number}", requires=("torch",))
+    here = machine(PYTHONPATH=str(tmp_path), PATH=os.environ["PATH"], HOME=str(tmp_path))
+    answer = imports.probe(here, Python(path=sys.executable), (), dependents_in(tmp_path))
+    assert not isinstance(answer, Unknown)
+    left = [one.package for one in answer if one.error == Unknown("more packages than one run imports")]
+    assert left == [f"needs{imports.MOST_DEPENDENTS}", f"needs{imports.MOST_DEPENDENTS + 1}"]
+
+
+@pytest.mark.parametrize(
+    ("error", "counts"),
+    [
+        ("ModuleNotFoundError: No module named 'cuda.cudart'", True),
+        ("ModuleNotFoundError: No module named 'cuda'", True),  # it is required
+        ("ModuleNotFoundError: No module named 'gradio'", False),  # an optional part
+        ("ModuleNotFoundError: No module named 'spikes.extra'", False),
+        ("ImportError: cannot import name 'AttrsDescriptor' from 'triton.compiler'", True),
+        ("AttributeError: module 'triton' has no attribute 'ops'", True),
+        ("AttributeError: 'NoneType' object has no attribute 'x'", False),
+        ("ImportError: libGL.so.1: cannot open shared object file: No such file or directory", True),
+        ("KeyError: 'OPENAI_API_KEY'", False),
+        ("SystemExit: 2", False),
+    ],
+)
+def test_which_errors_are_about_others(tmp_path: Path, error: str, counts: bool) -> None:
+    lay(tmp_path, "spikes", requires=("triton>=3", "cuda-python", "gradio; extra == 'ui'"))
+    (found,) = dependents_in(tmp_path)
+    said = imports.about_others(PackageImport(package="spikes", version="1.0", module="spikes", error=error), found)
+    assert isinstance(said.error, str) == counts
 
 
 def test_a_driver_that_hangs_is_not_waited_for_again(tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""A package imports a module that a newer release of another one no longer has."""
+
+import re
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Package, PackageImport
+from gpudoctor.fixes.loading import import_proof
+from gpudoctor.fixes.python import install, lasting
+from gpudoctor.knowledge.release_families import Removed, release_families
+from gpudoctor.maybe import known
+from gpudoctor.queries.frameworks import first_line
+from gpudoctor.queries.loading import failures
+from gpudoctor.queries.packages import numbers, package, packages_of
+from gpudoctor.targets import OnPython, pythons
+
+
+def _found(on: OnPython) -> tuple[Removed, Package, list[tuple[PackageImport, str]]] | None:
+    """The first row of the table that explains failed imports, the package that dropped the module, and those."""
+    for row in release_families().removed:
+        owner = package(on.python, row.package)
+        if owner and numbers(owner.version) >= numbers(row.since):
+            failing = [(one, error) for one, error in failures(on.python) if re.search(row.pattern, error)]
+            if failing:
+                return row, owner, failing
+    return None
+
+
+def _is_wanted(on: OnPython, row: Removed) -> bool:
+    """Whether another package requires the release without the module: PyTorch for CUDA 13 does cuda-bindings 13."""
+    own = (row.package, row.older.partition(">")[0])
+    wanted = re.compile(rf"(?:{'|'.join(map(re.escape, own))})\b[^;]*[>=~]=?\s*{row.since}\b")
+    return any(wanted.match(line) for p in packages_of(on.python) if p.name not in own for line in p.requires)
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    found = _found(on)
+    if found is None:
+        return ()
+    row, _, ((first, _), *_) = found
+    proof = import_proof(on, first)
+    newer = Fix(
+        f"Upgrade {first.package} to a release that imports {row.now}.{lasting(on.facts)}",
+        (install(on.python, first.package, upgrade=True),),
+        "reinstall-package",
+        verify=proof,
+    )
+    if not row.older or _is_wanted(on, row):
+        return (newer,)
+    message = f"Install {row.older}, which still has the module.{lasting(on.facts)}"
+    return (Fix(message, (install(on.python, row.older),), "reinstall-package", verify=proof), newer)
+
+
+@check(
+    title="A package imports a module that a newer release of another one removed (cuda.cuda, cuda.cudart)",
+    severity=Severity.ERROR,
+    cause="A release dropped modules that were deprecated before. A package that was written for the older one and "
+    "does not bound the version in its requirements is installed with the newer one, and fails when it is imported.",
+    fixes=_fixes,
+    references=(
+        "https://nvidia.github.io/cuda-python/cuda-bindings/latest/release/13.0.0-notes.html",
+        "https://github.com/SpikeInterface/spikeinterface/pull/4110",
+        "https://github.com/XPixelGroup/BasicSR/issues/649",
+    ),
+    targets=pythons,
+    caused_by=("python.*", "packages.undeclared-requirement"),
+    affects=("wheels",),
+    validated_on=("simulated 2026-11",),
+)
+def module_removed(on: OnPython) -> Problem | None:
+    """The import of a package names a module of the table, and the installed release is one without it."""
+    known(on.python.imports)
+    found = _found(on)
+    if found is None:
+        return None
+    row, owner, ((first, error), *others) = found
+    more = f" The same applies to {', '.join(sorted(one.package for one, _ in others))}." if others else ""
+    message = (
+        f"import {first.module} ({first.package} {first.version}) fails: {first_line(error).rstrip('.')}. {owner.name} "
+        f"{owner.version} no longer has that module; it was removed in {row.since}.{more}"
+    )
+    return Problem(message, (error[:500],))

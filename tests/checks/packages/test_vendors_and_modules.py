@@ -1,0 +1,154 @@
+"""Packages for another vendor than PyTorch, modules that are gone, and libraries of the system and the driver."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.packages.import_fails import import_fails
+from gpudoctor.checks.packages.library_missing import library_missing
+from gpudoctor.checks.packages.module_removed import module_removed
+from gpudoctor.checks.packages.part_missing import part_missing
+from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
+from gpudoctor.checks.packages.wrong_vendor import wrong_vendor
+from gpudoctor.facts import Extension, Facts, PackageImport
+from gpudoctor.maybe import Unknown
+from tests.builders import change, framework
+from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
+
+LOADER = "cannot open shared object file: No such file or directory"
+PIP = "/opt/env/bin/python -m pip"
+CUDA_GONE = "ImportError: cannot import name 'cuda' from 'cuda' (unknown location)"
+
+
+def rocm_torch() -> Any:
+    return framework("torch", "2.4.1+rocm6.1", variant="rocm", cuda=None, hip="6.1.40091")
+
+
+def imported(name: str, version: str = "1.0", **changes: Any) -> PackageImport:
+    return PackageImport(package=name, version=version, module=name.replace("-", "_"), **changes)
+
+
+def having(*imports: PackageImport, packages: tuple[Any, ...] = (), torch_: Any = None) -> Facts:
+    known = {p.name for p in packages}
+    more = tuple(package(one.package, one.version) for one in imports if one.package not in known)
+    return change(environment(torch_ or torch("2.8.0"), packages=(*packages, *more)), "pythons.0.imports", imports)
+
+
+def test_a_cuda_build_next_to_pytorch_for_rocm_comes_from_pytorchs_index() -> None:
+    facts = having(imported("torchaudio", "2.4.1", error=f"OSError: libtorch_cuda.so: {LOADER}"), torch_=rocm_torch())
+    expected = (
+        "torchaudio 2.4.1 is built for CUDA (NVIDIA), PyTorch 2.4.1+rocm6.1 for ROCm (AMD): its compiled part does not "
+        "load."
+    )
+    assert one(wrong_vendor, facts) == ("problem", expected)
+    typed = commands(wrong_vendor, facts)
+    assert "--index-url https://download.pytorch.org/whl/rocm6.1 torchaudio==2.4.1" in typed
+    assert "whl/cu" not in typed
+
+
+def test_a_wheels_label_names_its_vendor() -> None:
+    facts = having(packages=(package("torchvision", "0.19.1+cu121"),), torch_=rocm_torch())
+    assert one(wrong_vendor, facts)[0] == "problem"
+    same = having(packages=(package("torchvision", "0.19.1+rocm6.1"),), torch_=rocm_torch())
+    assert one(wrong_vendor, same) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("libraries", "imports", "verdict"),
+    [
+        ((("libc10_cuda.so",),), (), "problem"),
+        ((("libc10_hip.so",),), (), "pass"),
+        ((("libc10_cuda.so",), ("libtorch_hip.so",)), (), "pass"),  # it brings a library for each vendor
+        ((("libc10_cuda.so",),), (imported("xformers"),), "pass"),  # it loads all the same
+        ((("libtorch_cpu.so",),), (), "pass"),
+    ],
+)
+def test_what_a_library_links_to_counts_where_no_import_told(
+    libraries: tuple[tuple[str, ...], ...], imports: tuple[PackageImport, ...], verdict: str
+) -> None:
+    facts = having(*imports, packages=(package("xformers", "1.0"),), torch_=rocm_torch())
+    files = tuple(
+        Extension(package="xformers", version="1.0", path=f"{SITE}/{n}.so", needed=needed)
+        for n, needed in enumerate(libraries)
+    )
+    assert one(wrong_vendor, change(facts, "pythons.0.extensions", files))[0] == verdict
+
+
+def test_what_pytorch_is_built_for_may_be_unknown() -> None:
+    unknown = change(having(), "pythons.0.frameworks.0.variant", Unknown("closed"))
+    assert one(wrong_vendor, unknown) == ("unknown", "closed")
+
+
+def test_a_library_of_the_system_is_installed_with_the_systems_package() -> None:
+    facts = having(imported("sgl-kernel", "0.3.18", error=f"ImportError: libnuma.so.1: {LOADER}"))
+    assert "sgl-kernel 0.3.18 fails to import: it needs libnuma.so.1" in one(library_missing, facts)[1]
+    typed = commands(library_missing, facts)
+    assert "apt-get install libnuma1" in typed or "apt install libnuma1" in typed
+    assert "pip install" not in typed
+
+
+def test_a_library_of_the_driver_comes_with_a_capability_never_with_a_package() -> None:
+    facts = having(imported("torchcodec", "0.8.0", error=f"RuntimeError: libnvcuvid.so.1: {LOADER}"))
+    assert "(NVIDIA driver, capability video)" in one(library_missing, facts)[1]
+    assert "apt" not in commands(library_missing, facts)
+    inside = change(facts, "host.container", "docker")
+    inside = change(inside, "host.environment", {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility,graphics"})
+    typed = commands(library_missing, inside)
+    assert "-e NVIDIA_DRIVER_CAPABILITIES=compute,graphics,utility,video" in typed
+    assert "apt" not in typed
+
+
+def cuda_python(version: str = "13.0.1", *, torch_needs: tuple[str, ...] = ()) -> Facts:
+    packages = (package("cuda-bindings", version), package("vllm", "0.12.0", requires=torch_needs))
+    return having(imported("spikeinterface", "0.103.0", error=CUDA_GONE, dependent=True), packages=packages)
+
+
+def test_a_module_that_a_newer_release_removed() -> None:
+    facts = cuda_python()
+    expected = (
+        "import spikeinterface (spikeinterface 0.103.0) fails: ImportError: cannot import name 'cuda' from 'cuda' "
+        "(unknown location). cuda-bindings 13.0.1 no longer has that module; it was removed in 13."
+    )
+    assert one(module_removed, facts) == ("problem", expected)
+    assert f"{PIP} install 'cuda-python>=12,<13'" in commands(module_removed, facts)
+    assert one(module_removed, cuda_python("12.9.1")) == ("pass", "")
+
+
+def test_the_older_release_is_not_offered_where_another_package_requires_the_newer() -> None:
+    facts = cuda_python(torch_needs=("cuda-bindings<14,>=13.0.3",))
+    typed = commands(module_removed, facts)
+    assert "cuda-python" not in typed
+    assert f"{PIP} install --upgrade spikeinterface" in typed
+
+
+def test_a_package_that_only_requires_others_is_upgraded_not_reinstalled() -> None:
+    facts = having(imported("peftx", error="AttributeError: module 'torch' has no attribute 'x'", dependent=True))
+    assert f"{PIP} install --upgrade peftx" in commands(import_fails, facts)
+    left = having(imported("peftx", error=Unknown("no time"), dependent=True))
+    assert one(import_fails, left) == ("pass", "")
+
+
+NUMBA = package("numba-cuda", "0.15.0", requires=("numba>=0.59", "cuda-bindings==12.9.*; extra == 'cu12'"))
+
+
+def test_numba_cuda_needs_its_bindings() -> None:
+    facts = environment(torch("2.8.0", cuda="12.8"), packages=(NUMBA,))
+    expected = "numba-cuda 0.15.0 is installed without cuda-bindings: its import fails: CUDA bindings not found."
+    assert one(part_missing, facts) == ("problem", expected)
+    assert f"{PIP} install 'numba-cuda[cu12]==0.15.0'" in commands(part_missing, facts)
+    assert one(part_missing, change(facts, "host.environment", {"NUMBA_CUDA_USE_NVIDIA_BINDING": "0"}))[0] == "pass"
+    whole = environment(torch("2.8.0", cuda="12.8"), packages=(NUMBA, package("cuda-bindings", "12.9.0")))
+    assert one(part_missing, whole) == ("pass", "")
+
+
+def test_vllm_needs_amdsmi_on_rocm_alone() -> None:
+    vllm = package("vllm", "0.10.2+rocm642")
+    facts = change(environment(rocm_torch(), packages=(vllm,)), "amd.rocm_path", "/opt/rocm")
+    assert "needs amdsmi, which is not installed" in one(undeclared_requirement, facts)[1]
+    assert severity(undeclared_requirement, facts) == "fail"
+    assert f"{PIP} install /opt/rocm/share/amd_smi" in commands(undeclared_requirement, facts)
+    path = change(facts, "pythons.0.sys_path", ("/opt/rocm/share/amd_smi",))
+    assert one(undeclared_requirement, path) == ("pass", "")
+    there = environment(rocm_torch(), packages=(vllm, package("amdsmi", "25.5.1")))
+    assert one(undeclared_requirement, there) == ("pass", "")
+    assert one(undeclared_requirement, environment(torch("2.8.0"), packages=(vllm,))) == ("pass", "")
