@@ -37,9 +37,7 @@ class SamplerChild:
         ended: how it ended.
     """
 
-    def __init__(
-        self, rate: RateName, vendor: str, argument: str, take: Callable[[SampleLine, str], None]
-    ) -> None:
+    def __init__(self, rate: RateName, vendor: str, argument: str, take: Callable[[SampleLine, str], None]) -> None:
         self._rate, self._vendor, self._argument, self._take = rate, vendor, argument, take
         self.stage, self.answered, self.failed, self.absent = "start", False, "", ""
         self.heard = time.monotonic()

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 # What is asked of each GPU: the key of its line, its stage, how, and the seconds between two answers: as many as keep
 # the question under a share (SHARE) of the time, but `min` at least and `max` at most.
 Question = namedtuple("Question", "key stage ask min max")
-# One kind of sampling: seconds from one round to the next, where the driver responds fast enough, what is asked, whether
-# the machine's memory is too, and the share. "wall" counts the time that the driver takes, "cpu" what we take of a core.
+# One kind of sampling: seconds from one round to the next, where the driver responds fast enough, what is asked,
+# whether the machine's memory is too, and the share: of the time ("wall"), or of a core ("cpu").
 Rate = namedtuple("Rate", "period questions host share clock")
 SHARE = 50
 # Next to a program of the user's: the three questions about GPUs and the one about processes stay below 1% together.

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
     from gpudoctor.workers.sampler import ProcessTable
 
-# What a program has open that computes on a GPU: NVIDIA's nodes, those of AMD's compute driver, DRM's (Intel's and AMD's),
-# WSL's, Jetson's. /dev/nvidiactl alone is what NVML opens to ask about GPUs, and counts too: then it is not known.
+# What a program has open that computes on a GPU: nodes of NVIDIA's driver, AMD's compute driver, DRM (Intel, AMD), WSL,
+# Jetson. What only asks NVML about GPUs has some of them open too: only where there are none, that shows something.
 NODES = ("/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/dxg", "/dev/nvhost", "/dev/nvmap", "/dev/nvgpu")
 # Command lines of Python's multiprocessing: multiprocessing/spawn.py get_command_line, forkserver.py; joblib's loky.
 WORKERS = ("multiprocessing.", "multiprocessing-fork", "joblib.externals.loky")
+COMPILER = "_inductor/compile_worker"  # torch.compile's, whose forks look like a data loader's
 DENIED = {"unknown": "the system does not show it to this user"}
 
 
 class ProgramTree:
-    """The processes of a program: the one that was started, its descendants, and those of them that outlived their parent.
+    """The processes of a program: the one that was started, its descendants, also those that outlived their parent.
 
     Args:
         root: the process id of the program.
@@ -84,6 +85,8 @@ class ProgramTree:
             return False
         try:
             words = process.cmdline()
+            if any(COMPILER in word for word in words):
+                return False
             if any(mark in word for word in words for mark in WORKERS):
                 return True
             return words == self._ps.Process(process.ppid()).cmdline()

@@ -8,7 +8,6 @@ import msgspec
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.sampling.lines import GpuSample, MonitorProcess, ProcessTree, SampleLine, TreeProcess
 
-SCHEMA = "gpudoctor.run/1"
 # Seconds between two looks of which nothing is known if there are more: twice the samplers' longest pause
 # (workers/sampler.py, RATES).
 GAP = 60.0
@@ -91,7 +90,6 @@ class RunFigures(msgspec.Struct, kw_only=True):
         listed: whether the driver's lists of processes name the program's: no PID namespace hides them.
         gpus: NVIDIA's first, by index.
         processes: those with the most CPU time first.
-        workers: the most workers that computed at the same time.
         other_cpu_seconds: of processes that are not listed.
     """
 
@@ -149,7 +147,7 @@ class Collector:
                 wall_seconds=wall,
                 cpus=None if isinstance(self._cpus, Unknown) else self._cpus,
                 listed=self._listed,
-                gpus=[gpu.summed() for gpu in order],
+                gpus=[gpu.summed(self._listed) for gpu in order],
                 processes=sorted(each, key=lambda one: -(one.cpu_seconds or 0.0)),
                 other_cpu_seconds=self._other,
             )
@@ -167,7 +165,7 @@ class Collector:
 
     def _take_processes(self, gpu: "_Gpu", listed: tuple[MonitorProcess, ...] | Unknown) -> None:
         if isinstance(listed, Unknown):
-            gpu.holds = None
+            gpu.holds, gpu.hidden = None, True
             return
         own = [one for one in listed if one.pid in self._now] if self._listed else []
         gpu.holds = bool(own)
@@ -202,6 +200,7 @@ class _Gpu:
     def __init__(self, vendor: str, index: int) -> None:
         self.figures = GpuFigures(vendor=vendor, index=index)
         self.holds: bool | None = None
+        self.hidden = False  # who is on it was unknown at least once
         self._at: float | None = None
 
     def describe(self, device: dict[str, Any]) -> None:
@@ -215,7 +214,7 @@ class _Gpu:
         """Add a sample: what it shows stands for the time since the last one."""
         figures = self.figures
         span, self._at = sample.at - (self._at if self._at is not None else sample.at), sample.at
-        figures.held = figures.held or held
+        figures.held = figures.held or held or None
         if stopped or not 0.0 < span <= GAP or not isinstance(sample.utilization, int | float):
             return
         busy = span * min(100.0, sample.utilization) / 100.0
@@ -225,11 +224,14 @@ class _Gpu:
             figures.held_seconds += span
             figures.held_busy_seconds += busy
 
-    def summed(self) -> GpuFigures:
-        """The figures with the mean."""
+    def summed(self, listed: bool) -> GpuFigures:
+        """The figures with the mean, and with what follows from the lists of processes if they name ours."""
         figures = self.figures
         mean = 100.0 * figures.busy_seconds / figures.seconds if figures.seconds else None
-        return msgspec.structs.replace(figures, utilization=mean)
+        never = listed and figures.mig is False and self.holds is False and not self.hidden
+        held = figures.held or (False if never else None)
+        shared = figures.shared if listed and not self.hidden else None
+        return msgspec.structs.replace(figures, utilization=mean, held=held, shared=shared)
 
 
 class _Process:

@@ -10,14 +10,13 @@ from typing import NamedTuple
 from gpudoctor.cli.run_program.figures import GpuFigures, ProcessFigures, RunFigures
 from gpudoctor.registry import FRAMEWORKS, KnownFramework
 
-# Seconds that a program runs before anything is said: importing a framework and starting CUDA take up to ten seconds
-# (docs/measurements.md: imports), and in a shorter program they are most of the time.
+# Seconds that a program runs before anything is said: watching begins after five (watch.py), and LOOKS takes as many.
 SHORT = 10.0
-# Seconds of samples on which a share rests: the samplers take one a second, and of n of them a share has a standard error
-# of at most 0.5 / sqrt(n), nine points of a hundred here.
+# Seconds of samples on which a share rests: the samplers take one a second, and of n of them a share has a standard
+# error of at most 0.5 / sqrt(n), nine points of a hundred here.
 ENOUGH = 30.0
-# Below it a GPU waits longer than it computes, so that what it waits for is the limit: however fast the GPU, the program
-# would be less than twice as fast.
+# Below it a GPU waits longer than it computes, so that what it waits for is the limit: however fast the GPU, the
+# program would be less than twice as fast.
 HALF = 0.5
 # Below it the program would be as fast, to a tenth, on a GPU ten times slower or with one for ten such programs.
 IDLE = 0.1
@@ -33,7 +32,8 @@ ONE_CORE = 1.2
 ALL_CORES = 0.9
 # Looks at a framework's process without a device node of a GPU: the import itself takes some.
 LOOKS = 5
-LOADER = "pt_data_worker"  # what torch/utils/data/_utils/worker.py calls its thread, from PyTorch 2.6 on
+# What PyTorch's DataLoader calls the main thread of its workers (https://github.com/pytorch/pytorch/pull/128448).
+LOADER = "pt_data_worker"
 
 
 class Verdict(NamedTuple):
@@ -106,7 +106,7 @@ def _limit(figures: RunFigures) -> Verdict | None:
         who = f"{_count(number, 'worker')} and the main process" if workers else "the program"
         have = f"all {figures.cpus:g} CPU cores" if figures.cpus != 1 else "the only CPU core"
         return Verdict("cpu", f"{who} used {have}: {loader or 'the CPU is the limit'}")
-    mains = [one for one in seen if one.holder or (one.frameworks and not one.worker)]
+    mains = [one for one in seen if one.holder] or [one for one in seen if one.frameworks and one.worker is False]
     if mains and not workers and all(FULL <= _cores(one) <= ONE_CORE for one in mains):
         return Verdict("main", "the main process at 100% of one core: its Python code, or loading data without workers "
                        "(num_workers=0), is the limit")  # fmt: skip
@@ -116,10 +116,11 @@ def _limit(figures: RunFigures) -> Verdict | None:
 def _unused(figures: RunFigures, used: list[GpuFigures]) -> Verdict | None:
     """GPUs that nobody used while the program could have."""
     free = [gpu for gpu in figures.gpus if _is_free(gpu)]
+    busy = [gpu for gpu in used if gpu not in free]
     chosen = any(_chooses(one) for one in figures.processes if one.frameworks)
-    if not free or chosen or not figures.listed or len(used) + len(free) < len(figures.gpus):
+    if not free or chosen or not figures.listed or len(busy) + len(free) < len(figures.gpus):
         return None
-    return Verdict("gpus-unused", f"{len(used)} of {len(figures.gpus)} GPUs used")
+    return Verdict("gpus-unused", f"{len(busy)} of {len(figures.gpus)} GPUs used")
 
 
 def _is_free(gpu: GpuFigures) -> bool:
