@@ -101,7 +101,7 @@ def _limit(figures: RunFigures) -> Verdict | None:
     loader = "the data loader is the limit" if any(one.name == LOADER for one in workers) else ""
     if 2 * sum(one.held_seconds for one in full) >= max(spent, window):
         share = sum(one.held_cpu_seconds for one in workers) / spent
-        return Verdict("workers", f"{_count(number, 'worker')} at {share:.0%} CPU: {loader or 'they are the limit'}")
+        return Verdict("workers", f"{_count(number, 'worker')} at {share:.0%} CPU: {loader or _limits(number)}")
     if figures.cpus is not None and cores >= ALL_CORES * figures.cpus:
         who = f"{_count(number, 'worker')} and the main process" if workers else "the program"
         have = f"all {figures.cpus:g} CPU cores" if figures.cpus != 1 else "the only CPU core"
@@ -166,6 +166,10 @@ def span(part: float, whole: float) -> str:
         if whole < enough:
             return f"{part / seconds:.0f} of {whole / seconds:.0f} {unit}"
     return f"{part / 3600:.1f} of {whole / 3600:.1f} hours"
+
+
+def _limits(number: int) -> str:
+    return "it is the limit" if number == 1 else "they are the limit"
 
 
 def _count(number: int, noun: str) -> str:
