@@ -14,7 +14,8 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import Done, examine
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.sampling.lines import SampleLine, decode
-from tests.builders import change, framework, nvidia_host, plain_host, python, with_framework
+from tests.builders import framework, nvidia_host, plain_host, python, with_framework
+from tests.machines.containers import job_without_a_gpu
 
 HALF_HOUR = 1860.0
 TORCH = {"torch": "/env/lib/python3.12/site-packages/torch/lib/libtorch_cpu.so"}
@@ -229,8 +230,8 @@ def test_in_a_pid_namespace_the_only_gpu_is_the_one_that_is_open() -> None:
 
 def test_time_in_which_it_is_stopped_or_nobody_looked_does_not_count() -> None:
     seen = collected(
-        look(0.0, 1.0), device(), on(OURS), sample(0.0, 50), look(1.0, 1.0, stopped=True), sample(1.0, 0), look(2.0, 1.0),
-        sample(2.0, 50), sample(900.0, 0),
+        look(0.0, 1.0), device(), on(OURS), sample(0.0, 50), look(1.0, 1.0, stopped=True), sample(1.0, 0),
+        look(2.0, 1.0), sample(2.0, 50), sample(900.0, 0),
     )  # fmt: skip
     assert (seen.gpus[0].held_seconds, seen.gpus[0].held_busy_seconds) == (1.0, 0.5)
     assert seen.processes[0].held_seconds == 1.0
@@ -262,7 +263,7 @@ CPU_BUILD = framework(version="2.7.1+cpu", cuda=None, variant="cpu", live=None)
     [
         (with_framework(CPU_BUILD), ": PyTorch is a CPU-only build (gpudoctor check shows the fix)"),
         (
-            change(with_framework(framework()), "host.environment", {"CUDA_VISIBLE_DEVICES": ""}),
+            job_without_a_gpu(),
             ": CUDA_VISIBLE_DEVICES hides every GPU (gpudoctor check shows the fix)",
         ),
         (with_framework(framework()), ", although PyTorch can use one here: the program did not ask for it"),

@@ -32,6 +32,8 @@ ONE_CORE = 1.2
 ALL_CORES = 0.9
 # Looks at a framework's process without a device node of a GPU: the import itself takes some.
 LOOKS = 5
+# Of a core, over the whole run: what computes for want of a GPU takes one or more.
+COMPUTES = 0.5
 # What PyTorch's DataLoader calls the main thread of its workers (https://github.com/pytorch/pytorch/pull/128448).
 LOADER = "pt_data_worker"
 
@@ -80,7 +82,7 @@ def held_none(figures: RunFigures) -> bool:
     own = [one for one in figures.processes if one.frameworks]
     looks = max((one.looks for one in own), default=0)
     cpu = sum(one.cpu_seconds or 0.0 for one in own)
-    if looks < LOOKS or cpu < HALF * figures.wall_seconds or any(gpu.held for gpu in figures.gpus):
+    if looks < LOOKS or cpu < COMPUTES * figures.wall_seconds or any(gpu.held for gpu in figures.gpus):
         return False
     closed = all(one.nodes is False for one in figures.processes)
     listed = figures.listed and bool(figures.gpus) and all(gpu.held is False for gpu in figures.gpus)
