@@ -3,8 +3,8 @@
     python benchmarks/run_watch.py [--seconds 120] [--workers 8] [--gpus 8]
 
 The program maps a library that is called like PyTorch's and forks workers that sleep; NVML is the tests' stand-in, or
-with --gpus 0 the machine's own. The share is that of the time after the samplers have started, in percent of a core; the
-start is shown next to it. The program itself is not counted.
+with --gpus 0 the machine's own. The share is that of the time after the samplers have started, in percent of a core;
+the start is shown next to it. The program itself is not counted.
 """
 
 import argparse
@@ -67,9 +67,9 @@ def main() -> None:
             time.sleep(given.seconds)
             used, took = spent(ours, program) - start, time.monotonic() - begun
     load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
-    print(
+    sys.stdout.write(
         f"{100 * used / took:.2f}% of a core over {took:.0f} s ({given.gpus} GPUs, {given.workers + 1} processes of "
-        f"{len(psutil.pids())}); start: {start - before:.2f} CPU seconds; load {load} on {os.cpu_count()} cores"
+        f"{len(psutil.pids())}); start: {start - before:.2f} CPU seconds; load {load} on {os.cpu_count()} cores\n"
     )
 
 

@@ -78,7 +78,7 @@ class Sampler:
         Thread(target=self._run, name=f"monitor {self._vendor.name}", daemon=True).start()
 
     def stop(self) -> None:
-        """Want no more samples; the child is asked to end within a quarter of a second, and killed where it does not."""
+        """Want no more samples; the child is asked to end within 0.25 s, and killed where it does not."""
         with self._lock:
             self._wanted = False
             self._woken.set()

@@ -38,7 +38,7 @@ class ProgramResult(NamedTuple):
     tail: Tail
 
 
-def run(argv: Sequence[str], env: Mapping[str, str], begun: Callable[[int], object]) -> ProgramResult:
+def run(argv: Sequence[str], env: Mapping[str, str], begun: Callable[[int], object] | None = None) -> ProgramResult:
     """Run a program to its end.
 
     Args:
@@ -58,7 +58,8 @@ def run(argv: Sequence[str], env: Mapping[str, str], begun: Callable[[int], obje
         pid = start(path, argv, env, before, ends)
         for relay in relays:
             relay.start()
-        begun(pid)
+        if begun is not None:
+            begun(pid)
         code, number, asked = _wait(pid, mine, relays)
         for relay in relays:
             relay.end(QUIET)
