@@ -211,6 +211,7 @@ def test_busy_time_is_counted_while_the_program_holds_the_gpu() -> None:
         ((on(""),), True, None),
         ((device(), line(f'{{"gpu": "GPU 0", "processes": {UNKNOWN}}}'), on("")), True, None),
         ((device(),), True, None),
+        ((device(), on('{"pid": 9, "name": "nvidia-cuda-mps-server"}')), True, None),
     ],
 )
 def test_what_hides_processes_makes_it_unknown_who_holds_a_gpu(

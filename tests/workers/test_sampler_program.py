@@ -99,6 +99,15 @@ def test_a_fork_is_a_worker_and_another_program_is_none(start: Callable[..., sub
     assert sorted(one["worker"] for one in seen.values()) == [False, False, True]
 
 
+def test_a_fork_of_torch_compiles_is_no_data_loader(start: Callable[..., subprocess.Popen[str]]) -> None:
+    child = start(
+        "import os, sys  # as python torch/_inductor/compile_worker/__main__.py\n"
+        "read, write = os.pipe()\n"
+        f"if os.fork() == 0:\n    os.close(write); os.read(read, 1); os._exit(0)\n{WAIT}"
+    )
+    assert [one["worker"] for one in look(program(child.pid)).values()] == [False, False]
+
+
 def test_one_that_multiprocessing_starts_anew_is_a_worker(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:

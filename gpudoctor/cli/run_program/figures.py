@@ -13,6 +13,8 @@ from gpudoctor.sampling.lines import GpuSample, MonitorProcess, ProcessTree, Sam
 GAP = 60.0
 MAX_PROCESSES = 1000  # ended ones that used the least CPU time are summed up beyond that
 MAX_INDEX = 1000
+# CUDA MPS: NVML lists its clients apart (nvmlDeviceGetMPSComputeRunningProcesses), and among the others its server.
+MPS = "nvidia-cuda-mps"
 
 
 class GpuFigures(msgspec.Struct, kw_only=True):
@@ -164,7 +166,7 @@ class Collector:
         return True if any(one.figures.frameworks and one.figures.nodes for one in self._now.values()) else None
 
     def _take_processes(self, gpu: "_Gpu", listed: tuple[MonitorProcess, ...] | Unknown) -> None:
-        if isinstance(listed, Unknown):
+        if isinstance(listed, Unknown) or any(isinstance(n := one.name, str) and n.startswith(MPS) for one in listed):
             gpu.holds, gpu.hidden = None, True
             return
         own = [one for one in listed if one.pid in self._now] if self._listed else []
