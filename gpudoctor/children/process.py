@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 16  # bytes: the default capacity of a pipe, see pipe(7)
 _POLL = 0.02  # seconds between two looks at a child; output wakes us earlier
+# The same for one that has run for long: a 200th of its age, so that children that run for hours cost nothing.
+_SLOWEST_POLL, _OF_AGE = 0.25, 200
 _QUIET, _DRAIN = 0.1, 0.25  # seconds of silence, and in all, after which a dead child's pipes are given up
 
 # Reentrant, because a signal handler may end the children while its own thread holds it; and held for a few system
@@ -141,14 +143,15 @@ class Child:
             self.lines.add(data)
 
     def _watch(self, deadline: float, leave: Callable[[], bool] = lambda: False) -> bool:
-        pause = _POLL / 40
+        pause, begun = _POLL / 40, time.monotonic()
         while not self.exited():
-            left = deadline - time.monotonic()
+            now = time.monotonic()
+            left, poll = deadline - now, min(_SLOWEST_POLL, max(_POLL, (now - begun) / _OF_AGE))
             if left <= 0 or leave():
                 return False
             if not self._selector.get_map():  # both streams closed: most likely it is about to exit
                 pause = min(2 * pause, _POLL)
-            self._read(min(left, pause if not self._selector.get_map() else _POLL))
+            self._read(min(left, pause if not self._selector.get_map() else poll))
         return True
 
     def _read(self, seconds: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Event, Lock, Thread
+from typing import Protocol
 
 import msgspec
 
@@ -12,8 +13,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.monitor.user_names import Users
 from gpudoctor.monitor.vendors import SamplerTask, Vendor, lines_before
 from gpudoctor.probes.staged_child import end_of
-from gpudoctor.sampling.child import SamplerChild
-from gpudoctor.sampling.history import History
+from gpudoctor.sampling.child import RateName, SamplerChild
 from gpudoctor.sampling.lines import SampleLine
 
 FOREVER = 30 * 86_400.0  # seconds: longer than anybody looks on
@@ -31,6 +31,14 @@ class SamplerState(msgspec.Struct, frozen=True):
     absent: str | None = None
 
 
+class LineTaker(Protocol):
+    """Keeps what it needs of the lines."""
+
+    def take(self, line: SampleLine, vendor: str) -> None:
+        """Take note of a line."""
+        ...
+
+
 class Sampler:
     """Asks one vendor's driver while it is wanted.
 
@@ -38,10 +46,13 @@ class Sampler:
         vendor: whose.
         make: makes the machine.
         history: takes what is told.
+        rate: how often, and what.
     """
 
-    def __init__(self, vendor: Vendor, make: Callable[[], Machine], history: History) -> None:
-        self._vendor, self._make, self._history = vendor, make, history
+    def __init__(
+        self, vendor: Vendor, make: Callable[[], Machine], history: LineTaker, rate: RateName = "slow"
+    ) -> None:
+        self._vendor, self._make, self._history, self._rate = vendor, make, history, rate
         self._lock, self._woken = Lock(), Event()
         self._wanted = self._running = self._stuck = False
         self._users = Users()
@@ -50,7 +61,7 @@ class Sampler:
 
     def _begin(self, argument: str) -> SamplerChild:
         """A child begins; why the last one failed stands until this one responds."""
-        self._child = SamplerChild("slow", self._vendor.name, argument, self._take)
+        self._child = SamplerChild(self._rate, self._vendor.name, argument, self._take)
         return self._child
 
     # -- start and stop ----------------------------------------------------------------------------------------
@@ -67,7 +78,7 @@ class Sampler:
         Thread(target=self._run, name=f"monitor {self._vendor.name}", daemon=True).start()
 
     def stop(self) -> None:
-        """Want no more samples; the child is asked to end within 20 ms, and killed where it does not."""
+        """Want no more samples; the child is asked to end within 0.25 s, and killed where it does not."""
         with self._lock:
             self._wanted = False
             self._woken.set()

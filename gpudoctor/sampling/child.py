@@ -15,13 +15,16 @@ from gpudoctor.machine import Machine
 from gpudoctor.probes.staged_child import module_folder, program
 from gpudoctor.sampling.lines import SampleLine, decode
 
+RateName = Literal["fast", "slow", "run", "tree"]
+
 
 class SamplerChild:
     """One child; its lines are taken by the thread that runs it and read by others.
 
     Args:
-        rate: "fast" is twenty times a second, with counters, "slow" once a second, with limits and processes.
-        vendor: nvidia, amd.
+        rate: "fast" is twenty times a second, with counters, "slow" once a second, with limits and processes, "run"
+            once a second for little, and "tree" the same for the processes of a program.
+        vendor: nvidia, amd, program.
         argument: the last one of workers/sampler.py.
         take: takes each line.
 
@@ -34,9 +37,7 @@ class SamplerChild:
         ended: how it ended.
     """
 
-    def __init__(
-        self, rate: Literal["fast", "slow"], vendor: str, argument: str, take: Callable[[SampleLine, str], None]
-    ) -> None:
+    def __init__(self, rate: RateName, vendor: str, argument: str, take: Callable[[SampleLine, str], None]) -> None:
         self._rate, self._vendor, self._argument, self._take = rate, vendor, argument, take
         self.stage, self.answered, self.failed, self.absent = "start", False, "", ""
         self.heard = time.monotonic()

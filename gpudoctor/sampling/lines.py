@@ -112,6 +112,41 @@ class MonitorProcess(msgspec.Struct, frozen=True, kw_only=True):
     age: Maybe[Number | None] = NOT
 
 
+class TreeProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """A process of a program that is run.
+
+    Attributes:
+        pid: its number.
+        parent: its parent's.
+        begun: when, in seconds since the epoch; tells it from a later one of the same number.
+        name: as the kernel has it.
+        cpu: user and system time so far, in seconds.
+        stopped: it is stopped, as by Ctrl-Z.
+        worker: Python's multiprocessing made it, or it is a fork that is no other program than its parent.
+        frameworks: the frameworks whose libraries it has mapped, and one of their paths.
+        nodes: whether it has had a device node of a GPU open.
+        env: what its environment was at its start, of the variables that were asked for.
+    """
+
+    pid: Small
+    parent: Maybe[Small] = NOT
+    begun: Seconds = 0.0
+    name: str = ""
+    cpu: Maybe[Seconds] = NOT
+    stopped: bool = False
+    worker: Maybe[bool] = NOT
+    frameworks: dict[str, str] = {}
+    nodes: Maybe[bool] = NOT
+    env: dict[str, str] = {}
+
+
+class ProcessTree(msgspec.Struct, frozen=True, kw_only=True):
+    """One look at the processes of a program that is run."""
+
+    at: Seconds
+    processes: tuple[TreeProcess, ...] = ()
+
+
 class SampleLine(msgspec.Struct, omit_defaults=True, kw_only=True):
     """A line of workers/sampler.py or of a recording (docs/samples.md); of the start of NVML the last four."""
 
@@ -125,6 +160,7 @@ class SampleLine(msgspec.Struct, omit_defaults=True, kw_only=True):
     counters: Counters | None = None
     processes: tuple[MonitorProcess, ...] | Unknown | None = None
     host: HostMemory | None = None
+    tree: ProcessTree | None = None
     refused: Maybe[None] = None
     stage: str | None = None
     count: Gpus | Unknown | None = None

@@ -5,9 +5,11 @@ Standard library, nvidia-ml-py and psutil only, Python 3.8 and newer.
 
     sampler.py FOLDER RATE PSUTIL nvidia PYNVML
     sampler.py FOLDER RATE PSUTIL amd JSON
+    sampler.py FOLDER tree PSUTIL program JSON
 
 FOLDER is the directory (or zip) of this file, PSUTIL and PYNVML are those of psutil and of nvidia-ml-py's pynvml, and
-JSON is what sampler_amd.py needs. RATE is "fast", next to smoke tests, or "slow", for somebody who watches.
+JSON is what sampler_amd.py or sampler_program.py needs. RATE is "fast", next to smoke tests, "slow", for somebody who
+watches, or "run", next to a program of the user's; "tree" is for the processes of that program.
 
 docs/samples.md describes the lines. A {"stage": ...} comes before each question to another GPU or of another kind, so
 that a hang has a name. "at" is time.monotonic(), which all processes share.
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import time
 from collections import namedtuple
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
         def full_sample(self) -> dict[str, Any]:
             """The same with what takes the driver longer: memory, fan, traffic."""
 
+        def usage(self) -> dict[str, Any]:
+            """Utilization and memory alone, for little."""
+
         def counters(self) -> dict[str, Any]:
             """Corrected and uncorrected errors, replays on the bus, how many other processes compute there."""
 
@@ -48,11 +54,14 @@ if TYPE_CHECKING:
 
 
 # What is asked of each GPU: the key of its line, its stage, how, and the seconds between two answers: as many as keep
-# the question under a fiftieth (SHARE) of the time, but `min` at least and `max` at most.
+# the question under a share (SHARE) of the time, but `min` at least and `max` at most.
 Question = namedtuple("Question", "key stage ask min max")
-# One kind of sampling: seconds from one round to the next, where the driver responds fast enough, and what is asked.
-Rate = namedtuple("Rate", "period questions host")
+# One kind of sampling: seconds from one round to the next, where the driver responds fast enough, what is asked,
+# whether the machine's memory is too, and the share: of the time ("wall"), or of a core ("cpu").
+Rate = namedtuple("Rate", "period questions host share clock")
 SHARE = 50
+# Next to a program of the user's: the three questions about GPUs and the one about processes stay below 1% together.
+CPU_SHARE = 500
 RATES = {
     "fast": Rate(
         0.05,
@@ -62,6 +71,8 @@ RATES = {
             Question("counters", "counters", lambda gpu: gpu.counters(), 0.08, 1.0),
         ),
         host=False,
+        share=SHARE,
+        clock="wall",
     ),
     "slow": Rate(
         1.0,
@@ -72,6 +83,26 @@ RATES = {
             Question("processes", "processes", lambda gpu: gpu.processes(), 1.5, 1.5),
         ),
         host=True,
+        share=SHARE,
+        clock="wall",
+    ),
+    "run": Rate(
+        1.0,
+        (
+            Question("sample", "state", lambda gpu: gpu.usage(), 0.5, 30.0),
+            Question("device", "limits", lambda gpu: gpu.device(), 300.0, 3600.0),
+            Question("processes", "processes", lambda gpu: gpu.processes(), 1.5, 30.0),
+        ),
+        host=False,
+        share=CPU_SHARE,
+        clock="cpu",
+    ),
+    "tree": Rate(
+        1.0,
+        (Question("tree", "processes", lambda program: program.tree(), 0.5, 30.0),),
+        host=False,
+        share=CPU_SHARE,
+        clock="cpu",
     ),
 }
 DESCRIBED = ("name", "command", "user", "host_memory", "age")
@@ -94,7 +125,7 @@ class ProcessTable:
         self._ps: Any = None
         self._why: Any = None
 
-    def _psutil(self) -> Any:
+    def psutil(self) -> Any:
         """The module, imported when it is needed first; None where it cannot be."""
         if self._ps is None and self._why is None:
             sys.path.extend([self._folder] if self._folder else [])
@@ -106,7 +137,7 @@ class ProcessTable:
 
     def others(self, pids: Iterable[int]) -> Any:
         """How many of the processes are neither gpudoctor nor below it; ours stay ours when they are dying."""
-        return sum(not self._is_ours(pid) for pid in set(pids)) if self._psutil() else self._why
+        return sum(not self._is_ours(pid) for pid in set(pids)) if self.psutil() else self._why
 
     def _is_ours(self, pid: int) -> bool:
         line = [pid]
@@ -133,7 +164,7 @@ class ProcessTable:
             memory: of the GPU, in bytes, or why it is unknown.
         """
         reported = {"pid": pid, "kind": kind, "memory": memory}
-        ps = self._psutil()
+        ps = self.psutil()
         if ps is None:
             return dict(reported, **dict.fromkeys(DESCRIBED, self._why))
         user = "uids" if hasattr(ps.Process, "uids") else "username"  # Windows has no numbers
@@ -156,7 +187,7 @@ class ProcessTable:
     def host(self) -> dict[str, Any]:
         """The machine's memory, in bytes."""
         try:
-            memory = self._psutil().virtual_memory()
+            memory = self.psutil().virtual_memory()
             return {"memory": memory.total, "memory_available": memory.available}
         except Exception as problem:  # psutil is not there, or the system does not let it ask
             why = self._why or {"unknown": "psutil: %s" % problem}
@@ -177,6 +208,7 @@ class SamplerLoop:
         processes: knows the machine's memory.
         say: writes a line.
         clock: the time in seconds.
+        cost: the seconds that this process has spent; None: the time counts.
     """
 
     def __init__(
@@ -186,8 +218,10 @@ class SamplerLoop:
         processes: ProcessTable,
         say: Callable[..., None],
         clock: Callable[[], float],
+        cost: Callable[[], float] | None = None,
     ) -> None:
         self._rate, self._gpus, self._processes = rate, gpus, processes
+        self._cost = cost or clock
         self._say, self._clock = say, clock
         self._stage = ""
         self._due: dict[str, float] = {}
@@ -207,7 +241,7 @@ class SamplerLoop:
         return max(self._next - ended, ended - begun)
 
     def _ask(self, question: Any) -> None:
-        begun = self._clock()
+        before = self._cost()
         for gpu in self._gpus:
             stage = "%s of %s" % (question.stage, gpu.name)
             if stage != self._stage:
@@ -215,22 +249,25 @@ class SamplerLoop:
                 self._say(stage=stage)
             at = self._clock()
             answer = question.ask(gpu)
-            if isinstance(answer, dict) and question.key in ("sample", "counters"):
+            if isinstance(answer, dict) and question.key in ("sample", "counters", "tree"):
                 answer = dict(answer, at=at)
             self._say(gpu=gpu.name, **{question.key: answer})
-        ended = self._clock()
-        self._due[question.key] = ended + min(question.max, max(question.min, SHARE * (ended - begun)))
+        pause = self._rate.share * (self._cost() - before)
+        self._due[question.key] = self._clock() + min(question.max, max(question.min, pause))
 
 
 def main(folder: str, rate: str, psutil: str, vendor: str, argument: str) -> None:
     """Find the GPUs of a vendor and report on them for ever; return where there is none."""
+    if hasattr(signal, "pthread_sigmask"):  # the thread that started us may have kept signals for another
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
     sys.path.append(folder)  # at the end, so that nothing there hides a module of the standard library
     nvml: Any = importlib.import_module("nvml")
     nvml.CHANNEL = nvml.private_output()
     processes = ProcessTable(os.getppid(), psutil)
     found = importlib.import_module("sampler_" + vendor).gpus(argument, nvml.say, processes)
     nvml.say(count=len(found))
-    rounds = SamplerLoop(RATES[rate], found, processes, nvml.say, time.monotonic)
+    cost = time.process_time if RATES[rate].clock == "cpu" else None
+    rounds = SamplerLoop(RATES[rate], found, processes, nvml.say, time.monotonic, cost)
     while found:
         time.sleep(rounds.one())
 

@@ -84,6 +84,15 @@ class SampledAmdGpu:
             pcie_tx=NO_TRAFFIC,
         )
 
+    def usage(self) -> dict[str, Any]:
+        """What tells whether it computes."""
+        if self._asleep():
+            return {"utilization": ASLEEP, "memory_used": ASLEEP}
+        return {
+            "utilization": self._first(1, "gpu_busy_percent"),
+            "memory_used": self._first(1, "mem_info_vram_used"),
+        }
+
     def device(self) -> dict[str, Any]:
         """What hardly changes and the parent has not read itself."""
         return {} if self._asleep() else {"pcie_replays": self._first(1, "pcie_replay_count")}

@@ -59,6 +59,15 @@ class SampledNvidiaGpu:
             pcie_tx=self._traffic(py.NVML_PCIE_UTIL_TX_BYTES),
         )
 
+    def usage(self) -> dict[str, Any]:
+        """What tells whether it computes."""
+        nv, py, handle = self._nv, self._nv.py, self._handle
+        nv.worst = 0
+        return {
+            "utilization": nv.ask(lambda: py.nvmlDeviceGetUtilizationRates(handle).gpu),
+            "memory_used": self._ours.spread(("memory", "memory_used"), self._ours.memory(nv, handle))["memory_used"],
+        }
+
     def _traffic(self, counter: int) -> Any:
         """Bytes a second, as the GPU sees them, over the last 20 ms."""
         found = self._nv.ask(lambda: self._nv.py.nvmlDeviceGetPcieThroughput(self._handle, counter))

@@ -132,6 +132,9 @@ class Slow:
     def full_sample(self) -> dict[str, Any]:
         return self.sample() | {"fan": 2}
 
+    def usage(self) -> dict[str, Any]:
+        return self.sample()
+
     def counters(self) -> dict[str, Any]:
         self._clock[0] += self._counters
         return {"others": 0}

@@ -100,6 +100,15 @@ def test_what_amdgpu_does_not_show(tmp_path: Path, changes: dict[str, str | None
     assert reported == ({"unknown": value} if isinstance(value, str) else pytest.approx(value))
 
 
+def test_next_to_a_program_only_utilization_and_memory_are_read(tmp_path: Path) -> None:
+    gpu = amd(tmp_path)
+    full = gpu.full_sample()
+    assert gpu.usage() == {name: full[name] for name in ("utilization", "memory_used")}
+    (tmp_path / "asleep").mkdir()
+    asleep = amd(tmp_path / "asleep", {"power/runtime_status": "suspended"})
+    assert asleep.usage() == dict.fromkeys(("utilization", "memory_used"), sampler_amd.ASLEEP)
+
+
 def test_a_link_that_cannot_be_read_is_unknown(tmp_path: Path) -> None:
     gpu = amd(tmp_path, {"current_link_width": None})
     assert "cannot be read" in gpu.sample()["link_width"]["unknown"]

@@ -5,7 +5,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -38,8 +38,13 @@ class ProgramResult(NamedTuple):
     tail: Tail
 
 
-def run(argv: Sequence[str], env: Mapping[str, str]) -> ProgramResult:
+def run(argv: Sequence[str], env: Mapping[str, str], begun: Callable[[int], object] | None = None) -> ProgramResult:
     """Run a program to its end.
+
+    Args:
+        argv: the program and its arguments.
+        env: its environment.
+        begun: gets its process id, while our signals are blocked.
 
     Raises:
         NotRunError: it is not there, or cannot be executed.
@@ -53,6 +58,8 @@ def run(argv: Sequence[str], env: Mapping[str, str]) -> ProgramResult:
         pid = start(path, argv, env, before, ends)
         for relay in relays:
             relay.start()
+        if begun is not None:
+            begun(pid)
         code, number, asked = _wait(pid, mine, relays)
         for relay in relays:
             relay.end(QUIET)
