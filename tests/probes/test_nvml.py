@@ -138,7 +138,7 @@ def test_what_is_rarely_ill_is_asked_too(folder: str, datacentre: str) -> None:
     assert gpu.temperature_memory == Unknown("NVML: this driver is too old to report it")
     assert all_of(asked(folder, STANDIN_FANS="0")[1])[0].fans is None
     # What the GPU has not is not asked about.
-    assert (gpu.ecc_corrected, gpu.banks_without_spares, gpu.sram_threshold, gpu.inforom) == (None,) * 4
+    assert (gpu.ecc_corrected, gpu.banks_without_spares, gpu.sram_threshold) == (None,) * 3
     assert (gpu.nvlink_replays, gpu.nvlink_recoveries, gpu.nvlink_crc) == (None,) * 3
     assert (gpu.fabric_health, gpu.fabric_of_several) == (None, None)
     gpu = all_of(asked(datacentre, STANDIN_LINKS="2")[1])[0]
