@@ -48,6 +48,5 @@ def test_the_hypervisor_is_set_first_and_a_real_cpu_gets_older_packages() -> Non
     assert guest.fixes[0].place == "outside"
     assert "qm set VMID --cpu host" in guest.fixes[0].commands
     [old] = run(cpu_too_old, machine(KVM64, ("numpy", "2.4.2"), virtual=None))
-    assert [command for fix in old.fixes for command in fix.commands] == [
-        "/opt/env/bin/python -m pip install 'numpy<2.4.0'"
-    ]
+    [command] = [command for fix in old.fixes for command in fix.commands]
+    assert command.endswith("-m pip install 'numpy<2.4.0'")
