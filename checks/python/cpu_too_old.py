@@ -4,7 +4,6 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.cpu_features import Need, need
 from gpudoctor.maybe import known, present
-from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.packages import numbers, packages_of
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import cmd, filtered, query
@@ -26,6 +25,11 @@ def _missing(on: OnPython) -> list[tuple[str, Need]]:
     return [] if flags is None else [(v, row) for v, row in needs if not set(row.features) <= set(flags)]
 
 
+def _in_guest(on: OnPython) -> bool:
+    """Whether this CPU is a hypervisor's; the flag of the CPU itself is enough to know that."""
+    return isinstance(on.facts.host.virtual, str)
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     missing = [row for _, row in _missing(on)]
     guest = Fix(
@@ -43,7 +47,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         place="outside",
     )
     older = [f"{row.package}<{row.since}" for row in missing if row.package == "numpy"]
-    fixes = [guest] if hypervisor(on.facts) else []
+    fixes = [guest] if _in_guest(on) else []
     if older:
         fixes.append(
             Fix(
@@ -52,7 +56,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
                 "reinstall-package",
             )
         )
-    if any(row.package != "numpy" for row in missing) and not hypervisor(on.facts):
+    if any(row.package != "numpy" for row in missing) and not _in_guest(on):
         fixes.append(Fix("Use a machine whose CPU has AVX, or build the package from source for this CPU."))
     return tuple(fixes)
 
@@ -82,5 +86,5 @@ def cpu_too_old(on: OnPython) -> Problem | None:
     flags = set(present(on.facts.host.cpu_flags))
     listed = ", ".join(f"{row.package} {found} needs {row.name}" for found, row in missing)
     lacks = sorted({feature for _, row in missing for feature in row.features} - flags)
-    what = "This virtual machine's CPU" if hypervisor(on.facts) else "This CPU"
+    what = "This virtual machine's CPU" if _in_guest(on) else "This CPU"
     return Problem(f"{listed}. {what} lacks {', '.join(lacks)}.")

@@ -67,6 +67,7 @@ def host(
         "secure_boot": False,
         "headers": True,
         "reboot_required": False,
+        "firmware_loader": True,
         "modules": True,
     }
     return Host(
@@ -224,7 +225,9 @@ def amd() -> Amd:
 def containers(**changes: Any) -> ContainerHost:
     """No container engine, unless changed."""
     plain: dict[str, Any] = dict.fromkeys(ContainerHost.__struct_fields__)
-    return ContainerHost(**(plain | {"cdi": (), "cdi_fields": {}, "hook": False, "user_namespace": False} | changes))
+    return ContainerHost(
+        **(plain | {"cdi": (), "cdi_fields": {}, "hook": False, "user_namespace": False, "refused": ()} | changes)
+    )
 
 
 def toolkits() -> Toolkits:
