@@ -296,7 +296,7 @@ def test_kills_at_the_limit_of_a_cgroup(files: dict[str, str], kills: int | None
 
 
 def test_kills_at_the_limit_of_a_cgroup_of_version_1() -> None:
-    files = {
+    files: dict[str, str | bytes] = {
         "/proc/self/cgroup": "4:memory:/\n",
         "/sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824",
         "/sys/fs/cgroup/memory/memory.failcnt": "17",
@@ -324,7 +324,7 @@ RELEASE = RecordedMachine({}).release()
         ({}, Unknown(f"/boot/config-{RELEASE} cannot be read")),
     ],
 )
-def test_whether_the_kernel_loads_firmware(files: dict[str, str], loads: object) -> None:
+def test_whether_the_kernel_loads_firmware(files: dict[str, str | bytes], loads: object) -> None:
     assert host(files).kernel.firmware_loader == loads
 
 
