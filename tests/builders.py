@@ -79,6 +79,8 @@ def host(**changes: Any) -> Host:
         "memory": 64 << 30,
         "memory_available": 60 << 30,
         "memory_limit": None,
+        "memory_kills": None,
+        "cpu_flags": ("avx", "cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3"),
         "uptime": 86400.0,
         "cpu_list": "0-31",
         "numa_balancing": False,

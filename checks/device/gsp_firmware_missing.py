@@ -9,7 +9,7 @@ from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Tasks, query
+from gpudoctor.tasks import Shell, Tasks, cmd, query
 
 _FETCHING = "0x61:"
 
@@ -23,7 +23,34 @@ def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
     return (*on.events("gsp-firmware"), *refused, *failed)
 
 
+_NO_LOADER = (
+    "Since Turing the driver loads firmware onto the GPU System Processor (GSP) through the kernel's firmware loader. "
+    "This kernel was configured without it (CONFIG_FW_LOADER is not set), so request_firmware() fails at once and no "
+    "file is read. The kernel's own drivers select the option; a module from outside, such as NVIDIA's, cannot."
+)
+
+
+def _without_loader(on: OnAddress) -> bool:
+    return on.facts.host.kernel.firmware_loader is False
+
+
+_KERNEL_WITH_LOADER = Fix(
+    "Boot a kernel with CONFIG_FW_LOADER=y: the distribution's stock kernel, or rebuild this one (a Kata or "
+    "Firecracker guest kernel: on its host) with the option, and build NVIDIA's module for it again. Reinstalling "
+    "the firmware does not help.",
+    (
+        Shell("grep -E 'CONFIG_FW_LOADER\\b' /boot/config-$(uname -r)", lookup=True),
+        cmd("scripts/config", "--enable", "FW_LOADER", note="in the kernel's source tree, before make"),
+    ),
+    "reboot",
+    needs="reboot",
+    verify=query("nvidia-smi"),
+)
+
+
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
+    if _without_loader(on):
+        return (_KERNEL_WITH_LOADER,)
     version = known_or(on.facts.nvidia.kernel.loaded, None) or "VERSION"
     look = query("ls", "-l", f"/lib/firmware/nvidia/{version}/")
     if in_container(on.facts):
@@ -60,7 +87,7 @@ def _commands(facts: Facts) -> Tasks:
 
 
 @check(
-    title="GSP firmware file is missing or of another version",
+    title="GSP firmware cannot be loaded",
     severity=Severity.ERROR,
     cause="Since Turing the driver loads firmware onto the GPU System Processor (GSP), from /lib/firmware/nvidia/ and "
     "the module's version. If that file is missing or of another version, the GPU does not start.",
@@ -68,6 +95,8 @@ def _commands(facts: Facts) -> Tasks:
     references=(
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c",
+        "https://github.com/torvalds/linux/blob/master/include/linux/firmware.h",
+        "https://github.com/kata-containers/kata-containers/pull/11875",
     ),
     targets=nvidia_addresses,
     caused_by=("driver.half-upgraded", "driver.mixed-installation"),
@@ -79,6 +108,11 @@ def gsp_firmware_missing(on: OnAddress) -> Problem | None:
     logged = _logged(on)
     if not logged:
         return None
+    if _without_loader(on):
+        message = (
+            f"{on.name}: its GSP firmware cannot be loaded: this kernel has no firmware loader (CONFIG_FW_LOADER)."
+        )
+        return Problem(message, texts(logged), _NO_LOADER)
     file = next((e.what["device"] for e in logged if "device" in e.what), None)
     got = next((e.what["driver"] for e in logged if "driver" in e.what), None)
     if got:

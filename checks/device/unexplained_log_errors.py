@@ -80,6 +80,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "driver.uvm-stale",
         "driver.suspend-refused",
         "driver.hmm-without-room",
+        "host.gpu-driver-oops",
         "host.out-of-memory-kills",
         "health.memory-held",
         "link.pcie-errors",

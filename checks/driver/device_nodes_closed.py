@@ -2,8 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DeviceNode, Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import amd, module, system
 from gpudoctor.fixes.container import again
+from gpudoctor.fixes.system_container import holds_a_system, open_node
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import not_wsl
@@ -22,6 +23,8 @@ def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     node = _closed(facts)[0]
+    if holds_a_system(facts):
+        return open_node(facts, node, query("ls", "-l", node.path))
     if in_container(facts):
         message = (
             "Run the container with the node's group (--group-add), or make the nodes readable for all on the host."
@@ -31,7 +34,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             return (again(keep, cmd("podman", "run", "--group-add", "keep-groups", REST)), module.on_the_host(message))
         return (module.on_the_host(message),)
     gid, mode = known_or(node.gid, 0), known_or(node.mode, "")
-    name = _group_name(facts, gid)
+    name = amd.group_of(facts, node)
     if gid != 0 and mode[-2:-1] in ("6", "7"):
         message = f"Add yourself to the group {name}, which may open the nodes, then log out and in."
         return (
@@ -49,10 +52,6 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         f"{option}."
     )
     return (Fix(message, commands, "change-environment", root=True, verify=query("ls", "-l", node.path)),)
-
-
-def _group_name(facts: Facts, gid: int) -> str:
-    return next((g.name for g in facts.host.user.known_groups if g.gid == gid and g.name), str(gid))
 
 
 @check(
@@ -74,5 +73,7 @@ def device_nodes_closed(facts: Facts) -> Problem | None:
         return None
     lines = tuple(f"{n.path}{phrase(' mode {}', n.mode)}{phrase(' group {}', n.gid)}: EACCES" for n in closed)
     message = f"{closed[0].path} cannot be opened: Permission denied (EACCES{phrase(', mode {}', closed[0].mode)})."
+    if known_or(closed[0].gid, 0) != 0:
+        message += f" It belongs to the group {amd.group_of(facts, closed[0])}."
     # Where CUDA starts, only some GPUs are closed: they are reserved for other users.
     return Problem(message, lines, severity=Severity.ADVICE if facts.nvidia.cuda.code == 0 else None)

@@ -16,7 +16,7 @@ from gpudoctor.targets import nvidia_machine
     fixes=hang_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/",),
     targets=nvidia_machine,
-    caused_by=(*DEAD, "device.xid-hardware", "device.xid-driver", *SURROUNDINGS),
+    caused_by=(*DEAD, "device.xid-hardware", "device.xid-driver", "host.gpu-driver-oops", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
     essential=True,

@@ -31,6 +31,7 @@ _UNITS = ("nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.s
         "https://github.com/projectbluefin/dakota/issues/1118",
     ),
     targets=own_kernel,
+    caused_by=("host.gpu-driver-oops",),
     affects=("display",),
     validated_on=("table 2026-11",),
 )

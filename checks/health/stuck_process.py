@@ -37,7 +37,13 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html",),
     targets=nvidia_gpus,
-    caused_by=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.needs-reset"),
+    caused_by=(
+        "device.fallen-off-the-bus",
+        "device.gsp-failed",
+        "device.xid-hardware",
+        "device.needs-reset",
+        "host.gpu-driver-oops",
+    ),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

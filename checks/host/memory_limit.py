@@ -1,13 +1,27 @@
-"""A cgroup limits memory to far less than the GPU has."""
+"""A cgroup limits memory to far less than the GPU has, or its processes were killed at the limit."""
 
-from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.container import again, engine
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.containers import size
 from gpudoctor.targets import gpus_of, in_container, machine
-from gpudoctor.tasks import cmd, query
+from gpudoctor.tasks import cmd, lines, query
 from gpudoctor.tasks.placeholders import REST
+
+_POD = """spec:
+  containers:
+    - name: ...
+      resources:
+        requests:
+          memory: 128Gi
+        limits:
+          memory: 128Gi"""
+_KILLED = (
+    "A cgroup's limit counts all of its processes, their page cache and shared memory (/dev/shm). When it is reached, "
+    "the kernel's OOM killer (out of memory) ends a process of that cgroup with SIGKILL ('Killed', exit code 137), "
+    "however much memory the machine has free; a model's weights usually pass through host memory."
+)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -15,7 +29,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         if engine(facts) == "kubernetes":
             return (
                 again(
-                    "Raise the memory limit in the resources of the pod's container.",
+                    "Raise the memory limit in the resources of the pod's container, above what the program needs to "
+                    "load its model.",
+                    lines(_POD),
                     verify=query("cat", "/sys/fs/cgroup/memory.max"),
                 ),
             )
@@ -42,7 +58,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="cgroup memory limit is smaller than the GPU's memory",
+    title="cgroup memory limit is too small for the GPU's models",
     severity=Severity.ADVICE,
     cause="Weights usually pass through host memory on their way to the GPU. With a cgroup limit far below the GPU's "
     "memory, a program that loads a model of the GPU's size is killed (SIGKILL, exit code 137).",
@@ -52,12 +68,20 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
-def memory_limit(facts: Facts) -> str | None:
-    """The limit is less than half of the largest GPU's memory."""
-    sizes = [g.memory for g in gpus_of(facts) if isinstance(g.memory, int) and g.integrated is not True]
-    if not sizes:
+def memory_limit(facts: Facts) -> str | Problem | None:
+    """The limit is less than half of the largest GPU's memory, or programs were killed at it."""
+    gpus = gpus_of(facts)
+    if not gpus:
         return None
-    limit = known(facts.host.memory_limit)
+    kills = known_or(facts.host.memory_kills, None)
+    if kills:
+        found = known_or(facts.host.memory_limit, None)
+        at = f" of {size(found)}" if found else ""
+        times = "once" if kills == 1 else f"{kills} times"
+        message = f"The OOM killer ended processes of this cgroup {times}, when its memory limit{at} was reached."
+        return Problem(message, (f"memory.events: oom_kill {kills}",), _KILLED, severity=Severity.WARNING)
+    sizes = [g.memory for g in gpus if isinstance(g.memory, int) and g.integrated is not True]
+    limit = known(facts.host.memory_limit) if sizes else None
     if limit is None or limit * 2 >= max(sizes):
         return None
     return f"The cgroup limits memory to {size(limit)}; the GPU has {size(max(sizes))}."

@@ -39,7 +39,7 @@ def _kills(facts: Facts) -> list[LogEvent]:
     ),
     references=("https://docs.kernel.org/admin-guide/mm/concepts.html",),
     targets=machine,
-    caused_by=("health.unified-memory-exhausted",),
+    caused_by=("health.unified-memory-exhausted", "host.memory-limit"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -27,6 +27,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     caused_by=(
         "intel.not-driven",
         "intel.firmware-missing",
+        "intel.small-bar",
         "intel.render-node-closed",
         "intel.no-devices-passed",
         "intel.level-zero-missing",

@@ -28,6 +28,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     secure_boot: Maybe[bool | None] = NOT  # None: no EFI
     headers: Maybe[bool] = NOT  # /lib/modules/RELEASE/build holds a Makefile
     reboot_required: Maybe[bool] = NOT  # /run/reboot-required
+    firmware_loader: Maybe[bool] = NOT  # it can load firmware files: CONFIG_FW_LOADER
     modules: Maybe[bool] = NOT  # its own modules lie under /lib/modules; False: an update removed them
 
 
@@ -102,6 +103,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     memory: Maybe[Count] = NOT  # bytes, of the machine
     memory_available: Maybe[Count] = NOT  # bytes
     memory_limit: Maybe[Count | None] = NOT  # bytes, of the cgroup; None: no limit
+    memory_kills: Maybe[Count | None] = NOT  # processes that the OOM killer ended at that limit; None: no limit
     cpus: Maybe[Number] = NOT  # usable cores, the cgroup's quota counted in
     memlock: Maybe[Count | None] = NOT  # bytes; None: unlimited
     shm: Shm = Shm()
@@ -120,5 +122,6 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     rdma_devices: Maybe[tuple[str, ...]] = NOT  # "mlx5_0": of /sys/class/infiniband
     interfaces: Maybe[tuple[str, ...]] = NOT  # network interfaces: "lo", "eth0"
     l4t: Maybe[Version | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
+    cpu_flags: Maybe[tuple[str, ...] | None] = NOT  # those of knowledge/cpu_features.toml; None: no x86-64
     thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT
     sources: Maybe[tuple[PackageSource, ...]] = NOT  # package repositories

@@ -5,6 +5,7 @@ from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.fixes import system
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.container import engine
+from gpudoctor.fixes.system_container import OVERFLOW, holds_a_system, open_node
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import cards_of, in_container
@@ -17,7 +18,6 @@ CONTAINERS = f"{INSTALL}how-to/docker.html"
 PROOF = filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx"))
 UDEV = 'KERNEL=="kfd", GROUP="render", MODE="0660"'
 _RULES = "/etc/udev/rules.d/70-amdgpu.rules"
-OVERFLOW = 65534  # the group that a user namespace shows for groups that it does not map
 
 
 def group_of(facts: Facts, node: DeviceNode) -> str:
@@ -39,6 +39,8 @@ def is_for_root_alone(facts: Facts, node: DeviceNode) -> bool:
 
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     """Let the user open a node that returns EACCES: through its group, or a udev rule where it has none."""
+    if holds_a_system(facts):
+        return open_node(facts, node, PROOF)
     if in_container(facts):
         return (_group_into_container(facts, node),)
     if is_for_root_alone(facts, node):

@@ -5,6 +5,7 @@ from gpudoctor.facts import DeviceNode, Facts, Python
 from gpudoctor.fixes import amd, system
 from gpudoctor.fixes.container import engine
 from gpudoctor.fixes.python import another_build, install, torch_family
+from gpudoctor.fixes.system_container import holds_a_system, open_node
 from gpudoctor.knowledge import intel
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.intel import VERIFY, xpu_builds
@@ -53,6 +54,8 @@ def level_zero(facts: Facts) -> tuple[Fix, ...]:
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:
     """Let the user open a render node."""
     name, gid = amd.group_of(facts, node), known_or(node.gid, -1)
+    if holds_a_system(facts):
+        return open_node(facts, node, proof(facts))
     if in_container(facts):
         message = f"Start the container with the host's numeric group {gid}, to which {node.path} belongs."
         command = cmd("docker", "run", "--device", "/dev/dri", "--group-add", gid, REST)

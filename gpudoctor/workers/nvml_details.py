@@ -41,6 +41,7 @@ def gpu(nv: NvmlLibrary, handle: Any, reported: dict[str, Any]) -> dict[str, Any
     found.update(
         memory(nv, handle) if isinstance(reported.get("ecc"), bool) else dict.fromkeys(MEMORY, reported.get("ecc"))
     )
+    found["inforom"] = nv.ask(lambda: inforom(nv, handle))
     nvlinks = reported.get("nvlinks")
     found.update(links(nv, handle, nvlinks) if isinstance(nvlinks, list) else dict.fromkeys(LINKS, nvlinks))
     state = reported.get("fabric_state")
@@ -113,18 +114,17 @@ def clocks(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
     }
 
 
-MEMORY = ("ecc_corrected", "banks_without_spares", "sram_threshold", "inforom")
+MEMORY = ("ecc_corrected", "banks_without_spares", "sram_threshold")
 
 
 def memory(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
-    """Corrected errors, what is left for repairs, and whether the board's own store is whole."""
+    """Corrected errors, and what is left for repairs."""
     py, ask = nv.py, nv.ask
     corrected = py.NVML_MEMORY_ERROR_TYPE_CORRECTED
     reported = (
         ask(lambda: py.nvmlDeviceGetTotalEccErrors(handle, corrected, py.NVML_VOLATILE_ECC)),
         ask(lambda: py.nvmlDeviceGetRowRemapperHistogram(handle).none),
         ask(lambda: sram_threshold(nv, handle)),
-        ask(lambda: inforom(nv, handle)),
     )
     return {name: reported[at] for at, name in enumerate(MEMORY)}
 

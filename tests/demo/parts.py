@@ -67,6 +67,7 @@ def host(
         "secure_boot": False,
         "headers": True,
         "reboot_required": False,
+        "firmware_loader": True,
         "modules": True,
     }
     return Host(
@@ -86,6 +87,8 @@ def host(
         memory=memory,
         memory_available=int(0.83 * memory) // 4096 * 4096,
         memory_limit=None,
+        memory_kills=None,
+        cpu_flags=("avx", "cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3"),
         cpus=cpus,
         memlock=memory // 8 // 4096 * 4096,
         shm=Shm(size=memory // 2, free=memory // 2 - (37 << 20), mode="1777", writable=True),

@@ -281,6 +281,53 @@ def test_limits_of_cgroups() -> None:
     assert (first.cgroup, first.memory_limit, first.cpus) == (1, None, 9.0)
 
 
+@pytest.mark.parametrize(
+    ("files", "kills"),
+    [
+        ({"memory.max": "max", "memory.events": "max 0\noom 0\noom_kill 3\n"}, None),
+        ({"memory.max": "1073741824", "memory.events": "max 9\noom 4\noom_kill 4\n"}, 4),
+        ({"memory.max": "1073741824", "memory.events": "max 0\noom 0\noom_kill 4\n"}, 0),  # the machine's memory
+        ({"memory.max": "1073741824", "memory.events": "max 0\noom 0\noom_kill 0\n"}, 0),
+    ],
+)
+def test_kills_at_the_limit_of_a_cgroup(files: dict[str, str], kills: int | None) -> None:
+    there = {f"/sys/fs/cgroup/{name}": text for name, text in files.items()}
+    assert host({"/proc/self/cgroup": "0::/\n", **there}).memory_kills == kills
+
+
+def test_kills_at_the_limit_of_a_cgroup_of_version_1() -> None:
+    files: dict[str, str | bytes] = {
+        "/proc/self/cgroup": "4:memory:/\n",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824",
+        "/sys/fs/cgroup/memory/memory.failcnt": "17",
+        "/sys/fs/cgroup/memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
+    }
+    without = ("/sys/fs/cgroup/cgroup.controllers",)
+    assert host(files, without=without).memory_kills == 2
+    del files["/sys/fs/cgroup/memory/memory.oom_control"]
+    assert isinstance(host(files, without=without).memory_kills, Unknown)
+
+
+RELEASE = RecordedMachine({}).release()
+
+
+@pytest.mark.parametrize(
+    ("files", "loads"),
+    [
+        ({"/sys/module/firmware_class/parameters/path": "\n"}, True),
+        ({f"/boot/config-{RELEASE}": "CONFIG_PCI=y\n# CONFIG_FW_LOADER is not set\n"}, False),
+        ({f"/lib/modules/{RELEASE}/config": "CONFIG_FW_LOADER=m\n"}, True),
+        (
+            {f"/boot/config-{RELEASE}": "CONFIG_PCI=y\n"},
+            Unknown(f"/boot/config-{RELEASE} does not name CONFIG_FW_LOADER"),
+        ),
+        ({}, Unknown(f"/boot/config-{RELEASE} cannot be read")),
+    ],
+)
+def test_whether_the_kernel_loads_firmware(files: dict[str, str | bytes], loads: object) -> None:
+    assert host(files).kernel.firmware_loader == loads
+
+
 def test_shm() -> None:
     found = host(
         statuses={"/dev/shm": Status(0o1777, 0, 0, 40, 0, 0, True)}, spaces={"/dev/shm": Space(64 << 20, 60 << 20)}

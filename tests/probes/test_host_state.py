@@ -104,3 +104,14 @@ LIMITS = "Limit                     Soft Limit           Hard Limit           Un
 )
 def test_the_address_space(row: str, limit: object) -> None:
     assert state.address_space(RecordedMachine({"/proc/self/limits": LIMITS + row})) == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("processor\t: 0\nflags\t\t: fpu sse sse2 pni cx16 lahf_lm\nbogomips\t: 1\n", ("cx16", "lahf_lm", "pni")),
+        ("processor\t: 0\nbogomips\t: 1\n", Unknown("/proc/cpuinfo lists no flags")),
+    ],
+)
+def test_cpu_flags(text: str, flags: object) -> None:
+    assert state.cpu_flags(RecordedMachine({"/proc/cpuinfo": text})) == flags

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import DriverLibrary, Gpu, GpuProcess, Host, Nvml
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -138,7 +139,7 @@ def test_what_is_rarely_ill_is_asked_too(folder: str, datacentre: str) -> None:
     assert gpu.temperature_memory == Unknown("NVML: this driver is too old to report it")
     assert all_of(asked(folder, STANDIN_FANS="0")[1])[0].fans is None
     # What the GPU has not is not asked about.
-    assert (gpu.ecc_corrected, gpu.banks_without_spares, gpu.sram_threshold, gpu.inforom) == (None,) * 4
+    assert (gpu.ecc_corrected, gpu.banks_without_spares, gpu.sram_threshold) == (None,) * 3
     assert (gpu.nvlink_replays, gpu.nvlink_recoveries, gpu.nvlink_crc) == (None,) * 3
     assert (gpu.fabric_health, gpu.fabric_of_several) == (None, None)
     gpu = all_of(asked(datacentre, STANDIN_LINKS="2")[1])[0]
@@ -340,3 +341,30 @@ def test_the_one_lost_gpu_gets_the_address_that_is_left_over() -> None:
     gpus = all_of(nvml.probe(machine, SOME, Host())[1])
     assert [gpu.address for gpu in gpus] == ["0000:01:00.0", "0000:02:00.0"]
     assert gpus[0].generation == Unknown("NVML: GPU is lost")
+
+
+@pytest.mark.parametrize(
+    ("ended", "inforom"),
+    [
+        (
+            ChildResult(argv=("nvidia-smi",), code=14, out="WARNING: infoROM is corrupted at gpu 00000000:01:00.0\n"),
+            False,
+        ),
+        (ChildResult(argv=("nvidia-smi",), code=14, out="WARNING: infoROM is corrupted at gpu 0000:02:00.0\n"), True),
+        (ChildResult(argv=("nvidia-smi",), code=0, out="+----+\n"), True),
+        (
+            ChildResult(argv=("nvidia-smi",), code=9, out="NVIDIA-SMI has failed\n"),
+            Unknown("NVML: this driver is too old to report it"),
+        ),
+    ],
+)
+def test_nvidia_smi_validates_what_an_old_nvml_cannot(ended: ChildResult, inforom: object) -> None:
+    old = Gpu(
+        vendor="nvidia",
+        index=0,
+        address="0000:01:00.0",
+        ecc=True,
+        inforom=Unknown("NVML: this driver is too old to report it"),
+    )
+    [gpu] = nvml._checked_by_smi(RecordedMachine({}, commands={"nvidia-smi": ended}), (old,))
+    assert gpu.inforom == inforom

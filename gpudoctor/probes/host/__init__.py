@@ -45,6 +45,7 @@ def probe(machine: Machine) -> Host:
         memory=total,
         memory_available=available,
         memory_limit=cgroups.memory_limit(total),
+        memory_kills=cgroups.memory_kills(),
         cpus=limits.cpus(machine, cgroups),
         memlock=machine.memlock(),
         shm=limits.shm(machine),
@@ -63,6 +64,7 @@ def probe(machine: Machine) -> Host:
         rdma_devices=network.rdma_devices(machine),
         interfaces=network.interfaces(machine),
         l4t=state.l4t(machine),
+        cpu_flags=state.cpu_flags(machine),
         thunderbolt=state.thunderbolt(machine),
         sources=sources.sources(machine, distribution),
     )

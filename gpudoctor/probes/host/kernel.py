@@ -32,6 +32,7 @@ def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None) -> 
         secure_boot=None if wsl else secure_boot(machine),
         headers=_headers(machine, release, inside),
         reboot_required=_reboot(machine, inside=inside, debian=debian),
+        firmware_loader=_firmware_loader(machine, release, inside),
         modules=_modules(machine, release, inside or wsl is not None),
     )
 
@@ -101,6 +102,27 @@ def _modules(machine: Machine, release: str, foreign: bool) -> Maybe[bool]:
     folders = [f"{base}/{release}" for base in MODULE_FOLDERS]
     marks = ("kernel", "modules.dep", "modules.builtin")
     return any(machine.exists(f"{folder}/{mark}") for folder in folders for mark in marks)
+
+
+def _firmware_loader(machine: Machine, release: str, inside: bool) -> Maybe[bool]:
+    """Whether request_firmware() reads files: without CONFIG_FW_LOADER it is a stub (include/linux/firmware.h).
+
+    The loader is a module of its own name, firmware_class, also where it is built in. Only where that is not there
+    the kernel's configuration is read.
+    """
+    if machine.exists("/sys/module/firmware_class"):
+        return True
+    if inside:
+        return Unknown("the kernel is the host's")
+    for path in (f"/boot/config-{release}", f"/lib/modules/{release}/config"):
+        try:
+            text = machine.text(path, 1 << 20)
+        except OSError:
+            continue
+        if re.search(r"^CONFIG_FW_LOADER=[ym]$", text, re.M):
+            return True
+        return False if "# CONFIG_FW_LOADER is not set" in text else Unknown(f"{path} does not name CONFIG_FW_LOADER")
+    return Unknown(f"/boot/config-{release} cannot be read")
 
 
 def _reboot(machine: Machine, *, inside: bool, debian: bool) -> Maybe[bool]:

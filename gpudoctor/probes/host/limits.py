@@ -62,6 +62,41 @@ class Cgroups:
         most = total if isinstance(total, int) else 1 << 60
         return min((limit for limit in limits if limit is not None and limit < most), default=None)
 
+    def memory_kills(self) -> Maybe[int | None]:
+        """Return how many processes the OOM killer ended because a group's own limit was reached; None: no limit.
+
+        Version 2 counts in memory.events, for a group and those below it; `oom` counts the allocations that failed
+        at a limit, so that kills for the whole machine's want of memory do not count (Documentation/admin-guide/
+        cgroup-v2.rst). Version 1 has oom_kill in memory.oom_control from kernel 4.13 on, and memory.failcnt.
+        """
+        version = self.version()
+        if version == 2:
+            files = ("", "memory.max", "memory.events", "oom")
+        elif version == 1:
+            files = ("memory", "memory.limit_in_bytes", "memory.oom_control", "")
+        else:
+            return version
+        controller, limit_file, events_file, reached_name = files
+        found: Maybe[int | None] = None
+        for folder in self._folders(controller):
+            limit = whole(self._machine.line(f"{folder}/{limit_file}") or "max")
+            if limit is None or limit >= 1 << 60:
+                continue
+            events = dict(
+                line.split(" ", 1)
+                for line in (self._machine.line(f"{folder}/{events_file}") or "").splitlines()
+                if " " in line
+            )
+            kills = whole(events.get("oom_kill", ""))
+            reached = whole(
+                events.get(reached_name, "") if reached_name else self._machine.line(f"{folder}/memory.failcnt") or ""
+            )
+            if kills is None or reached is None:
+                found = found or Unknown(f"{folder}/{events_file} has no oom_kill")
+            else:
+                found = max(kills if reached else 0, found if isinstance(found, int) else 0)
+        return found
+
     def cpu_quota(self) -> Maybe[float | None]:
         """Return how many processors' time the groups grant; None: no quota."""
         if self.version() == 2:
@@ -78,12 +113,17 @@ class Cgroups:
         return min(shares, default=None)
 
     def _values(self, controller: str, name: str) -> Iterator[str]:
+        for folder in self._folders(controller):
+            value = self._machine.line(f"{folder}/{name}")
+            if value is not None:
+                yield value
+
+    def _folders(self, controller: str) -> Iterator[str]:
+        """Every folder from this process's group up to the root, whether or not it exists here."""
         root = f"{ROOT}/{controller}".rstrip("/")
         path = self._path(controller)
         while True:
-            value = self._machine.line(f"{root}{path}/{name}")
-            if value is not None:
-                yield value
+            yield f"{root}{path}"
             if not path:
                 return
             path = path.rpartition("/")[0]

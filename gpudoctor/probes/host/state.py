@@ -3,12 +3,14 @@
 import re
 
 from gpudoctor.facts.host import Thunderbolt
+from gpudoctor.knowledge import cpu_features
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.cpu_list import processors
 from gpudoctor.parsers.numbers import hexadecimal, seconds, whole
 
 BUS = "/sys/bus/thunderbolt/devices"
+_ONE_CPU = 8192  # bytes of /proc/cpuinfo; one CPU's part has some two thousand
 _IPC_LOCK = 14  # include/uapi/linux/capability.h: CAP_IPC_LOCK
 # "# R36 (release), REVISION: 4.3, GCID: ..." in /etc/nv_tegra_release of Jetson Linux.
 _L4T = re.compile(r"# R(\d+) \(release\), REVISION: (\d[\d.]*)")
@@ -70,6 +72,23 @@ def numa_balancing(machine: Machine) -> Maybe[bool | None]:
         return None if there else Unknown("/proc/sys/kernel cannot be read")
     mode = whole(text)  # 2: memory tiering too (Documentation/admin-guide/sysctl/kernel.rst)
     return Unknown(f"/proc/sys/kernel/numa_balancing contains {text[:40]!r}") if mode is None else mode != 0
+
+
+def cpu_flags(machine: Machine) -> Maybe[tuple[str, ...] | None]:
+    """Return the instruction sets of the first CPU that packages may need; None where it is no x86-64.
+
+    A virtual CPU has those of its type, which may be fewer than the host's.
+    """
+    if machine.architecture() not in ("x86_64", "AMD64"):
+        return None
+    try:
+        head = machine.data("/proc/cpuinfo", _ONE_CPU).decode("ascii", "replace")
+    except OSError as error:
+        return Unknown(f"/proc/cpuinfo: {error.strerror}")
+    found = re.search(r"^flags\s*: (.*)\n", head, re.M)
+    if found is None:
+        return Unknown("/proc/cpuinfo lists no flags")
+    return tuple(sorted(cpu_features.known() & set(found[1].split())))
 
 
 def rdma(machine: Machine) -> bool:

@@ -7,6 +7,7 @@ import msgspec
 from gpudoctor import workers
 from gpudoctor.facts import DriverLibrary, Gpu, Host, Nvml
 from gpudoctor.facts.text_types import Gpus, Release, Whole
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes.staged_child import StagedOutput, ask, module_folder, patience
@@ -14,6 +15,9 @@ from gpudoctor.probes.staged_child import StagedOutput, ask, module_folder, pati
 SCRIPT = "nvml.py"
 TEXT, NUMBER, RELEASE = str | None | Unknown, Whole | None | Unknown, Release | None | Unknown
 COUNT = Gpus | None | Unknown
+_SMI_SECONDS = 5.0
+_CORRUPTED_CODE = 14  # NVML_ERROR_CORRUPTED_INFOROM
+_CORRUPTED = pattern(r"infoROM is corrupted at gpu ([0-9A-Fa-f:.]{12,16})")
 FLAG = bool | None | Unknown
 # Where nvidia-smi lies beside PATH: WSL, ordinary, GKE, the GPU operator, COS, NixOS.
 SMI_FOLDERS = (
@@ -49,6 +53,8 @@ def probe(
     smi = machine.which("nvidia-smi")
     elsewhere = machine.which("nvidia-smi", SMI_FOLDERS) if smi is None else None
     nvml, found = _asked(machine, libraries, host, seconds)
+    if smi and isinstance(found, tuple) and any(_unchecked(gpu) for gpu in found):
+        found = _checked_by_smi(machine, found)
     return msgspec.structs.replace(nvml, libraries=libraries, smi=smi, smi_elsewhere=elsewhere), found
 
 
@@ -66,6 +72,22 @@ def _asked(
     if "not_loaded" in reported.said:
         return _without_library(str(reported.said["not_loaded"]))
     return _nvml(reported), _gpus(machine, reported, host)
+
+
+def _unchecked(gpu: Gpu) -> bool:
+    """Whether this NVML has no function that validates the InfoROM, and the GPU keeps its broken memory there."""
+    return isinstance(gpu.ecc, bool) and isinstance(gpu.inforom, Unknown) and "too old" in gpu.inforom.unknown
+
+
+def _checked_by_smi(machine: Machine, gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
+    """Let nvidia-smi validate the InfoROM: it names corrupted ones and exits with 14 (nvidia-smi(1), return value)."""
+    ended = machine.run(["nvidia-smi"], seconds=_SMI_SECONDS)
+    named = [address.lower()[-12:] for address in _CORRUPTED.findall(ended.out)]
+    if not ended.ok and not (ended.code == _CORRUPTED_CODE and named):
+        return gpus
+    return tuple(
+        msgspec.structs.replace(gpu, inforom=gpu.address not in named) if _unchecked(gpu) else gpu for gpu in gpus
+    )
 
 
 def pynvml_folder() -> str:

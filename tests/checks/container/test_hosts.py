@@ -15,7 +15,9 @@ from gpudoctor.facts import ContainerHost, Facts
 from gpudoctor.facts.container_host import RefusedContainer
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, nvidia_host, plain_host
+from tests.checks.amd_machines import amd_host
 from tests.checks.container.test_container import PLAIN, commands, engines
+from tests.checks.intel_machines import arc_host
 
 WHY = Unknown("not to be seen")
 SKIPPED, PASS, UNKNOWN = [("skipped", "")], [("pass", "")], [("unknown", "not to be seen")]
@@ -77,6 +79,20 @@ def lxc(**changes: object) -> Facts:
 )
 def test_docker_desktop_linux(facts: Facts, verdict: list[tuple[str, str]]) -> None:
     assert ask(docker_desktop_linux, facts) == verdict
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdicts"),
+    [
+        (amd_host(), ["warn"]),
+        (change(change(amd_host(), "amd.rocm", None), "amd.rocm_path", None), ["advice"]),  # a wheel alone
+        (arc_host(), ["advice"]),
+    ],
+)
+def test_docker_desktop_has_no_gpu_of_another_vendor_either(facts: Facts, verdicts: list[str]) -> None:
+    found = run(docker_desktop_linux, host(facts, docker_desktop=True, docker_runtimes=("runc",)))
+    assert [verdict.severity for verdict in found] == verdicts
+    assert [fix.commands for verdict in found for fix in verdict.fixes] == [("docker context use default",)]
 
 
 def test_docker_desktop_for_other_work_is_an_advice() -> None:

@@ -57,6 +57,15 @@ ILL = [
     ),
     (
         "device.gsp-firmware-missing",
+        logged(
+            event("gsp-firmware", "No firmware image found"),
+            started("0x61:0x56:1892"),
+            facts=having(SILENT, host__kernel__firmware_loader=False),
+        ),
+        f"{CARD}: its GSP firmware cannot be loaded: this kernel has no firmware loader (CONFIG_FW_LOADER).",
+    ),
+    (
+        "device.gsp-firmware-missing",
         logged(event("gsp-failed", REFUSED, A), facts=SILENT),
         f"{CARD}: its GSP firmware is missing.",
     ),

@@ -49,6 +49,11 @@ ILL = [
         h100(banks_without_spares=3),
         f"{NAME} has no spare rows left in 3 banks of its memory.",
     ),
+    (
+        "device.inforom-corrupted",
+        h100(ecc=None, inforom=False),
+        f"NVML reports that the InfoROM of {NAME} is corrupted.",
+    ),
     ("device.inforom-corrupted", h100(inforom=False), f"NVML reports that the InfoROM of {NAME} is corrupted."),
     (
         "device.ecc-corrected-often",

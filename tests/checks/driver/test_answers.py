@@ -113,7 +113,7 @@ ILL = [
     (
         "driver.device-nodes-closed",
         failing(100, nvidia__kernel__nodes=nodes("nvidiactl", mode="660", gid=44, error="EACCES")),
-        "/dev/nvidiactl cannot be opened: Permission denied (EACCES, mode 660).",
+        "/dev/nvidiactl cannot be opened: Permission denied (EACCES, mode 660). It belongs to the group 44.",
     ),
     (
         "driver.uvm-missing",

@@ -102,6 +102,20 @@ def test_unknown(check: Check[Any], path: str) -> None:
     assert ask(check, change(TORCH, path, WHY)) == [("unknown", "not to be seen")]
 
 
+def test_processes_that_were_killed_at_the_limit() -> None:
+    facts = change(change(TORCH, "host.memory_limit", 16 << 30), "host.memory_kills", 4)
+    [verdict] = run(memory_limit, facts)
+    assert verdict.severity is Severity.WARNING
+    assert verdict.message == (
+        "The OOM killer ended processes of this cgroup 4 times, when its memory limit of 16 GiB was reached."
+    )
+    for kills in (0, None, WHY):
+        assert ask(memory_limit, change(facts, "host.memory_kills", kills)) == [("pass", "")]
+    pod = change(change(facts, "host.container", "containerd"), "host.kubernetes", True)
+    assert "memory: 128Gi" in run(memory_limit, pod)[0].fixes[0].commands[0]
+    assert ask(memory_limit, change(PLAIN, "host.memory_kills", 4)) == [("pass", "")]  # no GPU
+
+
 def test_a_closed_shm_is_an_error_only_where_it_is_needed() -> None:
     closed = Shm(size=1 << 30, mode="755", writable=False)
     needed, idle = change(TORCH, "host.shm", closed), change(nvidia_host(), "host.shm", closed)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import Outcome, judge, run
+from gpudoctor.check_engine import Outcome, Severity, judge, run
 from gpudoctor.facts import Facts, KernelLog, LogEvent
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, card, change, framework, live, nvidia_host, plain_host, with_framework
@@ -118,6 +118,26 @@ def test_small_bar(window: Any, verdict: tuple[str, str]) -> None:
 def test_a_hypervisors_window_is_not_the_cards() -> None:
     facts = arc_host(pci__1__bar1=256 << 20, host__virtual="kvm")
     assert verdicts("intel.small-bar", facts) == [("pass", "")]
+
+
+@pytest.mark.parametrize(("driver", "severity"), [("xe", Severity.WARNING), ("i915", Severity.ADVICE)])
+def test_level_zero_refuses_a_small_bar_with_xe_alone(driver: str, severity: Severity) -> None:
+    facts = arc_host(xpu(), pci__1__bar1=256 << 20, pci__1__driver=driver)
+    (verdict,) = run(CHECKS["intel.small-bar"], facts)
+    assert verdict.severity is severity
+    assert verdict.problem
+    assert ("refuses" in (verdict.problem.cause or "")) is (driver == "xe")
+
+
+@pytest.mark.parametrize(("virtual", "place"), [(None, "here"), ("kvm", "outside")])
+def test_what_xe_logs_counts_in_a_guest_too(virtual: str | None, place: str) -> None:
+    log = logged("intel-small-bar")
+    facts = arc_host(xpu(), pci__1__driver="xe", pci__1__bar1=UNREADABLE, host__virtual=virtual, log=log)
+    (verdict,) = run(CHECKS["intel.small-bar"], facts)
+    assert verdict.message == f"The I{ARC_NAME} exposes only a part of its memory to the CPU at a time."
+    assert [fix.place for fix in verdict.fixes] == [place]
+    other = arc_host(pci__1__driver="xe", log=logged("intel-small-bar", "0000:04:00.0"))
+    assert verdicts("intel.small-bar", other) == [("pass", "")]
 
 
 CLOSED_SAYS = "/dev/dri/renderD128 cannot be opened (EACCES): it belongs to the group render, mode 660."
