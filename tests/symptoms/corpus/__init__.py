@@ -14,13 +14,13 @@ A row of `SUBJECT.toml` next to this file:
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+import tomllib
 
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FixEntry, Report, SymptomEntry
