@@ -15,6 +15,7 @@ class KnownFramework(NamedTuple):
         module: its import name, which names it in facts.
         area: the area of its checks; also what a user types, and its backend of the smoke tests.
         title: for people.
+        library: a part of the path of a library that every import of it maps, as in its wheels for Linux.
         init: code that makes it initialize CUDA.
         proof: code that computes on the GPU, or shows that it could.
         cpu_proof: code that computes on the CPU; None: it runs on GPUs alone.
@@ -27,6 +28,7 @@ class KnownFramework(NamedTuple):
     module: str
     area: str
     title: str
+    library: str
     init: str
     proof: str
     cpu_proof: str | None
@@ -49,6 +51,7 @@ FRAMEWORKS = (
         "torch",
         "pytorch",
         "PyTorch",
+        library="/libtorch_cpu.so",
         init="import torch; torch.cuda.init()",
         # is_available() is True of a build without code for the GPU too.
         proof='import torch; print(torch.__version__, torch.ones(1, device="cuda") * 2)',
@@ -61,6 +64,7 @@ FRAMEWORKS = (
         "tensorflow",
         "tensorflow",
         "TensorFlow",
+        library="/libtensorflow_framework.so",
         init='import tensorflow as tf; tf.config.list_physical_devices("GPU")',
         proof='import tensorflow as tf; print(tf.config.list_physical_devices("GPU"))',
         cpu_proof="import tensorflow as tf; print(tf.__version__, tf.reduce_sum(tf.ones((2, 2))))",
@@ -72,6 +76,7 @@ FRAMEWORKS = (
         "cupy",
         "cupy",
         "CuPy",
+        library="/cupy/_core/",
         init="import cupy; cupy.arange(3)",
         proof="import cupy; print(cupy.arange(3) * 2)",
         cpu_proof=None,
@@ -82,6 +87,7 @@ FRAMEWORKS = (
         "jax",
         "jax",
         "JAX",
+        library="/jaxlib/",
         init="import jax; jax.devices()",
         proof="import jax; print(jax.devices())",
         cpu_proof="import jax.numpy as jnp; print(jnp.ones((2, 2)).sum())",
@@ -92,6 +98,7 @@ FRAMEWORKS = (
         "onnxruntime",
         "onnxruntime",
         "ONNX Runtime",
+        library="/onnxruntime/capi/",
         init="import onnxruntime; onnxruntime.get_available_providers()",
         # A session, since get_available_providers() lists what was built, whether it loads or not.
         proof=f"import onnxruntime as o; print({_SESSION}.get_providers())",
@@ -121,6 +128,7 @@ class Area(NamedTuple):
         bearable: whether a machine with its warnings computes all the same.
         condition: without which its checks have nothing to look at; None: they always may have.
         framework: the import name of the framework that it is about.
+        without_gpu: whether its checks have something to look at on a machine without a GPU.
     """
 
     name: str
@@ -129,6 +137,7 @@ class Area(NamedTuple):
     bearable: bool = False
     condition: Condition | None = None
     framework: str | None = None
+    without_gpu: bool = False
 
 
 # In the order in which a machine is fixed: what stands earlier has to work first.
@@ -137,8 +146,8 @@ AREAS = (
     Area("device", vendor="nvidia", linux_alone=True, bearable=True),
     Area("cluster", linux_alone=True, condition="scheduler"),
     Area("driver", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia"),
-    Area("wsl", linux_alone=True, condition="windows-host"),
-    Area("container", linux_alone=True),
+    Area("wsl", linux_alone=True, condition="windows-host", without_gpu=True),
+    Area("container", linux_alone=True, without_gpu=True),
     Area("rocm", vendor="amd", linux_alone=True),
     Area("intel", vendor="intel", condition="intel"),
     Area("windows", condition="windows"),
@@ -146,15 +155,15 @@ AREAS = (
     Area("fabric", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia"),
     Area("mig", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia"),
     Area("visibility"),
-    Area("environment", linux_alone=True),
+    Area("environment", linux_alone=True, without_gpu=True),
     Area("link", vendor="nvidia", linux_alone=True, condition="nvidia"),
     Area("health", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia"),
-    Area("python"),
+    Area("python", without_gpu=True),
     Area("libraries", linux_alone=True),
     Area("cuda", linux_alone=True),
     *(Area(one.area, framework=one.module) for one in FRAMEWORKS),
     Area("packages"),
-    Area("host", linux_alone=True),
+    Area("host", linux_alone=True, without_gpu=True),
     Area("smoke", condition="smoke-results"),
     Area("advice", linux_alone=True, condition="nvidia"),
     Area("tables"),

@@ -17,6 +17,7 @@ ROOT = Path(gpudoctor.__file__).parent
 OWN = ("registry.py", "checks/", "workers/")
 # What is particular in some frameworks, by their names; one that is not named there has the general answer.
 PARTICULAR = {
+    "probes/python/gpu_packages.py",
     "probes/frameworks/refusals.py",
     "setup/choice.py",
     "setup/conflicts.py",

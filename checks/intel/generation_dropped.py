@@ -17,7 +17,7 @@ _RELEASES = "https://github.com/intel/compute-runtime/releases/tag/24.35.30872.3
 _APT = Shell("apt-get install $(apt-cache pkgnames intel-opencl-icd-legacy)", root=True)
 
 
-def _machines(facts: Facts) -> Iterator[tuple[About, Facts]]:
+def _legacy_computers(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine whose only GPUs are Intel's of such a generation."""
     cards = cards_of(facts, "intel")
     others = has_nvidia(facts) or gpus_of(facts, "nvidia") or cards_of(facts, "amd")
@@ -43,7 +43,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "GPUs need its legacy edition. Without it clinfo lists no platform or no device, though the kernel driver works.",
     fixes=_fixes,
     references=(_PLATFORMS, "https://github.com/intel/compute-runtime/issues/770"),
-    targets=_machines,
+    targets=_legacy_computers,
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

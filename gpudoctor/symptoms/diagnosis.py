@@ -8,7 +8,7 @@ from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.symptoms import Symptom, nearest
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.registry import BY_AREA, BY_MODULE
+from gpudoctor.registry import AREAS, BY_AREA, BY_MODULE
 from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
@@ -32,8 +32,7 @@ _OWN = pattern(
 _DEBUG = FixEntry(
     "Run it under Python's debugger, which stops where the error is raised.", ("python -m pdb -c continue SCRIPT.py",)
 )
-# What a check of these areas looks at is there without a GPU, or without a framework.
-NEEDS_NO_GPU = ("python", "environment", "container", "host", "wsl")
+WITHOUT_GPU = {area.name for area in AREAS if area.without_gpu}
 
 
 class _Case(msgspec.Struct):
@@ -226,7 +225,7 @@ def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome
     found: dict[str, Outcome] = {}
     for verdict in verdicts:
         area = verdict.check.area
-        if (area in BY_AREA and area not in frameworks) or (not report.gpus and area not in NEEDS_NO_GPU):
+        if (area in BY_AREA and area not in frameworks) or (not report.gpus and area not in WITHOUT_GPU):
             continue
         old = found.get(verdict.check.id, Outcome.SKIPPED)
         found[verdict.check.id] = max(old, verdict.outcome, key=order.index)

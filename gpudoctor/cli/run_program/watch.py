@@ -6,6 +6,8 @@ from contextlib import suppress
 from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
+from gpudoctor.registry import FRAMEWORKS
+
 if TYPE_CHECKING:
     from gpudoctor.cli.run_program.figures import Collector, RunFigures
     from gpudoctor.monitor.sampler import Sampler
@@ -13,14 +15,7 @@ if TYPE_CHECKING:
 # Seconds after which watching begins: most commands have ended by then and cost nothing; one that trains has not yet
 # imported its framework.
 DELAY = 5.0
-# By framework, a part of the path of a library that every import maps, as in their wheels for Linux.
-LIBRARIES = {
-    "torch": "/libtorch_cpu.so",
-    "tensorflow": "/libtensorflow_framework.so",
-    "cupy": "/cupy/_core/",
-    "jax": "/jaxlib/",
-    "onnxruntime": "/onnxruntime/capi/",
-}
+LIBRARIES = {one.module: one.library for one in FRAMEWORKS}
 # What selects GPUs in a program's environment, as `gpudoctor.probes.host.environment` reads it in ours.
 VARIABLES = (
     "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_DEVICE_ORDER",
