@@ -19,7 +19,7 @@ LOWER_CASE = {
 LOWER_CASE.add("torchvision")
 LOWER_CASE |= {"containerd", "cuInit", "cuda-compat's", "libcuda", "no-cgroups", "nouveau", "nova_core", "nvidia-imex"}
 LOWER_CASE |= {"nvidia-smi", "vGPU", "cgroup", "intel-extension-for-pytorch", "transformers", "llama-cpp-python"}
-LOWER_CASE |= {"torchcodec", "pip", "ninja", "amdgpu", "libnvdxgdmal.so.1"}
+LOWER_CASE |= {"torchcodec", "pip", "ninja", "nvrtc", "amdgpu", "libnvdxgdmal.so.1"}
 EVERY = ["device.none", "driver.library-mismatch", "driver.not-loaded", "pytorch.cpu-build"]
 
 

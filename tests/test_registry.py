@@ -95,7 +95,8 @@ def test_each_framework_has_its_parts() -> None:
 NEW = """
 from gpudoctor import registry
 new = registry.KnownFramework(
-    "mlx", "mlx", "MLX", "import mlx", "import mlx; print(1)", None, import_order=9, smoke_order=9, aliases=("ml-x",)
+    "mlx", "mlx", "MLX", "/mlx/", "import mlx", "import mlx; print(1)", None,
+    import_order=9, smoke_order=9, aliases=("ml-x",),
 )
 registry.FRAMEWORKS += (new,)
 registry.BY_MODULE["mlx"] = registry.BY_AREA["mlx"] = new

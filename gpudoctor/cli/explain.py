@@ -131,7 +131,11 @@ def _check(id_: str, verbose: bool) -> int:
 
 
 def _message(arguments: argparse.Namespace, text: str) -> int:
-    """Explain a message or a code that somebody met on this machine."""
+    """Explain a message or a code that somebody met on this machine.
+
+    Raises:
+        UsageError: it is one unknown word, and a check has nearly that name.
+    """
     from gpudoctor import catalogue
     from gpudoctor.symptoms import log_of
     from gpudoctor.symptoms.lookup import messages
@@ -142,7 +146,10 @@ def _message(arguments: argparse.Namespace, text: str) -> int:
         return OK
     log = log_of(known[0] if known else text)
     arguments.here = arguments.here or (log.asked and not arguments.elsewhere)
-    near = () if log.hits or log.harmless else catalogue.search(text)
+    unknown = not (log.hits or log.harmless)
+    if unknown and " " not in text and "Did you mean" in (hint := catalogue.nearest(text, catalogue.ids())):
+        raise UsageError(f'Unknown check "{text}".{hint}')
+    near = catalogue.search(text) if unknown else ()
     return _explain(arguments, log, near)
 
 

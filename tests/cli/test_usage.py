@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.cli import COMMANDS
+from gpudoctor.cli.explain import NOTHING
 from gpudoctor.facts.facts_file import LIMIT
 from tests.cli import gpudoctor
 from tests.cli.conftest import Run
@@ -43,7 +44,7 @@ from tests.probes.environments import script
         ("check --only acme --skip acme", "No checks left: --skip removes everything that --only selects."),
         ("check --only=", 'Unknown check or area "". `gpudoctor checks` lists them all.'),
         ("checks zzz", 'Unknown check or area "zzz". `gpudoctor checks` lists them all.'),
-        ("explain", "Give a check ID (`gpudoctor checks` lists them), or a log with --log FILE."),
+        ("explain", NOTHING),
         ("explain acme.fail", 'Unknown check "acme.fail". Did you mean "acme.fails"?'),
         ("explain fails", 'Unknown check "fails". Did you mean "acme.fails"?'),
         ("check --facts /proc/none", "The facts file /proc/none cannot be read: No such file or directory."),
