@@ -60,7 +60,7 @@ def concerned(facts: Facts) -> bool:
 
 def refused_functions(facts: Facts) -> tuple[LogEvent, ...]:
     """The kernel's messages that the loaded i915 or xe does not know max_vfs, the number of virtual functions."""
-    return tuple(e for e in events(facts, "unknown-parameter") if e.what.get("text") == "max_vfs")
+    return events(facts, "intel-no-functions")
 
 
 def extended(facts: Facts) -> bool:

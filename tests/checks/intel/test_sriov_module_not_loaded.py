@@ -15,8 +15,8 @@ PVE = "6.17.2-1-pve"
 DEBIAN = Distribution(id="debian", like=(), version="13", codename="trixie", name="Debian GNU/Linux 13 (trixie)")
 
 
-def _event(module: str = "i915", name: str = "max_vfs") -> LogEvent:
-    return LogEvent(kind="unknown-parameter", text=LINE, what={"module": module, "text": name})
+def _event(module: str = "i915") -> LogEvent:
+    return LogEvent(kind="intel-no-functions", text=LINE, what={"module": module, "text": "max_vfs"})
 
 
 def _proxmox(*events: LogEvent) -> Facts:
@@ -30,7 +30,7 @@ def _proxmox(*events: LogEvent) -> Facts:
     [
         (_proxmox(_event()), "problem"),
         (_proxmox(_event("xe")), "problem"),
-        (_proxmox(_event("nvidia", "NVreg_Foo")), "pass"),
+        (_proxmox(LogEvent(kind="unknown-parameter", text=LINE.replace("i915", "nvidia"))), "pass"),
         (_proxmox(), "pass"),
         (change(_proxmox(), "log.events", Unknown("no log")), "pass"),
         (arc_host(), "pass"),
