@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import system
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cards import any_works
 from gpudoctor.queries.packages import numbers
@@ -56,31 +56,12 @@ def _generate(facts: Facts) -> Tasks:
 
 
 def _older_toolkit(facts: Facts) -> tuple[Fix, ...]:
-    """The release before, where apt has it from NVIDIA's repository; its four packages have one version."""
-    if system.family_of(facts) != "debian" or numbers(known_or(facts.containers.toolkit, "") or "")[:2] < _WRITES:
+    """The release before, where apt has it from NVIDIA's repository."""
+    if numbers(known_or(facts.containers.toolkit, "") or "")[:2] < _WRITES:
         return ()
-    names = (
-        "nvidia-container-toolkit",
-        "nvidia-container-toolkit-base",
-        "libnvidia-container-tools",
-        "libnvidia-container1",
-    )
-    pinned = tuple(f"{name}={_LAST_WITHOUT}-1" for name in names)
-    commands = (
-        as_root("apt-get", "install", "--allow-downgrades", *pinned),
-        as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
-        as_root("apt-mark", "hold", *names),
-    )
-    undo = (as_root("apt-mark", "unhold", *names), as_root("apt-get", "install", *names))
-    return (
-        Fix(
-            f"Install toolkit {_LAST_WITHOUT}, which does not write that field, and hold it.",
-            commands,
-            "reinstall-package",
-            root=True,
-            undo=undo,
-        ),
-    )
+    message = f"Install toolkit {_LAST_WITHOUT}, which does not write that field, and hold it."
+    generate = as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
+    return container.older_toolkit(facts, _LAST_WITHOUT, message, generate)
 
 
 def _refusing(facts: Facts) -> list[str]:

@@ -33,7 +33,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://rocm.docs.amd.com/en/latest/conceptual/More-about-how-ROCm-uses-PCIe-Atomics.html",
     ),
     targets=amd_compute,
-    caused_by=("rocm.not-driven", "rocm.half-installed", "rocm.dkms-build-failed", "rocm.pcie-atomics"),
+    caused_by=(
+        "rocm.not-driven",
+        "rocm.half-installed",
+        "rocm.dkms-build-failed",
+        "rocm.pcie-atomics",
+        "rocm.resume-failed",
+    ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

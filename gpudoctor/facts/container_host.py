@@ -35,6 +35,7 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     cdi: Maybe[tuple[str, ...]] = NOT  # specifications under /etc/cdi and /var/run/cdi
     cdi_driver: Maybe[str | None] = NOT  # driver version that the nvidia specification names
     cdi_fields: dict[str, str] = {}  # fields of NVIDIA's specification that came with a later CDI version: that version
+    enroot_hook: Maybe[str | None] = NOT  # path of the hook by which enroot passes NVIDIA GPUs; None: there is none
     hook: Maybe[bool] = NOT  # an OCI hook of NVIDIA's, by which older Podmans get the GPU without CDI
     refused: Maybe[tuple[RefusedContainer, ...]] = NOT  # containers that never ran for that; not asked by --quick
     user_namespace: Maybe[bool] = NOT  # this system is itself an unprivileged container: root here is not root outside

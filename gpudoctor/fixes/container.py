@@ -15,6 +15,12 @@ GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/lates
 TROUBLES = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"
 REPOSITORY = "https://nvidia.github.io/libnvidia-container"
 _KEY = "/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
+TOOLKIT = (
+    "nvidia-container-toolkit",
+    "nvidia-container-toolkit-base",
+    "libnvidia-container-tools",
+    "libnvidia-container1",
+)
 _LIST = "/etc/apt/sources.list.d/nvidia-container-toolkit.list"
 PROOF = query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi")
 RESTART_DOCKER = as_root("systemctl", "restart", "docker")
@@ -175,6 +181,27 @@ def toolkit_commands(facts: Facts) -> Tasks:
         "suse": (as_root("zypper", "addrepo", f"{REPOSITORY}/stable/rpm/nvidia-container-toolkit.repo"),),
     }
     return (*ways.get(family, ()), *install(facts, name))
+
+
+def older_toolkit(facts: Facts, release: str, message: str, then: Task) -> tuple[Fix, ...]:
+    """Go back to another release and hold it, where apt has it from NVIDIA's repository; else nothing.
+
+    Args:
+        facts: the machine.
+        release: "1.17.8"; the toolkit's four packages have one version.
+        message: what it does.
+        then: what makes it take effect.
+    """
+    if family_of(facts) != "debian":
+        return ()
+    pinned = tuple(f"{name}={release}-1" for name in TOOLKIT)
+    commands = (
+        as_root("apt-get", "install", "--allow-downgrades", *pinned),
+        then,
+        as_root("apt-mark", "hold", *TOOLKIT),
+    )
+    undo = (as_root("apt-mark", "unhold", *TOOLKIT), as_root("apt-get", "install", *TOOLKIT))
+    return (Fix(message, commands, "reinstall-package", root=True, undo=undo),)
 
 
 def restart_docker(facts: Facts) -> Tasks:

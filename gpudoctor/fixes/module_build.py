@@ -46,6 +46,8 @@ def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...
         return (*_open_modules(facts), *_newer_branch(facts), _other_kernel(facts))
     if kind in ("no-space", "memory"):
         return (_with_room(facts, kind),)
+    if kind == "linker":
+        return _with_lld(facts)
     if kind == "headers":
         message = "Install the running kernel's headers again, then build the module and load it."
         return (_build(facts, message, module.headers(facts)),)
@@ -93,6 +95,19 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
         (*system.install(facts, _gcc(facts, name, major)), *use),
         (as_root("update-alternatives", "--remove", "gcc", f"/usr/bin/gcc-{major}"),),
     )
+
+
+def _with_lld(facts: Facts) -> tuple[Fix, ...]:
+    """Another kernel that has the module; else, or after that, the build without the LD= of the module's dkms.conf."""
+    there = (_other_kernel(facts),) if known_or(facts.nvidia.kernel.other_kernels, ()) else ()
+    tools = system.install(facts, *_LLVM)
+    version = tried(facts)
+    if version is None or module.uses_akmods(facts):
+        return (*there, _build(facts, "Install clang and lld, with which the kernel was built, and rebuild.", tools))
+    conf = f"/usr/src/nvidia-{version}/dkms.conf"
+    remove = as_root("sed", "-i.orig", "-E", "s# LD=[^ ]+##", conf)
+    message = f"Install clang and lld, remove LD= from {conf}, so that LLVM=1 selects ld.lld, and rebuild the module."
+    return (*there, _build(facts, message, (*tools, remove), (as_root("mv", f"{conf}.orig", conf),)))
 
 
 def _with_room(facts: Facts, kind: str) -> Fix:

@@ -153,6 +153,10 @@ def headers_package(of: Family, kernel: str) -> str:
     """Return the package with the headers of the kernel of this release ("6.8.0-31-generic")."""
     if of == "arch":
         return _arch_headers(kernel)
+    if kernel.endswith("-pve"):
+        # Proxmox VE; renamed in https://lists.proxmox.com/pipermail/pve-devel/2023-July/058197.html
+        major, minor = (int(part) for part in kernel.split("-")[0].split(".")[:2])
+        return f"{'proxmox' if (major, minor) >= (6, 5) else 'pve'}-headers-{kernel}"
     return packages().family[of].headers.format(kernel=kernel, flavor=kernel.rpartition("-")[2])
 
 

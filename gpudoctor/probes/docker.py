@@ -21,6 +21,8 @@ _HOOKS = ("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d")
 # Containers that hold a whole system, in which Docker may run too.
 _SYSTEMS = ("lxc", "systemd-nspawn")
 _CONFIG = "/etc/nvidia-container-runtime/config.toml"
+# The hook that comes with enroot (conf/hooks/98-nvidia.sh of NVIDIA/enroot).
+_ENROOT = "/etc/enroot/hooks.d/98-nvidia.sh"
 _CDI = ("/etc/cdi", "/var/run/cdi")
 # Fields of a specification and the version of CDI that they came with.
 _LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
@@ -78,6 +80,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         cdi=specifications,
         cdi_driver=_cdi_driver(machine, specifications),
         cdi_fields=fields,
+        enroot_hook=_ENROOT if machine.exists(_ENROOT) else None,
         hook=any(machine.exists(f"{folder}/{_HOOK}") for folder in _HOOKS),
         refused=_refused(machine, client, daemon, quick),
         user_namespace=_user_namespace(machine),
@@ -102,6 +105,7 @@ def _unknown(why: Unknown) -> ContainerHost:
         no_cgroups=why,
         cdi=why,
         cdi_driver=why,
+        enroot_hook=why,
         hook=why,
         refused=why,
         user_namespace=why,

@@ -105,6 +105,7 @@ ROCM = (
     "rocm.pcie-atomics",
     "rocm.render-node-closed",
     "rocm.reset-failed",
+    "rocm.resume-failed",
     "rocm.uncorrectable-errors",
     "rocm.wsl-runtime",
     "rocm.xnack-without-kernels",

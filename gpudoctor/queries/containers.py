@@ -22,12 +22,17 @@ def windows_gpu(facts: Facts) -> Subjects:
         yield MACHINE, facts
 
 
+def container_host(facts: Facts) -> Subjects:
+    """The machine with NVIDIA's GPU that is no container."""
+    if not in_container(facts) and (cards_of(facts, "nvidia") or gpus_of(facts, "nvidia")):
+        yield MACHINE, facts
+
+
 def docker_host(facts: Facts) -> Subjects:
     """The machine with NVIDIA's GPU and Docker that is no container; Docker Desktop has its own toolkit."""
     docker = facts.containers.docker
-    has_gpu = bool(cards_of(facts, "nvidia") or gpus_of(facts, "nvidia"))
-    if not in_container(facts) and has_gpu and isinstance(docker, str) and facts.containers.docker_desktop is not True:
-        yield MACHINE, facts
+    if isinstance(docker, str) and facts.containers.docker_desktop is not True:
+        yield from container_host(facts)
 
 
 def gpu_nodes(facts: Facts) -> tuple[DeviceNode, ...]:

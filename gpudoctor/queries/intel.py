@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from gpudoctor.check_engine import MACHINE, About
-from gpudoctor.facts import Facts, Framework, PciDevice, Python
+from gpudoctor.facts import Facts, Framework, LogEvent, PciDevice, Python
 from gpudoctor.knowledge import intel
 from gpudoctor.maybe import known
+from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import (
     OnCard,
     OnFramework,
@@ -53,8 +54,13 @@ def wants_intel(facts: Facts) -> bool:
 
 
 def concerned(facts: Facts) -> bool:
-    """Whether there is an Intel GPU that could compute, or software for one."""
-    return bool(discrete(facts) or wants_intel(facts) or extended(facts))
+    """Whether there is an Intel GPU that could compute or was to be divided, or software for one."""
+    return bool(discrete(facts) or wants_intel(facts) or extended(facts) or refused_functions(facts))
+
+
+def refused_functions(facts: Facts) -> tuple[LogEvent, ...]:
+    """The kernel's messages that the loaded i915 or xe does not know max_vfs, the number of virtual functions."""
+    return events(facts, "intel-no-functions")
 
 
 def extended(facts: Facts) -> bool:

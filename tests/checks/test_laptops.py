@@ -29,7 +29,6 @@ ASLEEP: dict[str, Any] = {"log__events": (STUCK,), "gpus": (), "nvidia__nvml__co
         (having(log__events=(STUCK,)), "pass"),  # it answers
         (having(log__events=(STUCK,), gpus__0__status="lost"), "problem"),
         (having(**ASLEEP, pci__0__address="0000:05:00.0"), "pass"),  # another device's line
-        (having(**ASLEEP, pci__0__driver="vfio-pci"), "pass"),
         (having(**(ASLEEP | {"log__events": WHY})), "pass"),  # the log is evidence; without it nothing is said
         (having(**ASLEEP, pci=()), "skipped"),
     ],
@@ -39,6 +38,20 @@ def test_wake_failed(facts: Facts, outcome: str) -> None:
         "The GPU at 0000:01:00.0 (AD102 [GeForce RTX 4090]) was suspended (D3cold), and the kernel could not wake it."
     )
     assert ask(wake_failed, facts) == [(outcome, message if outcome == "problem" else "")]
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome"),
+    [("D3cold", "problem"), ("D3hot", "pass"), ("D0", "pass"), (None, "pass"), (WHY, "unknown")],
+)
+def test_a_card_of_vfio_that_is_stuck(state: object, outcome: str) -> None:
+    facts = having(**ASLEEP, pci__0__driver="vfio-pci", pci__0__power_state=state)
+    assert [said for said, _ in ask(wake_failed, facts)] == [outcome]
+    quiet = having(gpus=(), nvidia__nvml__code=9, pci__0__driver="vfio-pci", pci__0__power_state="D3cold")
+    assert ask(wake_failed, quiet) == [("pass", "")]  # asleep, as vfio-pci leaves a card that nobody uses
+    if outcome == "problem":
+        fixes = run(wake_failed, facts)[0].fixes
+        assert "disable_idle_d3=1" in fixes[1].commands[0]
 
 
 BOX = Thunderbolt(place="0-1", name="Core X Chroma", vendor="Razer", authorized=False)

@@ -97,6 +97,8 @@ LINES = [
      RecognizedLine("driver-no-memory", text="Out of memory [NV_ERR_NO_MEMORY] (0x00000051) returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359")),
     ("nvidia: unknown parameter 'NVreg_EnableGpuFirmwares' ignored",
      RecognizedLine("unknown-parameter", module="nvidia", text="NVreg_EnableGpuFirmwares")),
+    ("i915: unknown parameter 'max_vfs' ignored",
+     RecognizedLine("intel-no-functions", module="i915", text="max_vfs")),
     ("NVRM: RmInitAdapter: Cannot initialize GSP firmware RM", RecognizedLine("gsp-failed", text="Cannot initialize GSP firmware RM")),
     ("nvidia 0000:01:00.0: Direct firmware load for nvidia/570.86/gsp_ga10x.bin failed with error -2",
      RecognizedLine("gsp-firmware", gpu="0000:01:00.0", device="nvidia/570.86/gsp_ga10x.bin",

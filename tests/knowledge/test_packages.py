@@ -101,6 +101,8 @@ def test_no_such_driver(family: Family, distro_id: str, branch: int, flavor: Fla
     ("family", "kernel", "name"),
     [
         ("debian", "6.8.0-31-generic", "linux-headers-6.8.0-31-generic"),
+        ("debian", "6.17.2-1-pve", "proxmox-headers-6.17.2-1-pve"),
+        ("debian", "5.15.158-2-pve", "pve-headers-5.15.158-2-pve"),
         ("fedora", "6.14.4-300.fc42.x86_64", "kernel-devel-6.14.4-300.fc42.x86_64"),
         ("suse", "6.4.0-150600.23-default", "kernel-default-devel"),
         ("arch", "6.14.4-arch1-1", "linux-headers"),

@@ -213,3 +213,10 @@ def test_whether_the_daemon_reads_cdi_specifications() -> None:
     assert look(RecordedMachine({CLIENT: ""}, env=ENV, commands=commands)).docker_cdi is True
     assert look(RecordedMachine({CLIENT: ""}, env=ENV, commands={"docker info": info()})).docker_cdi is False
     assert look(RecordedMachine()).docker_cdi is None
+
+
+def test_the_hook_of_enroot() -> None:
+    path = "/etc/enroot/hooks.d/98-nvidia.sh"
+    assert look(RecordedMachine({path: "#!/usr/bin/env bash\n"})).enroot_hook == path
+    assert look(RecordedMachine()).enroot_hook is None
+    assert isinstance(look(RecordedMachine(), Host(container="docker")).enroot_hook, Unknown)

@@ -75,6 +75,7 @@ SYSTEM = [
     Sample("module-mismatch", "nvidia: disagrees about version of symbol module_layout\nmodprobe: ERROR: could not insert 'nvidia': Exec format error\n", {"modprobe-fails": "follows"}),
     Sample("amd-iommu-symbol", "amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)\n"),
     Sample("unknown-symbol", "nvidia_uvm: Unknown symbol nvUvmInterfaceRegisterGpu (err -2)"),
+    Sample("intel-no-functions", "i915: unknown parameter 'max_vfs' ignored"),
     Sample("unknown-parameter", "nvidia: unknown parameter 'NVreg_Foo' ignored"),
     Sample("bbswitch-off", "bbswitch: disabling discrete graphics"),
     Sample("selinux-denied", 'type=AVC msg=audit(1700000000.1:2): avc:  denied  { read write } for  pid=77 comm="python" name="nvidiactl" dev="devtmpfs"'),

@@ -124,3 +124,24 @@ def test_a_log_without_a_known_line_blames_nothing() -> None:
     problem, commands = found(facts)
     assert problem.cause is None
     assert commands[-1] == ()
+
+
+LLD = "/usr/bin/ld.bfd: nvidia/nv.o: file not recognized: file format not recognized"
+
+
+def test_bitcode_needs_the_linker_of_the_kernel() -> None:
+    facts = failed(LLD, nvidia__kernel__other_kernels=(disk(kernel=OTHER),))
+    problem, commands = found(facts)
+    assert problem.evidence[0] == LLD
+    assert problem.cause is not None
+    assert "built with clang and LTO" in problem.cause
+    assert "ld.bfd cannot link" in problem.cause
+    conf = "/usr/src/nvidia-570.169/dkms.conf"
+    rebuild = (
+        "sudo apt-get install clang lld llvm",
+        f"sudo sed -i.orig -E 's# LD=[^ ]+##' {conf}",
+        BUILD,
+        "sudo modprobe nvidia",
+    )
+    assert commands == [(), rebuild]  # the other kernel first, which has the module
+    assert found(failed(LLD, nvidia__kernel__other_kernels=()))[1] == [rebuild]
