@@ -14,7 +14,6 @@ from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import major, package, packages_of
 from gpudoctor.targets import OnPython, pythons
 
-
 # Its release is that of the CUDA runtime that cuda.bindings.runtime is linked with, statically:
 # https://nvidia.github.io/cuda-python/cuda-bindings/latest/release/13.0.3-notes.html
 _BINDINGS = "cuda-bindings"
@@ -37,7 +36,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     unsupported, ours = _unsupported(on), major(present(driver_cuda(on.facts))) or 12
     newer = newer_driver(on.facts, f"{unsupported[0][2]}.0")
     if unsupported[0][1] == _BINDINGS:
-        return (*_older_bindings(on, ours, unsupported[0][2]), *newer)
+        return _older_bindings(on, ours, unsupported[0][2]) or newer
     unsupported = [row for row in unsupported if row[1] != _BINDINGS]  # the other builds bring their own
     names, stems = [p.name for p, _, _ in unsupported], [stem for _, stem, _ in unsupported]
     asked = [stem for stem in stems if not stem.startswith("lib")] or stems  # the libraries come with them
@@ -88,8 +87,6 @@ def driver_too_old(on: OnPython) -> Problem | None:
         return None
     first, stem, cuda = unsupported[0]
     more = f" ({len(unsupported) - 1} more packages)" if len(unsupported) > 1 else ""
-    message = (
-        f"{first.name} {first.version} is built for CUDA {cuda}; the {driver_words(on.facts)} is too old{more}."
-    )
+    message = f"{first.name} {first.version} is built for CUDA {cuda}; the {driver_words(on.facts)} is too old{more}."
     severity = Severity.WARNING if stem == _BINDINGS else None  # those who call only the driver's functions run
     return Problem(message, tuple(f"{p.name} {p.version}" for p, _, _ in unsupported[:5]), severity=severity)

@@ -11,7 +11,7 @@ from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Undeclared, release_families
 from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.packages import major, numbers, package
+from gpudoctor.queries.packages import numbers, package
 from gpudoctor.targets import OnPython, on_wsl, pythons
 
 
@@ -19,7 +19,7 @@ def _broken(on: OnPython) -> tuple[Undeclared, Package, Package | None] | None:
     """The first row that does not hold, with the two packages; None in place of one that is not installed."""
     for row in release_families().undeclared:
         owner, other = package(on.python, row.package), package(on.python, row.other)
-        if not owner or not numbers(row.since) <= numbers(owner.version) < numbers(row.before) or not _concerns(on, row):
+        if owner is None or not _concerns(on, row, owner):
             continue
         if row.extra:
             row = replace(row, wanted=_named_by_extra(row, owner))
@@ -28,11 +28,14 @@ def _broken(on: OnPython) -> tuple[Undeclared, Package, Package | None] | None:
     return None
 
 
-def _concerns(on: OnPython, row: Undeclared) -> bool:
+def _concerns(on: OnPython, row: Undeclared, owner: Package) -> bool:
+    """Whether a row is about this release of the package and this build of PyTorch."""
     torch = one_of(on.python, "torch")
     if row.build and (torch is None or torch.variant != row.build):
         return False
-    return not row.cuda or (torch is not None and str(major(text_of(torch.cuda))) == row.cuda)
+    if row.cuda and (torch is None or text_of(torch.cuda).partition(".")[0] != row.cuda):
+        return False
+    return numbers(row.since) <= numbers(owner.version) < numbers(row.before)
 
 
 def _named_by_extra(row: Undeclared, owner: Package) -> str:

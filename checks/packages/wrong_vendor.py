@@ -95,8 +95,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     severity=Severity.ERROR,
     cause="What is compiled against PyTorch links to its libraries for one vendor, or to the vendor's own: "
     "libtorch_cuda.so and libcudart.so in builds for CUDA, libtorch_hip.so in those for ROCm, libtorch_xpu.so in those "
-    "for Intel. The same release of PyTorch for another vendor does not contain them. pip takes PyPI's wheel, which is built for CUDA, wherever the index of the "
-    "other build was not given.",
+    "for Intel. The same release of PyTorch for another vendor does not contain them. pip takes PyPI's wheel, which is "
+    "built for CUDA, wherever the index of the other build was not given.",
     fixes=_fixes,
     references=(
         "https://github.com/C0untFloyd/bark-gui/issues/112",

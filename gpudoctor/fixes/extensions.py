@@ -5,10 +5,16 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.fixes import frameworks
-from gpudoctor.fixes.python import another_build, install, lasting, version_of
+from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import torch as torch_table
-from gpudoctor.knowledge.python_rules import on_torch_index, python_rules, serves_later_torch, torchaudio_for, torchvision_for
+from gpudoctor.knowledge.python_rules import (
+    on_torch_index,
+    python_rules,
+    serves_later_torch,
+    torchaudio_for,
+    torchvision_for,
+)
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.extensions import COMPANIONS, pin
 from gpudoctor.queries.packages import is_own_build, major, packages_of, release
@@ -115,7 +121,7 @@ def own_index(on: OnPython, name: str) -> tuple[Fix, ...]:
     if row is None or isinstance(prefix, Unknown):
         return ()
     index, version, glibc, image = row
-    place = f"{prefix}-{name}"
+    place = NEW if prefix.startswith("/usr") else f"{prefix}-{name}"
     interpreter = f"{place}/bin/python"
     uv = ("uv",) if on.python.manager == "uv" else (on.python.path, "-m", "uv")
     commands = (
@@ -125,10 +131,10 @@ def own_index(on: OnPython, name: str) -> tuple[Fix, ...]:
     )
     message = (
         f"Install the ROCm build of {name} in an environment of its own: its wheels are for Python {version} and glibc "
-        f"{glibc} or newer alone, and contain the PyTorch that they need; for another Python pip takes PyPI's build for "
-        f"CUDA.{lasting(on.facts)}"
+        f"{glibc} or newer alone, and contain the PyTorch that they need; for another Python pip takes PyPI's build "
+        f"for CUDA.{lasting(on.facts)}"
     )
-    other = f"Or use the image {image}, which contains {name} for ROCm, or build it from source."
+    other = f"Use the image {image}, which contains {name} for ROCm, or build it from source."
     proof = query(interpreter, "-c", f"import torch, {name}; print(torch.version.hip)")
     return Fix(message, commands, "reinstall-package", verify=proof), Fix(other, needs="a new container")
 
