@@ -35,8 +35,8 @@ def findings(verdicts: Iterable[Verdict]) -> tuple[list[Finding], list[Verdict]]
     """Sort problems into root causes with their consequences.
 
     Returns:
-        The findings, root causes first, then by severity; and the unknown or broken verdicts that no
-        problem explains.
+        The findings, by severity, and of one severity those with which frameworks start all the same last; and the
+        unknown or broken verdicts that no problem explains.
     """
     everything = list(verdicts)
     problems = [v for v in everything if v.outcome is Outcome.PROBLEM]
@@ -53,7 +53,11 @@ def findings(verdicts: Iterable[Verdict]) -> tuple[list[Finding], list[Verdict]]
             under[id(root)].append(verdict)
     found = [_finding(root, under[id(root)], everything) for root in roots]
     open_ = [v for v in everything if v.outcome in (Outcome.UNKNOWN, Outcome.BROKEN) and not _explained(v, problems)]
-    return sorted(found, key=lambda f: (RANK[f.severity], *_order(f.root)[1:])), open_
+    return sorted(found, key=_place), open_
+
+
+def _place(finding: Finding) -> tuple[object, ...]:
+    return RANK[finding.severity], finding.root.check.id in MILD, *_order(finding.root)[1:]
 
 
 def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:

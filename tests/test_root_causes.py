@@ -85,6 +85,15 @@ def test_areas_stand_in_the_order_of_mending() -> None:
     assert [root for root, _ in shape(verdicts)] == ["device.none", "container.toolkit-missing", "pytorch.cpu-build"]
 
 
+def test_of_warnings_those_with_which_frameworks_start_stand_last() -> None:
+    mild, other = (
+        problem(id_, severity=Severity.WARNING) for id_ in ("python.unmet-requirement", "packages.library-missing")
+    )
+    assert [root for root, _ in shape([mild, other])] == ["packages.library-missing", "python.unmet-requirement"]
+    failure = problem("python.unmet-requirement")
+    assert [root for root, _ in shape([failure, other])] == ["python.unmet-requirement", "packages.library-missing"]
+
+
 def test_a_warning_that_makes_something_fail_is_a_failure() -> None:
     verdicts = [
         problem("host.shm-small", severity=Severity.WARNING),

@@ -42,7 +42,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html",
     ),
     targets=pythons,
-    caused_by=("python.*", "libraries.wheel-incomplete", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=(
+        *("python.*", "libraries.wheel-incomplete", "packages.wrong-vendor"),
+        *("pytorch.cpu-build", "pytorch.wrong-vendor"),
+    ),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

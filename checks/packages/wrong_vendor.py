@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.extensions import companions, same_build
+from gpudoctor.fixes.extensions import companions, own_index, same_build
+from gpudoctor.knowledge.sonames import vendor_of
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.queries.extensions import COMPANIONS
+from gpudoctor.queries.extensions import COMPANIONS, is_of_torch
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import failures, missing_in_words, was_imported
 from gpudoctor.queries.packages import package, packages_of
@@ -20,6 +21,7 @@ _LIBRARY = pattern(r"lib(?:torch|c10)_(cuda|hip|xpu)(?:_\w+)?\.so")
 # The labels of wheels on download.pytorch.org: +cu128, +rocm6.4, +xpu.
 _LABEL = pattern(r"(cu(?=\d)|rocm|xpu)")
 _VARIANTS = {"cuda": "cuda", "cu": "cuda", "hip": "rocm", "rocm": "rocm", "xpu": "xpu"}
+_VENDORS = {"nvidia": "cuda", "amd": "rocm"}
 _NAMES = {"cuda": "CUDA (NVIDIA)", "rocm": "ROCm (AMD)", "xpu": "XPU (Intel)"}
 
 
@@ -42,6 +44,12 @@ def _found(on: OnPython) -> list[_Stranger]:
     return list(found.values())
 
 
+def _vendor(library: str) -> str | None:
+    """The build of PyTorch that a library is of, or whose vendor it is of: "cuda" of libcudart.so.13."""
+    match = _LIBRARY.match(library)
+    return _VARIANTS[match[1]] if match else _VENDORS.get(vendor_of(library) or "")
+
+
 def _failing(on: OnPython) -> Iterator[_Stranger]:
     for one, error in failures(on.python):
         vendors = [match[1] for name in missing_in_words(error) if (match := _LIBRARY.match(name))]
@@ -57,14 +65,17 @@ def _labelled(on: OnPython) -> Iterator[_Stranger]:
 
 
 def _linked(on: OnPython, ours: str) -> Iterator[_Stranger]:
-    """By files alone where no import told; a package may bring a library for each vendor."""
-    every = known_or(on.python.extensions, ())
-    vendors = {e.path: {_VARIANTS[m[1]] for name in e.needed if (m := _LIBRARY.match(name))} for e in every}
+    """By files alone where no import told; a package may bring a library for each vendor.
+
+    What is compiled for PyTorch's stable ABI need not link to PyTorch's library for a vendor, only to the vendor's own.
+    """
+    every = [e for e in known_or(on.python.extensions, ()) if is_of_torch(e)]
+    vendors = {e.path: {vendor for name in e.needed if (vendor := _vendor(name))} for e in every}
     fit = {e.package for e in every if ours in vendors[e.path]}
     for extension in every:
         loads = extension.package in fit or was_imported(on.python, extension.package)
         if len(vendors[extension.path]) == 1 and not loads:
-            name = next(name for name in extension.needed if _LIBRARY.match(name))
+            name = next(filter(_vendor, extension.needed))
             evidence = f"{extension.path} needs {name}"
             yield _Stranger(extension.package, extension.version, vendors[extension.path].pop(), evidence)
 
@@ -75,20 +86,22 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return ()
     if found[0].package in COMPANIONS and package(on.python, found[0].package):
         return (companions(on.facts, on.python, torch),)
-    return (same_build(on, found[0].package, found[0].version, torch),)
+    own = own_index(on, found[0].package) if torch.variant == "rocm" else ()
+    return own or (same_build(on, found[0].package, found[0].version, torch),)
 
 
 @check(
     title="A package is built for another vendor's GPUs than PyTorch (libtorch_cuda.so, libtorch_hip.so)",
     severity=Severity.ERROR,
-    cause="What is compiled against PyTorch links to its libraries for one vendor: libtorch_cuda.so in builds for "
-    "CUDA, libtorch_hip.so in those for ROCm, libtorch_xpu.so in those for Intel. The same release of PyTorch for "
-    "another vendor does not contain them. pip takes PyPI's wheel, which is built for CUDA, wherever the index of the "
-    "other build was not given.",
+    cause="What is compiled against PyTorch links to its libraries for one vendor, or to the vendor's own: "
+    "libtorch_cuda.so and libcudart.so in builds for CUDA, libtorch_hip.so in those for ROCm, libtorch_xpu.so in those "
+    "for Intel. The same release of PyTorch for another vendor does not contain them. pip takes PyPI's wheel, which is "
+    "built for CUDA, wherever the index of the other build was not given.",
     fixes=_fixes,
     references=(
         "https://github.com/C0untFloyd/bark-gui/issues/112",
         "https://pytorch.org/get-started/locally/",
+        "https://github.com/vllm-project/vllm/issues/44660",
         "https://github.com/pytorch/pytorch/blob/main/caffe2/CMakeLists.txt",
     ),
     targets=pythons,

@@ -5,15 +5,21 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.fixes import frameworks
-from gpudoctor.fixes.python import another_build, install, lasting, version_of
+from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import torch as torch_table
-from gpudoctor.knowledge.python_rules import on_torch_index, serves_later_torch, torchaudio_for, torchvision_for
+from gpudoctor.knowledge.python_rules import (
+    on_torch_index,
+    python_rules,
+    serves_later_torch,
+    torchaudio_for,
+    torchvision_for,
+)
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.extensions import COMPANIONS, pin
 from gpudoctor.queries.packages import is_own_build, major, packages_of, release
 from gpudoctor.targets import OnPython
-from gpudoctor.tasks import Command, Task
+from gpudoctor.tasks import Command, Task, cmd, query
 
 
 def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> tuple[Fix, ...]:
@@ -103,6 +109,34 @@ def same_build(on: OnPython, name: str, version: str, torch: Framework) -> Fix:
         options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
         commands = (install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options),)
     return Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=proof)
+
+
+def own_index(on: OnPython, name: str) -> tuple[Fix, ...]:
+    """Install a package from its own index for ROCm into a new environment, or use its image; empty: it has none.
+
+    That index has another build of PyTorch, which would replace the one that the rest of this environment needs.
+    """
+    row = python_rules().rocm_index.get(name)
+    prefix = on.python.prefix
+    if row is None or isinstance(prefix, Unknown):
+        return ()
+    index, version, glibc, image = row
+    place = NEW if prefix.startswith("/usr") else f"{prefix}-{name}"
+    interpreter = f"{place}/bin/python"
+    uv = ("uv",) if on.python.manager == "uv" else (on.python.path, "-m", "uv")
+    commands = (
+        *(() if on.python.manager == "uv" else (install(on.python, "uv"),)),
+        cmd(*uv, "venv", "--python", version, place),
+        cmd(*uv, "pip", "install", "--python", interpreter, "--extra-index-url", index, name),
+    )
+    message = (
+        f"Install the ROCm build of {name} in an environment of its own: its wheels are for Python {version} and glibc "
+        f"{glibc} or newer alone, and contain the PyTorch that they need; for another Python pip takes PyPI's build "
+        f"for CUDA.{lasting(on.facts)}"
+    )
+    other = f"Use the image {image}, which contains {name} for ROCm, or build it from source."
+    proof = query(interpreter, "-c", f"import torch, {name}; print(torch.version.hip)")
+    return Fix(message, commands, "reinstall-package", verify=proof), Fix(other, needs="a new container")
 
 
 def _index(python: Python, torch: Framework) -> str | None:

@@ -71,6 +71,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     torchaudio: Torchaudio
     companions: dict[str, tuple[str, str]]
     stable_abi: dict[str, str]
+    rocm_index: dict[str, tuple[str, str, str, str]]
     torchcodec: dict[str, str]
     keras: Keras
     builds: dict[str, frozenset[str]]

@@ -47,7 +47,9 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What some releases of a package need of another one, and do not name in their metadata.
 
-    `wanted` is empty where any release will do; `build` is the build of PyTorch for which it is needed ("rocm").
+    `wanted` is empty where any release will do; `build` is the build of PyTorch for which it is needed ("rocm"). With
+    `extra` the package asks for at least the release that this extra of it names. `library` is what it opens of the
+    other one, wherever that is; `cuda` the CUDA major of the PyTorch that has it not.
     """
 
     package: str
@@ -57,6 +59,9 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wanted: str
     effect: str
     build: str = ""
+    extra: str = ""
+    library: str = ""
+    cuda: str = ""
 
 
 class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

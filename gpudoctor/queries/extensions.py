@@ -33,11 +33,11 @@ def unfit(python: Python) -> tuple[Extension, ...]:
     """
     every = known(python.extensions)
     return tuple(
-        e for e in every if e.unresolved or (_is_of_torch(e) and runtime_of(e) and not has_fit_variant(every, e))
+        e for e in every if e.unresolved or (is_of_torch(e) and runtime_of(e) and not has_fit_variant(every, e))
     )
 
 
-def _is_of_torch(extension: Extension) -> bool:
+def is_of_torch(extension: Extension) -> bool:
     """Whether it is compiled against PyTorch, or belongs to a package that is."""
     return is_extension(extension.package) or any(name.startswith(_OURS) for name in extension.needed)
 

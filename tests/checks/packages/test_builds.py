@@ -94,8 +94,8 @@ def test_an_old_gpu_of_which_too_little_is_known() -> None:
 # -- the driver ----------------------------------------------------------------------------------------------
 
 
-def rapids(driver: object = "12.8", name: str = "cudf-cu13") -> Facts:
-    facts = environment(packages=(package(name, "25.12.0"), package("numpy", "2.1.0")), facts=machine("12.8"))
+def rapids(driver: object = "12.8", name: str = "cudf-cu13", version: str = "25.12.0") -> Facts:
+    facts = environment(packages=(package(name, version), package("numpy", "2.1.0")), facts=machine("12.8"))
     return change(change(facts, "nvidia.cuda.version", driver), "nvidia.nvml.cuda_version", driver)
 
 
@@ -116,6 +116,24 @@ def test_driver_too_old() -> None:
     assert one(driver_too_old, rapids(Unknown("libcuda is silent"), "torch")) == ("pass", "")
     assert one(driver_too_old, change(rapids(), "pythons.0", CLOSED)) == ("unknown", "closed")
     assert one(driver_too_old, change(plain_host(), "pythons", rapids().pythons)) == ("pass", "")
+
+
+def test_the_runtime_that_the_bindings_contain() -> None:
+    facts = rapids("12.8", "cuda-bindings", version="13.0.3")
+    expected = "cuda-bindings 13.0.3 is built for CUDA 13; the driver 570.169 (CUDA 12.8) is too old."
+    assert one(driver_too_old, facts) == ("problem", expected)
+    assert severity(driver_too_old, facts) == "warn"
+    typed = commands(driver_too_old, facts)
+    assert "install 'cuda-bindings>=12,<13'" in typed
+    assert "580" not in typed
+    assert one(driver_too_old, rapids("13.0", "cuda-bindings", version="13.0.3")) == ("pass", "")
+    assert one(driver_too_old, rapids("12.8", "cuda-bindings", version="12.9.4")) == ("pass", "")
+    whole = (package("cuda-python", "13.0.3", requires=("cuda-bindings~=13.0.3",)), package("cuda-bindings", "13.0.3"))
+    assert "install 'cuda-python>=12,<13'" in commands(driver_too_old, change(facts, "pythons.0.packages", whole))
+    needed = (*whole, package("mine", "1.0", requires=("cuda-bindings>=13",)))
+    typed = commands(driver_too_old, change(facts, "pythons.0.packages", needed))
+    assert "cuda-python" not in typed
+    assert "580" in typed
 
 
 # -- PyTorch -------------------------------------------------------------------------------------------------

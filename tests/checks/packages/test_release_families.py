@@ -7,7 +7,7 @@ from gpudoctor.checks.packages.part_missing import part_missing
 from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
 from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.checks.rocm.device_wheel_missing import device_wheel_missing
-from gpudoctor.facts import Facts, Package, UnmetRequirement
+from gpudoctor.facts import DriverLibrary, Facts, Package, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, with_framework
 from tests.checks.amd_machines import amd_host
@@ -134,6 +134,54 @@ def test_what_no_metadata_names(owner: tuple[str, str], other: tuple[str, str], 
     else:
         assert message.startswith(f"{' '.join(owner)} needs {needs}; {other[1]} is installed: ")
         assert f"{PIP} install '{needs}'" in commands(undeclared_requirement, facts)
+
+
+def sglang(kernel: str | None, *lines: str, cuda: str = "12.4") -> Facts:
+    others = (package("sgl-kernel", kernel),) if kernel else ()
+    return having(package("sglang", "0.4.6.post5", requires=lines), *others, cuda=cuda)
+
+
+PINNED = "sgl-kernel==0.1.4; extra == 'srt'"
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (sglang("0.0.9.post2", PINNED), "problem"),
+        (sglang("0.0.9.post2", PINNED.replace("'", '"')), "problem"),
+        (sglang("0.1.4", PINNED), "pass"),
+        (sglang("0.1.5", PINNED), "pass"),
+        (sglang(None, PINNED), "pass"),
+        (sglang("0.0.9.post2", "numpy"), "pass"),
+        (sglang("0.0.9.post2", "sgl-kernel==0.1.4; extra == 'blackwell'"), "pass"),
+        (change(sglang("0.0.9.post2", PINNED), "pythons.0.frameworks.0.variant", "rocm"), "pass"),
+    ],
+)
+def test_the_release_that_an_extra_names(facts: Facts, verdict: str) -> None:
+    assert one(undeclared_requirement, facts)[0] == verdict
+    if verdict == "problem":
+        assert one(undeclared_requirement, facts)[1].startswith(
+            "sglang 0.4.6.post5 needs sgl-kernel>=0.1.4; 0.0.9.post2 "
+        )
+        assert f"{PIP} install sgl-kernel==0.1.4" in commands(undeclared_requirement, facts)
+
+
+def test_a_library_that_pytorch_does_not_contain() -> None:
+    def frontend(version: str, cuda: str = "12.8") -> Facts:
+        return having(package("nvidia-cudnn-frontend", version), cuda=cuda)
+
+    facts = frontend("1.19.0")
+    expected = "nvidia-cudnn-frontend 1.19.0 opens libcudart.so.13 and no other, which is not found; "
+    assert one(undeclared_requirement, facts)[1].startswith(expected)
+    assert severity(undeclared_requirement, facts) == "warn"
+    assert f"{PIP} install 'nvidia-cudnn-frontend>=1.19.1'" in commands(undeclared_requirement, facts)
+    for other in (frontend("1.18.0"), frontend("1.19.1"), frontend("1.19.0", "13.0")):
+        assert one(undeclared_requirement, other) == ("pass", "")
+    path = "/usr/local/cuda/lib64/libcudart.so.13"
+    there = DriverLibrary(soname="libcudart.so.13", path=path, real=path)
+    assert one(undeclared_requirement, change(facts, "toolkits.libraries", (there,))) == ("pass", "")
+    closed = change(facts, "toolkits.libraries", Unknown("closed"))
+    assert one(undeclared_requirement, closed) == ("unknown", "closed")
 
 
 LISTED = ("amd-torch-device-gfx1100==2.13.0+rocm10.0.0; extra == 'device-gfx1100'", "filelock")

@@ -74,6 +74,27 @@ def test_what_a_library_links_to_counts_where_no_import_told(
     assert one(wrong_vendor, change(facts, "pythons.0.extensions", files))[0] == verdict
 
 
+@pytest.mark.parametrize("prefix", ["/opt/env", "/usr"])
+def test_a_build_that_links_to_the_vendors_own_library_comes_from_its_own_index(prefix: str) -> None:
+    facts = having(packages=(package("vllm", "0.22.1"),), torch_=rocm_torch())
+    file = Extension(
+        package="vllm", version="0.22.1", path=f"{SITE}/_C.abi3.so", needed=("libcudart.so.13", "libc10.so")
+    )
+    facts = change(change(facts, "pythons.0.extensions", (file,)), "pythons.0.prefix", prefix)
+    assert one(wrong_vendor, facts)[1].startswith(
+        "vllm 0.22.1 is built for CUDA (NVIDIA), PyTorch 2.4.1+rocm6.1 for ROCm"
+    )
+    place = "/opt/env-vllm" if prefix == "/opt/env" else "~/gpu-env"
+    typed = commands(wrong_vendor, facts)
+    assert f"uv venv --python 3.12 {place}" in typed
+    assert f"--python {place}/bin/python --extra-index-url https://wheels.vllm.ai/rocm/ vllm" in typed
+    assert "vllm/vllm-openai-rocm" in typed
+    hip = change(facts, "pythons.0.extensions.0.needed", ("libamdhip64.so.7", "libc10.so"))
+    assert one(wrong_vendor, hip) == ("pass", "")
+    alone = change(facts, "pythons.0.extensions.0.package", "ctranslate2")
+    assert one(wrong_vendor, change(alone, "pythons.0.extensions.0.needed", ("libcudart.so.13",))) == ("pass", "")
+
+
 def test_what_pytorch_is_built_for_may_be_unknown() -> None:
     unknown = change(having(), "pythons.0.frameworks.0.variant", Unknown("closed"))
     assert one(wrong_vendor, unknown) == ("unknown", "closed")
