@@ -13,14 +13,14 @@ from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import as_root, query
 
 
-def _machines(facts: Facts) -> Iterator[tuple[About, Facts]]:
+def _intel_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine with an Intel GPU; a container's kernel is its host's."""
     if cards_of(facts, "intel") and not in_container(facts):
         yield MACHINE, facts
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    module, release = refused_functions(facts)[0].what["module"], system.kernel_of(facts)
+    module, release = refused_functions(facts)[0].what.get("module", "i915"), system.kernel_of(facts)
     family = system.family_of(facts)
     headers = system.install(facts, packages.headers_package(family, release)) if family else ()
     boot = (as_root("proxmox-boot-tool", "refresh"),) if release.endswith("-pve") else ()
@@ -54,7 +54,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/strongtz/i915-sriov-dkms/issues/340",
         "https://github.com/strongtz/i915-sriov-dkms/issues/403",
     ),
-    targets=_machines,
+    targets=_intel_hosts,
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -63,7 +63,7 @@ def sriov_module_not_loaded(facts: Facts) -> Problem | None:
     logged = refused_functions(facts)
     if not logged:
         return None
-    module, release = logged[0].what["module"], system.kernel_of(facts)
+    module, release = logged[0].what.get("module", "i915"), system.kernel_of(facts)
     message = (
         f"The loaded {module} has no parameter max_vfs, so it is the in-tree module of kernel {release} and not the "
         "SR-IOV module of DKMS: the GPU has no virtual functions."
