@@ -1,5 +1,6 @@
 """Reads a log once, from its first byte to its last, and keeps what means something; its memory is bounded."""
 
+import os
 import re
 from collections import deque
 from collections.abc import Iterable
@@ -8,7 +9,7 @@ from typing import Literal
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.symptoms.lines import LogLines, readable, unframed
+from gpudoctor.symptoms.lines import LogLines, gathered, readable, unframed
 from gpudoctor.symptoms.log import Hit, Log, Raised
 
 # Lines after a message that may say more of it, how much of a line is shown, and how much of one
@@ -24,6 +25,7 @@ _NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG")
 _ALIKE = 1 << 16  # shapes of lines that are remembered, by their hashes
 _WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
 _SEAM = 160  # so much of both is looked at
+_LOGGER = 8  # what goes on does not begin like the line before; lines of a logger do: "ERROR 04-05 01:12:55 [core.py:390] "
 _DATED = pattern(r"\[ *\d+\.\d+\] ")  # a line of the kernel log ends none
 _WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
@@ -63,6 +65,7 @@ class Scanner:
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
         self._loose: Raised | None = None  # the last error that no traceback belongs to
         self._chained = False  # the next exception was raised because of the one before
+        self._prefix = ""  # what a program that gathers logs has written before this line
         self._inside: str | None = None  # what stands before each line of the traceback that we are in
 
     def feed(self, data: bytes) -> None:
@@ -86,9 +89,10 @@ class Scanner:
         shape = line.translate(None, _NUMBERS)
         if self._boring(shape, line):
             return
-        text = readable(line)
+        whole = readable(line)
+        self._prefix, text = gathered(whole)
         clear = unframed(text)
-        self.log.marks.read(clear)
+        self.log.marks.read(unframed(whole))
         place = self._follow(text, clear)
         row = None if place == "inside" else recognise(clear)  # a frame's line only shows where words are written
         if row is None and not place and (joined := self._joined(clear)) is not None:
@@ -122,7 +126,7 @@ class Scanner:
             text = clear.strip()[:SHOWN]
             program = "Python" if _EXCEPTION.search(text) else "the program"
             gpu = _GPU.search(text) is not None
-            self._loose = Raised(line=number, text=text, rank=_rank(clear), program=program, gpu=gpu)
+            self._loose = Raised(line=number, text=text, rank=_rank(self._prefix + clear), program=program, gpu=gpu)
         else:
             return False
         return True
@@ -149,6 +153,8 @@ class Scanner:
         after = clear.strip()
         if meant or not after or len(before) < _WRAPPED or _DATED.match(after) is not None:
             return None
+        if len(os.path.commonprefix((before.lstrip(), after))) >= _LOGGER:
+            return None  # two lines of one logger
         within_a_word = before[-1].isalnum() and after[0].isalnum()
         for between in (" ", "") if within_a_word else (" ",):
             if (row := recognise(before[-_SEAM:] + between + after[:_SEAM])) is not None:
@@ -193,7 +199,7 @@ class Scanner:
             line=number,
             text=_shown(clear, row),
             lines=[clear[:LONGEST]],
-            rank=_rank(clear),
+            rank=_rank(self._prefix + clear),
             packages=tuple(dict.fromkeys(self._packages)),
         )
         self.log.hits[row.id] = hit
@@ -203,7 +209,7 @@ class Scanner:
         packages, text = tuple(dict.fromkeys(self._packages)), clear.strip()[:SHOWN]
         words = " ".join((*self._frame, text)) if _ASSERTED.match(text) else text
         gpu = _GPU.search(words) is not None
-        self._keep(Raised(line=number, text=text, rank=_rank(clear), packages=packages, gpu=gpu, chained=self._chained))
+        self._keep(Raised(line=number, text=text, rank=_rank(self._prefix + clear), packages=packages, gpu=gpu, chained=self._chained))
         self._chained = False
 
     def _keep(self, found: Raised) -> None:
