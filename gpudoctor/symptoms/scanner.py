@@ -2,6 +2,7 @@
 
 import os
 import re
+import string
 from collections import deque
 from collections.abc import Iterable
 from typing import Literal
@@ -43,6 +44,7 @@ _LATEST = 15
 # What a failed assertion on a GPU looks like: it often has no words of its own.
 _ASSERTED = pattern(r"^(?:AssertionError|SystemExit)\b")
 _CHAIN = pattern("During handling of the above exception|direct cause of the following exception")
+_LETTERS = string.ascii_letters
 TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -94,7 +96,9 @@ class Scanner:
         clear = unframed(text)
         self.log.marks.read(unframed(whole))
         place = self._follow(text, clear)
-        row = None if place == "inside" else recognise(clear)  # a frame's line only shows where words are written
+        # A frame's line only shows where words are written; what a logger writes before a traceback may be a message.
+        said = clear.partition(TRACEBACK)[0] if place == "inside" and TRACEBACK in clear else clear
+        row = None if place == "inside" and said == clear else recognise(said)
         if row is None and not place and (joined := self._joined(clear)) is not None:
             row, clear, number = joined[0], joined[1], number - 1
         for hit in self._open:
@@ -172,6 +176,8 @@ class Scanner:
             return "inside"
         if self._inside is None:
             return ""
+        if self._inside and not text.startswith(self._inside):  # "worker died: Traceback": only what stands before both
+            self._inside = os.path.commonprefix((self._inside, text)).rstrip(_LETTERS)
         rest = text[len(self._inside) :]
         if not rest or rest[:1] in " \t│╰╭|+":
             self._frame.append(clear[:LONGEST])

@@ -42,7 +42,7 @@ READERS = {
         "torch_driver", "cuda_build", "ptx_versions", "onnxruntime_library", "torch_pair", "cuda_libraries",
         "jax_library", "cupy_library", "asked_available",
     ),
-    "faults": ("xid", "sxid", "assertion"),
+    "faults": ("xid", "sxid", "assertion", "oops"),
     "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),
     "memory": ("out_of_memory", "vllm_memory", "cudnn_handle", "oom_kill"),
     "processes": ("exit_code", "nccl", "collective"),
