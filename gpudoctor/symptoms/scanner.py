@@ -22,7 +22,7 @@ KEPT = 2
 # A line is told from others by what is left without these: in a training log nearly all lines are alike.
 _NUMBERS = b"0123456789.,:%-+ "
 # In such lines a number decides, so each is looked at.
-_NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG")
+_NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG", b"gfx")
 _ALIKE = 1 << 16  # shapes of lines that are remembered, by their hashes
 _WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
 _SEAM = 160  # so much of both is looked at
