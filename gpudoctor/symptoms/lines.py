@@ -91,3 +91,9 @@ def gathered(text: str) -> tuple[str, str]:
     found = _GATHERED.match(text)
     end = found.end() if found is not None else 0
     return text[:end], text[end:]
+
+
+def shared(one: str, other: str) -> str:
+    """What two lines begin with."""
+    end = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return one[:end]

@@ -1,6 +1,5 @@
 """Reads a log once, from its first byte to its last, and keeps what means something; its memory is bounded."""
 
-import os
 import re
 import string
 from collections import deque
@@ -10,7 +9,7 @@ from typing import Literal
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.symptoms.lines import LogLines, gathered, readable, unframed
+from gpudoctor.symptoms.lines import LogLines, gathered, readable, shared, unframed
 from gpudoctor.symptoms.log import Hit, Log, Raised
 
 # Lines after a message that may say more of it, how much of a line is shown, and how much of one
@@ -26,7 +25,9 @@ _NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG", b"gfx")
 _ALIKE = 1 << 16  # shapes of lines that are remembered, by their hashes
 _WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
 _SEAM = 160  # so much of both is looked at
-_LOGGER = 8  # what goes on does not begin like the line before; lines of a logger do: "ERROR 04-05 01:12:55 [core.py:390] "
+_LOGGER = (
+    8  # what goes on does not begin like the line before; lines of a logger do: "ERROR 04-05 01:12:55 [core.py:390] "
+)
 _DATED = pattern(r"\[ *\d+\.\d+\] ")  # a line of the kernel log ends none
 _WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
@@ -157,7 +158,7 @@ class Scanner:
         after = clear.strip()
         if meant or not after or len(before) < _WRAPPED or _DATED.match(after) is not None:
             return None
-        if len(os.path.commonprefix((before.lstrip(), after))) >= _LOGGER:
+        if len(shared(before.lstrip(), after)) >= _LOGGER:
             return None  # two lines of one logger
         within_a_word = before[-1].isalnum() and after[0].isalnum()
         for between in (" ", "") if within_a_word else (" ",):
@@ -177,7 +178,7 @@ class Scanner:
         if self._inside is None:
             return ""
         if self._inside and not text.startswith(self._inside):  # "worker died: Traceback": only what stands before both
-            self._inside = os.path.commonprefix((self._inside, text)).rstrip(_LETTERS)
+            self._inside = shared(self._inside, text).rstrip(_LETTERS)
         rest = text[len(self._inside) :]
         if not rest or rest[:1] in " \t│╰╭|+":
             self._frame.append(clear[:LONGEST])
@@ -215,7 +216,16 @@ class Scanner:
         packages, text = tuple(dict.fromkeys(self._packages)), clear.strip()[:SHOWN]
         words = " ".join((*self._frame, text)) if _ASSERTED.match(text) else text
         gpu = _GPU.search(words) is not None
-        self._keep(Raised(line=number, text=text, rank=_rank(self._prefix + clear), packages=packages, gpu=gpu, chained=self._chained))
+        self._keep(
+            Raised(
+                line=number,
+                text=text,
+                rank=_rank(self._prefix + clear),
+                packages=packages,
+                gpu=gpu,
+                chained=self._chained,
+            )
+        )
         self._chained = False
 
     def _keep(self, found: Raised) -> None:

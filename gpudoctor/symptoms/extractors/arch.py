@@ -136,6 +136,8 @@ def amd_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: A
         fixes.append(Fix(message, (export("HSA_OVERRIDE_GFX_VERSION", override),), "change-environment"))
     if choice:
         message = f"Install PyTorch's build for {choice.variant.replace('rocm', 'ROCm ')}, which has code for {gfx}."
-        fixes.append(Fix(message, (pip("--force-reinstall", "torch", "--index-url", choice.index),), "reinstall-package"))
+        fixes.append(
+            Fix(message, (pip("--force-reinstall", "torch", "--index-url", choice.index),), "reinstall-package")
+        )
     details = (f"The GPU is a {gfx}: the program was compiled without code for it.",)
     return Extracted(details=details, fixes=tuple(fixes), decided=bool(choice))

@@ -85,6 +85,5 @@ def oops(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG00
     where = f"the module {found[2]}" if found[2] else "the kernel itself"
     if not (found[2] or "").startswith(_DRIVERS):
         return Extracted(details=(f"It crashed in {found[1]} of {where}, which is no GPU's driver.",))
-    return Extracted(
-        details=(f"It crashed in {found[1]} of {where}.",), meaning=f"a GPU's driver crashed inside the kernel: {found[2]}"
-    )
+    meaning = f"a GPU's driver crashed inside the kernel: {found[2]}"
+    return Extracted(details=(f"It crashed in {found[1]} of {where}.",), meaning=meaning)

@@ -204,7 +204,8 @@ def jax_plugin(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa:
     """Which plugin does not fit which jaxlib: a plugin is released with each jaxlib."""
     found = re.search(
         r"plugin (jax[\w-]+?)[_-]plugin version ([\w.]+) is installed, but it is not compatible with the installed "
-        r"jaxlib version (\d[\w.]*\w),", " ".join(lines[:2])
+        r"jaxlib version (\d[\w.]*\w),",
+        " ".join(lines[:2]),
     )
     if found is None:
         return NOTHING
