@@ -19,13 +19,7 @@ TABLES = (
     "symptoms_foreign", "symptoms_packages", "symptoms_torch", "symptoms_frameworks", "symptoms_system",
     "symptoms_python", "symptoms_questions",
 )  # fmt: skip
-# Parts of the rows' texts. A line without a row's part cannot hold its text, so most rows cost a line nothing; a text
-# without any of these is its own part.
-_PARTS = (
-    "cuda", "error", "found", "failed", "module", "version", "memory", "unable", "cannot", "undefined", "nvidia",
-    "device", "could", "status", "available", "exit", "signal", "timed", "driver", "address", "ptxas", "plugin", "kill",
-    "nvrm", "received", "watchdog", "process", "illegal", "not ", "gpu", "lib", "backend", "warning",
-)  # fmt: skip
+_RUN = 4  # letters in a row by which a text is found that no whole word finds
 
 
 class SymptomFix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,7 +65,7 @@ def symptoms() -> tuple[Symptom, ...]:
 @cache
 def parts() -> tuple[str, ...]:
     """Return texts of which every line that means something has one, in small letters."""
-    return (*_by_word(), *_by_part())
+    return (*_by_word(), *_by_run(), *_by_text())
 
 
 def recognise(line: str) -> Symptom | None:
@@ -79,7 +73,9 @@ def recognise(line: str) -> Symptom | None:
     low = line.lower()
     every, first, by_word = symptoms(), len(symptoms()), _by_word()
     near = [by_word[word] for word in by_word.keys() & set(_WHOLE.findall(low))]
-    near += [entries for part, entries in _by_part().items() if part in low]
+    by_run, runs = _by_run(), set(map("".join, zip(low, low[1:], low[2:], low[3:], strict=False)))
+    near += [by_run[run] for run in by_run.keys() & runs]
+    near += [entries for text, entries in _by_text().items() if text in low]
     for number, text in itertools.chain.from_iterable(near):
         if number < first and text in low and _fits(every[number], low):
             first = number
@@ -149,10 +145,21 @@ def _by_word() -> dict[str, list[tuple[int, str]]]:
 
 
 @cache
-def _by_part() -> dict[str, list[tuple[int, str]]]:
-    """The texts without such a word, by a part of them."""
-    part = {text: next((one for one in _PARTS if one in text), text) for row in symptoms() for text in row.has}
-    return _indexed(lambda text: "" if _INNER.search(text) else part[text])
+def _by_run() -> dict[str, list[tuple[int, str]]]:
+    """The texts without such a word, by the four letters in a row that are rarest among them."""
+    runs = {text: _runs(text) for row in symptoms() for text in row.has if not _INNER.search(text)}
+    often = Counter(run for found in runs.values() for run in found)
+    return _indexed(lambda text: min(runs.get(text, ()), key=often.__getitem__, default=""))
+
+
+@cache
+def _by_text() -> dict[str, list[tuple[int, str]]]:
+    """The texts that are shorter than that."""
+    return _indexed(lambda text: text if len(text) < _RUN else "")
+
+
+def _runs(text: str) -> list[str]:
+    return [text[at : at + _RUN] for at in range(len(text) - _RUN + 1)]
 
 
 def _indexed(key: Callable[[str], str]) -> dict[str, list[tuple[int, str]]]:

@@ -76,6 +76,10 @@ def explained(
     cases, harmless = _cases(() if elsewhere else usable, log, None if elsewhere else facts)
     ruled = {} if elsewhere else _ruled_out(verdicts, report)
     entries = [_entry(case, role, ruled, facts) for case, role in _roles(cases)]
+    root = next((case.hit.symptom for case in cases[:1] if case.hit is not None), None)
+    follow = root.explains if root is not None else ()
+    # What comes of the root is over with it; its row's own steps are for other roots.
+    entries = [msgspec.structs.replace(one, fixes=()) if one.id in follow else one for one in entries]
     entries += harmless
     first = list(dict.fromkeys(id(f) for case in cases for f in case.findings))
     by_id = {id(f): f for f in report.findings}
@@ -106,7 +110,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
     failing = _failing(log)
     quiet = {id_ for row, _ in log.harmless.values() for id_ in row.explains}
-    told = {hit.symptom.id: extracted(hit.symptom.tells, hit.lines, facts) for hit in log.hits.values()}
+    told = {hit.symptom.id: extracted(hit.symptom.tells, _read(hit, log), facts) for hit in log.hits.values()}
     meant = [hit for hit in log.hits.values() if hit.symptom.id not in quiet and not told[hit.symptom.id].harmless]
     ids = {hit.symptom.id for hit in meant}
     follow = {id_ for hit in meant for id_ in hit.symptom.explains}
@@ -126,6 +130,12 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
         findings = explaining(GPU_CHECKS if one.gpu else (), own, found)
         cases.append(_Case(UNKNOWN if number == 0 else RANK["waits"], one.line, None, one, NOTHING, findings))
     return sorted(cases, key=lambda case: case.order), harmless
+
+
+def _read(hit: Hit, log: Log) -> list[str]:
+    """The lines of a message, and the AMD target that the log names elsewhere, where it is only one."""
+    named = log.marks.found.get("gfx", [])
+    return [*hit.lines, *named] if len(named) == 1 else hit.lines
 
 
 def _raised(log: Log) -> list[Raised]:

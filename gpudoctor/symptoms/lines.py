@@ -12,6 +12,17 @@ _ESCAPES = pattern(
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links
     r"|\x1b[ -/]*[0-~]"
 )
+# What a program that gathers logs writes before each line: https://docs.docker.com/reference/cli/docker/compose/logs/,
+# https://kubernetes.io/docs/reference/kubectl/generated/kubectl_logs/ (--prefix, --timestamps; CRI's own files),
+# journalctl -o short and short-iso, torchrun's --tee, PyTorch's and mpirun's ranks. The kernel's own lines keep theirs.
+_GATHERED = pattern(
+    r"(?:[A-Za-z0-9][\w.-]* {2,}\|(?: |$)"
+    r"|\[pod/[\w./-]+\] "
+    r"|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] |(?!\S+ kernel\b))"
+    r"|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S+) [\w.-]+ (?!kernel\b|systemd)[\w.@/-]+(?:\[\d+\])?: "
+    r"|\[(?:default|rank)\d+\]: ?"
+    r"|\[\d+,\d+\]<std(?:out|err)>: ?){1,3}"
+)
 _FRAME = " │┃|╎┆"
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -73,3 +84,16 @@ def unframed(text: str) -> str:
     """A line out of a box that rich has drawn around a traceback, without its frame."""
     inside = text.strip(_FRAME)
     return inside.strip() if inside != text.strip() else text
+
+
+def gathered(text: str) -> tuple[str, str]:
+    """A line in two: what a program that gathers logs has written before it, and what the program itself wrote."""
+    found = _GATHERED.match(text)
+    end = found.end() if found is not None else 0
+    return text[:end], text[end:]
+
+
+def shared(one: str, other: str) -> str:
+    """What two lines begin with."""
+    end = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return one[:end]

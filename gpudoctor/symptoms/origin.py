@@ -35,6 +35,7 @@ _MARKS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = (
     ("address", ("nvidia ", "amdgpu ", "i915 ", "xe ", "GPU "), pattern(rf"\b(?:nvidia|amdgpu|i915|xe|GPU) {_PCI}")),
     ("driver", ("Driver Version", "NVRM", "NVIDIA-SMI", "NVML library", "nvidia/", "UNIX"), pattern(_DRIVER)),
     ("gpu", ("GeForce", "RTX", "Tesla", "Quadro", "NVIDIA ", "Radeon", "MI", "Arc"), pattern(_GPU)),
+    ("gfx", ("gfx",), pattern(r"(?:Name:|[Aa]rch:?|ISA:?|device 0:.*?) *(?:amdgcn-amd-amdhsa--)?(gfx[0-9a-f]{3,4})\b")),
     ("system", ("C:\\", "/Users/"), pattern(r"(?:^|[\s\"'(])(C:\\|/Users/)\w")),
     ("path", ("-packages/",), pattern(r"[\"'\s](/[^\"']*?/(?:site|dist)-packages)/")),
 )
@@ -53,7 +54,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class Marks(msgspec.Struct):
-    """What a log names of its machine: values by kind (kernel, host, address, driver, gpu, system, path)."""
+    """What a log names of its machine: values by kind (kernel, host, address, driver, gpu, gfx, system, path)."""
 
     found: dict[str, list[str]] = msgspec.field(default_factory=dict)
 

@@ -1,6 +1,7 @@
 """Reads a log once, from its first byte to its last, and keeps what means something; its memory is bounded."""
 
 import re
+import string
 from collections import deque
 from collections.abc import Iterable
 from typing import Literal
@@ -8,7 +9,7 @@ from typing import Literal
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.symptoms.lines import LogLines, readable, unframed
+from gpudoctor.symptoms.lines import LogLines, gathered, readable, shared, unframed
 from gpudoctor.symptoms.log import Hit, Log, Raised
 
 # Lines after a message that may say more of it, how much of a line is shown, and how much of one
@@ -20,10 +21,13 @@ KEPT = 2
 # A line is told from others by what is left without these: in a training log nearly all lines are alike.
 _NUMBERS = b"0123456789.,:%-+ "
 # In such lines a number decides, so each is looked at.
-_NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG")
+_NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG", b"gfx")
 _ALIKE = 1 << 16  # shapes of lines that are remembered, by their hashes
 _WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
 _SEAM = 160  # so much of both is looked at
+_LOGGER = (
+    8  # what goes on does not begin like the line before; lines of a logger do: "ERROR 04-05 01:12:55 [core.py:390] "
+)
 _DATED = pattern(r"\[ *\d+\.\d+\] ")  # a line of the kernel log ends none
 _WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)
@@ -41,6 +45,7 @@ _LATEST = 15
 # What a failed assertion on a GPU looks like: it often has no words of its own.
 _ASSERTED = pattern(r"^(?:AssertionError|SystemExit)\b")
 _CHAIN = pattern("During handling of the above exception|direct cause of the following exception")
+_LETTERS = string.ascii_letters
 TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -63,6 +68,7 @@ class Scanner:
         self._bare: tuple[int, str] | None = None  # an exception whose words begin on the next line
         self._loose: Raised | None = None  # the last error that no traceback belongs to
         self._chained = False  # the next exception was raised because of the one before
+        self._prefix = ""  # what a program that gathers logs has written before this line
         self._inside: str | None = None  # what stands before each line of the traceback that we are in
 
     def feed(self, data: bytes) -> None:
@@ -86,11 +92,14 @@ class Scanner:
         shape = line.translate(None, _NUMBERS)
         if self._boring(shape, line):
             return
-        text = readable(line)
+        whole = readable(line)
+        self._prefix, text = gathered(whole)
         clear = unframed(text)
-        self.log.marks.read(clear)
+        self.log.marks.read(unframed(whole))
         place = self._follow(text, clear)
-        row = None if place == "inside" else recognise(clear)  # a frame's line only shows where words are written
+        # A frame's line only shows where words are written; what a logger writes before a traceback may be a message.
+        said = clear.partition(TRACEBACK)[0] if place == "inside" and TRACEBACK in clear else clear
+        row = None if place == "inside" and said == clear else recognise(said)
         if row is None and not place and (joined := self._joined(clear)) is not None:
             row, clear, number = joined[0], joined[1], number - 1
         for hit in self._open:
@@ -122,7 +131,7 @@ class Scanner:
             text = clear.strip()[:SHOWN]
             program = "Python" if _EXCEPTION.search(text) else "the program"
             gpu = _GPU.search(text) is not None
-            self._loose = Raised(line=number, text=text, rank=_rank(clear), program=program, gpu=gpu)
+            self._loose = Raised(line=number, text=text, rank=_rank(self._prefix + clear), program=program, gpu=gpu)
         else:
             return False
         return True
@@ -149,6 +158,8 @@ class Scanner:
         after = clear.strip()
         if meant or not after or len(before) < _WRAPPED or _DATED.match(after) is not None:
             return None
+        if len(shared(before.lstrip(), after)) >= _LOGGER:
+            return None  # two lines of one logger
         within_a_word = before[-1].isalnum() and after[0].isalnum()
         for between in (" ", "") if within_a_word else (" ",):
             if (row := recognise(before[-_SEAM:] + between + after[:_SEAM])) is not None:
@@ -166,6 +177,8 @@ class Scanner:
             return "inside"
         if self._inside is None:
             return ""
+        if self._inside and not text.startswith(self._inside):  # "worker died: Traceback": only what stands before both
+            self._inside = shared(self._inside, text).rstrip(_LETTERS)
         rest = text[len(self._inside) :]
         if not rest or rest[:1] in " \t│╰╭|+":
             self._frame.append(clear[:LONGEST])
@@ -193,7 +206,7 @@ class Scanner:
             line=number,
             text=_shown(clear, row),
             lines=[clear[:LONGEST]],
-            rank=_rank(clear),
+            rank=_rank(self._prefix + clear),
             packages=tuple(dict.fromkeys(self._packages)),
         )
         self.log.hits[row.id] = hit
@@ -203,7 +216,16 @@ class Scanner:
         packages, text = tuple(dict.fromkeys(self._packages)), clear.strip()[:SHOWN]
         words = " ".join((*self._frame, text)) if _ASSERTED.match(text) else text
         gpu = _GPU.search(words) is not None
-        self._keep(Raised(line=number, text=text, rank=_rank(clear), packages=packages, gpu=gpu, chained=self._chained))
+        self._keep(
+            Raised(
+                line=number,
+                text=text,
+                rank=_rank(self._prefix + clear),
+                packages=packages,
+                gpu=gpu,
+                chained=self._chained,
+            )
+        )
         self._chained = False
 
     def _keep(self, found: Raised) -> None:

@@ -36,19 +36,20 @@ Reader = Callable[[Sequence[str], Facts | None], Extracted]
 NOTHING = Extracted()
 # The module of each reader; a module is loaded for the messages that need it.
 READERS = {
-    "arch": ("torch_arch", "compiler_arch", "no_kernel"),
+    "arch": ("torch_arch", "compiler_arch", "no_kernel", "amd_arch"),
     "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement"),
     "frameworks": (
         "torch_driver", "cuda_build", "ptx_versions", "onnxruntime_library", "torch_pair", "cuda_libraries",
-        "jax_library", "cupy_library", "asked_available",
+        "jax_library", "cupy_library", "asked_available", "jax_plugin",
     ),
-    "faults": ("xid", "sxid", "assertion"),
+    "faults": ("xid", "sxid", "assertion", "oops"),
     "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),
-    "memory": ("out_of_memory", "vllm_memory", "cudnn_handle", "oom_kill"),
+    "memory": ("out_of_memory", "vllm_memory", "cudnn_handle", "oom_kill", "ggml_memory"),
     "processes": ("exit_code", "nccl", "collective"),
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
-        "jax_outdated", "cudnn_parts", "missing_module", "named_install",
+        "jax_outdated", "cudnn_parts", "missing_module", "named_install", "arguments",
+        "missing_path",
     ),
 }  # fmt: skip
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.by_message import nvcc_for, ptxas_for, torch_for_gpu
+from gpudoctor.fixes.by_message import nvcc_for, pip, ptxas_for, torch_for_gpu
 from gpudoctor.fixes.python import driver_cuda
+from gpudoctor.knowledge import rocm, torch
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.queries.capability import covers, side, sm
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
@@ -121,3 +122,22 @@ def _elsewhere(capability: str, facts: Facts | None) -> tuple[str, ...]:
     if not there or capability in there:
         return ()
     return (f"No GPU of this machine has compute capability {capability}: the log is from another machine.",)
+
+
+def amd_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike
+    """Which AMD target has no code, and the override or the build that has it."""
+    found = re.search(r"\b(gfx[0-9a-f]{3,4})\b", "\n".join(lines))
+    if found is None:
+        return NOTHING
+    gfx, override, choice = found[1], rocm.override_for(found[1]), torch.rocm_wheel_for(found[1])
+    fixes = []
+    if override:
+        message = f"Let {gfx} run the code of {rocm.gfx_of_override(override)}, which has the same instruction set."
+        fixes.append(Fix(message, (export("HSA_OVERRIDE_GFX_VERSION", override),), "change-environment"))
+    if choice:
+        message = f"Install PyTorch's build for {choice.variant.replace('rocm', 'ROCm ')}, which has code for {gfx}."
+        fixes.append(
+            Fix(message, (pip("--force-reinstall", "torch", "--index-url", choice.index),), "reinstall-package")
+        )
+    details = (f"The GPU is a {gfx}: the program was compiled without code for it.",)
+    return Extracted(details=details, fixes=tuple(fixes), decided=bool(choice))

@@ -56,8 +56,8 @@ def _of_error(name: str, meaning: str, causes: str) -> Extracted:
 
 def nvml_mismatch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """The kernel and newer nvidia-smi name the versions that do not fit."""
-    text = " ".join(lines[:6])
-    client = re.search(r"client has the version (\d+(?:\.\d+)+),", text)
+    text = " ".join(line.rpartition("NVRM: ")[2].strip() for line in lines[:6])
+    client = re.search(r"(?:client|\)) has the version (\d+(?:\.\d+)+),", text)
     module = re.search(r"kernel module has the version (\d+(?:\.\d+)+)\.\s", text)
     library = re.search(r"NVML library version: (\d+(?:\.\d+)+)", text)
     loaded = module_version(facts) if facts else None

@@ -70,3 +70,20 @@ def assertion(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: 
     """What the kernel compared with be true."""
     found = next((m for line in lines if (m := re.search(r"Assertion [`'](.{1,200}?)[`'] failed", line))), None)
     return Extracted(details=(f"The failed assertion: {found[1]}.",)) if found else NOTHING
+
+
+# Drivers of GPUs, and the kernel's modules that only they use.
+_DRIVERS = ("nvidia", "amdgpu", "amdkfd", "amdkcl", "amdttm", "xe", "i915", "nouveau", "nova_core", "gpu_sched", "ttm")
+
+
+def oops(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """In which module the kernel crashed."""
+    place = r"(?:RIP: 0010:|\bpc : )(\S+\+0x\S+)(?: \[([\w-]+)\])?"
+    found = next((m for line in lines if (m := re.search(place, line))), None)
+    if found is None:
+        return NOTHING
+    where = f"the module {found[2]}" if found[2] else "the kernel itself"
+    if not (found[2] or "").startswith(_DRIVERS):
+        return Extracted(details=(f"It crashed in {found[1]} of {where}, which is no GPU's driver.",))
+    meaning = f"a GPU's driver crashed inside the kernel: {found[2]}"
+    return Extracted(details=(f"It crashed in {found[1]} of {where}.",), meaning=meaning)

@@ -198,3 +198,19 @@ def asked_available(lines: Sequence[str], facts: Facts | None) -> Extracted:  # 
     """Whether what a prompt shows below `torch.cuda.is_available()` is True: then there is nothing to explain."""
     here = lines[1].strip() if lines[0].lstrip().startswith(">>>") and len(lines) > 1 else ""
     return Extracted(harmless=True, meaning="PyTorch has a GPU") if here == "True" else NOTHING
+
+
+def jax_plugin(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which plugin does not fit which jaxlib: a plugin is released with each jaxlib."""
+    found = re.search(
+        r"plugin (jax[\w-]+?)[_-]plugin version ([\w.]+) is installed, but it is not compatible with the installed "
+        r"jaxlib version (\d[\w.]*\w),",
+        " ".join(lines[:2]),
+    )
+    if found is None:
+        return NOTHING
+    name, plugin, lib = found[1].replace("_", "-"), found[2], found[3]
+    details = (f"{name}-plugin has version {plugin}, jaxlib {lib}: JAX skips the plugin and computes on the CPU.",)
+    message = f"Install the plugin in jaxlib's version, {lib}."
+    command = pip(f"{name}-plugin=={lib}", f"{name}-pjrt=={lib}")
+    return Extracted(details=details, fixes=(Fix(message, (command,), "reinstall-package"),))

@@ -146,3 +146,12 @@ def _size(source: str, text: str) -> float | None:
 
 def _gib(size: float) -> str:
     return f"{size:.1f} GiB" if size >= 0.95 else f"{size * 1024:.0f} MiB"
+
+
+def ggml_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """How much ggml wanted, on which device."""
+    found = re.search(r"allocating ([\d.]+) MiB on device (\d+):", lines[0])
+    if found is None:
+        return NOTHING
+    wanted = _gib(float(found[1]) / 1024)
+    return Extracted(details=(f"It tried to allocate {wanted} of memory on GPU {found[2]} in one piece.",))

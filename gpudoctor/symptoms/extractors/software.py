@@ -235,3 +235,15 @@ def named_install(lines: Sequence[str], facts: Facts | None) -> Extracted:  # no
     commands = (query("python", "-c", "import sys; print(sys.executable)"), pip(*words))
     message = "Install what the message names into the Python that runs (the first command names it)."
     return Extracted(fixes=(Fix(message, commands, "reinstall-package"),), decided=True)
+
+
+def arguments(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which program refused which arguments."""
+    found = re.search(r"([\w.-]+)(?: [\w-]+)?: error: (.{1,200})", lines[0])
+    return Extracted(details=(f"{found[1]}: {found[2].strip()}.",)) if found else NOTHING
+
+
+def missing_path(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which path is missing."""
+    found = re.search(r"missing paths? \[?'([^']{1,200})'", " ".join(lines[:2]))
+    return Extracted(details=(f"The missing path: {found[1]}.",)) if found else NOTHING
