@@ -112,3 +112,9 @@ def test_the_index_finds_what_looking_at_every_text_finds() -> None:
         fits = (r for r in ROWS if any(t in low for t in r.has) and (not r.pattern or re.search(r.pattern, low)))
         wanted = next(fits, None)
         assert wanted is None or recognise(line) is wanted, line
+
+
+def test_no_row_installs_a_tensorflow_that_finds_no_gpu() -> None:
+    """The newest release lost a library from its search path: a bound keeps pip from it."""
+    every = [command for row in symptoms() for one in row.fixes for command in one.commands]
+    assert [command for command in every if "tensorflow[and-cuda]'" in command] == []

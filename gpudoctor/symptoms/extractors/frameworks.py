@@ -17,7 +17,7 @@ from gpudoctor.fixes.by_message import (
     without_library_path,
 )
 from gpudoctor.fixes.python import driver_cuda
-from gpudoctor.knowledge import drivers, onnxruntime
+from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
 from gpudoctor.knowledge.sonames import majors_of
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.symptoms.extractors.driver import cuda_number, cuda_release, driver_found
@@ -160,9 +160,11 @@ def cuda_libraries(lines: Sequence[str], facts: Facts | None) -> Extracted:
     majors = {major for line in found.details for major in re.findall(r"CUDA (\d+)(?: and \d+)?'s", line)}
     if not majors or max(map(int, majors)) >= 12:
         return Extracted(details=found.details)
+    fits = tensorflow.release_for(None, None, None)
+    bound = f"=={fits.version}.*" if fits else ""
     newer = Fix(
         "Install a TensorFlow that brings its own CUDA libraries: this one is older than 2.14 and looks for CUDA 11.",
-        (pip("-U", "tensorflow[and-cuda]"),),
+        (pip("-U", f"tensorflow[and-cuda]{bound}"),),
         "reinstall-package",
     )
     return Extracted(details=found.details, fixes=(newer,))
