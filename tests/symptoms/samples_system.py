@@ -185,6 +185,7 @@ SYSTEM = [
         + trace("torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:3353, unhandled system error"),
         {"nccl-hint": "follows"},
     ),
+    Sample("nccl-no-address", "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)"),
     Sample("nccl-connect", "include/socket.h:403 NCCL WARN Call to connect failed : Connection timed out"),
     Sample("gloo-connect", "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error"),
     Sample("dist-unreachable", trace("torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of (node1, 29500). The IPv4 network addresses could not be retrieved: connection refused")),
