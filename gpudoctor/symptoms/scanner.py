@@ -42,8 +42,9 @@ _LOOSE = pattern(
     re.I,
 )
 _LATEST = 15
-# What a failed assertion on a GPU looks like: it often has no words of its own.
-_ASSERTED = pattern(r"^(?:AssertionError|SystemExit)\b")
+# What a program raises that has no GPU; the words are in the line of code: assert torch.cuda.is_available(), and
+# tf.config.list_physical_devices("GPU")[0].
+_ASSERTED = pattern(r"^(?:AssertionError|SystemExit|IndexError)\b")
 _CHAIN = pattern("During handling of the above exception|direct cause of the following exception")
 _LETTERS = string.ascii_letters
 TRACEBACK = "Traceback (most recent call last)"

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-import tomllib
 
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FixEntry, Report, SymptomEntry
 from gpudoctor.symptoms import explained, scan
+from gpudoctor.toml import tomllib
 
 HERE = Path(__file__).parent
 # What can be typed or set, in a step that is prose: code, a flag, a variable, an assignment.
