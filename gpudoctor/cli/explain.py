@@ -2,12 +2,11 @@
 
 import argparse
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
@@ -17,7 +16,7 @@ from gpudoctor.cli.output import out, out_json
 if TYPE_CHECKING:
     from io import FileIO
 
-    from gpudoctor.report.model import RankEntry, Report, SymptomEntry
+    from gpudoctor.report.model import RankEntry, Report
     from gpudoctor.symptoms import Log
     from gpudoctor.symptoms.origin import Where
 
@@ -68,31 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
     text = " ".join(arguments.what).strip()
     if arguments.what and arguments.log is not None:
         raise UsageError("Give what to explain or --log FILE, not both.")
-    paths = arguments.log or (arguments.what if _are_logs(arguments.what) else [])
-    if len(paths) > 1 or (paths and os.path.isdir(paths[0])):
-        return _ranks(arguments, paths)
-    if paths:
-        return _log(arguments, paths[0])
+    if arguments.log is not None:
+        return _logs(arguments, arguments.log)
     if not text:
         raise UsageError(NOTHING)
-    if text == "-" or _is_file(text):
-        return _log(arguments, text)
-    code = _named(text, arguments.verbose)
-    return _message(arguments, text) if code is None else code
+    if (code := _named(text, arguments.verbose)) is not None:
+        return code
+    paths = arguments.what if all(map(os.path.exists, arguments.what)) else [text]  # `explain run/*.log`
+    return _logs(arguments, paths) if all(map(_is_path, paths)) else _message(arguments, text)
 
 
-def _are_logs(words: list[str]) -> bool:
-    """Whether each is a file or directory: `explain run/*.log`."""
-    return bool(words) and all(os.path.exists(word) for word in words) and (len(words) > 1 or os.path.isdir(words[0]))
-
-
-def _is_file(text: str) -> bool:
-    """Whether it is a log's path; what only looks like one is told when it is opened."""
-    return os.path.exists(text) or ("/" in text and " " not in text) or text.endswith(LOGS)
+def _is_path(text: str) -> bool:
+    """Whether it is a log's path; where it only looks like one, opening it fails."""
+    return text == "-" or os.path.exists(text) or ("/" in text and " " not in text) or text.endswith(LOGS)
 
 
 def _named(text: str, verbose: bool) -> int | None:
-    """Print what a name stands for, a check or an area; None where it is none.
+    """Print what a name stands for, a check or an area, before a file of that name; None where it is none.
 
     Raises:
         UsageError: it is an ID that is not there.
@@ -100,17 +91,20 @@ def _named(text: str, verbose: bool) -> int | None:
     from gpudoctor import catalogue
 
     every = catalogue.ids()
-    wanted = [text] if text in every else catalogue.renamed(text)
-    if wanted:
-        return _check(wanted[0], verbose)
+    if text in every:
+        return _check(text, verbose)
     areas = {one.split(".")[0] for one in every}
     if text in areas:
         from gpudoctor.cli import checks
 
         return checks.show([text])
+    if re.fullmatch(r"[a-z][a-z0-9-]*\.[a-z][a-z0-9-]*", text) is None or os.path.exists(text) or text.endswith(LOGS):
+        return None
+    if former := catalogue.renamed(text):
+        return _check(former[0], verbose)
     if text.startswith("expect."):
         raise UsageError(f"{text} is an expectation: its subject names the file and line that define it.")
-    if " " not in text and text.partition(".")[0] in areas:
+    if text.partition(".")[0] in areas:
         raise UsageError(f'Unknown check "{text}".{catalogue.nearest(text, every)}')
     return None
 
@@ -145,7 +139,6 @@ def _message(arguments: argparse.Namespace, text: str) -> int:
         out(f'"{text}" can be:\n' + "".join(f'  gpudoctor explain "{one}"\n' for one in known))
         return OK
     log = log_of(known[0] if known else text)
-    arguments.here = arguments.here or (log.asked and not arguments.elsewhere)
     unknown = not (log.hits or log.harmless)
     if unknown and " " not in text and "Did you mean" in (hint := catalogue.nearest(text, catalogue.ids())):
         raise UsageError(f'Unknown check "{text}".{hint}')
@@ -153,33 +146,41 @@ def _message(arguments: argparse.Namespace, text: str) -> int:
     return _explain(arguments, log, near)
 
 
-def _log(arguments: argparse.Namespace, path: str) -> int:
-    """Explain a log by this machine, or by another's facts."""
+def _logs(arguments: argparse.Namespace, paths: list[str]) -> int:
+    """Explain a log, or the logs of a job's ranks together, by this machine or by another's facts."""
     from gpudoctor.symptoms import scan
 
-    if path == "-" == arguments.facts:
+    if "-" in paths and arguments.facts == "-":
         raise UsageError("Only one of log and facts can be standard input.")
-    return _explain(arguments, scan(pieces(path)))
+    if len(paths) > 1 or os.path.isdir(paths[0]):
+        return _ranks(arguments, paths)
+    return _explain(arguments, scan(pieces(paths[0])))
 
 
 def _ranks(arguments: argparse.Namespace, paths: list[str]) -> int:
     """Explain the logs of a job's ranks together, with the flight recorder's dumps next to them."""
     from gpudoctor.symptoms import flight_recorder, ranks, scan
 
-    folders = [path for path in paths if os.path.isdir(path)]
-    given = [path for path in paths if path not in folders]
-    near = dict.fromkeys([*folders, *(os.path.dirname(path) or "." for path in given)])
-    dumps = [os.path.join(folder, name) for folder in near for name in sorted(os.listdir(folder))]
-    dumps = [path for path in dumps if flight_recorder.is_dump(path)]
-    inside = [os.path.join(folder, name) for folder in folders for name in sorted(os.listdir(folder))]
-    inside = [path for path in inside if path.endswith(LOGS) and os.path.isfile(path)]
-    logs = [path for path in (*given, *inside) if path not in dumps]
+    inside = {path: _files(path) for path in paths if os.path.isdir(path)}
+    given = [path for path in paths if path not in inside]
+    near = [*inside.values(), *map(_files, dict.fromkeys(os.path.dirname(path) or "." for path in given))]
+    dumps = {os.path.normpath(path) for files in near for path in files if flight_recorder.is_dump(path)}
+    logs = [path for files in inside.values() for path in files if path.endswith(LOGS)]
+    logs = [path for path in (*given, *logs) if os.path.normpath(path) not in dumps]
     if not logs:
         raise UsageError(f"No logs in {paths[0]}.")
     read = ranks.ranked([(path, scan(pieces(path))) for path in logs])
     found = ranks.entries(read)
     said = (*ranks.sentence(found), *flight_recorder.sentences(flight_recorder.dumps(sorted(dumps))))
-    return _explain(arguments, ranks.decisive(read, found), (), found, said)
+    return _explain(arguments, ranks.decisive(read, found), ranks=found, details=said)
+
+
+def _files(folder: str) -> list[str]:
+    """The files of a directory, in order; [] where it cannot be read."""
+    try:
+        return sorted(one.path for one in os.scandir(folder) if one.is_file())
+    except OSError:
+        return []
 
 
 def _explain(
@@ -195,23 +196,15 @@ def _explain(
     from gpudoctor.symptoms import explained
 
     facts = Facts() if arguments.elsewhere else facts_of(arguments)
-    where: Where | None = "elsewhere" if arguments.elsewhere else "here" if arguments.here or facts else None
+    where: Where | None = "elsewhere" if arguments.elsewhere else None
+    if arguments.here or (log.asked and where is None) or (facts and where is None):
+        where = "here"
     report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
-    report = explained(report, log, facts, verdicts, where)
-    if ranks:
-        report = msgspec.structs.replace(report, ranks=ranks, symptoms=_with(report.symptoms, details))
-    report = harmless(report)
+    report = harmless(explained(report, log, facts, verdicts, where, ranks, details))
     show(report, arguments.json, arguments.verbose)
     if near and not arguments.json:
         out("\nChecks that may be about it:\n" + "".join(f"  {one}\n" for one in near))
     return exit_code(report, log)
-
-
-def _with(symptoms: "tuple[SymptomEntry, ...]", details: tuple[str, ...]) -> "tuple[SymptomEntry, ...]":
-    """The symptoms, the root with what all ranks together show."""
-    if not symptoms:
-        return symptoms
-    return msgspec.structs.replace(symptoms[0], details=(*details, *symptoms[0].details)), *symptoms[1:]
 
 
 def show(report: "Report", json: bool, verbose: bool) -> None:

@@ -10,7 +10,7 @@ from gpudoctor.knowledge.symptoms import Symptom, nearest
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import AREAS, BY_AREA, BY_MODULE
 from gpudoctor.report.fixes import entries as fix_entries
-from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, Report, SymptomEntry
+from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
 from gpudoctor.symptoms.log import Hit, Log, Raised
@@ -57,6 +57,8 @@ def explained(
     facts: Facts | None = None,
     verdicts: Sequence[Verdict] = (),
     where: Where | None = None,
+    ranks: Sequence[RankEntry] = (),
+    details: Sequence[str] = (),
 ) -> Report:
     """The report with the log's messages, and with the findings that explain them first.
 
@@ -68,6 +70,8 @@ def explained(
         facts: that the report is about.
         verdicts: what the checks said, for what was ruled out.
         where: whether the log is this machine's; None: what it names of its machine is compared with the facts.
+        ranks: what became of each rank, where the log is that of the decisive one of several.
+        details: what all ranks together show, in sentences.
     """
     found = Origin(where) if where else origin(log.marks, facts or Facts())
     elsewhere = found.where == "elsewhere"
@@ -80,6 +84,7 @@ def explained(
     follow = root.explains if root is not None else ()
     # What comes of the root is over with it; its row's own steps are for other roots.
     entries = [msgspec.structs.replace(one, fixes=()) if one.id in follow else one for one in entries]
+    entries[:1] = [msgspec.structs.replace(one, details=(*details, *one.details)) for one in entries[:1]]
     entries += harmless
     first = list(dict.fromkeys(id(f) for case in cases for f in case.findings))
     by_id = {id(f): f for f in report.findings}
@@ -88,6 +93,7 @@ def explained(
         report,
         findings=tuple(ordered),
         symptoms=tuple(entries),
+        ranks=tuple(ranks),
         log_origin=LogOrigin(where=found.where, evidence=found.evidence),
     )
 
@@ -110,12 +116,12 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
     cases, harmless = [], [_harmless(row.id, row.program, row.meaning, times) for row, times in log.harmless.values()]
     failing = _failing(log)
     quiet = {id_ for row, _ in log.harmless.values() for id_ in row.explains}
-    told = {hit.symptom.id: extracted(hit.symptom.tells, _read(hit, log), facts) for hit in log.hits.values()}
-    meant = [hit for hit in log.hits.values() if hit.symptom.id not in quiet and not told[hit.symptom.id].harmless]
+    read = {hit.symptom.id: extracted(hit.symptom.tells, _read(hit, log), facts) for hit in log.hits.values()}
+    meant = [hit for hit in log.hits.values() if hit.symptom.id not in quiet and not read[hit.symptom.id].harmless]
     ids = {hit.symptom.id for hit in meant}
     follow = {id_ for hit in meant for id_ in hit.symptom.explains}
     for hit in log.hits.values():
-        said = told[hit.symptom.id]
+        said = read[hit.symptom.id]
         if hit not in meant:
             meaning = said.meaning if said.harmless else hit.symptom.meaning
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, meaning, hit.times))

@@ -49,8 +49,14 @@ def dumps(paths: Iterable[str]) -> tuple[Dump, ...]:
 
 
 def is_dump(path: str) -> bool:
-    """Whether a file has the name of a dump."""
-    return _NAME.search(os.path.basename(path)) is not None and not path.endswith((".log", ".txt", ".out", ".err"))
+    """Whether a file has the name of a dump and begins as one: "rank0" may be a log, too."""
+    if _NAME.search(os.path.basename(path)) is None:
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) == (b"{" if path.endswith(".json") else pickle.PROTO)
+    except OSError:
+        return False
 
 
 def read(path: str) -> Dump | None:

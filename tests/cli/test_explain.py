@@ -258,3 +258,18 @@ def test_the_logs_of_all_ranks_are_read_together(run: Run, tmp_path: Path) -> No
         assert "first rank 1: " in said
     report = json.loads(run("explain", "--elsewhere", "--json", *logs).out)
     assert [(one["rank"], one["role"]) for one in report["ranks"]] == [(1, "first"), (0, "waited"), (2, "waited")]
+
+
+def test_logs_without_an_extension_and_one_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    for rank in (0, 1):
+        (tmp_path / f"rank{rank}").write_text(trace("RuntimeError: CUDA error: out of memory"))
+    logs = [str(tmp_path / f"rank{rank}") for rank in (0, 1)]
+    assert [one["rank"] for one in json.loads(run("explain", "--elsewhere", "--json", *logs).out)["ranks"]] == [0, 1]
+    missing = gpudoctor("explain", "--log", logs[0], str(tmp_path / "no" / "such.log"))
+    assert missing.sentence == f"The log {tmp_path}/no/such.log cannot be read: No such file or directory."
+
+
+def test_an_area_is_no_directory_of_the_same_name(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "driver").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert run("explain", "driver").out.startswith("driver\n  driver.blacklisted")
