@@ -5,16 +5,13 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import container
+from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cards import any_works
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Edit, Tasks, as_root, cmd, query
 
-# The first release of each engine with CDI 0.7.0: go.mod of podman v5.1.0 (v5.0.0 has 0.6.0) and of moby v26.1.0.
-_FIRST = {"Podman": "5.1", "Docker": "26.1"}
-# The first NVIDIA Container Toolkit that writes additionalGids by itself (NVIDIA/nvidia-container-toolkit#1860).
-_WRITES, _LAST_WITHOUT = (1, 19), "1.18.2"
 # Fields of nvidia-ctk cdi generate, and of the service that generates the specification at each boot.
 _FLAG = "no-additional-gids-for-device-nodes"
 _ENV = "/etc/nvidia-container-toolkit/nvidia-cdi-refresh.env"
@@ -37,7 +34,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=_PROOF,
     )
-    message = f"Upgrade to Podman {_FIRST['Podman']} or Docker {_FIRST['Docker']}, where the distribution has it."
+    first = container_toolkit().cdi.engines
+    message = f"Upgrade to Podman {first['Podman']} or Docker {first['Docker']}, where the distribution has it."
     return (without, *_older_toolkit(facts), Fix(message, (), "reinstall-package", root=True, verify=_PROOF))
 
 
@@ -57,11 +55,12 @@ def _generate(facts: Facts) -> Tasks:
 
 def _older_toolkit(facts: Facts) -> tuple[Fix, ...]:
     """The release before, where apt has it from NVIDIA's repository."""
-    if numbers(known_or(facts.containers.toolkit, "") or "")[:2] < _WRITES:
+    if numbers(known_or(facts.containers.toolkit, "") or "")[:2] < numbers(container_toolkit().cdi.writes_groups):
         return ()
-    message = f"Install toolkit {_LAST_WITHOUT}, which does not write that field, and hold it."
+    before = container_toolkit().cdi.last_without
+    message = f"Install toolkit {before}, which does not write that field, and hold it."
     generate = as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml")
-    return container.older_toolkit(facts, _LAST_WITHOUT, message, generate)
+    return container.older_toolkit(facts, before, message, generate)
 
 
 def _refusing(facts: Facts) -> list[str]:
@@ -70,7 +69,9 @@ def _refusing(facts: Facts) -> list[str]:
     engines = [("Podman", found.podman_version)] if isinstance(found.podman, str) else []
     engines += [("Docker", found.docker_version)] if found.docker_cdi is True else []
     versions = [(name, known(version) or "0") for name, version in engines]
-    return [f"{name} {have}" for name, have in versions if numbers(have) < numbers(_FIRST[name])]
+    return [
+        f"{name} {have}" for name, have in versions if numbers(have) < numbers(container_toolkit().cdi.engines[name])
+    ]
 
 
 @check(

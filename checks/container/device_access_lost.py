@@ -8,7 +8,7 @@ from gpudoctor.queries.containers import nvidia_container, refused
 
 _LXC = (
     "LXC's device rules (lxc.cgroup2.devices.allow) name device numbers. Nodes with another number are denied (EPERM, "
-    "Operation not permitted); that of nvidia-uvm is given anew at each boot of the host."
+    "Operation not permitted); that of nvidia-uvm is assigned at each boot of the host."
 )
 
 

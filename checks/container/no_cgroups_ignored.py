@@ -5,48 +5,44 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.container import GUIDE, TOOLKIT, older_toolkit
 from gpudoctor.fixes.system import family_of, install
 from gpudoctor.knowledge import packages
+from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.containers import container_host
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import as_root, cmd, query
 
-# nvidia-container-cli that is called directly, as enroot's hook does (v1.17.8 in CHANGELOG.md; #1093).
-_DIRECT = (1, 17, 7)
-# The hook of Docker, by release: the one that works again, older or newer (v1.14.1 in CHANGELOG.md and #106; #1487).
-_HOOK: dict[tuple[int, ...], str] = {(1, 14, 0): "1.14.1", (1, 18, 0): "1.17.8"}
 
-
-def _release(facts: Facts) -> tuple[int, ...]:
-    return numbers(known(facts.containers.toolkit) or "")[:3]
-
-
-def _fails_in(facts: Facts) -> str | None:
-    """Which engine's containers do not start: "enroot", "Docker", or None."""
-    release = _release(facts)
-    if release == _DIRECT:
-        return "enroot" if known(facts.containers.enroot_hook) else None
-    if release not in _HOOK or on_wsl(facts):
+def _fails_in(facts: Facts) -> tuple[str, str] | None:
+    """Which engine's containers do not start, enroot or Docker, and the toolkit with which they do; None: neither's."""
+    rows = container_toolkit().cgroups
+    release = ".".join(map(str, numbers(known(facts.containers.toolkit) or "")[:3]))
+    if release in rows.direct:
+        return ("enroot", rows.direct[release]) if known(facts.containers.enroot_hook) else None
+    if release not in rows.hook or on_wsl(facts):
         return None
     rootless = known(facts.containers.docker_rootless) is True and known(facts.containers.no_cgroups) is True
-    return "Docker" if rootless else None
+    return ("Docker", rows.hook[release]) if rootless else None
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    enroot = _fails_in(facts) == "enroot"
+    failing = _fails_in(facts)
+    if failing is None:
+        return ()
+    engine, working = failing
+    enroot = engine == "enroot"
     verify = query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi")
     family = family_of(facts)
     refresh = (packages.refresh_command(family),) if family == "debian" else ()
     newer = Fix(
-        f"Upgrade the NVIDIA Container Toolkit: the error is fixed since {'1.17.8' if enroot else '1.14.1'}. {GUIDE}",
+        f"Upgrade the NVIDIA Container Toolkit: the error is fixed since {working}. {GUIDE}",
         (*refresh, *install(facts, *TOOLKIT)),
         "reinstall-package",
         root=True,
         verify=query("nvidia-container-cli", "--version") if enroot else verify,
     )
-    if enroot or _release(facts) == (1, 14, 0):
+    if numbers(working) > numbers(present(facts.containers.toolkit) or ""):
         return (newer,)
-    working = _HOOK[_release(facts)]
     back = older_toolkit(
         facts,
         working,
@@ -88,9 +84,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def no_cgroups_ignored(facts: Facts) -> Problem | None:
     """The release, and an engine that relies on the setting; with a CDI specification it is advice."""
-    engine = _fails_in(facts)
-    if engine is None:
+    failing = _fails_in(facts)
+    if failing is None:
         return None
+    engine, _ = failing
     version, hook = present(facts.containers.toolkit), facts.containers.enroot_hook
     if engine == "enroot":
         return Problem(

@@ -4,14 +4,14 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.variables import assign, places
-from gpudoctor.knowledge.variables import Switch, variables
+from gpudoctor.knowledge.variables import BackendSwitch, variables
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import first_line, one_of
 from gpudoctor.queries.loading import failures
 from gpudoctor.targets import OnPython, pythons
 
 
-def _found(on: OnPython) -> tuple[Switch, PackageImport, str] | None:
+def _found(on: OnPython) -> tuple[BackendSwitch, PackageImport, str] | None:
     """The first package whose import fails over its missing extension while its switch is off."""
     torch = one_of(on.python, "torch")
     for row in variables().switch if torch else ():

@@ -65,7 +65,7 @@ def _labelled(on: OnPython) -> Iterator[_Stranger]:
 
 
 def _linked(on: OnPython, ours: str) -> Iterator[_Stranger]:
-    """By files alone where no import told; a package may bring a library for each vendor.
+    """By files alone where nothing was imported; a package may bring a library for each vendor.
 
     What is compiled for PyTorch's stable ABI need not link to PyTorch's library for a vendor, only to the vendor's own.
     """

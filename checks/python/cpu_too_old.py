@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install
-from gpudoctor.knowledge.cpu_features import Need, need
+from gpudoctor.knowledge.cpu_features import CpuNeed, need
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.packages import numbers, packages_of
 from gpudoctor.targets import OnPython, pythons
@@ -12,14 +12,14 @@ from gpudoctor.tasks.placeholders import MACHINE, VMID
 _LOOK = filtered(query("lscpu"), query("grep", "-E", "Model name|Flags"))
 
 
-def _needs(on: OnPython) -> list[tuple[str, Need]]:
+def _needs(on: OnPython) -> list[tuple[str, CpuNeed]]:
     """What is installed by pip and needs more than every x86-64 has, with its version."""
     known(on.python.packages)
     found = ((p, need(p.name, numbers(p.version))) for p in packages_of(on.python) if p.installer != "conda")
     return [(p.version, row) for p, row in found if row]
 
 
-def _missing(on: OnPython) -> list[tuple[str, Need]]:
+def _missing(on: OnPython) -> list[tuple[str, CpuNeed]]:
     needs = _needs(on)
     flags = known(on.facts.host.cpu_flags) if needs else None
     return [] if flags is None else [(v, row) for v, row in needs if not set(row.features) <= set(flags)]

@@ -44,7 +44,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def gtt_above_ttm_limit(facts: Facts) -> Problem | None:
     """Where all of AMD's GPUs are integrated: cards have memory of their own."""
-    if any(card.integrated is not True for card in cards_of(facts, "amd")):
+    if not all(known(card.integrated) for card in cards_of(facts, "amd")):
         return None
     asked = known(facts.amd.gtt_size)
     limit = known(facts.amd.ttm_limit) if asked else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpudoctor.cli.run_program.figures import RunFigures
     from gpudoctor.cli.run_program.interpreter import CommandTarget
     from gpudoctor.cli.run_program.process import ProgramResult
-    from gpudoctor.cli.run_program.verdict import Verdict
+    from gpudoctor.cli.run_program.verdict import RunVerdict
     from gpudoctor.pipeline import Done
     from gpudoctor.report.model import Report
     from gpudoctor.symptoms import Log
@@ -71,9 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(ELSEWHERE)
     from gpudoctor.cli.run_program import process
     from gpudoctor.cli.run_program.spawn import NotRunError
-    from gpudoctor.cli.run_program.watch import Watch
+    from gpudoctor.cli.run_program.watch import ProgramWatch
 
-    watch, begun = Watch(), time.monotonic()
+    watch, begun = ProgramWatch(), time.monotonic()
     try:
         ended = process.run(argv, os.environ, watch.start)
     except NotRunError as error:
@@ -132,8 +132,8 @@ def _judge(
 
 
 def _with_reason(
-    arguments: argparse.Namespace, argv: list[str], figures: "RunFigures", found: "Verdict"
-) -> "Verdict | None":
+    arguments: argparse.Namespace, argv: list[str], figures: "RunFigures", found: "RunVerdict"
+) -> "RunVerdict | None":
     """The verdict with the reason why it held no GPU; None: that is as it should be, or nobody knows why."""
     from gpudoctor.cli.run_program.no_gpu import reason, target
     from gpudoctor.cli.run_program.verdict import framework_of

@@ -8,11 +8,12 @@ from gpudoctor.knowledge.sonames import WheelLibrary, library_of, majors_of, whe
 from gpudoctor.tasks import Command, Shell, as_root, cmd, export, query, unset
 
 PYTHON = "python"
-# What the driver runs where nobody names it: a driver that runs CUDA 12 runs wheels of each of its minor releases.
-DRIVER_CUDA = "12.8"
-# A driver for less than CUDA 12.8 drives no Blackwell, so wheels with code for these serve whatever GPU is there.
-_BEFORE_BLACKWELL = ("12.8", ("5.0", "9.0"), ("7.5", "9.0", "12.0"))
 _PTXAS = "\"$(python -c 'import nvidia.{0} as m; print(list(m.__path__)[0])')/bin/ptxas\""
+
+
+def assumed_cuda() -> str:
+    """The CUDA release that is assumed of a driver that no message names."""
+    return torch.torch().unnamed.driver_cuda
 
 
 def pip(*words: str) -> Command:
@@ -32,7 +33,7 @@ def torch_for_gpu(capability: str, driver_cuda: str | None = None) -> tuple[Fix,
         capability: the GPU's compute capability, "12.0".
         driver_cuda: the CUDA release that its driver runs; None: nobody named it.
     """
-    choice = torch.wheel_for(capability, driver_cuda or DRIVER_CUDA) or torch.wheel_for(capability)
+    choice = torch.wheel_for(capability, driver_cuda or assumed_cuda()) or torch.wheel_for(capability)
     if choice is None:
         return ()
     return (_torch(choice, f"which has code for compute capability {capability}"),)
@@ -44,8 +45,8 @@ def torch_for_driver(driver_cuda: str) -> tuple[Fix, ...]:
     Args:
         driver_cuda: the newest CUDA release that the driver runs, "11.4".
     """
-    first, before, since = _BEFORE_BLACKWELL
-    gpus = before if version(driver_cuda) < version(first) else since
+    rule = torch.torch().unnamed
+    gpus = rule.older if version(driver_cuda) < version(rule.driver_cuda) else rule.newer
     found = torch.wheels_for(gpus, driver_cuda)
     return (_torch(found[0], f"which runs on a driver for CUDA {driver_cuda}"),) if found else ()
 

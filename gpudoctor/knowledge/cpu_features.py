@@ -8,7 +8,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
-class Need(msgspec.Struct, frozen=True, array_like=True):
+class CpuNeed(msgspec.Struct, frozen=True, array_like=True):
     """What a package needs from a release on, as /proc/cpuinfo names it, and what people call it."""
 
     package: str
@@ -20,7 +20,7 @@ class Need(msgspec.Struct, frozen=True, array_like=True):
 class CpuRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rows of the table."""
 
-    rows: tuple[Need, ...]
+    rows: tuple[CpuNeed, ...]
 
 
 class CpuTable(KnowledgeTable, frozen=True):
@@ -39,6 +39,6 @@ def known() -> frozenset[str]:
     return frozenset(feature for row in _table().cpu.rows for feature in row.features)
 
 
-def need(package: str, release: tuple[int, ...]) -> Need | None:
+def need(package: str, release: tuple[int, ...]) -> CpuNeed | None:
     """What a release of a package needs; None where the table knows nothing."""
     return next((row for row in _table().cpu.rows if row.package == package and release >= version(row.since)), None)

@@ -17,7 +17,7 @@ class KernelLogRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[tuple[str, str, str, str], ...]
 
 
-class ErrorRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DriverErrorRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How an error line looks: by module (gate, worst level, prefix), and the words that make it one."""
 
     modules: tuple[tuple[str, int, str], ...]
@@ -36,7 +36,7 @@ class KernelLogTable(KnowledgeTable, frozen=True):
     """The table ``kernel_log.toml``."""
 
     log: KernelLogRows
-    errors: ErrorRows
+    errors: DriverErrorRows
     harmless: tuple[Harmless, ...]
 
 

@@ -35,11 +35,20 @@ class Nvrtc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clamped_since: str
 
 
+class UnnamedMachine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is assumed of a machine that a message does not name: its driver's CUDA release, and its GPUs."""
+
+    driver_cuda: str
+    older: tuple[str, ...]
+    newer: tuple[str, ...]
+
+
 class TorchTable(KnowledgeTable, frozen=True):
     """The table ``torch.toml``."""
 
     index: Index
     nvrtc: Nvrtc
+    unnamed: UnnamedMachine
     aarch64: dict[str, str]
     rocm_gfx: dict[str, str]
     rocm_without_blas: dict[str, str]

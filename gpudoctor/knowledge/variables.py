@@ -68,7 +68,7 @@ class SelectsRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: tuple[Selects, ...]
 
 
-class Switch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class BackendSwitch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A variable that turns on the only backend of a package which was built without its compiled extension."""
 
     package: str
@@ -99,7 +99,7 @@ class Variables(KnowledgeTable, frozen=True):
     triton: TritonPtxas
     paths: PathRows
     selects: SelectsRows
-    switch: tuple[Switch, ...]
+    switch: tuple[BackendSwitch, ...]
     unread: tuple[Unread, ...]
 
 

@@ -11,7 +11,7 @@ _LINE = pattern(r"(?m)^[ \t]*deb[ \t]+(?:\[[^\]]*\][ \t]+)?(\S+)[ \t]+(\S+)[ \t]
 _SECTION = pattern(r"(?m)^\[[^\]]+\]\s*$")
 
 
-class Listed(NamedTuple):
+class ListedRepository(NamedTuple):
     """A repository that is enabled: its address, and of apt's its suite and components."""
 
     address: str
@@ -19,29 +19,29 @@ class Listed(NamedTuple):
     components: tuple[str, ...] = ()
 
 
-def apt(path: str, text: str) -> Iterator[Listed]:
+def apt(path: str, text: str) -> Iterator[ListedRepository]:
     """The binary repositories of a file of apt's, in the style that its name tells (.list, .sources)."""
     if path.endswith(".sources"):
         yield from _stanzas(text)
         return
     for address, suite, components in _LINE.findall(text):
-        yield Listed(address, suite, tuple(components.split()))
+        yield ListedRepository(address, suite, tuple(components.split()))
 
 
-def _stanzas(text: str) -> Iterator[Listed]:
+def _stanzas(text: str) -> Iterator[ListedRepository]:
     for stanza in re.split(r"\n\s*\n", text):
         fields = dict(re.findall(r"^([A-Za-z-]+):\s*(.*?)\s*$", stanza, re.M))
         if fields.get("Enabled", "yes").lower() in ("no", "false", "0") or "deb" not in fields.get("Types", "").split():
             continue
         for address in fields.get("URIs", "").split():
             for suite in fields.get("Suites", "").split():
-                yield Listed(address, suite, tuple(fields.get("Components", "").split()))
+                yield ListedRepository(address, suite, tuple(fields.get("Components", "").split()))
 
 
-def rpm(text: str) -> Iterator[Listed]:
+def rpm(text: str) -> Iterator[ListedRepository]:
     """The repositories of a .repo file; where it names only a list of mirrors, that is the address."""
     for section in _SECTION.split(text):
         fields = dict(re.findall(r"^(\w+)\s*=\s*(.*?)\s*$", section, re.M))
         address = fields.get("baseurl") or fields.get("metalink") or fields.get("mirrorlist") or ""
         if address and fields.get("enabled", "1") in ("1", "yes", "true", "True"):
-            yield Listed(address.split()[0])
+            yield ListedRepository(address.split()[0])

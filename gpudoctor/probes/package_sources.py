@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from gpudoctor.machine import Machine
 from gpudoctor.parsers import repositories
-from gpudoctor.parsers.repositories import Listed
+from gpudoctor.parsers.repositories import ListedRepository
 
 APT, RPM = "/etc/apt", ("/etc/yum.repos.d", "/etc/zypp/repos.d")
 # A package manager's file has some lines; more than that is no configuration.
 _LIMIT = 1 << 18
 
 
-def listed(machine: Machine) -> Iterator[tuple[str, Listed]]:
+def listed(machine: Machine) -> Iterator[tuple[str, ListedRepository]]:
     """Each repository that is enabled, with the file that names it; a file that cannot be read names none."""
     folder = f"{APT}/sources.list.d"
     for path in (f"{APT}/sources.list", *(f"{folder}/{name}" for name in machine.names(folder))):

@@ -3,7 +3,7 @@
 import msgspec
 
 from gpudoctor.knowledge.symptoms import Kind, Symptom
-from gpudoctor.symptoms.origin import Marks
+from gpudoctor.symptoms.origin import LogMarks
 
 
 class Hit(msgspec.Struct, kw_only=True):
@@ -64,7 +64,7 @@ class Log(msgspec.Struct, kw_only=True):
     hits: dict[str, Hit] = msgspec.field(default_factory=dict)
     harmless: dict[str, tuple[Symptom, int]] = msgspec.field(default_factory=dict)
     raised: list[Raised] = msgspec.field(default_factory=list)
-    marks: Marks = msgspec.field(default_factory=Marks)
+    marks: LogMarks = msgspec.field(default_factory=LogMarks)
 
     @property
     def asked(self) -> bool:

@@ -53,7 +53,7 @@ class Origin(msgspec.Struct, frozen=True):
     evidence: tuple[str, ...] = ()
 
 
-class Marks(msgspec.Struct):
+class LogMarks(msgspec.Struct):
     """What a log names of its machine: values by kind (kernel, host, address, driver, gpu, gfx, system, path)."""
 
     found: dict[str, list[str]] = msgspec.field(default_factory=dict)
@@ -67,7 +67,7 @@ class Marks(msgspec.Struct):
                     values.append(match[1])
 
 
-def origin(marks: Marks, facts: Facts) -> Origin:
+def origin(marks: LogMarks, facts: Facts) -> Origin:
     """Tell whether the machine of a log is that of the facts.
 
     What agrees (a kernel release, a driver version, a GPU's name, an environment's path) speaks for this machine, what

@@ -25,9 +25,8 @@ _NUMBERED = (b"rror", b"xit", b"ignal", b"code", b"SIG", b"gfx")
 _ALIKE = 1 << 16  # shapes of lines that are remembered, by their hashes
 _WRAPPED = 60  # a line at least as long may go on in the next, because a terminal or a box has broken it
 _SEAM = 160  # so much of both is looked at
-_LOGGER = (
-    8  # what goes on does not begin like the line before; lines of a logger do: "ERROR 04-05 01:12:55 [core.py:390] "
-)
+# What goes on does not begin like the line before; lines of a logger do: "ERROR 04-05 01:12:55 [core.py:390] ".
+_LOGGER = 8
 _DATED = pattern(r"\[ *\d+\.\d+\] ")  # a line of the kernel log ends none
 _WARNS = pattern(r"Warning: |^W\d{4} |: W (?:tensorflow|external)|^\[?W\d{3}|\[W\d*[: ]|^\W*WARNING\b")
 _RANK = pattern(r"\[(?:rank|default)\s?(\d+)\]|\[Rank (\d+)\]|\brank[ :=]+(\d+)", re.I)

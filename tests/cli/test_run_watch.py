@@ -17,7 +17,7 @@ from tests.standins import compile_into, needs_gcc, watched
 pytestmark = needs_gcc
 
 GPU = {"STANDIN_NAME": "NVIDIA GeForce RTX 4090", "STANDIN_PCI": "268410de", "STANDIN_DRIVER": "570.86.15"}
-Watch = Callable[..., tuple["subprocess.CompletedProcess[str]", dict[str, Any]]]
+ProgramWatch = Callable[..., tuple["subprocess.CompletedProcess[str]", dict[str, Any]]]
 # Maps a library as the loader does, and lasts until enough was seen of it.
 PROGRAM = """
 import mmap, os, sys, time
@@ -60,7 +60,7 @@ def library(env: Path) -> Path:
 
 
 @pytest.fixture
-def run(driver: Path, env: Path, tmp_path: Path) -> Watch:
+def run(driver: Path, env: Path, tmp_path: Path) -> ProgramWatch:
     """Runs the program under the watch, and gives the report too."""
 
     def start(holder: str, code: int = 0, **more: str) -> tuple["subprocess.CompletedProcess[str]", dict[str, Any]]:
@@ -75,7 +75,7 @@ def run(driver: Path, env: Path, tmp_path: Path) -> Watch:
     return start
 
 
-def test_a_program_that_held_no_gpu_is_told_why(run: Watch) -> None:
+def test_a_program_that_held_no_gpu_is_told_why(run: ProgramWatch) -> None:
     ran, report = run("other")
     line = "held no GPU: PyTorch is a CPU-only build (gpudoctor check shows the fix)"
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "trained\n", f"gpudoctor: {line}.\n")
@@ -85,7 +85,7 @@ def test_a_program_that_held_no_gpu_is_told_why(run: Watch) -> None:
     assert report["processes"][0]["frameworks"] == ["torch"]
 
 
-def test_a_gpu_that_is_held_and_hardly_busy(run: Watch) -> None:
+def test_a_gpu_that_is_held_and_hardly_busy(run: ProgramWatch) -> None:
     ran, report = run("program")
     assert (ran.returncode, ran.stdout) == (0, "trained\n")
     assert ran.stderr == "gpudoctor: held 1 GiB, GPU 0 busy 7%.\n"
@@ -93,14 +93,14 @@ def test_a_gpu_that_is_held_and_hardly_busy(run: Watch) -> None:
     assert report["gpus"][0]["held_busy_seconds"] <= report["gpus"][0]["busy_seconds"]
 
 
-def test_where_a_namespace_hides_who_holds_a_gpu_open_device_nodes_count(run: Watch) -> None:
+def test_where_a_namespace_hides_who_holds_a_gpu_open_device_nodes_count(run: ProgramWatch) -> None:
     ran, report = run("other", STANDIN_HIDDEN="1")
     assert ran.returncode == 0
     assert report["gpus"][0]["held"] is None
     assert report["verdict"]["id"] == "no-gpu-held"
 
 
-def test_a_program_that_fails_is_explained_and_its_figures_are_written(run: Watch) -> None:
+def test_a_program_that_fails_is_explained_and_its_figures_are_written(run: ProgramWatch) -> None:
     ran, report = run("program", 3)
     assert (ran.returncode, ran.stdout) == (3, "trained\n")
     assert "exited with code 3." in ran.stderr

@@ -42,7 +42,7 @@ class Counting(figures.Collector):
             Path(os.environ["STANDIN_ENOUGH"]).touch()
 
 
-class Beginning(watch.Watch):
+class Beginning(watch.ProgramWatch):
     """Has the driver list the program."""
 
     def start(self, pid: int) -> None:
@@ -55,7 +55,7 @@ if __name__ == "__main__":
 
     gpudoctor.machine.Machine = Watched  # type: ignore[assignment,misc]
     figures.Collector = Counting  # type: ignore[misc]
-    watch.Watch = Beginning  # type: ignore[misc]
+    watch.ProgramWatch = Beginning  # type: ignore[misc]
     watch.DELAY, watch.in_first_namespace = 0.0, lambda: "STANDIN_HIDDEN" not in os.environ
     verdict.SHORT, verdict.LOOKS, verdict.ENOUGH, verdict.COMPUTES = 0.0, SAMPLES, SAMPLES, 0.0
     main()

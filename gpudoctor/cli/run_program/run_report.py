@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 
 from gpudoctor.cli.run_program.figures import RunFigures
-from gpudoctor.cli.run_program.verdict import Verdict
+from gpudoctor.cli.run_program.verdict import RunVerdict
 
 SCHEMA = "gpudoctor.run/1"
 MAX_PROCESSES = 100
 OF_A_PROCESS = ("pid", "parent", "name", "cpu_seconds", "seconds", "worker", "frameworks")
 
 
-def render(figures: RunFigures | None, wall: float, code: int, signal: int, verdict: Verdict | None) -> bytes:
+def render(figures: RunFigures | None, wall: float, code: int, signal: int, verdict: RunVerdict | None) -> bytes:
     """The document: what is unknown is null, and no name of a user, path or command line is in it.
 
     Args:

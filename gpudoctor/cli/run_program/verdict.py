@@ -2,7 +2,7 @@
 
 "Busy" is what the driver reports as utilization: the share of the time in which at least one kernel ran
 (nvmlUtilization_t of nvml.h; gpu_busy_percent of amdgpu). It is an upper bound of what the program itself did there,
-because it counts all programs: so a GPU that is hardly busy is hardly used, whoever else is on it.
+because it counts all programs: so a GPU that is hardly busy is hardly used by any program.
 """
 
 from typing import NamedTuple
@@ -38,7 +38,7 @@ COMPUTES = 0.5
 LOADER = "pt_data_worker"
 
 
-class Verdict(NamedTuple):
+class RunVerdict(NamedTuple):
     """What is odd.
 
     Attributes:
@@ -56,12 +56,12 @@ def framework_of(figures: RunFigures) -> KnownFramework | None:
     return next((one for one in FRAMEWORKS if one.module in names), None)
 
 
-def verdict(figures: RunFigures) -> Verdict | None:
+def verdict(figures: RunFigures) -> RunVerdict | None:
     """What is odd about a run; None: nothing, or nothing that is known."""
     if figures.wall_seconds < SHORT or framework_of(figures) is None:
         return None
     if held_none(figures):
-        return Verdict("no-gpu-held", "held no GPU")
+        return RunVerdict("no-gpu-held", "held no GPU")
     used = [gpu for gpu in figures.gpus if gpu.held and gpu.held_seconds >= ENOUGH]
     if not used:
         return None
@@ -69,8 +69,8 @@ def verdict(figures: RunFigures) -> Verdict | None:
     if top >= HALF:
         return _unused(figures, used)
     if limit := _limit(figures):
-        return Verdict(limit.id, f"{_busy(used)}; {limit.line}")
-    return Verdict("gpu-idle", _idle(used)) if top < IDLE else None
+        return RunVerdict(limit.id, f"{_busy(used)}; {limit.line}")
+    return RunVerdict("gpu-idle", _idle(used)) if top < IDLE else None
 
 
 def held_none(figures: RunFigures) -> bool:
@@ -89,7 +89,7 @@ def held_none(figures: RunFigures) -> bool:
     return closed or listed
 
 
-def _limit(figures: RunFigures) -> Verdict | None:
+def _limit(figures: RunFigures) -> RunVerdict | None:
     """What the GPUs wait for."""
     seen = [one for one in figures.processes if one.held_seconds > 0]
     window = max((one.held_seconds for one in seen), default=0.0)
@@ -103,26 +103,26 @@ def _limit(figures: RunFigures) -> Verdict | None:
     loader = "the data loader is the limit" if any(one.name == LOADER for one in workers) else ""
     if 2 * sum(one.held_seconds for one in full) >= max(spent, window):
         share = sum(one.held_cpu_seconds for one in workers) / spent
-        return Verdict("workers", f"{_count(number, 'worker')} at {share:.0%} CPU: {loader or _limits(number)}")
+        return RunVerdict("workers", f"{_count(number, 'worker')} at {share:.0%} CPU: {loader or _limits(number)}")
     if figures.cpus is not None and cores >= ALL_CORES * figures.cpus:
         who = f"{_count(number, 'worker')} and the main process" if workers else "the program"
         have = f"all {figures.cpus:g} CPU cores" if figures.cpus != 1 else "the only CPU core"
-        return Verdict("cpu", f"{who} used {have}: {loader or 'the CPU is the limit'}")
+        return RunVerdict("cpu", f"{who} used {have}: {loader or 'the CPU is the limit'}")
     mains = [one for one in seen if one.holder] or [one for one in seen if one.frameworks and one.worker is False]
     if mains and not workers and all(FULL <= _cores(one) <= ONE_CORE for one in mains):
-        return Verdict("main", "the main process at 100% of one core: its Python code, or loading data without workers "
-                       "(num_workers=0), is the limit")  # fmt: skip
+        line = "the main process at 100% of one core: its Python code, or loading data without workers (num_workers=0)"
+        return RunVerdict("main", f"{line}, is the limit")
     return None
 
 
-def _unused(figures: RunFigures, used: list[GpuFigures]) -> Verdict | None:
+def _unused(figures: RunFigures, used: list[GpuFigures]) -> RunVerdict | None:
     """GPUs that nobody used while the program could have."""
     free = [gpu for gpu in figures.gpus if _is_free(gpu)]
     busy = [gpu for gpu in used if gpu not in free]
     chosen = any(_chooses(one) for one in figures.processes if one.frameworks)
     if not free or chosen or not figures.listed or len(busy) + len(free) < len(figures.gpus):
         return None
-    return Verdict("gpus-unused", f"{len(busy)} of {len(figures.gpus)} GPUs used")
+    return RunVerdict("gpus-unused", f"{len(busy)} of {len(figures.gpus)} GPUs used")
 
 
 def _is_free(gpu: GpuFigures) -> bool:

@@ -24,7 +24,7 @@ VARIABLES = (
 FIRST_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO of include/linux/proc_ns.h: the inode of the first PID namespace
 
 
-class Watch:
+class ProgramWatch:
     """The samplers of one run; none is started for a program that ends at once."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Watch:
         self._over = False
 
     def start(self, pid: int) -> None:
-        """Watch a program, by its process id, from a while after now."""
+        """ProgramWatch a program, by its process id, from a while after now."""
         self._timer = Timer(DELAY, self._begin, (pid,))
         self._timer.daemon = True
         with suppress(RuntimeError):  # this user may have no more threads

@@ -30,7 +30,7 @@ def probe(machine: Machine, python: Python, framework: Framework) -> Maybe[tuple
 
 
 def optional(machine: Machine, python: Python, framework: Framework) -> tuple[Need, ...]:
-    """What a framework loads only where a program asks for it; of ONNX Runtime alone that can be told."""
+    """What a framework loads only where a program asks for it; known of ONNX Runtime alone."""
     if framework.name != "onnxruntime" or framework.location is None:
         return ()
     from gpudoctor.probes.frameworks import onnxruntime

@@ -7,8 +7,8 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import frameworks
 from gpudoctor.fixes.by_message import (
-    DRIVER_CUDA,
     PYTHON,
+    assumed_cuda,
     driver_for,
     library,
     pip,
@@ -32,7 +32,9 @@ def torch_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:
         return cuda_number(lines, facts)
     runs, built = cuda_release(int(found[1])), _built(lines)
     details = driver_found(lines, facts).details + ((f"PyTorch was built for CUDA {built}.",) if built else ())
-    return Extracted(details=details, fixes=(*torch_for_driver(runs), *driver_for(built or DRIVER_CUDA)), decided=True)
+    return Extracted(
+        details=details, fixes=(*torch_for_driver(runs), *driver_for(built or assumed_cuda())), decided=True
+    )
 
 
 def _built(lines: Sequence[str]) -> str | None:

@@ -1,0 +1,35 @@
+"""Which releases of the NVIDIA Container Toolkit fail with which engines."""
+
+from functools import cache
+
+import msgspec
+
+from gpudoctor.knowledge.table import KnowledgeTable, load
+
+
+class CgroupReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases that set device rules in spite of no-cgroups, each with the release that works."""
+
+    hook: dict[str, str]
+    direct: dict[str, str]
+
+
+class CdiReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of the toolkit and of engines that agree on CDI's fields."""
+
+    writes_groups: str
+    last_without: str
+    engines: dict[str, str]
+
+
+class ContainerToolkit(KnowledgeTable, frozen=True):
+    """The table ``container_toolkit.toml``."""
+
+    cgroups: CgroupReleases
+    cdi: CdiReleases
+
+
+@cache
+def container_toolkit() -> ContainerToolkit:
+    """Return the table, read once."""
+    return load("container_toolkit", ContainerToolkit)
