@@ -1,7 +1,7 @@
 """Packets between a GPU and the board are corrupted, many times."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.knowledge.pcie import replays_a_minute
+from gpudoctor.knowledge.pcie import link_limits
 from gpudoctor.maybe import Maybe, Unknown, known, known_or, present
 from gpudoctor.queries.gpus import has_slot
 from gpudoctor.targets import OnGpu, cards_of, gpu_name, nvidia_gpus
@@ -64,11 +64,11 @@ def pcie_errors(on: OnGpu) -> Problem | None:
     if most < _LEAST:
         return None
     minutes = max(known(on.facts.host.uptime) / 60, 1.0)
-    if most / minutes <= replays_a_minute():
+    if most / minutes <= link_limits().replays_a_minute:
         return None
     what = "packets were sent again over" if again >= counted else "errors were corrected on"
     message = f"{most} {what} the PCIe link of {gpu_name(on.gpu)}, {most / minutes:.0f} per minute since boot."
-    often = again / minutes > replays_a_minute()
+    often = again / minutes > link_limits().replays_a_minute
     return Problem(message, _evidence(replays, errors), severity=None if often else Severity.ADVICE)
 
 

@@ -54,6 +54,9 @@ class During(msgspec.Struct, frozen=True, kw_only=True):
     ecc_corrected: Maybe[Whole | None] = NOT
     ecc_uncorrected: Maybe[Whole | None] = NOT
     pcie_replays: Maybe[Whole | None] = NOT
+    nvlink_replays: Maybe[Whole | None] = NOT  # this and the next two: over all links
+    nvlink_recoveries: Maybe[Whole | None] = NOT
+    nvlink_crc: Maybe[Whole | None] = NOT
 
 
 class SmokeTest(msgspec.Struct, frozen=True, kw_only=True):

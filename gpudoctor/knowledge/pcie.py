@@ -21,9 +21,11 @@ class PcieGeneration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LinkLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a healthy link stays below."""
+    """From how many errors on NVIDIA's health watches call a PCIe or NVLink link faulty."""
 
     replays_a_minute: int
+    nvlink_errors: int
+    nvlink_crc_a_second: int
 
 
 class Pcie(KnowledgeTable, frozen=True):
@@ -44,9 +46,9 @@ def generations() -> dict[int, PcieGeneration]:
     return {g.generation: g for g in _pcie().generation}
 
 
-def replays_a_minute() -> int:
-    """Return how many packets a minute a healthy link may have to send again."""
-    return _pcie().limits.replays_a_minute
+def link_limits() -> LinkLimits:
+    """Return the errors that a healthy PCIe or NVLink link stays below."""
+    return _pcie().limits
 
 
 def bandwidth(generation: int, width: int) -> float | None:

@@ -50,6 +50,9 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ecc_corrected: Maybe[Whole | None] = NOT
     ecc_uncorrected: Maybe[Whole | None] = NOT
     pcie_replays: Maybe[Whole | None] = NOT
+    nvlink_replays: Maybe[Whole | None] = NOT  # this and the next two: over all links
+    nvlink_recoveries: Maybe[Whole | None] = NOT
+    nvlink_crc: Maybe[Whole | None] = NOT
     others: Maybe[Small | None] = NOT
 
 

@@ -23,6 +23,14 @@ AFTER = 0.06  # seconds: a period of the sampler and a little
 # NVML's utilization is an average over a sixth of a second to a second, by product (nvmlDeviceGetUtilizationRates).
 RECENT = 1.0  # seconds
 IDLE = "gpu-idle"
+COUNTERS = (
+    "ecc_corrected",
+    "ecc_uncorrected",
+    "pcie_replays",
+    "nvlink_replays",
+    "nvlink_recoveries",
+    "nvlink_crc",
+)
 BACK = Unknown("the counter went backwards, as after a GPU reset")
 
 
@@ -57,9 +65,7 @@ def during(
         reasons=_reasons(inside, missing),
         link_generation=generation,
         link_width=width,
-        ecc_corrected=_growth(readings, "ecc_corrected", window, why),
-        ecc_uncorrected=_growth(readings, "ecc_uncorrected", window, why),
-        pcie_replays=_growth(readings, "pcie_replays", window, why),
+        **{name: _growth(readings, name, window, why) for name in COUNTERS},
     )
 
 

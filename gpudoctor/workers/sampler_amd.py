@@ -111,12 +111,13 @@ class SampledAmdGpu:
     def counters(self) -> dict[str, Any]:
         """What only grows, and who else computes there."""
         if self._asleep():
-            return dict(dict.fromkeys(COUNTERS, ASLEEP), others=self._others())
+            return dict(dict.fromkeys(COUNTERS, ASLEEP), others=self._others(), **NO_NVLINK)
         return {
             "ecc_corrected": self._errors("ce"),
             "ecc_uncorrected": self._errors("ue"),
             "pcie_replays": self._first(1, "pcie_replay_count"),
             "others": self._others(),
+            **NO_NVLINK,
         }
 
     def _asleep(self) -> bool:
@@ -176,6 +177,7 @@ class SampledAmdGpu:
 SAMPLE = (
     "sm_clock", "memory_clock", "event_reasons", "temperature", "power", "utilization", "link_generation", "link_width",
 )  # fmt: skip
+NO_NVLINK = dict.fromkeys(("nvlink_replays", "nvlink_recoveries", "nvlink_crc"))
 COUNTERS = ("ecc_corrected", "ecc_uncorrected", "pcie_replays")
 ASLEEP = {"unknown": "not read: the GPU is suspended, and reading would wake it"}
 

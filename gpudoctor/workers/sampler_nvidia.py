@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpudoctor.workers.nvml import NvmlLibrary
     from gpudoctor.workers.sampler import ProcessTable
 
+_NOT_ASKED = object()
 KILOBYTE = 1000  # NVML counts PCIe traffic in KB/s
 
 
@@ -31,6 +32,7 @@ class SampledNvidiaGpu:
     def __init__(self, ours: Any, nv: NvmlLibrary, index: int, handle: Any, processes: ProcessTable) -> None:
         self.name = name(index)
         self._ours, self._nv, self._handle, self._processes = ours, nv, handle, processes
+        self._nvlinks: Any = _NOT_ASKED
 
     def sample(self) -> dict[str, Any]:
         """What changes all the time; power is an average of the last second since Ampere, says nvml.h."""
@@ -83,7 +85,17 @@ class SampledNvidiaGpu:
             "ecc_uncorrected": self._ours.ecc_errors(nv, handle, "UNCORRECTED", py.NVML_VOLATILE_ECC),
             "pcie_replays": nv.ask(lambda: py.nvmlDeviceGetPcieReplayCounter(handle)),
             "others": self._processes.others(p.pid for p in running) if isinstance(running, list) else running,
+            **self._nvlink_errors(),
         }
+
+    def _nvlink_errors(self) -> dict[str, Any]:
+        """NVLink's counters over all links; which links are up is asked once: it takes up to 18 calls."""
+        details = importlib.import_module("nvml_details")
+        if self._nvlinks is _NOT_ASKED:
+            self._nvlinks = self._nv.ask(lambda: self._ours.nvlinks(self._nv, self._handle))
+        if not isinstance(self._nvlinks, list):
+            return dict.fromkeys(details.LINKS, self._nvlinks)
+        return details.links(self._nv, self._handle, self._nvlinks)  # type: ignore[no-any-return]
 
     def device(self) -> dict[str, Any]:
         """Who it is, its limits, its links and how it is shared."""

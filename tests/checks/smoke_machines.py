@@ -232,6 +232,9 @@ def seen(model: Model) -> During:
         ecc_corrected=0 if model.ecc else None,
         ecc_uncorrected=0 if model.ecc else None,
         pcie_replays=0,
+        nvlink_replays=None if rocm else 0,
+        nvlink_recoveries=None if rocm else 0,
+        nvlink_crc=None if rocm else 0,
     )
 
 

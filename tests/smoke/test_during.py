@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.facts.smoke import During
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.sampling.lines import Counters, GpuSample
-from gpudoctor.smoketests.telemetry import BACK, busy, during, nothing
+from gpudoctor.smoketests.telemetry import BACK, COUNTERS, busy, during, nothing
 
 LOST = Unknown("NVML: GPU is lost")
 HUNG = "the driver stopped responding while it was queried for the clocks of GPU 0"
@@ -152,7 +152,7 @@ def test_where_nobody_was_asked_everything_has_one_reason() -> None:
         ([(0, 5), (1, LOST), (4, 6)], 1),
     ],
 )
-@pytest.mark.parametrize("name", ["ecc_corrected", "ecc_uncorrected", "pcie_replays"])
+@pytest.mark.parametrize("name", COUNTERS)
 def test_counters_tell_how_much_they_grew(name: str, readings: list[tuple[float, Any]], growth: Maybe[int]) -> None:
     found = [Counters(at=float(at), **{name: value}) for at, value in readings]
     assert getattr(during([], found, (1.0, 3.0), (), None), name) == growth

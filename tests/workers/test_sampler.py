@@ -17,7 +17,7 @@ import pytest
 
 from gpudoctor.probes.nvidia.nvml import pynvml_folder
 from gpudoctor.probes.staged_child import module_folder
-from gpudoctor.workers import nvml, sampler, sampler_amd, sampler_nvidia
+from gpudoctor.workers import nvml, nvml_details, sampler, sampler_amd, sampler_nvidia
 from gpudoctor.workers.sampler import RATES, ProcessTable, SamplerLoop
 from tests.standins import compile_into, needs_gcc
 
@@ -263,7 +263,25 @@ def test_counters_come_at_once_and_then_less_often(folder: str) -> None:
     assert 1 < sum("counters" in line for line in said) < sum("sample" in line for line in said)
     first = said[1]["counters"]
     del first["at"]
-    assert first == {"ecc_corrected": 99, "ecc_uncorrected": 2, "pcie_replays": 17, "others": 1}
+    assert first == {
+        "ecc_corrected": 99,
+        "ecc_uncorrected": 2,
+        "pcie_replays": 17,
+        "nvlink_replays": None,  # no link
+        "nvlink_recoveries": None,
+        "nvlink_crc": None,
+        "others": 1,
+    }
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("newer", "expected"), [("0", (52, 59, 45)), ("1", (None, 7, None))], ids=["totals", "NVLink 5, by link"]
+)
+def test_nvlink_errors_are_counted(folder: str, newer: str, expected: tuple[int | None, ...]) -> None:
+    said = lines(folder, 20, STANDIN_DEVICES="1", STANDIN_LINKS="2", STANDIN_NVLINK5=newer)
+    first = next(line["counters"] for line in said if "counters" in line)
+    assert tuple(first[name] for name in nvml_details.LINKS) == expected
 
 
 @needs_gcc

@@ -136,6 +136,10 @@ FAULTS: dict[str, tuple[Facts, str]] = {
         m.watched(H100, lambda test: {"pcie_replays": 900} if test.name == "transfer" else {}),
         "pcie-replays",
     ),
+    "an NVLink that retrains itself": (
+        m.watched(H100, lambda test: {"nvlink_recoveries": 2} if test.name == "stress" else {}),
+        "nvlink-errors",
+    ),
     "a hang": (
         m.of_run(fault("matmul bf16", outcome="hung", message="It did not answer for 60 s."), outcome="hung"),
         "hangs",

@@ -38,6 +38,8 @@ def held(clock: object, *reasons: str, facts: Facts = H100, **changes: object) -
 
 LINK = f"The PCIe link of {GPU} ran at generation"
 BOTH = "under load; card and slot support generation 5 x16."
+GREW = f"NVLink error counters of {GPU} grew during the tests"
+LINKS_FAIL: dict[str, dict[str, object]] = {"transfer": {"nvlink_replays": 5000}, "stress": {"nvlink_recoveries": 3}}
 ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.link-trained-down", H100, WELL),
     ("smoke.link-trained-down", during(link_generation=4), problem(f"{LINK} 4 x16 {BOTH}")),
@@ -121,6 +123,22 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ),
     ("smoke.pcie-replays", m.ill(counted(H100, "stress", pcie_replays=60), "stress", seconds=60.0), WELL),
     ("smoke.pcie-replays", during(pcie_replays=m.UNSEEN), NOT_KNOWN),
+    ("smoke.nvlink-errors", H100, WELL),
+    (
+        "smoke.nvlink-errors",
+        counted(H100, "stress", nvlink_recoveries=1),
+        problem(f"{GREW} (stress): recoveries +1."),
+    ),
+    ("smoke.nvlink-errors", counted(H100, "transfer", nvlink_crc=119), WELL),
+    ("smoke.nvlink-errors", counted(H100, "transfer", nvlink_crc=120), problem(f"{GREW} (transfer): CRC errors +120.")),
+    (
+        "smoke.nvlink-errors",
+        m.watched(H100, lambda test: LINKS_FAIL.get(test.name, {})),
+        problem(f"{GREW} (transfer, stress): replays +5,000, recoveries +3."),
+    ),
+    ("smoke.nvlink-errors", during(nvlink_replays=None, nvlink_recoveries=None, nvlink_crc=None), WELL),
+    ("smoke.nvlink-errors", during(nvlink_recoveries=m.UNSEEN), NOT_KNOWN),
+    ("smoke.nvlink-errors", CPU, SKIPPED),
     ("smoke.busy", H100, WELL),
     (
         "smoke.busy",
