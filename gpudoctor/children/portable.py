@@ -35,7 +35,7 @@ class _Child:
         ]
 
     def _read(self, stream: IO[bytes], take: Callable[[bytes], None]) -> None:
-        with contextlib.suppress(OSError, ValueError):  # closed under us
+        with contextlib.suppress(OSError, ValueError), stream:  # closed under us
             while data := os.read(stream.fileno(), _CHUNK):
                 take(data)
 
@@ -70,7 +70,7 @@ class _Child:
         """Whether it ended in time, and nobody wanted to leave before."""
         end = time.monotonic() + seconds
         while self.popen.poll() is None:
-            if self.fault or leave() or time.monotonic() >= end:
+            if leave() or time.monotonic() >= end:
                 return False
             time.sleep(_POLL)
         return True
@@ -120,7 +120,10 @@ def _conduct(child: _Child, stdin: bytes, deadline: float, grace: float, late: C
             reader.start()
         if stdin:
             child.feed(stdin)
-        leave = (lambda: child.cancelled or late()) if late else (lambda: child.cancelled)
+
+        def leave() -> bool:
+            return child.cancelled or child.fault is not None or bool(late and late())
+
         if not child.wait(max(0.0, deadline - time.monotonic()), leave):
             timed_out = not child.cancelled and child.fault is None
             child.end(kill=False)

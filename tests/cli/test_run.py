@@ -1,5 +1,6 @@
 """`gpudoctor run`: a program runs as if nobody stood before it; only its failure is explained."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -8,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def run(code: str, *options: str, **how: object) -> "subprocess.CompletedProcess
 
 
 @pytest.fixture
-def background(tmp_path: Path) -> Callable[..., "subprocess.Popen[bytes]"]:
+def background(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[bytes]"]]:
     """Starts a Python program by gpudoctor, and waits until it says that it is ready."""
 
     def start(code: str, **how: object) -> "subprocess.Popen[bytes]":
@@ -39,9 +40,15 @@ def background(tmp_path: Path) -> Callable[..., "subprocess.Popen[bytes]"]:
         while not (tmp_path / "ready").exists():
             assert time.monotonic() < end, "the program was never started"
             time.sleep(0.01)
+        started.callback(child.wait, 20)
+        started.callback(child.kill)
+        for stream in (child.stdout, child.stderr, child.stdin):
+            if stream:
+                started.callback(stream.close)
         return child  # type: ignore[no-any-return]
 
-    return start
+    with contextlib.ExitStack() as started:
+        yield start
 
 
 # -- the exit ------------------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ import pytest
 from tests.symptoms.corpus import Row, missed, rows
 
 NUMBERED = [
-    pytest.param(row, id=row.id, marks=[pytest.mark.xfail(strict=True, reason=row.open)] if row.open else [])
-    for row in rows()
+    pytest.param(row, id=row.id, marks=[pytest.mark.xfail(reason=row.open)] if row.open else []) for row in rows()
 ]
 
 
