@@ -136,23 +136,27 @@ def _python(python: PythonEntry, frameworks: list[FrameworkEntry]) -> Iterator[t
     # What is long takes no more room than it needs.
     short = all(len(parts) <= BUILT for _, parts, _ in columns)
     wide = NAME if short else max(len(name) for name, _, _ in columns)
-    built = BUILT if short else max(len(parts) for _, parts, _ in columns)
     for name, parts, sees in columns:
-        yield "", f"{name:<{wide}}{' ' if short else '  '}{parts:<{built}}  {sees}".rstrip()
+        yield "", f"{name:<{wide}}{' ' if short else '  '}{parts:<{BUILT}}  {sees}".rstrip()
     if not frameworks and python.error is None:
         yield "", "no framework found (PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime)"
 
 
 def _parts(framework: FrameworkEntry) -> Iterator[str]:
-    """What it was built for, and the libraries that it has loaded; those that are only installed are marked."""
+    """What it was built for, the libraries that it has loaded, and those that are only known to be installed."""
     yield _built(framework)
     if framework.variant == "rocm" and framework.built_for:
         yield f"HIP {framework.built_for.split('-')[0]}"
-    for one in framework.libraries or ():
-        if one.loaded:
-            yield f"{one.name} {one.loaded}"
-        elif one.installed:
-            yield f"{one.name} {one.installed} (installed)"
+    libraries = framework.libraries or ()
+    yield from (f"{one.name} {_short(one.loaded)}" for one in libraries if one.loaded)
+    installed = [f"{one.name} {_short(one.installed)}" for one in libraries if one.installed and not one.loaded]
+    if installed:
+        yield f"installed: {', '.join(installed)}"
+
+
+def _short(version: str) -> str:
+    """Without the build: the wheel 9.5.1.17 of cuDNN has 9.5.1."""
+    return ".".join(version.split(".")[:3])
 
 
 def _built(framework: FrameworkEntry) -> str:
