@@ -31,7 +31,7 @@ def toolkits(facts: Facts) -> tuple[InstalledEntry, ...] | None:
         InstalledEntry(
             path=folder,
             version=version,
-            nvcc=folder in with_nvcc,
+            nvcc=folder in with_nvcc if isinstance(facts.toolkits.nvccs, tuple) else None,
             on_path=folder == on_path,
             cuda_home=folder == chosen,
         )

@@ -120,14 +120,14 @@ class InstalledEntry(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         path: its directory; of a library that only a header names, the header.
         version: None: unknown.
-        nvcc: of a toolkit, whether it has nvcc.
+        nvcc: of a toolkit, whether it has nvcc; None: unknown, or no toolkit.
         on_path: of a toolkit, whether its nvcc is the one that PATH finds.
         cuda_home: of a toolkit, whether CUDA_HOME or CUDA_PATH names it.
     """
 
     path: str
     version: str | None = None
-    nvcc: bool = False
+    nvcc: bool | None = None
     on_path: bool = False
     cuda_home: bool = False
 

@@ -98,7 +98,11 @@ FINDING = exactly(
 )
 PYTHON = exactly(path=TEXT, found_by={"type": "string"}, version=MAYBE, kind=MAYBE, manager=MAYBE, error=MAYBE)
 INSTALLED = exactly(
-    path=TEXT, version=MAYBE, nvcc={"type": "boolean"}, on_path={"type": "boolean"}, cuda_home={"type": "boolean"}
+    path=TEXT,
+    version=MAYBE,
+    nvcc={"type": ["boolean", "null"]},
+    on_path={"type": "boolean"},
+    cuda_home={"type": "boolean"},
 )
 SEVERAL = {"anyOf": [each(INSTALLED), {"type": "null"}]}  # null: nobody looked
 LIBRARY = exactly(name={"enum": ["cuDNN", "NCCL", "RCCL"]}, loaded=MAYBE, built_for=MAYBE, installed=MAYBE, path=MAYBE)

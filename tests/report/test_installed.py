@@ -53,6 +53,8 @@ def test_unknown_is_not_none() -> None:
     none = change(change(bare, "toolkits.installed", ()), "toolkits.headers", ())
     found = json.loads(render(check(facts=change(none, "amd.rocm_releases", ()))))["machine"]
     assert [found[name] for name in ("toolkits", "cudnn", "nccl", "rocm_releases")] == [[], [], [], []]
+    half = change(bare, "toolkits.installed", (("/usr/local/cuda-12.4", "12.4"),))
+    assert "CUDA      12.4 (/usr/local/cuda-12.4)" in head(half)  # whether it has an nvcc, nobody looked
     assert not [line for line in head(none) if line.startswith(("CUDA ", "cuDNN", "NCCL", "ROCm"))]
 
 

@@ -115,7 +115,10 @@ def _installed(m: MachineEntry) -> Iterator[tuple[str, str]]:
 
 
 def _toolkit(one: InstalledEntry) -> str:
-    marks = ("nvcc on PATH" if one.on_path else "" if one.nvcc else "no nvcc", "CUDA_HOME" if one.cuda_home else "")
+    marks = (
+        "nvcc on PATH" if one.on_path else "no nvcc" if one.nvcc is False else "",
+        "CUDA_HOME" if one.cuda_home else "",
+    )
     return f"{one.version or 'version unknown'} ({', '.join(filter(None, (one.path, *marks)))})"
 
 
