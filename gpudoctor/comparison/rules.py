@@ -104,6 +104,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(DifferenceGroup.FIRMWARE, "pci.*.bar1", unit="bytes"),
     # -- versions ------------------------------------------------------------------------------------------
     *_all(DifferenceGroup.VERSIONS, "nvidia.cuda.version", "nvidia.nvml.cuda_version", "amd.rocm"),
+    *_all(DifferenceGroup.VERSIONS, "amd.rocm_releases.*", "toolkits.headers.*", "toolkits.headers.*.version"),
     *_all(DifferenceGroup.VERSIONS, "toolkits.home.nvcc", "toolkits.installed.*", "toolkits.libraries.*"),
     *_all(DifferenceGroup.VERSIONS, "toolkits.libraries.*.version", "toolkits.cxx_version", "toolkits.nvccs.*.version"),
     *_all(DifferenceGroup.VERSIONS, "containers.toolkit", "containers.docker_version", "containers.cdi_driver"),
@@ -128,7 +129,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     ),
     *_all(
         DifferenceGroup.VERSIONS,
-        *(f"pythons.*.frameworks.*.live.{name}" for name in ("cudnn", "cudnn_error", "providers")),
+        *(f"pythons.*.frameworks.*.live.{name}" for name in ("cudnn", "cudnn_error", "nccl", "providers")),
     ),
     *_all(
         DifferenceGroup.VERSIONS,
@@ -221,6 +222,11 @@ REPORT: tuple[ComparisonRule, ...] = (
         DifferenceGroup.DRIVER, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"
     ),
     *_all(DifferenceGroup.VERSIONS, "machine.driver_cuda", "machine.rocm", "machine.toolkit", "pythons.*.version"),
+    *_all(
+        DifferenceGroup.VERSIONS,
+        *(f"machine.{name}.**" for name in ("toolkits", "rocm_releases", "cudnn", "nccl")),
+        "frameworks.*.libraries.**",
+    ),
     *_all(
         DifferenceGroup.VERSIONS,
         *(f"frameworks.*.{name}" for name in ("version", "variant", "built_for", "sees", "error")),

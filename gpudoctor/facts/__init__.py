@@ -39,7 +39,7 @@ from gpudoctor.facts.python import (
     UnmetRequirement,
 )
 from gpudoctor.facts.smoke import During, Figure, Smoke, SmokeRun, SmokeTest
-from gpudoctor.facts.toolkit import CudaHome, NamedPath, Nvcc, Toolkits
+from gpudoctor.facts.toolkit import CudaHome, LibraryHeader, NamedPath, Nvcc, Toolkits
 from gpudoctor.facts.tree import SCHEMA, Facts
 from gpudoctor.facts.windows import Adapter, Windows
 from gpudoctor.facts.wsl import Wsl
@@ -77,6 +77,7 @@ __all__ = [
     "JitKernel",
     "Kernel",
     "KernelLog",
+    "LibraryHeader",
     "LiveFramework",
     "LogEvent",
     "MissingLibrary",

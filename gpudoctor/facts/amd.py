@@ -45,6 +45,9 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     packages: Maybe[tuple[tuple[str, str, str], ...]] = NOT  # amdgpu-dkms, rock-dkms ...: (name, version, state)
     rocm: Maybe[Version | None] = NOT  # release: "6.3.4"; None: not installed
     rocm_path: Maybe[str | None] = NOT
+    rocm_releases: Maybe[tuple[tuple[str, str], ...]] = (
+        NOT  # (directory, release) of all, the chosen first; "": unknown
+    )
     blacklisted: Maybe[bool] = NOT
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
     rocdxg: Maybe[bool | None] = NOT  # librocdxg.so, ROCm's way through /dev/dxg, is there; None: no /dev/dxg
@@ -59,4 +62,6 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # On macOS and native Windows.
-NO_AMD = Amd(loaded=False, kfd=(), render=(), topology=False, rocm=None, rocm_path=None, dxg=False, boards=())
+NO_AMD = Amd(
+    loaded=False, kfd=(), render=(), topology=False, rocm=None, rocm_path=None, rocm_releases=(), dxg=False, boards=()
+)

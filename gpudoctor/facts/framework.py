@@ -55,6 +55,8 @@ class LiveFramework(msgspec.Struct, frozen=True, kw_only=True):
     archs: Maybe[tuple[str, ...]] = NOT
     cudnn: Maybe[Version | None] = NOT  # version that was loaded
     cudnn_error: str | None = None
+    # PyTorch: the NCCL that it was linked with or has loaded, RCCL's in a build for ROCm; None: built without.
+    nccl: Maybe[Version | None] = NOT
     providers: Maybe[tuple[str, ...] | None] = NOT  # ONNX Runtime: of a real session
     listed: Maybe[tuple[str, ...] | None] = NOT  # ONNX Runtime: the providers that it was built with
     driver_cuda: Maybe[Version | None] = NOT  # CuPy: the driver's CUDA as it says, "12.4"; None: no driver

@@ -19,7 +19,7 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     device: str  # "2684"
     class_code: str  # "030000"
     role: str = "gpu"  # gpu, switch (NVSwitch), network
-    name: Maybe[str | None] = NOT  # from pci.ids: "AD102 [GeForce RTX 4090]"
+    name: Maybe[str | None] = NOT  # from pci.ids: "AD102 [GeForce RTX 4090]"; else what it is sold as
     subsystem: Maybe[str | None] = NOT  # "10de:165b"
     revision: Maybe[str | None] = NOT  # "a1"
     driver: Maybe[str | None] = NOT  # "nvidia", "nouveau", "vfio-pci", "NovaCore"; None: none bound

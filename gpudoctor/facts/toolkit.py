@@ -16,6 +16,7 @@ class Nvcc(msgspec.Struct, frozen=True, kw_only=True):
     real: str
     version: Maybe[Version | None] = NOT  # "12.4"
     on_path: bool = False
+    starts: str | None = None  # it is a script that starts this nvcc; None: it is none
 
 
 class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +38,14 @@ class NamedPath(msgspec.Struct, frozen=True, kw_only=True):
     exists: Maybe[bool] = NOT
 
 
+class LibraryHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """A header of cuDNN or NCCL outside of Python environments: it names the version also where nothing loads it."""
+
+    library: str  # "cuDNN", "NCCL"
+    path: str
+    version: Version
+
+
 class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
     """Everything for building CUDA code, and CUDA's libraries outside the Python environment."""
 
@@ -44,6 +53,7 @@ class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
     home: CudaHome = CudaHome()
     installed: Maybe[tuple[tuple[str, str], ...]] = NOT  # (folder, version) of /usr/local/cuda*: links resolved
     libraries: Maybe[tuple[DriverLibrary, ...]] = NOT  # cudart, cublas, cudnn*, nccl ... that the loader finds
+    headers: Maybe[tuple[LibraryHeader, ...]] = NOT  # of the toolkits, and of the system
     cxx: Maybe[str | None] = NOT  # path of the host compiler (cc, gcc or clang) on PATH
     cxx_version: Maybe[str | None] = NOT  # "gcc 11.4.0"
     named_paths: tuple[NamedPath, ...] = ()

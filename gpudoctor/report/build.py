@@ -13,6 +13,7 @@ from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.queries.gpu_requests import without_gpu
+from gpudoctor.report import installed
 from gpudoctor.report.fixes import entries as fixes_of
 from gpudoctor.report.fixes import run_line
 from gpudoctor.report.inventory import inventory
@@ -232,7 +233,12 @@ def _machine(facts: Facts) -> MachineEntry:
         driver_libraries=user_version(facts),
         driver_cuda=or_none(nvidia.cuda.version) or or_none(nvidia.nvml.cuda_version),
         rocm=or_none(facts.amd.rocm),
+        amdgpu=or_none(facts.amd.version),
         toolkit=or_none(facts.toolkits.home.nvcc),
+        toolkits=installed.toolkits(facts),
+        cudnn=installed.system_libraries(facts, "cuDNN"),
+        nccl=installed.system_libraries(facts, "NCCL"),
+        rocm_releases=installed.rocm_releases(facts),
     )
 
 
@@ -302,4 +308,5 @@ def _framework(python: Python, framework: Framework) -> FrameworkEntry:
         built_for=or_none(framework.cuda) or or_none(framework.hip),
         sees=or_none(live.count) if live and or_none(live.available) is not False else 0 if live else None,
         error=(live.import_error or or_none(live.error)) if live else None,
+        libraries=installed.libraries(framework),
     )

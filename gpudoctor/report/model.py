@@ -114,6 +114,42 @@ class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
     status: str | None = None
 
 
+class InstalledEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A CUDA toolkit, a release of ROCm, or a library outside of Python environments.
+
+    Attributes:
+        path: its directory; of a library that only a header names, the header.
+        version: None: unknown.
+        nvcc: of a toolkit, whether it has nvcc; None: unknown, or no toolkit.
+        on_path: of a toolkit, whether its nvcc is the one that PATH finds.
+        cuda_home: of a toolkit, whether CUDA_HOME or CUDA_PATH names it.
+    """
+
+    path: str
+    version: str | None = None
+    nvcc: bool | None = None
+    on_path: bool = False
+    cuda_home: bool = False
+
+
+class LibraryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A library that a framework computes with; None: unknown, or not asked.
+
+    Attributes:
+        name: cuDNN, NCCL; in a build for ROCm RCCL.
+        loaded: the version that its import loaded, or is linked with; None in a quick check.
+        built_for: the version that it was built with or asks for.
+        installed: the version of the file that the loader would take.
+        path: that file.
+    """
+
+    name: str
+    loaded: str | None = None
+    built_for: str | None = None
+    installed: str | None = None
+    path: str | None = None
+
+
 class FrameworkEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A framework, for a reader of the report."""
 
@@ -124,6 +160,7 @@ class FrameworkEntry(msgspec.Struct, frozen=True, kw_only=True):
     built_for: str | None = None  # CUDA or ROCm release
     sees: Small | None = None  # GPUs that it can use; None: not asked or unknown
     error: str | None = None
+    libraries: tuple[LibraryEntry, ...] | None = None  # cuDNN, NCCL ...; (): it uses none; None: unknown
 
 
 class PythonEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +189,13 @@ class MachineEntry(msgspec.Struct, frozen=True, kw_only=True):
     driver_libraries: str | None = None  # version of the NVIDIA libraries that programs load
     driver_cuda: str | None = None  # newest CUDA release that the driver runs
     rocm: str | None = None
+    amdgpu: str | None = None  # version of AMD's driver package; the kernel's own amdgpu has none
     toolkit: str | None = None  # CUDA toolkit that build tools take
+    # Everything installed, outside of Python environments; (): there is none, None: unknown.
+    toolkits: tuple[InstalledEntry, ...] | None = None
+    cudnn: tuple[InstalledEntry, ...] | None = None
+    nccl: tuple[InstalledEntry, ...] | None = None
+    rocm_releases: tuple[InstalledEntry, ...] | None = None
 
 
 class FigureEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ def ask(teller: Teller, torch: Any) -> None:
     teller.fact("archs", lambda: _archs(teller, torch))
     _init(teller, door)
     _cudnn(teller, torch, None if hip else find(torch, "version.cuda"))
+    _nccl(teller, torch)
 
 
 def _apple(teller: Teller, torch: Any) -> None:
@@ -90,6 +91,22 @@ def _cudnn(teller: Teller, torch: Any, cuda: str | None) -> None:
         teller.tell(cudnn={"unknown": teller.full_text(error)}, cudnn_error=teller.text(error))
         return
     teller.tell(cudnn=_cudnn_release(number) if number else None)
+
+
+def _nccl(teller: Teller, torch: Any) -> None:
+    """NCCL's version, RCCL's in a build for ROCm; a build without (for the CPU, Windows) has no such function."""
+    if teller.find(torch, "_C._nccl_version") is None:
+        teller.tell(nccl=None)
+        return
+    teller.fact("nccl", lambda: _nccl_release(torch.cuda.nccl.version()))
+
+
+def _nccl_release(version: Any) -> str:
+    """(2, 21, 5), in some builds with a suffix; up to 1.9 NCCL_VERSION_CODE: 2708 is 2.7.8, 21003 2.10.3."""
+    if isinstance(version, tuple):
+        return ".".join(str(part) for part in version[:3])
+    thousands = 10_000 if version >= 10_000 else 1000
+    return f"{version // thousands}.{version % thousands // 100}.{version % 100}"
 
 
 def _cudnn_release(number: int) -> str:

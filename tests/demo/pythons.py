@@ -226,6 +226,7 @@ def live(
         "error": None,
         "error_code": None,
         "cudnn_error": None,
+        "nccl": next((wheel.version for wheel in found if wheel.folder == "nccl"), None),
         "providers": UNASKED,
         "listed": UNASKED,
         "driver_cuda": UNASKED,

@@ -9,7 +9,7 @@ from gpudoctor.machine import Status
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.amd import probe
 from gpudoctor.probes.amd.packages import NAMES, packages, parse
-from gpudoctor.probes.amd.rocm import release
+from gpudoctor.probes.amd.rocm import release, releases
 from gpudoctor.recorded_machine import RecordedMachine
 
 CARD = PciDevice(address="0000:03:00.0", vendor="1002", device="744c", class_code="030000", runtime_status="active")
@@ -231,3 +231,20 @@ def test_nodes_that_a_group_of_devices_hides() -> None:
 def test_memory_of_the_system_for_the_gpu(files: dict[str, str], gtt: object, limit: object) -> None:
     found = probe(RecordedMachine(SYS | files), UBUNTU, [CARD])
     assert (found.gtt_size, found.ttm_limit) == (gtt, limit)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (
+            {"/opt/rocm-6.3.4/.info/version": "6.3.4-104\n", "/opt/rocm-7.0.2/.info/version": "7.0.2\n"},
+            (("/opt/rocm-6.3.4", "6.3.4"), ("/opt/rocm-7.0.2", "7.0.2")),
+        ),
+        ({"/opt/rocm-6.3.4/bin/rocminfo": ""}, (("/opt/rocm-6.3.4", "6.3.4"),)),
+        ({"/usr/bin/rocminfo": ""}, (("/usr", ""),)),
+        ({}, ()),
+    ],
+)
+def test_every_release_the_chosen_one_first(files: dict[str, str], expected: object) -> None:
+    links = {"/opt/rocm": "rocm-6.3.4"} if "/opt/rocm-6.3.4/.info/version" in files else {}
+    assert releases(RecordedMachine(files, links=links)) == expected

@@ -1,9 +1,10 @@
 """AMD's GPUs: targets and addresses decoded, values of sysfs scaled, and groups of devices that hide a GPU."""
 
+import msgspec
 import pytest
 
 from gpudoctor.facts import Gpu, PciDevice
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.probes.amd.kfd import address, gpus
 from gpudoctor.probes.device_nodes import TOPOLOGY as NODES
 from gpudoctor.recorded_machine import RecordedMachine
@@ -153,3 +154,13 @@ def test_a_partition_whose_number_is_in_the_location_lies_on_its_gpu() -> None:
         ("0000:0a:00.0", "/dev/dri/renderD128", False),
         ("0000:0a:00.0", "/dev/dri/renderD129", False),
     ]
+
+
+def test_a_gpu_that_nothing_names_has_its_product_or_its_chip() -> None:
+    node = {f"{NODES}/1/properties": PROPERTIES, f"{NODES}/1/name": "gfx942\n"}
+    nameless = msgspec.structs.replace(CARD, name=Unknown("there is no pci.ids here"))
+    assert one(node, nameless).name == "AMD Instinct MI308X"
+    navi = PROPERTIES.replace("device_id 29858", f"device_id {0x744C}")
+    for properties, name in ((PROPERTIES, "AMD Instinct MI308X"), (navi, "AMD Navi 31"), ("simd_count 80\n", "gfx942")):
+        (gpu,) = known(gpus(RecordedMachine({**CPU, **node, f"{NODES}/1/properties": properties}), ()))
+        assert gpu.name == name  # the node alone names the device

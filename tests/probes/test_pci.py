@@ -167,3 +167,34 @@ def test_no_bus_and_no_sysfs() -> None:
     assert probe(RecordedMachine(folders=("/sys/bus/usb",)), Host()) == ()
     assert isinstance(probe(RecordedMachine(folders=("/sys/bus/pci",)), Host(wsl=None)), Unknown)
     assert probe(RecordedMachine(folders=("/sys/bus/pci",)), Host(wsl=2)) == ()
+
+
+@pytest.mark.parametrize(
+    ("vendor", "device", "revision", "subsystem", "name"),
+    [
+        ("0x1002", "0x744c", "0xc8", "0x0e3b", "AMD Radeon RX 7900 XTX"),
+        ("0x1002", "0x744c", "0x00", "0x0e3b", "AMD Navi 31"),
+        ("0x10de", "0x2204", "0xa1", "0x1454", "NVIDIA GeForce RTX 3090"),
+        ("0x10de", "0x2235", "0xa1", "0x145a", "NVIDIA A40"),
+        ("0x10de", "0x22ff", "0xa1", "0x0000", None),
+        ("0x8086", "0x56a0", "0x08", "0x1020", "Intel Arc A770"),
+        ("0x8086", "0xe218", "0x00", "0x0000", "Intel Arc B-series (Battlemage)"),
+        ("0x1a03", "0x2000", "0x41", "0x0000", None),
+    ],
+)
+def test_a_slim_container_has_no_pci_ids(
+    vendor: str, device: str, revision: str, subsystem: str, name: str | None
+) -> None:
+    (card,) = bus(
+        CARD
+        | {"vendor": vendor, "device": device, "revision": revision, "subsystem_device": subsystem}
+        | {"subsystem_vendor": vendor}
+    )
+    assert card.name == (name or Unknown("there is no pci.ids here"))
+
+
+def test_the_revision_of_an_amd_card_says_more_than_pci_ids() -> None:
+    ids = {"/usr/share/misc/pci.ids": "1002  AMD\n\t744c  Navi 31 [Radeon RX 7900 XT/7900 XTX/7900 GRE/7900M]\n"}
+    of = CARD | {"vendor": "0x1002", "device": "0x744c"}
+    assert bus(of | {"revision": "0xcc"}, files=ids)[0].name == "AMD Radeon RX 7900 XT"
+    assert bus(of | {"revision": "0x00"}, files=ids)[0].name == "Navi 31 [Radeon RX 7900 XT/7900 XTX/7900 GRE/7900M]"

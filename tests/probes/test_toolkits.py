@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.child import ChildResult
 from gpudoctor.facts import CudaHome, Host, Toolkits
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.probes.nvidia import toolkits
 from gpudoctor.recorded_machine import RecordedMachine
 
@@ -94,3 +94,59 @@ def test_a_compiler_next_to_nvcc_is_the_one_that_nvcc_takes(folder: str) -> None
     assert look(machine).home.own_compiler == "gcc 11.3.0"
     assert look(machine, wanted=False).home.own_compiler is None
     assert look(RecordedMachine({nvcc: "", "/usr/bin/gcc": ""}, env={"PATH": path})).home.own_compiler is None
+
+
+DEBIAN = {
+    "/usr/bin/nvcc": '#!/bin/sh\nexec /usr/lib/nvidia-cuda-toolkit/bin/nvcc "$@"\n',
+    "/usr/lib/nvidia-cuda-toolkit/bin/nvcc": "",
+    "/usr/lib/x86_64-linux-gnu/libcudart.so.11.8.89": "",
+}
+
+
+def test_a_machine_that_only_builds_names_its_toolkits_without_running_anything() -> None:
+    files = (
+        TOOLKIT | DEBIAN | {"/usr/local/cuda-11.8/bin/nvcc": "", "/usr/local/cuda-13/lib64/libcudart.so.13.0.88": ""}
+    )
+    machine = RecordedMachine(files, links=LINK, env={"PATH": "/usr/bin"})
+    seen = look(machine, wanted=False)
+    assert not isinstance(seen.nvccs, Unknown)
+    assert machine.ran == []
+    assert [(n.path, n.version, n.on_path, n.starts) for n in seen.nvccs] == [
+        ("/usr/bin/nvcc", "11.8", True, "/usr/lib/nvidia-cuda-toolkit/bin/nvcc"),
+        ("/usr/local/cuda-12.4/bin/nvcc", "12.4", False, None),
+        ("/usr/local/cuda-11.8/bin/nvcc", "11.8", False, None),
+        ("/usr/lib/nvidia-cuda-toolkit/bin/nvcc", "11.8", False, None),
+    ]
+    assert set(known_or(seen.installed, ())) == {
+        ("/usr/local/cuda-12.4", "12.4"),
+        ("/usr/local/cuda-11.8", "11.8"),
+        ("/usr/local/cuda-13", "13.0"),
+    }
+    assert seen.home.nvcc == "11.8"
+
+
+def test_a_wrapper_script_may_name_an_nvcc_that_is_gone_or_itself() -> None:
+    for text in ("#!/bin/sh\nexec /opt/gone/bin/nvcc\n", "#!/bin/sh\n# /usr/bin/nvcc\n", "\x7fELF /opt/x/nvcc"):
+        seen = look(RecordedMachine({"/usr/bin/nvcc": text}, env={"PATH": "/usr/bin"}), wanted=False).nvccs
+        assert not isinstance(seen, Unknown)
+        assert (seen[0].starts, type(seen[0].version)) == (None, Unknown)
+
+
+def test_headers_of_cudnn_and_nccl() -> None:
+    cudnn = "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 1\n#define CUDNN_PATCHLEVEL 0\n"
+    nccl = '#define NCCL_MAJOR 2\n#define NCCL_MINOR 21\n#define NCCL_PATCH 5\n#define NCCL_SUFFIX ""\n'
+    system = "/usr/include/x86_64-linux-gnu/cudnn_version.h"
+    files = {
+        **TOOLKIT,
+        "/usr/local/cuda-12.4/include/cudnn_version.h": cudnn,
+        system: cudnn,
+        "/usr/include/nccl.h": nccl,
+    }
+    found = look(RecordedMachine(files, links=LINK)).headers
+    assert not isinstance(found, Unknown)
+    assert [(one.library, one.path, one.version) for one in found] == [
+        ("cuDNN", "/usr/local/cuda-12.4/include/cudnn_version.h", "9.1.0"),
+        ("cuDNN", system, "9.1.0"),
+        ("NCCL", "/usr/include/nccl.h", "2.21.5"),
+    ]
+    assert look(RecordedMachine({"/usr/include/nccl.h": "#define NCCL_MAJOR 2\n"})).headers == ()

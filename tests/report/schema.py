@@ -97,14 +97,24 @@ FINDING = exactly(
     references={"type": "array", "items": {"type": "string", "pattern": "^https://"}, "minItems": 1},
 )
 PYTHON = exactly(path=TEXT, found_by={"type": "string"}, version=MAYBE, kind=MAYBE, manager=MAYBE, error=MAYBE)
+INSTALLED = exactly(
+    path=TEXT,
+    version=MAYBE,
+    nvcc={"type": ["boolean", "null"]},
+    on_path={"type": "boolean"},
+    cuda_home={"type": "boolean"},
+)
+SEVERAL = {"anyOf": [each(INSTALLED), {"type": "null"}]}  # null: nobody looked
+LIBRARY = exactly(name={"enum": ["cuDNN", "NCCL", "RCCL"]}, loaded=MAYBE, built_for=MAYBE, installed=MAYBE, path=MAYBE)
 MACHINE = exactly(
     **dict.fromkeys(
         (
             "system", "distribution", "kernel", "architecture", "platform", "container", "product", "driver",
-            "driver_flavor", "driver_libraries", "driver_cuda", "rocm", "toolkit",
+            "driver_flavor", "driver_libraries", "driver_cuda", "rocm", "amdgpu", "toolkit",
         ),
         MAYBE,
-    )
+    ),
+    **dict.fromkeys(("toolkits", "cudnn", "nccl", "rocm_releases"), SEVERAL),
 )  # fmt: skip
 GPU = exactly(
     index=WHOLE,
@@ -188,6 +198,7 @@ FRAMEWORK = exactly(
     built_for=MAYBE,
     sees={"type": ["integer", "null"], "minimum": 0},
     error=MAYBE,
+    libraries={"anyOf": [each(LIBRARY), {"type": "null"}]},
 )
 SCALAR = {"type": ["string", "number", "boolean", "null"]}
 INVENTORY = exactly(

@@ -117,3 +117,16 @@ def test_an_error_of_mps_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatc
     facts = said(backends__mps__is_built=lambda: True, backends__mps__is_available=broken)
     assert facts["available"] == {"unknown": "RuntimeError: Metal is gone"}
     assert "count" not in facts
+
+
+@pytest.mark.parametrize(
+    ("version", "release"), [((2, 21, 5), "2.21.5"), ((2, 27, 5, "rc1"), "2.27.5"), (2708, "2.7.8"), (21003, "2.10.3")]
+)
+def test_reads_nccl_versions(version: object, release: str) -> None:
+    found = {"_C___nccl_version": lambda: 0, "cuda__nccl__version": lambda: version}
+    assert working(H100, version__cuda="12.8", **found)["nccl"] == release
+    assert working(MI300, version__hip="6.4.43482", **found)["nccl"] == release
+
+
+def test_a_build_without_nccl() -> None:
+    assert working(H100, version__cuda="12.8")["nccl"] is None

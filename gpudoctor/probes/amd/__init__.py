@@ -44,6 +44,7 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         packages=_packages(machine, host) if asked else idle,
         rocm=release,
         rocm_path=path,
+        rocm_releases=() if path is None else rocm.releases(machine),
         blacklisted=_blacklisted(machine, host) if asked else idle,
         dxg=machine.exists("/dev/dxg"),
         rocdxg=_rocdxg(machine, path),

@@ -8,11 +8,14 @@ import msgspec
 from gpudoctor.facts.gpu import Gpu
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.knowledge import rocm
+from gpudoctor.knowledge.pci_ids import amd_chip
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.numbers import whole
 from gpudoctor.probes.amd.sensors import Sensors
 from gpudoctor.probes.device_nodes import TOPOLOGY
+from gpudoctor.probes.pci.names import sold_as
+from gpudoctor.targets import AMD
 
 PCI = "/sys/bus/pci/devices"
 # Heap types of memory banks, uapi/linux/kfd_sysfs.h: the GPU's memory that the CPU can and cannot see.
@@ -104,7 +107,7 @@ def _gpu(machine: Machine, index: int, folder: str, properties: Properties, card
         vendor="amd",
         index=index,
         address=found,
-        name=_name(machine, folder, place, card),
+        name=_name(machine, folder, place, card, properties),
         uuid=_uuid(unique),
         chip=card.chip if card else absent,
         gfx=target or (card.gfx if card else absent),
@@ -148,16 +151,18 @@ def _measured(gpu: Gpu, sensors: Sensors) -> Gpu:
     )
 
 
-def _name(machine: Machine, folder: str, place: str, card: PciDevice | None) -> Maybe[str]:
-    """The board's own name (Instinct has one), else pci.ids', the chip's, or the node's: often "ip discovery"."""
+def _name(machine: Machine, folder: str, place: str, card: PciDevice | None, properties: Properties) -> Maybe[str]:
+    """The board's own name (Instinct has one), else its product's, the chip's, or the node's: often "ip discovery"."""
     own = machine.line(f"{PCI}/{place}/product_name")
     if own:
         return own
     if card and isinstance(card.name, str):
         return card.name
-    if card and isinstance(card.chip, str):
-        return card.chip
-    return machine.line(f"{folder}/name") or Unknown("neither sysfs nor pci.ids names it")
+    # The node names the device also where sysfs shows none on the bus.
+    device = card.device if card else f"{known_or(properties.get('device_id', 0), 0):04x}"
+    chip = amd_chip(device)
+    product = sold_as(AMD, device, None, chip.code if chip else None)
+    return product or machine.line(f"{folder}/name") or Unknown("neither sysfs nor pci.ids names it")
 
 
 def _memory(machine: Machine, folder: str, properties: Properties, sensors: Sensors) -> Maybe[int | None]:

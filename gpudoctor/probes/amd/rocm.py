@@ -17,11 +17,31 @@ def release(machine: Machine) -> tuple[Maybe[str | None], Maybe[str | None]]:
     ROCM_PATH comes first, then /opt/rocm, which is a link to the release chosen, then the other releases.
     """
     for folder in _folders(machine):
-        for name in _FILES:
-            found = _RELEASE.match(machine.line(f"{folder}/{name}") or "")
-            if found:
-                return found[0], folder
+        if found := _release_written(machine, folder):
+            return found, folder
     return _without_file(machine)
+
+
+def releases(machine: Machine) -> tuple[tuple[str, str], ...]:
+    """Return folder and release of every ROCm, links resolved, the chosen first; "" where nothing names a release."""
+    found: dict[str, str] = {}
+    for folder in _folders(machine):
+        if any(machine.exists(f"{folder}/{part}") for part in ("bin", "lib", ".info")):
+            found.setdefault(machine.real(folder), _release_in(machine, folder) or "")
+    chosen, path = release(machine)
+    if isinstance(path, str) and not found:  # a distribution's own
+        found[path] = chosen if isinstance(chosen, str) else ""
+    return tuple(found.items())
+
+
+def _release_in(machine: Machine, folder: str) -> str | None:
+    named = _RELEASE.search(machine.real(folder).rpartition("/")[2])
+    return _release_written(machine, folder) or (named[0] if named else None)
+
+
+def _release_written(machine: Machine, folder: str) -> str | None:
+    texts = (machine.line(f"{folder}/{name}") or "" for name in _FILES)
+    return next((found[0] for text in texts if (found := _RELEASE.match(text))), None)
 
 
 def _folders(machine: Machine) -> list[str]:

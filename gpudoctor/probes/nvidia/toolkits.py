@@ -2,14 +2,15 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpudoctor.facts import CudaHome, Host, Nvcc, Toolkits
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.compilers import compiler
 from gpudoctor.parsers.nvidia_version import nvcc_release
-from gpudoctor.probes.nvidia import cuda_libraries
+from gpudoctor.probes.nvidia import cuda_libraries, library_headers
 from gpudoctor.probes.nvidia.named_paths import named_paths
 
 # Where NVIDIA's installers, Arch and Debian's nvidia-cuda-toolkit put nvcc.
@@ -18,6 +19,9 @@ _DEBIAN = "/usr/lib/nvidia-cuda-toolkit/bin"
 _ELSEWHERE = ("/opt/cuda/bin", _DEBIAN)
 _COMPILERS = ("cc", "gcc", "clang", "c++", "g++", "clang++")
 _NVCC_SECONDS = 5.0
+_LONGEST_SCRIPT = 4096  # bytes
+_NVCC_IN_SCRIPT = pattern(r"/[^\s\"'$]+/nvcc\b")
+_CUDART = pattern(r"libcudart\.so\.(\d+\.\d+)\.\d+")
 _UNWANTED = Unknown("not asked: there is no GPU to build for")
 
 Versions = dict[str, Maybe[str | None]]
@@ -38,8 +42,9 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG0
     return Toolkits(
         nvccs=nvccs,
         home=_home(machine, versions, wanted),
-        installed=tuple((folder, _version_file(machine, folder) or _named(folder)) for folder in installed),
+        installed=tuple((folder, _version_file(machine, folder) or _named(machine, folder)) for folder in installed),
         libraries=cuda_libraries.probe(machine),
+        headers=library_headers.probe(machine, _roots(machine, nvccs, installed)),
         cxx=cxx,
         cxx_version=_cxx_version(machine, cxx) if wanted else _UNWANTED if cxx else None,
         named_paths=named_paths(machine),
@@ -69,9 +74,24 @@ def _nvccs(machine: Machine, installed: tuple[str, ...], wanted: bool) -> tuple[
             continue
         real = machine.real(path)
         if real not in found:
-            version = _nvcc_version(machine, path, real, wanted)
-            found[real] = Nvcc(path=path, real=real, version=version, on_path=on_path)
+            starts = _started(machine, path, status.size)
+            version = _nvcc_version(machine, path, starts or real, wanted)
+            found[real] = Nvcc(path=path, real=real, version=version, on_path=on_path, starts=starts)
     return tuple(found.values())
+
+
+def _started(machine: Machine, path: str, size: int) -> str | None:
+    """The nvcc that a script starts, as Debian's /usr/bin/nvcc and many images' wrappers do."""
+    text = (machine.line(path) or "") if size <= _LONGEST_SCRIPT else ""
+    named = _NVCC_IN_SCRIPT.search(text) if text.startswith("#!") else None
+    return machine.real(named[0]) if named and named[0] != path and machine.exists(named[0]) else None
+
+
+def _roots(machine: Machine, nvccs: Sequence[Nvcc], installed: Sequence[str]) -> tuple[str, ...]:
+    """The directories that have an include directory: of each toolkit, CUDA_HOME, and the system's."""
+    homes = [machine.env.get(name, "").rstrip("/") for name in ("CUDA_HOME", "CUDA_PATH")]
+    of_nvccs = (os.path.dirname(os.path.dirname(nvcc.starts or nvcc.real)) for nvcc in nvccs)
+    return tuple(dict.fromkeys((*installed, *of_nvccs, *(home for home in homes if home.startswith("/")), "/usr")))
 
 
 def _folders(machine: Machine, installed: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
@@ -93,8 +113,8 @@ def _nvcc_version(machine: Machine, path: str, real: str, wanted: bool) -> Maybe
         version = _version_file(machine, os.path.dirname(os.path.dirname(beside)))
         if version:
             return version
-    if not wanted:
-        return _UNWANTED
+    if not wanted:  # no program is started for a machine that only builds
+        return _named(machine, os.path.dirname(os.path.dirname(real))) or _UNWANTED
     ended = machine.run([path, "--version"], seconds=_NVCC_SECONDS)
     why = ended.missing or ended.err.strip() or "names no release"
     return nvcc_release(ended.out) or Unknown(f"{path} --version: {why}")
@@ -110,9 +130,16 @@ def _version_file(machine: Machine, folder: str) -> str | None:
     return found[1] if found else None
 
 
-def _named(folder: str) -> str:
-    found = re.search(r"cuda-(\d+(?:\.\d+)?)$", folder)
-    return found[1] if found else ""
+def _named(machine: Machine, folder: str) -> str:
+    """The release by names alone: of the directory, else of libcudart ("libcudart.so.12.4.127"); empty: unknown."""
+    if found := re.search(r"cuda-(\d+\.\d+)$", folder):
+        return found[1]
+    places = (f"/usr/lib/{machine.architecture()}-linux-gnu",) if folder == os.path.dirname(_DEBIAN) else ()
+    for place in (f"{folder}/lib64", f"{folder}/lib", *places):
+        releases = {found[1] for name in machine.names(place) if (found := _CUDART.fullmatch(name))}
+        if len(releases) == 1:
+            return releases.pop()
+    return found[1] if (found := re.search(r"cuda-(\d+)$", folder)) else ""
 
 
 def _home(machine: Machine, versions: Versions, wanted: bool) -> CudaHome:

@@ -104,7 +104,8 @@ def _device(
     machine: Machine, names: pci_names.PciNames, address: str, vendor: str, device: str, code: str, role: str
 ) -> PciDevice:
     folder = f"{DEVICES}/{address}"
-    name = names.name(vendor, device)
+    subsystem, revision = _subsystem(machine, address), _revision(machine, address)
+    name = names.name(vendor, device) if vendor != AMD else names.of_revision(device, revision)
     runtime = _state(machine, f"{folder}/power/runtime_status", RUNTIME_STATES)
     power = _state(machine, f"{folder}/power_state", POWER_STATES)
     link = pci_link.link(machine, folder, vendor, asleep=runtime == "suspended" or power == "D3cold")
@@ -115,9 +116,11 @@ def _device(
         device=device,
         class_code=code,
         role=role,
-        name=name,
-        subsystem=_subsystem(machine, address),
-        revision=_revision(machine, address),
+        name=name
+        if isinstance(name, str) or role != "gpu"
+        else pci_names.sold_as(vendor, device, subsystem, chip) or name,
+        subsystem=subsystem,
+        revision=revision,
         driver=(machine.link(f"{folder}/driver") or "").rpartition("/")[2] or None,
         chip=chip,
         generation=generation,

@@ -6,11 +6,12 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.maybe import phrase
-from gpudoctor.report.model import FrameworkEntry, GpuEntry, MachineEntry, PythonEntry, Report
+from gpudoctor.report.model import FrameworkEntry, GpuEntry, InstalledEntry, MachineEntry, PythonEntry, Report
 from gpudoctor.report.sanitize import wrapped
 from gpudoctor.targets import NAMES
 
 WIDE = 10
+NAME, BUILT = 23, 12  # columns of a framework's line
 SPELLED = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
 _WORDS = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "XPU", "mps": "MPS", "cpu": "CPU build"}
 
@@ -18,9 +19,17 @@ _WORDS = {"cuda": "CUDA", "rocm": "ROCm", "xpu": "XPU", "mps": "MPS", "cpu": "CP
 def header(out: Console, report: Report) -> None:
     """Print the head."""
     for label, text in rows(report):
-        for line in wrapped(text, out.width - WIDE):
+        for line in _lines(text, out.width - WIDE):
             out.print(Text.assemble((f"{label:<{WIDE}}", "bold"), line), soft_wrap=True)
             label = ""
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """The text wrapped; a framework's line before its last column, which stays whole."""
+    first, _, last = text.rpartition("  ")
+    if last.startswith("sees ") and len(first.rstrip()) <= width < len(text):
+        return [first.rstrip(), last]
+    return wrapped(text, width)
 
 
 def rows(report: Report) -> Iterator[tuple[str, str]]:
@@ -29,6 +38,7 @@ def rows(report: Report) -> Iterator[tuple[str, str]]:
     yield "machine", _machine(report)
     yield "driver", _driver(report)
     yield from _gpus(report.gpus)
+    yield from _installed(report.machine)
     pythons = report.pythons or ((report.python,) if report.python else ())
     for python in pythons:
         yield from _python(python, [f for f in report.frameworks if f.python == python.path])
@@ -49,12 +59,8 @@ def _driver(report: Report) -> str:
     if m.system == "Darwin":
         return "Metal (part of macOS)"
     parts = _nvidia(m) if m.driver or m.driver_libraries else []
-    if m.rocm:
-        parts.append(f"ROCm {m.rocm}")
-    elif any(gpu.vendor == "amd" and gpu.status != "no driver" for gpu in report.gpus):
-        parts.append("amdgpu")
-    if m.toolkit:
-        parts.append(f"CUDA toolkit {m.toolkit}")
+    if any(gpu.vendor == "amd" and gpu.status != "no driver" for gpu in report.gpus):
+        parts.append(f"amdgpu{phrase(' {}', m.amdgpu)}")
     return ", ".join(parts) or "not detected"
 
 
@@ -100,17 +106,60 @@ def _gpu(gpu: GpuEntry) -> str:
     return ", ".join(parts)
 
 
+def _installed(m: MachineEntry) -> Iterator[tuple[str, str]]:
+    """What there is outside of Python environments, a kind on a line; of what is not there, nothing."""
+    kinds = (("CUDA", m.toolkits), ("ROCm", m.rocm_releases), ("cuDNN", m.cudnn), ("NCCL", m.nccl))
+    for label, found in kinds:
+        if found:
+            yield label, ", ".join(map(_toolkit if label == "CUDA" else _release, found))
+
+
+def _toolkit(one: InstalledEntry) -> str:
+    marks = (
+        "nvcc on PATH" if one.on_path else "no nvcc" if one.nvcc is False else "",
+        "CUDA_HOME" if one.cuda_home else "",
+    )
+    return f"{one.version or 'version unknown'} ({', '.join(filter(None, (one.path, *marks)))})"
+
+
+def _release(one: InstalledEntry) -> str:
+    return f"{one.version or 'version unknown'} ({one.path})"
+
+
 def _python(python: PythonEntry, frameworks: list[FrameworkEntry]) -> Iterator[tuple[str, str]]:
     found_by = python.found_by if python.found_by != "--python" else ""
     words = (python.version, python.kind, python.manager and f"managed by {python.manager}", found_by)
     about = ", ".join(p for p in words if p)
     path = "./.venv" if python.found_by.startswith("found in this directory") else python.path
     yield "Python", path + (f" ({about})" if about else "")
-    for framework in frameworks:
-        name = f"{NAMES.get(framework.name, framework.name)} {framework.version or '(version unknown)'}"
-        yield "", f"{name:<23} {_built(framework):<13} {_sees(framework)}"
+    columns = [
+        (f"{NAMES.get(one.name, one.name)} {one.version or '(version unknown)'}", ", ".join(_parts(one)), _sees(one))
+        for one in frameworks
+    ]
+    # What is long takes no more room than it needs.
+    short = all(len(parts) <= BUILT for _, parts, _ in columns)
+    wide = NAME if short else max(len(name) for name, _, _ in columns)
+    for name, parts, sees in columns:
+        yield "", f"{name:<{wide}}{' ' if short else '  '}{parts:<{BUILT}}  {sees}".rstrip()
     if not frameworks and python.error is None:
         yield "", "no framework found (PyTorch, TensorFlow, CuPy, JAX, ONNX Runtime)"
+
+
+def _parts(framework: FrameworkEntry) -> Iterator[str]:
+    """What it was built for, the libraries that it has loaded, and those that are only known to be installed."""
+    yield _built(framework)
+    if framework.variant == "rocm" and framework.built_for:
+        yield f"HIP {framework.built_for.split('-')[0]}"
+    libraries = framework.libraries or ()
+    yield from (f"{one.name} {_short(one.loaded)}" for one in libraries if one.loaded)
+    installed = [f"{one.name} {_short(one.installed)}" for one in libraries if one.installed and not one.loaded]
+    if installed:
+        yield f"installed: {', '.join(installed)}"
+
+
+def _short(version: str) -> str:
+    """Without the build: the wheel 9.5.1.17 of cuDNN has 9.5.1."""
+    return ".".join(version.split(".")[:3])
 
 
 def _built(framework: FrameworkEntry) -> str:

@@ -110,7 +110,9 @@ def _ran(framework: Framework, live: LiveFramework) -> Iterator[LabeledLine]:
         yield _sees(framework, live)
     if isinstance(live.error, str):
         yield LabeledLine("error", live.error, "" if framework.variant == "cpu" else "fail")
-    for label, value in (("cuDNN loaded", live.cudnn), ("CUDA path", live.cuda_path), ("NVRTC", live.nvrtc)):
+    nccl = "RCCL" if framework.variant == "rocm" else "NCCL"
+    values = (("cuDNN loaded", live.cudnn), (nccl, live.nccl), ("CUDA path", live.cuda_path), ("NVRTC", live.nvrtc))
+    for label, value in values:
         if isinstance(value, str):
             yield LabeledLine(label, value)
     for label, error in (("cuDNN", live.cudnn_error), ("NVRTC", live.nvrtc_error)):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.maybe import Maybe, Unknown, phrase
+from gpudoctor.report.installed import rocm_releases, system_libraries
 from gpudoctor.tui.environment.described import GAP, known
 from gpudoctor.tui.environment.lines import LabeledLine
 
@@ -17,6 +18,7 @@ def toolkits(facts: Facts) -> list[LabeledLine]:
         *_nvccs(facts),
         *_home(facts),
         *_compiler(facts),
+        *_headers(facts),
         GAP,
         LabeledLine("", "CUDA libraries that the loader finds", "heading"),
         *_copies(facts.toolkits.libraries, None),
@@ -42,7 +44,15 @@ def _nvccs(facts: Facts) -> Iterator[LabeledLine]:
     for one in nvccs:
         version = one.version if isinstance(one.version, str) else "version unknown"
         real = f" -> {one.real}" if one.real != one.path else ""
+        real = f" starts {one.starts}" if one.starts else real
         yield LabeledLine("nvcc", f"{one.path}{real}, {version}" + (", on PATH" if one.on_path else ""))
+
+
+def _headers(facts: Facts) -> Iterator[LabeledLine]:
+    """CuDNN and NCCL outside of Python environments."""
+    for name in ("cuDNN", "NCCL"):
+        found = system_libraries(facts, name) or ()
+        yield from (LabeledLine(name, f"{one.version or 'version unknown'}, {one.path}") for one in found)
 
 
 def _home(facts: Facts) -> Iterator[LabeledLine]:
@@ -101,3 +111,5 @@ def _rocm(facts: Facts) -> Iterator[LabeledLine]:
     yield LabeledLine("", "ROCm", "heading")
     yield known("release", facts.amd.rocm)
     yield known("location", facts.amd.rocm_path)
+    others = [one for one in rocm_releases(facts) or () if one.version != facts.amd.rocm]
+    yield from (LabeledLine("also", f"{one.version or 'version unknown'}, {one.path}") for one in others)
