@@ -160,7 +160,7 @@ def test_without_numpy_all_but_our_own_backends_runs(built: dict[str, Path], tmp
     gpudoctor_, clean = env / "bin/gpudoctor", {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PATH": "/usr/bin:/bin"}
 
     def smoke(*words: str) -> tuple[int, str, str]:
-        argv = [gpudoctor_, "smoke", "matmul", "--python", env / "bin/python", *words]
+        argv: list[str | Path] = [gpudoctor_, "smoke", "matmul", "--python", env / "bin/python", *words]
         ended = subprocess.run(argv, capture_output=True, text=True, cwd=tmp_path, env=clean, timeout=120)
         return ended.returncode, ended.stdout, ended.stderr
 
