@@ -333,5 +333,5 @@ def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable
 
 
 def judged(facts: Facts) -> list[Verdict]:
-    """The verdicts of all checks on facts."""
+    """The verdicts on facts of all checks that run unasked."""
     return list(judge(facts, catalogue.load()))

@@ -45,7 +45,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(BULLETINS, "https://www.nvidia.com/en-us/security/"),
     targets=driver_hosts,
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def driver(facts: Facts) -> Problem | None:
     """The running driver is older than the fix that a security bulletin names for its branch."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
-from gpudoctor.facts import Facts, Package
+from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.fixes.security import newer_package
 from gpudoctor.knowledge.vulnerabilities import Vulnerability, of_release, vulnerabilities
 from gpudoctor.maybe import known
@@ -16,7 +16,8 @@ _TITLES = {"torch": "PyTorch", "vllm": "vLLM", "ray": "Ray"}
 
 
 class _OnPackage(NamedTuple):
-    on: OnPython
+    facts: Facts
+    python: Python
     package: Package
 
 
@@ -31,7 +32,7 @@ def serving_packages(facts: Facts) -> Iterator[tuple[About, _OnPackage]]:
         for name in _TITLES:
             if found := package(python, name):
                 label = f"{_TITLES[name]} {found.version}"
-                yield About(label=label, python=python.path, package=name), _OnPackage(OnPython(facts, python), found)
+                yield About(label=label, python=python.path, package=name), _OnPackage(facts, python, found)
 
 
 def _found(it: _OnPackage) -> tuple[Vulnerability, ...]:
@@ -42,7 +43,7 @@ def _found(it: _OnPackage) -> tuple[Vulnerability, ...]:
 
 
 def _fixes(it: _OnPackage) -> tuple[Fix, ...]:
-    return newer_package(it.on, it.package.name, _found(it))
+    return newer_package(OnPython(it.facts, it.python), it.package.name, _found(it))
 
 
 @check(
@@ -58,8 +59,8 @@ def _fixes(it: _OnPackage) -> tuple[Fix, ...]:
     ),
     targets=serving_packages,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def python_packages(it: _OnPackage) -> Problem | None:
     """A release of PyTorch, vLLM or Ray is older than the fix of a security advisory."""
-    return advice(f"{_TITLES[it.package.name]} {it.package.version} in {it.on.python.path}", _found(it))
+    return advice(f"{_TITLES[it.package.name]} {it.package.version} in {it.python.path}", _found(it))
