@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.fixes.security import newer_package
@@ -13,6 +15,11 @@ from gpudoctor.queries.security import advice, upstream
 from gpudoctor.targets import OnPython
 
 _TITLES = {"torch": "PyTorch", "vllm": "vLLM", "ray": "Ray"}
+_CAUSES = {
+    "torch": "A crafted checkpoint file can run code when torch.load() reads it, even with weights_only=True.",
+    "vllm": "A crafted request can run code in the server, if others can reach it.",
+    "ray": "A job can be submitted to Ray's dashboard without a login, by others or by a page in your browser.",
+}
 
 
 class _OnPackage(NamedTuple):
@@ -63,4 +70,6 @@ def _fixes(it: _OnPackage) -> tuple[Fix, ...]:
 )
 def python_packages(it: _OnPackage) -> Problem | None:
     """A release of PyTorch, vLLM or Ray is older than the fix of a security advisory."""
-    return advice(f"{_TITLES[it.package.name]} {it.package.version} in {it.python.path}", _found(it))
+    name = it.package.name
+    problem = advice(f"{_TITLES[name]} {it.package.version} in {it.python.path}", _found(it))
+    return msgspec.structs.replace(problem, cause=_CAUSES[name]) if problem else None

@@ -1,5 +1,10 @@
 """Known vulnerabilities: upstream's releases against the bulletins, another's never, and nothing unasked."""
 
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from gpudoctor import catalogue
@@ -9,6 +14,7 @@ from gpudoctor.checks.security.driver import driver
 from gpudoctor.checks.security.python_packages import python_packages
 from gpudoctor.checks.security.runc import runc
 from gpudoctor.facts import Cluster, Facts
+from gpudoctor.maybe import known
 from gpudoctor.pipeline import CheckOptions, check
 from tests.builders import ask, change, nvidia_host, plain_host
 from tests.checks.container.test_hosts import host
@@ -125,7 +131,7 @@ def test_on_windows_and_wsl_the_numbers_are_windows() -> None:
         ("560.94", "NVIDIA RTX A2000", "pass"),
     ):
         facts = change(wsl, "nvidia.nvml.driver_version", version)
-        facts = change(facts, "gpus", tuple(change(gpu, "name", card) for gpu in facts.gpus))  # type: ignore[union-attr]
+        facts = change(facts, "gpus", tuple(msgspec.structs.replace(gpu, name=card) for gpu in known(facts.gpus)))
         assert [outcome for outcome, _ in ask(driver, facts)] == [found], (version, card)
 
 
@@ -176,3 +182,15 @@ def test_a_critical_one_of_the_toolkit_has_one_line_at_the_end_of_a_good_report(
     assert line not in check(facts=change(host(toolkit="1.17.7"), "nvidia.kernel.loaded", None)).next  # it fails
     assert not [one for one in check(facts=host(toolkit="1.17.8")).next if "CVE" in one]
     assert not [one for one in check(facts=plain_host()).next if "CVE" in one]
+
+
+def test_fix_asks_the_named_check_although_a_whole_report_leaves_it_out(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    (site,) = (tmp_path / "env").glob("lib/python3*/site-packages")
+    (site / "ray-2.51.0.dist-info").mkdir()
+    (site / "ray-2.51.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: ray\nVersion: 2.51.0\n")
+    words = "-m", "gpudoctor", "fix", "security.python-packages", "--python", str(tmp_path / "env/bin/python")
+    argv = [sys.executable, *words]
+    ended = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+    assert "ray>=2.52.0" in ended.stdout
+    assert ended.returncode == 5  # nobody was there to confirm
