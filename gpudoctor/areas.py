@@ -57,6 +57,12 @@ def _gate(area: Area) -> Callable[[Facts], bool] | None:
     return _CONDITIONS[area.condition] if area.condition else None
 
 
+def on_request(id_: str) -> bool:
+    """Whether a check runs only where somebody selects it or its area."""
+    return id_.partition(".")[0] in _ON_REQUEST
+
+
+_ON_REQUEST = frozenset(area.name for area in AREAS if area.on_request)
 GATES = {area.name: gate for area in AREAS if (gate := _gate(area))}
 
 

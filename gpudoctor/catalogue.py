@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from gpudoctor import checks
-from gpudoctor.areas import concerned
+from gpudoctor.areas import concerned, on_request
 from gpudoctor.check_engine import MACHINE, About, Check, Severity
 from gpudoctor.facts import Facts
 
@@ -25,9 +25,10 @@ def ids() -> list[str]:
 
 
 def load(wanted: Iterable[str] | None = None) -> list[Check[Any]]:
-    """The checks with these ids, or all; one that does not import is a check that is BROKEN, never silence."""
+    """The checks with these ids, else those that run unasked; one that does not import is BROKEN, never silence."""
     foreign = {one.id: one for one in others()}
-    return [foreign[id_] if id_ in foreign else _load(id_) for id_ in (ids() if wanted is None else wanted)]
+    wanted = [id_ for id_ in ids() if not on_request(id_)] if wanted is None else wanted
+    return [foreign[id_] if id_ in foreign else _load(id_) for id_ in wanted]
 
 
 def load_for(facts: Facts, wanted: Iterable[str]) -> list[Check[Any]]:
@@ -155,13 +156,13 @@ def _matching(every: Sequence[str], selectors: Sequence[str]) -> set[str]:
 
 def renamed(given: str) -> list[str]:
     """The check that had this id formerly; all checks are imported for it."""
-    return [one.id for one in load() if given in one.aliases] if "." in given else []
+    return [one.id for one in load(ids()) if given in one.aliases] if "." in given else []
 
 
 def search(text: str, most: int = 5) -> tuple[str, ...]:
     """The checks whose ids and titles share words with a text, the nearest first: "id: title"; all are imported."""
     wanted = _words(text)
-    found = [(len(wanted & _words(f"{one.id} {one.title}")), one) for one in load()]
+    found = [(len(wanted & _words(f"{one.id} {one.title}")), one) for one in load(ids())]
     near = sorted((pair for pair in found if pair[0]), key=lambda pair: (-pair[0], pair[1].id))
     return tuple(f"{one.id}: {one.title}" for _, one in near[:most])
 

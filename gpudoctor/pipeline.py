@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from gpudoctor import __version__, catalogue
-from gpudoctor.areas import always
+from gpudoctor.areas import always, on_request
 from gpudoctor.check_engine import Check, Verdict, judge
 from gpudoctor.child import end_all
 from gpudoctor.facts import Facts, Gpu, Host, Nvidia, PciDevice, Python
@@ -113,6 +113,7 @@ def examine(machine: Machine | None, options: CheckOptions = ANYTHING, facts: Fa
     """
     own = {one.id: one for one in options.expect}
     chosen = catalogue.select([*catalogue.ids(), *own], options.only, options.skip)
+    chosen = [id_ for id_ in chosen if options.only or id_ in own or not on_request(id_)]
     wanted = [id_ for id_ in chosen if id_ not in own]
     if facts is None:
         general = [id_ for id_ in wanted if always(id_)]
@@ -332,5 +333,5 @@ def _python(machine: Machine, path: str, why: str, quick: bool, nvidia: Callable
 
 
 def judged(facts: Facts) -> list[Verdict]:
-    """The verdicts of all checks on facts."""
+    """The verdicts on facts of all checks that run unasked."""
     return list(judge(facts, catalogue.load()))

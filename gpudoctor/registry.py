@@ -129,6 +129,7 @@ class Area(NamedTuple):
         condition: without which its checks have nothing to look at; None: they always may have.
         framework: the import name of the framework that it is about.
         without_gpu: whether its checks have something to look at on a machine without a GPU.
+        on_request: whether its checks run only where somebody selects them.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Area(NamedTuple):
     condition: Condition | None = None
     framework: str | None = None
     without_gpu: bool = False
+    on_request: bool = False
 
 
 # In the order in which a machine is fixed: what stands earlier has to work first.
@@ -167,4 +169,5 @@ AREAS = (
     Area("smoke", condition="smoke-results"),
     Area("advice", linux_alone=True, condition="nvidia"),
     Area("tables"),
+    Area("security", without_gpu=True, on_request=True),
 )

@@ -152,6 +152,27 @@ def test_an_installed_wheel_runs(built: dict[str, Path], kind: str, tmp_path: Pa
     assert len(listed) == len([n for n in _tree() if n.count("/") == 3 and _is_check(n)])
 
 
+def test_without_numpy_all_but_our_own_backends_runs(built: dict[str, Path], tmp_path: Path) -> None:
+    env = tmp_path / "env"
+    _run(sys.executable, "-m", "venv", "--without-pip", env)
+    _run(sys.executable, "-m", "uv", "pip", "install", "--offline", "--no-deps", "--python", env, built["wheel"])
+    _borrow_dependencies(next((env / "lib").glob("python3*/site-packages")))
+    gpudoctor_, clean = env / "bin/gpudoctor", {"PYTHONPATH": "", "VIRTUAL_ENV": "", "PATH": "/usr/bin:/bin"}
+
+    def smoke(*words: str) -> tuple[int, str, str]:
+        argv: list[str | Path] = [gpudoctor_, "smoke", "matmul", "--python", env / "bin/python", *words]
+        ended = subprocess.run(argv, capture_output=True, text=True, cwd=tmp_path, env=clean, timeout=120)
+        return ended.returncode, ended.stdout, ended.stderr
+
+    needs = "he backend cpu needs NumPy, which gpudoctor's own Python lacks: pip install 'gpudoctor-cli[numpy]'.\n"
+    assert smoke("--backend", "cpu") == (2, "", f"gpudoctor: T{needs}")
+    no_framework = f"There is no framework to test in {env}/bin/python, and t"
+    assert smoke("--device", "cpu") == (2, "", f"gpudoctor: {no_framework}{needs}")
+    assert _run(gpudoctor_, "explain", "driver.not-loaded", cwd=tmp_path, **clean)
+    imported = "import gpudoctor, sys; print(sorted({'numpy', 'torch'} & {*sys.modules}))"
+    assert _run(env / "bin/python", "-c", imported, cwd=tmp_path, **clean) == "[]\n"
+
+
 def _is_check(name: str) -> bool:
     return name.startswith("gpudoctor/checks/") and name.endswith(".py") and not name.rpartition("/")[2].startswith("_")
 

@@ -31,7 +31,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one = commands.add_parser("check", help="diagnose this machine and show the fixes", description=DESCRIPTION)
     source(one)
     options(one)
-    one.add_argument("--only", action="append", default=[], metavar="ID|AREA", help="run only these checks or areas")
+    only = "run only these checks or areas (security runs only this way)"
+    one.add_argument("--only", action="append", default=[], metavar="ID|AREA", help=only)
     one.add_argument("--skip", action="append", default=[], metavar="ID|AREA", help="do not run these checks or areas")
     one.add_argument("--fail-on", **FAIL_ON)
     one.add_argument("--smoke", action="store_true", help="also run the quick smoke tests (`gpudoctor smoke` has more)")

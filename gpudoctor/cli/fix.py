@@ -52,7 +52,7 @@ def _fix(arguments: argparse.Namespace) -> int:
     from gpudoctor.setup.fix_steps import cause_of, finding
 
     id_ = _known(arguments.id) if arguments.id else None
-    report = _examined(arguments)
+    report = _examined(arguments, id_)
     entry = finding(report, id_)
     if entry is None:
         if id_ is None:
@@ -85,10 +85,13 @@ def _known(id_: str) -> str:
     return found
 
 
-def _examined(arguments: argparse.Namespace, only: tuple[str, ...] = ()) -> "Report":
+def _examined(arguments: argparse.Namespace, id_: str | None) -> "Report":
+    """The report of all checks, or of the one that is meant where it runs only on request."""
+    from gpudoctor.areas import on_request
     from gpudoctor.cli.check import machine_of, options_of, report_and_facts
 
-    return report_and_facts(machine_of(arguments), options_of(arguments, list(only), []))[0]
+    only = [id_] if id_ and on_request(id_) else []
+    return report_and_facts(machine_of(arguments), options_of(arguments, only, []))[0]
 
 
 def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
@@ -145,7 +148,7 @@ def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
     """Mended is what the check says, not what the command says."""
     from gpudoctor.setup.fix_steps import is_mended
 
-    repaired = is_mended(_examined(arguments), entry.check)
+    repaired = is_mended(_examined(arguments, entry.check), entry.check)
     if repaired:
         out(f"Fixed: {entry.check} passes.\n")
         return OK

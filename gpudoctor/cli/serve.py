@@ -12,6 +12,7 @@ from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import source
 from gpudoctor.cli.run_program.spawn import ourselves
 from gpudoctor.cli.tui import fleet_of, recorded, source_of
+from gpudoctor.extras import install_command
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -82,7 +83,7 @@ def _serving() -> ModuleType:
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "gpudoctor":
             raise
-        raise UsageError("`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`.") from None
+        raise UsageError(f'`gpudoctor serve` needs the extra "web": `{install_command("web")}`.') from None
     return web_server
 
 

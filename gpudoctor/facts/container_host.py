@@ -19,6 +19,7 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
 
     docker: Maybe[str | None] = NOT  # path of the client; None: not installed
     docker_version: Maybe[str | None] = NOT  # of the server
+    runc_version: Maybe[str | None] = NOT  # as Docker's daemon reports it: "v1.2.5-0-g59923ef"
     docker_runtimes: Maybe[tuple[str, ...] | None] = NOT  # as the daemon lists them
     docker_default_runtime: Maybe[str | None] = NOT
     docker_snap: Maybe[bool | None] = NOT

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 
-NO_LIBRARY = "`gpudoctor fleet` needs ClusterShell: pip install 'gpudoctor-cli[fleet]'."
+from gpudoctor.extras import install_command
+
+NO_LIBRARY = f"`gpudoctor fleet` needs ClusterShell: {install_command('fleet')}."
 # What names of machines are made of. Whatever else a name holds (a comma, "@", "!", "[") means something to
 # ClusterShell, which would make other names of it; such a name is listed as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)

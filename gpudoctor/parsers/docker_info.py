@@ -20,6 +20,7 @@ class DockerInfo(NamedTuple):
     security_options: tuple[str, ...]
     cdi_spec_dirs: tuple[str, ...]
     is_rootless: bool
+    runc_version: str | None
     error: str | None
 
 
@@ -38,6 +39,7 @@ def docker_info(text: str) -> DockerInfo:
         security_options=options,
         cdi_spec_dirs=lists.get("CDI spec directories", ()),
         is_rootless="rootless" in options,
+        runc_version=fields.get("runc version"),
         error=_error(text),
     )
 

@@ -64,6 +64,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     return ContainerHost(
         docker=client,
         docker_version=daemon.field("server_version"),
+        runc_version=daemon.field("runc_version"),
         docker_runtimes=daemon.info.runtimes if isinstance(daemon.info, DockerInfo) else daemon.info,
         docker_default_runtime=daemon.field("default_runtime"),
         docker_snap=_snap(machine, client, daemon),
@@ -91,6 +92,7 @@ def _unknown(why: Unknown) -> ContainerHost:
     return ContainerHost(
         docker=why,
         docker_version=why,
+        runc_version=why,
         docker_runtimes=why,
         docker_default_runtime=why,
         docker_snap=why,

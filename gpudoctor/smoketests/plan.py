@@ -1,9 +1,11 @@
 """Decides which smoke tests run, with which backend and on which device: a job is one process."""
 
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 
 import msgspec
 
+from gpudoctor.extras import install_command
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.registry import BY_MODULE, SMOKED
 from gpudoctor.smoketests.devices import SmokeDevice, cpu, targets
@@ -38,7 +40,7 @@ def plan(facts: Facts, choice: SmokeOptions) -> tuple[SmokeJob, ...]:
     """The jobs, in the order in which they run: one after the other, so that none disturbs another's figures.
 
     Raises:
-        ChoiceError: a chosen test, backend or device is not there.
+        ChoiceError: a chosen test, backend or device is not there, or NumPy, which a backend of our own needs.
     """
     validated(choice)
     devices = targets(facts, choice.devices)
@@ -92,7 +94,17 @@ def _backends(facts: Facts, choice: SmokeOptions, devices: Sequence[SmokeDevice]
     own = [backend for backend in choice.backends if backend not in MODULES]
     if not choice.backends and not found:
         own = ["driver" if any(device.kind == "cuda" for device in devices) else "cpu"]
+    if own and find_spec("numpy") is None:
+        raise ChoiceError(_no_numpy(own[0], facts, choice))
     yield from (*found, *((backend, "", OWN_KINDS[backend]) for backend in own))
+
+
+def _no_numpy(backend: str, facts: Facts, choice: SmokeOptions) -> str:
+    """Why a backend of our own interpreter cannot run there, and what adds what it needs."""
+    needs = f"the backend {backend} needs NumPy, which gpudoctor's own Python lacks: {install_command('numpy')}"
+    if choice.backends:
+        return f"{needs[0].upper()}{needs[1:]}."
+    return f"There is no framework to test in {_listed(facts.pythons)}, and {needs}."
 
 
 def _kind(framework: Framework) -> str:

@@ -8,7 +8,7 @@ from gpudoctor.facts import DeviceNode, Facts, Host, KernelLog, User, UserGroup
 from tests.builders import change, framework, host, live, nvidia_host, plain_host, with_framework
 from tests.checks.amd_machines import amd_host
 
-CHECKS = catalogue.load()
+CHECKS = catalogue.load(catalogue.ids())
 USER = User(uid=1000, name="a", groups=(UserGroup(gid=1000),), known_groups=(UserGroup(gid=44, name="video"),))
 
 

@@ -27,6 +27,9 @@ Server:
   /var/run/cdi
  Runtimes: io.containerd.runc.v2 nvidia runc
  Default Runtime: runc
+ containerd version: d2d58213f83a351ca8f528a95fbd145f5654e957
+ runc version: v1.1.12-0-g51d5e94
+ init version: de40ad0
  Security Options:
   apparmor
   seccomp
@@ -62,6 +65,7 @@ def test_new_layout() -> None:
     assert (info.root_dir, info.operating_system) == ("/var/lib/docker", "Ubuntu 22.04.2 LTS")
     assert info.security_options == ("apparmor", "seccomp", "rootless", "cgroupns")
     assert info.cdi_spec_dirs == ("/etc/cdi", "/var/run/cdi")
+    assert info.runc_version == "v1.1.12-0-g51d5e94"
     assert info.is_rootless
     assert info.error is None
 
@@ -69,7 +73,7 @@ def test_new_layout() -> None:
 def test_old_layout() -> None:
     info = docker_info(OLD)
     assert (info.server_version, info.default_runtime) == ("18.06.1-ce", "nvidia")
-    assert info.cgroup_version is None
+    assert info.cgroup_version is info.runc_version is None
     assert info.security_options == ("seccomp",)
     assert not info.is_rootless
 

@@ -45,6 +45,7 @@ def test_a_daemon_that_answers() -> None:
     assert seen.docker_runtimes == ("io.containerd.runc.v2", "nvidia", "runc")
     assert (seen.docker_default_runtime, seen.docker_cgroup_driver) == ("runc", "systemd")
     assert (seen.docker_snap, seen.docker_rootless, seen.docker_desktop) == (False, False, False)
+    assert seen.runc_version == Unknown("docker info does not print runc version")
     assert (seen.docker_config_runtimes, seen.docker_config_error) == (("nvidia",), None)
 
 

@@ -2,6 +2,7 @@
 
 import io
 
+from gpudoctor.extras import install_command
 from gpudoctor.fleet.renderers.rows import NodeRow, rows
 from gpudoctor.fleet.summary import Fleet
 
@@ -23,7 +24,7 @@ def render(fleet: Fleet) -> bytes:
         from pyarrow import parquet
     except ImportError:
         raise ParquetError(
-            "Parquet is written by pyarrow, which is not installed: `pip install 'gpudoctor-cli[parquet]'` adds it."
+            f"Parquet is written by pyarrow, which is not installed: `{install_command('parquet')}` adds it."
         ) from None
     text = pyarrow.string()
     schema = pyarrow.schema(

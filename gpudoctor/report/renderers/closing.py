@@ -51,12 +51,26 @@ def closing(
     if status in ("pass", "warn") and not chosen and (left := not_tested(facts)):
         more = f" and {number(len(left) - _MOST_NAMES)} more" if len(left) > _MOST_NAMES else ""
         lines.append(f"Not tested: {', '.join(left[:_MOST_NAMES])}{more} (only their files were read).")
+    if status in ("pass", "warn") and not chosen:
+        lines += _critical_toolkit(facts)
     if status == "pass" and not facts.quick and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
             "(--python PATH), as its user, in its container."
         )
     return tuple(lines)
+
+
+def _critical_toolkit(facts: Facts) -> list[str]:
+    """That containers can take over this host, in one line: who looks for a lost GPU must not read of it first."""
+    version = facts.containers.toolkit
+    if not isinstance(version, str):
+        return []
+    from gpudoctor.knowledge.vulnerabilities import of_release, vulnerabilities
+
+    critical = [one.cve for one in of_release(vulnerabilities().toolkit, version) if one.severity == "critical"]
+    more = "`gpudoctor check --only security` has the fix"
+    return [f"NVIDIA Container Toolkit {version} has {critical[0]} (critical): {more}."] if critical else []
 
 
 def _proven(facts: Facts) -> list[str]:

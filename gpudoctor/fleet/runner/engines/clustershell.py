@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from gpudoctor.extras import install_command
 from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, Over, Tell
 from gpudoctor.fleet.runner.engines.node_selection import named
 
@@ -50,7 +51,7 @@ class ClusterShell:
         try:
             import ClusterShell  # noqa: F401
         except ImportError:
-            raise EngineError("ssh to many nodes needs ClusterShell: pip install 'gpudoctor-cli[fleet]'.") from None
+            raise EngineError(f"ssh to many nodes needs ClusterShell: {install_command('fleet')}.") from None
         self._options, self._user, self._connect, self._topology = tuple(options), user, connect, topology
 
     def targets(self, request: str) -> Sequence[FleetTarget]:
