@@ -65,12 +65,9 @@ class Masks:
         return msgspec.structs.replace(found, gpus=gpus, host=self._host(found.host))
 
     def report(self, report: Report) -> Report:
-        """A report on masked facts with the words of a log, which were not among the facts."""
-        reported = tuple(
-            msgspec.structs.replace(one, message=self.text(one.message), details=tuple(map(self.text, one.details)))
-            for one in report.symptoms
-        )
-        return msgspec.structs.replace(report, symptoms=reported)
+        """A report on masked facts with what a log says, which was not among the facts."""
+        symptoms, where, ranks = (walk(one, self.text) for one in (report.symptoms, report.log_origin, report.ranks))
+        return msgspec.structs.replace(report, symptoms=symptoms, log_origin=where, ranks=ranks)
 
     def _host(self, host: Host) -> Host:
         """The names themselves: they hide in no sentence, so no rule for words has to find them."""
