@@ -33,14 +33,23 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until standard input is closed."""
+    import sys
+
+    from gpudoctor.cli.output import complain
     from gpudoctor.machine import Machine
     from gpudoctor.probes.python import InterpreterError, choose
+
+    if sys.stdin is None or sys.stdout is None:
+        raise UsageError("Standard input or output is closed: an assistant starts `gpudoctor mcp` with both.")
 
     try:
         choose(Machine(), arguments.python)
     except InterpreterError as error:
         raise UsageError(str(error)) from None
-    _server().serve(arguments.python)
+    server = _server()
+    if sys.stdin.isatty():
+        complain("An assistant starts this command and speaks to it; Ctrl-C ends it. See docs/mcp.md.")
+    server.serve(arguments.python)
     return OK
 
 

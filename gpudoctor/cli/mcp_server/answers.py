@@ -15,7 +15,7 @@ import msgspec
 
 from gpudoctor.cli import UsageError, parser
 from gpudoctor.cli.check import judged, machine_of, options_of
-from gpudoctor.cli.mcp_server.bounds import check_answer, cut, left_findings
+from gpudoctor.cli.mcp_server.bounds import WIDTH, check_answer, cut, left_findings
 from gpudoctor.cli.mcp_server.environments import allowed
 from gpudoctor.cli.mcp_server.tools import (
     LARGEST_LOG,
@@ -27,6 +27,7 @@ from gpudoctor.cli.mcp_server.tools import (
     SetupArguments,
     ToolAnswer,
 )
+from gpudoctor.lazy_regex import pattern
 
 if TYPE_CHECKING:
     from gpudoctor.check_engine import Verdict
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import Report
     from gpudoctor.symptoms import Log
 
-WIDTH = 100
-HOME = "/home/user"  # what masks put for the home directory
-OF_HOME = f"Names are masked: {HOME} stands for this user's home directory ($HOME). Put that in before you use a path."
+HOME = pattern(r"/home/user(?!\w)")  # what masks put for the home directory
+OF_HOME = (
+    "Names are masked: /home/user stands for this user's home directory ($HOME). Put that in before you use a path."
+)
 SHORTER = "Pass a shorter text, such as the part around the first error."
 NO_TEXT = 'explain needs a text: a check ID, an error code such as "Xid 79", an error message, or a log.'
 
@@ -55,7 +57,7 @@ def answer_json(tool: str, given: bytes, pythons: Sequence[str]) -> bytes:
             answer = ANSWERS[tool](_decoded(tool, given), pythons)
         except UsageError as error:
             answer = ToolAnswer(error=str(error))
-    if HOME in answer.text:
+    if HOME.search(answer.text):
         answer.text = f"{answer.text.rstrip()}\n\n{OF_HOME}\n"
     from gpudoctor.report.sanitize import document
 

@@ -8,9 +8,12 @@ import msgspec
 
 from gpudoctor.cli.mcp_server.tools import CheckAnswer, FindingAnswer, FixAnswer
 from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.report.renderers.header import header
+from gpudoctor.report.renderers.text import console, written
 
 TEXT_LIMIT = 20_000  # characters: 5,000 to 7,000 tokens
 DATA_LIMIT = 12_000  # bytes of JSON
+WIDTH = 100  # columns
 NAMED = 20  # findings that are named where they are left out
 
 
@@ -34,7 +37,8 @@ def left_findings(report: Report) -> Callable[[str], str]:
 
     def hint(kept: str) -> str:
         ids = dict.fromkeys(one.check for one in report.findings)
-        missing = [id_ for id_ in ids if id_ not in kept]
+        shown = {words[1] for words in map(str.split, kept.splitlines()) if words[:1] == ["id"] and words[1:]}
+        missing = [id_ for id_ in ids if id_ not in shown]
         more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
         named = f" Left out: {', '.join(missing[:NAMED])}{more}." if missing else ""
         return f'Call check with only: ["ID"] to see one finding or area.{named}'
@@ -44,7 +48,9 @@ def left_findings(report: Report) -> Callable[[str], str]:
 
 def check_answer(report: Report) -> CheckAnswer:
     """The report as data: as many findings as the limit allows, never a part of one."""
-    answer = CheckAnswer(report.status, [], report.summary.unknown)  # type: ignore[arg-type]
+    out = console(WIDTH)
+    header(out, report)
+    answer = CheckAnswer(report.status, written(out), [], list(report.next), report.summary.unknown)  # type: ignore[arg-type]
     size = 0
     for entry in report.findings:
         one = _finding(entry)

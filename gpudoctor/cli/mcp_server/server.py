@@ -38,8 +38,17 @@ def serve(pythons: Sequence[str]) -> None:
 
     Args:
         pythons: environments that the user named.
+
+    Raises:
+        OSError: standard output cannot be written to.
     """
-    anyio.run(_serve, pythons)
+    try:
+        anyio.run(_serve, pythons)
+    except Exception as error:
+        first = error
+        while parts := getattr(first, "exceptions", ()):  # of a group; `except*` needs Python 3.11
+            first = parts[0]
+        raise first from None
 
 
 async def _serve(pythons: Sequence[str]) -> None:

@@ -110,7 +110,9 @@ class CheckAnswer(msgspec.Struct):
     """What `check` found, for programs; the text says more."""
 
     status: Literal["pass", "warn", "fail", "incomplete", "no-gpu"]
+    machine: Annotated[str, Meta(description="System, driver, GPUs, Python and frameworks, a line each.")]
     findings: Annotated[list[FindingAnswer], Meta(description="Root causes, worst first.")]
+    notes: Annotated[list[str], Meta(description="What was seen to work, what was not tested, what to do next.")]
     unknown: Annotated[int, Meta(description="Checks that could not be answered.")]
     left_out: Annotated[list[str], Meta(description="IDs of findings left out: `only` with an ID shows one.")] = []
 
