@@ -11,7 +11,7 @@ from gpudoctor.machine import TOTAL_SECONDS
 
 QUICK_SECONDS = 30.0  # of a check that imports no framework: it takes one, unless something hangs
 PATIENCE = 15.0  # seconds past a check's own deadline: start, verdicts, and children that have to be killed
-LARGEST_LOG = 8 << 20  # characters of a text to explain; a program that fails says why within its last megabyte
+LARGEST_LOG = 1 << 20  # characters of a text to explain: more than an assistant can write, and read in seconds
 
 Framework = Literal["pytorch", "tensorflow", "cupy", "jax", "onnxruntime"]
 Full = Annotated[

@@ -5,41 +5,50 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
-T = TypeVar("T")
 VERSION = "2025-11-25"
 SERVER = ["-m", "gpudoctor", "mcp"]
 SECONDS = 60.0
 
 
-def with_client(use: Callable[[ClientSession], Awaitable[T]], *options: str, env: dict[str, str] | None = None) -> T:
-    """What a client does with a server of its own."""
-
-    async def run() -> T:
-        started = StdioServerParameters(command=sys.executable, args=[*SERVER, *options], env=env)
-        with anyio.fail_after(SECONDS):
-            async with stdio_client(started) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
-                await session.initialize()
-                return await use(session)
-
-    return anyio.run(run)
+@asynccontextmanager
+async def client(*options: str) -> AsyncIterator[ClientSession]:
+    """The SDK's client of a server of its own."""
+    started = StdioServerParameters(command=sys.executable, args=[*SERVER, *options])
+    async with stdio_client(started) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
+        await session.initialize()
+        yield session
 
 
-def called(tool: str, arguments: dict[str, Any], *options: str, env: dict[str, str] | None = None) -> Answered:
-    """The answer to one call."""
+class Assistant:
+    """Calls tools as an assistant does, from a test that is not asynchronous."""
 
-    async def call(session: ClientSession) -> Answered:
-        return Answered(await session.call_tool(tool, arguments))
+    def __init__(self, session: ClientSession, portal: BlockingPortal) -> None:
+        self._session, self._portal = session, portal
 
-    return with_client(call, *options, env=env)
+    def tools(self) -> dict[str, types.Tool]:
+        """The tools by name."""
+        return {tool.name: tool for tool in self._portal.call(self._session.list_tools).tools}
+
+    def call(self, tool: str, **arguments: Any) -> Answered:
+        """The answer to one call."""
+        return Answered(self._portal.call(partial(self._session.call_tool, tool, arguments)))
+
+
+@contextmanager
+def assistant(*options: str) -> Iterator[Assistant]:
+    """An assistant with a server of its own."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client(*options)) as session:
+        yield Assistant(session, portal)
 
 
 class Answered:
@@ -96,7 +105,3 @@ def raw(*options: str, **how: Any) -> Iterator[RawServer]:
     finally:
         server.process.kill()
         server.process.communicate()
-
-
-def lines(texts: Sequence[str]) -> str:
-    return "\n".join(texts) + "\n"

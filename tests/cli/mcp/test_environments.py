@@ -12,7 +12,7 @@ import pytest
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.mcp_server.environments import allowed
-from tests.cli.mcp import called
+from tests.cli.mcp import Assistant, assistant
 
 SCRIPT = '#!/bin/sh\ntouch {}\nexec {} "$@"\n'
 
@@ -37,9 +37,9 @@ def env(tmp_path: Path) -> Path:
     ],
 )
 def test_an_environment_of_the_assistant_s_choice_is_not_run(
-    env: Path, tool: str, argument: str, more: dict[str, Any]
+    shared: Assistant, env: Path, tool: str, argument: str, more: dict[str, Any]
 ) -> None:
-    answer = called(tool, {argument: str(env)} | more)
+    answer = shared.call(tool, **{argument: str(env)}, **more)
     assert answer.error
     assert answer.text.startswith(f"{env} is not one of the environments that gpudoctor found")
     assert f"`gpudoctor mcp --python {env}`" in answer.text
@@ -47,7 +47,8 @@ def test_an_environment_of_the_assistant_s_choice_is_not_run(
 
 
 def test_one_that_the_user_named_is(env: Path) -> None:
-    answer = called("check", {"python": f"{env}/bin/python"}, "--python", str(env))
+    with assistant("--python", str(env)) as one:
+        answer = one.call("check", python=f"{env}/bin/python")
     assert not answer.error
     assert (env.parent / "was-run").exists()
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import msgspec
 import pytest
-from mcp import ClientSession, MCPError, types
+from mcp import MCPError, types
 
 from gpudoctor.cli.mcp_server.answers import MaskedDiagnosis, answer_json
 from gpudoctor.cli.mcp_server.bounds import TEXT_LIMIT
@@ -19,17 +18,14 @@ from gpudoctor.facts import Facts
 from gpudoctor.report.build import build
 from gpudoctor.report.renderers.json import render
 from tests.builders import change, nvidia_host
-from tests.cli.mcp import called, lines, with_client
+from tests.cli.mcp import Assistant
 
 NOTE = 600  # characters that the sentence about what was left out may take
 XID = "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, name=python, GPU has fallen off the bus."
 
 
-def test_the_tools_are_listed_as_read_only_with_sound_schemas() -> None:
-    async def listed(session: ClientSession) -> list[types.Tool]:
-        return (await session.list_tools()).tools
-
-    tools = {tool.name: tool for tool in with_client(listed)}
+def test_the_tools_are_listed_as_read_only_with_sound_schemas(shared: Assistant) -> None:
+    tools = shared.tools()
     assert list(tools) == ["check", "explain", "setup_plan", "diff"]
     for tool in tools.values():
         assert tool.description
@@ -44,8 +40,8 @@ def test_the_tools_are_listed_as_read_only_with_sound_schemas() -> None:
     assert [name for name, tool in tools.items() if tool.output_schema] == ["check"]
 
 
-def test_a_check_is_quick_and_comes_as_text_and_as_data() -> None:
-    answer = called("check", {})
+def test_a_check_is_quick_and_comes_as_text_and_as_data(shared: Assistant) -> None:
+    answer = shared.call("check")
     assert not answer.error
     assert answer.text.startswith("gpudoctor ")
     assert answer.data is not None  # the client has held it against the schema
@@ -54,8 +50,8 @@ def test_a_check_is_quick_and_comes_as_text_and_as_data() -> None:
     assert all(one["check"] in answer.text for one in answer.data["findings"])
 
 
-def test_a_full_check_of_chosen_areas() -> None:
-    answer = called("check", {"full": True, "only": ["device.no-gpu", "python"]})
+def test_a_full_check_of_chosen_areas(shared: Assistant) -> None:
+    answer = shared.call("check", full=True, only=["device.no-gpu", "python"])
     assert answer.data is not None
     assert {one["check"].partition(".")[0] for one in answer.data["findings"]} <= {"device", "python"}
 
@@ -68,74 +64,71 @@ def test_a_full_check_of_chosen_areas() -> None:
         ("Xid 79", "fell off the bus"),
         ("46", "call explain again with the one that is meant:\n- "),
         ("RuntimeError: CUDA out of memory.", "out of memory"),
-        (lines(["epoch 1", XID, "RuntimeError: CUDA error: unspecified launch failure"]), "line 2: NVRM: Xid"),
-        (lines(["epoch 1", "epoch 2"]), "No known error in the log."),
+        (f"epoch 1\n{XID}\nRuntimeError: CUDA error: unspecified launch failure\n", "line 2: NVRM: Xid"),
+        ("epoch 1\nepoch 2\n", "No known error in the log."),
     ],
 )
-def test_what_can_be_explained(text: str, expected: str) -> None:
-    answer = called("explain", {"text": text})
+def test_what_can_be_explained(shared: Assistant, text: str, expected: str) -> None:
+    answer = shared.call("explain", text=text)
     assert not answer.error
     assert expected in answer.text
 
 
-def test_whose_log_it_is_can_be_said() -> None:
+def test_whose_log_it_is_can_be_said(shared: Assistant) -> None:
     line = f"Jan  3 04:05:06 another-node kernel: {XID}"
-    by_itself, here = (called("explain", {"text": line, "machine": one}).text for one in ("auto", "this"))
+    by_itself, here = (shared.call("explain", text=line, machine=one).text for one in ("auto", "this"))
     assert "The log is from another machine" in by_itself
     assert "another machine" not in here
-    assert "machine  " not in called("explain", {"text": line, "machine": "other"}).text  # which was not looked at
+    assert "machine  " not in shared.call("explain", text=line, machine="other").text  # which was not looked at
 
 
-def test_a_path_is_a_text_and_no_file_is_read(tmp_path: Path) -> None:
+def test_a_path_is_a_text_and_no_file_is_read(shared: Assistant, tmp_path: Path) -> None:
     log = tmp_path / "train.log"
     log.write_text(f"{XID}\nthe content of the file\n")
-    answer = called("explain", {"text": str(log)})
+    answer = shared.call("explain", text=str(log))
     assert "Xid" not in answer.text
     assert "content of the file" not in answer.text
 
 
-def test_a_huge_log_gives_a_bounded_answer_in_bounded_time() -> None:
+def test_a_huge_log_gives_a_bounded_answer_within_its_deadline(shared: Assistant) -> None:
     one = "Traceback (most recent call last):\n  File 'a.py', line {}\nValueError: {}\nCUDA error {}: no kernel\n"
-    text = "".join(one.format(n, "x" * 60, n) for n in range(50_000)) + XID
-    assert 6_000_000 < len(text) < LARGEST_LOG
-    begun = time.monotonic()
-    answer = called("explain", {"text": text})
-    assert time.monotonic() - begun < 30
+    text = "".join(one.format(n, "x" * 60, n) for n in range(6_000)) + XID
+    assert 900_000 < len(text) < LARGEST_LOG
+    answer = shared.call("explain", text=text)
     assert not answer.error
     assert len(answer.text) < TEXT_LIMIT + NOTE
     assert "fell off the bus" in answer.text
 
 
-def test_a_log_that_is_too_long_is_told_in_a_sentence() -> None:
-    answer = called("explain", {"text": "x\n" * LARGEST_LOG})
+def test_a_log_that_is_too_long_is_told_in_a_sentence(shared: Assistant) -> None:
+    answer = shared.call("explain", text="x\n" * LARGEST_LOG)
     assert answer.error
     assert answer.text == (
-        "The text has 16,777,215 characters, and explain takes up to 8,388,608. Pass a shorter text, such as the part "
+        "The text has 2,097,151 characters, and explain takes up to 1,048,576. Pass a shorter text, such as the part "
         "around the first error."
     )
 
 
-def test_a_setup_is_planned_and_nothing_is_made(tmp_path: Path) -> None:
-    answer = called("setup_plan", {"frameworks": ["pytorch", "jax"], "manager": "pip", "cpu": True})
+def test_a_setup_is_planned_and_nothing_is_made(shared: Assistant) -> None:
+    answer = shared.call("setup_plan", frameworks=["pytorch", "jax"], manager="pip", cpu=True)
     assert not answer.error
     assert "gpu-env/bin/python -m pip install" in answer.text
     assert "jax" in answer.text
     assert not os.path.exists("gpu-env")
 
 
-def test_two_files_are_compared_and_masked(tmp_path: Path) -> None:
+def test_two_files_are_compared_and_masked(shared: Assistant, tmp_path: Path) -> None:
     one = nvidia_host()
     other = change(one, "nvidia.kernel.loaded", "580.95.05")
     other = change(other, "gpus.0.uuid", "GPU-7d1f0b0e-1111-2222-3333-444455556666")
     (tmp_path / "a.json").write_bytes(msgspec.json.encode(one))
     (tmp_path / "b.json").write_bytes(msgspec.json.encode(other))
     (tmp_path / "report.json").write_text(render(build(Facts(), ())))
-    answer = called("diff", {"a": str(tmp_path / "a.json"), "b": str(tmp_path / "b.json"), "all": True})
+    answer = shared.call("diff", a=str(tmp_path / "a.json"), b=str(tmp_path / "b.json"), all=True)
     assert "580.95.05" in answer.text
     assert "7d1f0b0e" not in answer.text
     assert (
-        "One side is a report"
-        in called("diff", {"a": str(tmp_path / "a.json"), "b": str(tmp_path / "report.json")}).text
+        "One side is a report" in shared.call("diff", a=str(tmp_path / "a.json"), b=str(tmp_path / "report.json")).text
     )
 
 
@@ -160,28 +153,26 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "sentence"), BAD)
-def test_a_bad_argument_is_told_in_a_sentence(tool: str, arguments: dict[str, Any], sentence: str) -> None:
-    answer = called(tool, arguments)
+def test_a_bad_argument_is_told_in_a_sentence(
+    shared: Assistant, tool: str, arguments: dict[str, Any], sentence: str
+) -> None:
+    answer = shared.call(tool, **arguments)
     assert answer.error
     assert answer.text.startswith(sentence)
     assert "\n" not in answer.text
 
 
-def test_an_unknown_tool_is_an_error_of_the_protocol() -> None:
-    async def call(session: ClientSession) -> MCPError:
-        with pytest.raises(MCPError) as caught:
-            await session.call_tool("run", {"command": "id"})
-        return caught.value
-
-    error = with_client(call).error
-    assert error.code == types.INVALID_PARAMS
-    assert error.message == "Unknown tool 'run'. Tools: check, explain, setup_plan, diff."
+def test_an_unknown_tool_is_an_error_of_the_protocol(shared: Assistant) -> None:
+    with pytest.raises(MCPError) as caught:
+        shared.call("run", command="id")
+    assert caught.value.error.code == types.INVALID_PARAMS
+    assert caught.value.error.message == "Unknown tool 'run'. Tools: check, explain, setup_plan, diff."
 
 
-def test_names_and_secrets_are_masked() -> None:
+def test_names_and_secrets_are_masked(shared: Assistant) -> None:
     token = "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH"
     text = f"ValueError: /home/alice/train.py: token={token} at 00000000-1111-2222-3333-444455556666 is not valid"
-    answer = called("explain", {"text": text})
+    answer = shared.call("explain", text=text)
     assert "/home/user2/train.py: token=***" in answer.text
     assert not [one for one in ("alice", token, "444455556666") if one in answer.text]
 
