@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jsonschema
 import msgspec
 
+import gpudoctor
 from gpudoctor.cli.mcp_server.bounds import DATA_LIMIT, TEXT_LIMIT, check_answer, cut, left_findings
-from gpudoctor.cli.mcp_server.tools import CheckAnswer, schema
+from gpudoctor.cli.mcp_server.server import AT_ONCE
+from gpudoctor.cli.mcp_server.tools import LARGEST_LOG, TOOLS, CheckAnswer, schema
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, Summary
 
 
@@ -69,3 +73,19 @@ def test_the_data_hold_whole_findings_and_name_the_rest() -> None:
     assert answer.findings[-1].fixes[0].commands == ["echo " + "x" * 200]
     assert (answer.unknown, answer.notes) == (3, ["Fix it."])
     jsonschema.validate(msgspec.to_builtins(answer), schema(CheckAnswer))
+
+
+def test_the_page_tells_the_limits() -> None:
+    check = TOOLS["check"].seconds
+    page = " ".join((Path(gpudoctor.__file__).parent.parent / "docs" / "mcp.md").read_text().split())
+    for sentence in (
+        f"| text of an answer | {TEXT_LIMIT:,} characters",
+        f"| findings as data | {DATA_LIMIT:,} bytes",
+        f"| a text to explain | {LARGEST_LOG:,} characters",
+        f"| a call | {check({}):.0f} seconds; {check({'full': True}):.0f} with `full`",
+        f"| calls at a time | {AT_ONCE}; ",
+    ):
+        assert sentence in page
+    for tool in TOOLS.values():
+        given = ", ".join(f"`{field.name}`" for field in msgspec.structs.fields(tool.arguments))
+        assert f"| `{tool.name}` | {given} |" in page

@@ -15,6 +15,7 @@ import anyio
 import psutil
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from gpudoctor.cli.mcp_server.server import _called
 from gpudoctor.cli.mcp_server.tools import TOOLS, AssistantTool
@@ -168,7 +169,7 @@ def test_it_listens_nowhere_and_connects_to_nobody() -> None:
 def test_a_client_of_the_newest_protocol_is_served() -> None:
     async def run() -> tuple[str, str]:
         with anyio.fail_after(SECONDS):
-            async with Client(StdioServerParameters(command=sys.executable, args=SERVER)) as client:
+            async with Client(stdio_client(StdioServerParameters(command=sys.executable, args=SERVER))) as client:
                 answer = await client.call_tool("explain", {"text": "Xid 79"})
                 return client.protocol_version, str(answer.content)
 
