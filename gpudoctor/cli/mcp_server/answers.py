@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ import msgspec
 from gpudoctor.cli import UsageError, parser
 from gpudoctor.cli.check import judged, machine_of, options_of
 from gpudoctor.cli.mcp_server.bounds import WIDTH, check_answer, cut, left_findings
-from gpudoctor.cli.mcp_server.environments import allowed
+from gpudoctor.cli.mcp_server.environments import MASKED, allowed
 from gpudoctor.cli.mcp_server.tools import (
     LARGEST_LOG,
     QUICK_SECONDS,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import Report
     from gpudoctor.symptoms import Log
 
-HOME = pattern(r"/home/user(?!\w)")  # what masks put for the home directory
+HOME = pattern(rf"{MASKED}(?!\w)")
 OF_HOME = (
     "Names are masked: /home/user stands for this user's home directory ($HOME). Put that in before you use a path."
 )
@@ -56,12 +58,24 @@ def answer_json(tool: str, given: bytes, pythons: Sequence[str]) -> bytes:
         try:
             answer = ANSWERS[tool](_decoded(tool, given), pythons)
         except UsageError as error:
-            answer = ToolAnswer(error=str(error))
+            answer = ToolAnswer(error=_masked_error(str(error)))
     if HOME.search(answer.text):
         answer.text = f"{answer.text.rstrip()}\n\n{OF_HOME}\n"
+        if answer.data:
+            answer.data["notes"].append(OF_HOME)
     from gpudoctor.report.sanitize import document
 
     return document(answer).encode()
+
+
+def _masked_error(sentence: str) -> str:
+    """A sentence that was made without facts, without the names of this machine and its user."""
+    from gpudoctor.facts import Facts, Host, User
+    from gpudoctor.privacy import Masks
+
+    home = os.environ.get("HOME", "")
+    host = Host(hostname=platform.node(), user=User(name=os.path.basename(home)), environment={"HOME": home})
+    return Masks(Facts(host=host)).text(sentence)
 
 
 def _decoded(tool: str, given: bytes) -> Any:

@@ -15,6 +15,7 @@ from gpudoctor.probes.python import InterpreterError, choose, discovery
 from gpudoctor.probes.python.project_env import stranger
 
 NAMED = 10  # environments that an error names
+MASKED = "/home/user"  # what masks put for the home directory
 
 
 def allowed(path: str, named: Sequence[str]) -> str:
@@ -28,6 +29,9 @@ def allowed(path: str, named: Sequence[str]) -> str:
         UsageError: it is not there, is no Python, or is none that may be run.
     """
     machine = Machine()
+    home = machine.env.get("HOME", "")
+    if path.startswith(f"{MASKED}/") and not machine.exists(MASKED):
+        path = f"~{path.removeprefix(MASKED)}"  # as it is called in an answer
     try:
         (wanted, _), *_ = choose(machine, [path])
         ours = [one for one, _ in choose(machine, named)] if named else []
@@ -35,12 +39,18 @@ def allowed(path: str, named: Sequence[str]) -> str:
         raise UsageError(str(error)) from None
     there = {_identity(machine, one): one for one in [*_found(machine), *ours]}
     if (known := there.get(_identity(machine, wanted))) is None:
-        some = list(there.values())[:NAMED]
+        some = ", ".join(_shown(one, home) for one in list(there.values())[:NAMED])
+        named_so = _shown(path, home)
         raise UsageError(
-            f"{path} is not one of the environments that gpudoctor found, and checking it would run it. The user can "
-            f"allow it by starting the server as `gpudoctor mcp --python {path}`. Found: {', '.join(some) or 'none'}."
+            f"{named_so} is not one of the environments that gpudoctor found, and checking it would run it. The user "
+            f"can allow it by starting the server as `gpudoctor mcp --python {named_so}`. Found: {some or 'none'}."
         )
     return known
+
+
+def _shown(path: str, home: str) -> str:
+    """The path without the name of the user, in the form in which it can be given again."""
+    return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}/") else path
 
 
 def _found(machine: Machine) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -94,13 +93,14 @@ async def _called(
     if limit.borrowed_tokens >= AT_ONCE:
         return _failed(f"{AT_ONCE} calls are running; call {tool.name} again when one of them has ended.")
     seconds, stopped = tool.seconds(arguments), threading.Event()
+    env = child.own_environment()
 
     def run() -> child.ChildResult:
         return child.run(
             ourselves(tool.name, *pythons, program="gpudoctor.cli.mcp_server"),
             timeout=seconds,
-            env=child.own_environment(),
-            cwd=os.getcwd(),
+            env=env,
+            cwd=env.get("PWD", "/"),  # none where the working directory is gone
             stdin=json.dumps(arguments).encode(),
             grace=GRACE,
             late=stopped.is_set,

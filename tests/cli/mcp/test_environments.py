@@ -63,6 +63,18 @@ def test_one_in_the_usual_places_is(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert allowed(str(tmp_path / "way"), ()) == python  # the path that was found, not the one that can be changed
 
 
+def test_a_masked_path_stands_for_the_home_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: Path
+) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venvs" / "train"], check=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert allowed("/home/user/venvs/train", ()) == str(tmp_path / "venvs" / "train" / "bin" / "python")
+    with pytest.raises(UsageError) as caught:
+        allowed(str(env), ())
+    assert str(caught.value).startswith("~/env is not one of")
+    assert "~/venvs/train/bin/python" in str(caught.value)
+
+
 def test_one_that_borrows_a_known_python_is_another(env: Path) -> None:
     (env / "bin" / "python").unlink()
     (env / "bin" / "python").symlink_to("/usr/bin/python3")

@@ -188,6 +188,14 @@ def test_masked_paths_come_with_what_they_stand_for(
     assert text.endswith("($HOME). Put that in before you use a path.\n") == noted
 
 
+def test_errors_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/alice")
+    given = msgspec.json.encode({"a": "/home/alice/facts.json", "b": "/home/bob/facts.json"})
+    assert msgspec.json.decode(answer_json("diff", given, ()))["error"] == (
+        "The facts file /home/user/facts.json cannot be read: No such file or directory."
+    )
+
+
 def of_alice() -> Facts:
     """A machine of one user's."""
     named = change(nvidia_host(), "host.user.name", "alice")
