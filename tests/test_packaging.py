@@ -204,7 +204,10 @@ PLUGINS = {"conda_plugin.py", "pytest_plugin.py"}
 def test_every_import_of_the_package_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]  # loaded by the commands that they are for
-    wanted = [*project["dependencies"], *(one for extra in ("web", "fleet", "parquet", "ray") for one in extras[extra])]
+    wanted = [
+        *project["dependencies"],
+        *(one for extra in ("web", "mcp", "fleet", "parquet", "ray") for one in extras[extra]),
+    ]
     declared = {d.split(">")[0].replace("-", "_") for d in wanted}
     used: set[str] = set()
     for path in sorted((ROOT / "gpudoctor").rglob("*.py")):

@@ -209,6 +209,13 @@ def test_secrets_are_left_out_of_everything(text: str, expected: str) -> None:
     assert harmless(Report(next=(text,))).next == (expected,)
 
 
+def test_the_own_home_is_the_user_s_whatever_its_name() -> None:
+    facts = change(with_home("", "gpu-node-7"), "host.environment", {"HOME": "/home/bob"})
+    assert (
+        Masks(change(facts, "host.user.name", "root")).text("/home/bob/x /home/alice/y") == "/home/user/x /home/user2/y"
+    )
+
+
 def test_the_words_of_a_log_are_masked() -> None:
     symptom = SymptomEntry(
         id="driver",

@@ -12,10 +12,23 @@ import gpudoctor
 PACKAGE = Path(gpudoctor.__file__).parent
 FILES = [path for path in PACKAGE.rglob("*.py") if "checks" not in path.relative_to(PACKAGE).parts]
 FILES += list((PACKAGE.parent / "checks").rglob("*.py"))
-NETWORK = {"socket", "ssl", "http", "urllib", "ftplib", "smtplib", "socketserver", "xmlrpc", "requests", "aiohttp"}
-# Who may: the server that a user starts, the meeting of NCCL's ranks on this machine, a node of a fleet that looks up
+NETWORK = {
+    "socket",
+    "ssl",
+    "http",
+    "urllib",
+    "ftplib",
+    "smtplib",
+    "socketserver",
+    "xmlrpc",
+    "requests",
+    "aiohttp",
+    "mcp",
+}
+# Who may: the servers that a user starts, the meeting of NCCL's ranks on this machine, a node of a fleet that looks up
 # its neighbour for `fleet run --pairs`, and the quoting of addresses and of names.
 ALLOWED = {
+    "cli/mcp_server/server.py": {"mcp"},
     "cli/web_server.py": {"aiohttp", "urllib"},
     "fleet/runner/report_store.py": {"urllib"},
     "fleet/runner/pair_node.py": {"socket"},
@@ -100,6 +113,7 @@ def test_the_files_that_the_page_names_are_there() -> None:
 def test_the_limits_that_the_page_tells() -> None:
     from gpudoctor import machine
     from gpudoctor.children import output
+    from gpudoctor.cli.mcp_server import tools
     from gpudoctor.expect import discovery, file_permissions
     from gpudoctor.facts import facts_file
     from gpudoctor.monitor import replay
@@ -114,6 +128,7 @@ def test_the_limits_that_the_page_tells() -> None:
         "256 KiB, 200 files": file_permissions.LIMIT >> 10,
         "8 MiB | refused": journal.LIMIT >> 20,
         "64 MiB": replay.LARGEST >> 20,
+        "1 MiB | none, and it is never": tools.LARGEST_LOG >> 20,
     }.items():
         assert words in " ".join(page.split())
         assert words.startswith(str(limit))

@@ -24,6 +24,7 @@ COMMANDS = (
     "run",
     "tui",
     "serve",
+    "mcp",
     "facts",
     "record",
     "bundle",
@@ -57,7 +58,7 @@ def parser(command: str | None = None) -> "Parser":
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit code. Signals are the matter of `gpudoctor.__main__`."""
-    _start_fast()
+    start_fast()
     from gpudoctor.cli import output
 
     output.fill_closed()
@@ -79,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _end(INCOMPLETE)
 
 
-def _start_fast() -> None:
+def start_fast() -> None:
     """Spare what every start would pay for: 8 ms of typing_extensions.
 
     msgspec takes that where it is installed, and with it `inspect`; without it, `typing`, which has all of ours.

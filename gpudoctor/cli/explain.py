@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _logs(arguments, arguments.log)
     if not text:
         raise UsageError(NOTHING)
-    if (code := _named(text, arguments.verbose)) is not None:
+    if (code := named(text, arguments.verbose)) is not None:
         return code
     paths = arguments.what if all(map(os.path.exists, arguments.what)) else [text]  # `explain run/*.log`
     return _logs(arguments, paths) if all(map(_is_path, paths)) else _message(arguments, text)
@@ -82,7 +82,7 @@ def _is_path(text: str) -> bool:
     return text == "-" or os.path.exists(text) or ("/" in text and " " not in text) or text.endswith(LOGS)
 
 
-def _named(text: str, verbose: bool) -> int | None:
+def named(text: str, verbose: bool) -> int | None:
     """Print what a name stands for, a check or an area, before a file of that name; None where it is none.
 
     Raises:

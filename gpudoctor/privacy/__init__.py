@@ -6,6 +6,7 @@ that masked facts are judged as the real ones are. Keys, which name fields and v
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 import msgspec
@@ -65,12 +66,13 @@ class Masks:
         return msgspec.structs.replace(found, gpus=gpus, host=self._host(found.host))
 
     def report(self, report: Report) -> Report:
-        """A report on masked facts with the words of a log, which were not among the facts."""
-        reported = tuple(
-            msgspec.structs.replace(one, message=self.text(one.message), details=tuple(map(self.text, one.details)))
-            for one in report.symptoms
-        )
-        return msgspec.structs.replace(report, symptoms=reported)
+        """A report on masked facts with what a log says, which was not among the facts."""
+        symptoms, origin, ranks = (walk(one, self.text) for one in (report.symptoms, report.log_origin, report.ranks))
+        if origin and isinstance(name := self._facts.host.hostname, str):  # named as a host, so however short it is
+            name_here = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+            evidence = (name_here.sub("host", one) if one.startswith("host ") else one for one in origin.evidence)
+            origin = msgspec.structs.replace(origin, evidence=tuple(evidence))
+        return msgspec.structs.replace(report, symptoms=symptoms, log_origin=origin, ranks=ranks)
 
     def _host(self, host: Host) -> Host:
         """The names themselves: they hide in no sentence, so no rule for words has to find them."""

@@ -76,6 +76,8 @@ class NameMasks:
             if user not in _NOBODY:
                 self._add(user, "user", user not in taken and len(user) > 2, taken)
         self._home = _own_home(host)
+        if found := _HOME.match(host.environment.get("HOME", "")):  # under sudo, it may be called after another user
+            self._people.setdefault(found[2] or found[4], "user")
 
     def _add_host(self, name: str, taken: set[str]) -> None:
         first, _, domain = name.partition(".")

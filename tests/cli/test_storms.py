@@ -47,6 +47,7 @@ class Victim(NamedTuple):
         within: a storm begins at a random moment before these seconds are over.
         terminal: it gets a terminal of its own.
         stdin: it can read from a pipe that never ends.
+        says: what it can read there.
         lasts: it never ends by itself.
     """
 
@@ -54,6 +55,7 @@ class Victim(NamedTuple):
     within: float
     terminal: bool = False
     stdin: bool = False
+    says: bytes = b""
     lasts: bool = True
 
 
@@ -63,6 +65,11 @@ def port() -> str:
         return str(one.getsockname()[1])
 
 
+CALL = (
+    b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+    b'"clientInfo":{"name":"test","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"check","arguments":{"full":true}}}\n'
+)
 VICTIMS: dict[str, Callable[[Path], Victim]] = {
     "check": lambda at: Victim((*ME, "check", "--timeout", "20"), 1.5),
     "check, shown": lambda at: Victim((*ME, "check", "--timeout", "20"), 1.5, terminal=True),
@@ -77,6 +84,7 @@ VICTIMS: dict[str, Callable[[Path], Victim]] = {
     "tui": lambda at: Victim((*ME, "tui"), 2.0, terminal=True),
     "tui of a demo": lambda at: Victim((*ME, "tui", "--demo", "mismatch"), 2.0, terminal=True),
     "serve": lambda at: Victim((*ME, "serve", "--demo", "mismatch", "--port", port()), 2.0),
+    "mcp": lambda at: Victim((*ME, "mcp"), 4.0, stdin=True, says=CALL),
 }
 
 
@@ -101,6 +109,9 @@ class Met:
             streams |= dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
         self.before = termios.tcgetattr(self.theirs) if victim.terminal else None
         self.run = subprocess.Popen(argv, env=env, cwd="/", start_new_session=True, **streams)  # type: ignore[call-overload]
+        if victim.says:
+            self.run.stdin.write(victim.says)
+            self.run.stdin.flush()
         sources = [self.ours] if victim.terminal else [f.fileno() for f in (self.run.stdout, self.run.stderr)]
         self.sources, self.reads = sources, True
         self.reader = Thread(target=self._read, daemon=True)

@@ -10,7 +10,7 @@ NOT_FOUND, NOT_RUN = 127, 126  # as shells say it
 PR_SET_PDEATHSIG = 1  # prctl(2)
 # What -P does, which Python has from 3.11 on.
 WITHOUT_WORKING_DIRECTORY = (
-    "import os, sys; sys.path[0] = os.path.dirname(os.__file__); from gpudoctor.__main__ import main; main()"
+    "import os, sys; sys.path[0] = os.path.dirname(os.__file__); from {}.__main__ import main; main()"
 )
 
 
@@ -22,9 +22,9 @@ class NotRunError(Exception):
         self.code = code
 
 
-def ourselves(*words: str) -> list[str]:
+def ourselves(*words: str, program: str = "gpudoctor") -> list[str]:
     """A command of ours by this interpreter, with the working directory left out of the module path."""
-    start = ["-P", "-m", "gpudoctor"] if sys.version_info >= (3, 11) else ["-c", WITHOUT_WORKING_DIRECTORY]
+    start = ["-P", "-m", program] if sys.version_info >= (3, 11) else ["-c", WITHOUT_WORKING_DIRECTORY.format(program)]
     return [sys.executable, *start, *words]
 
 

@@ -42,7 +42,7 @@ def find(machine: Machine) -> Here | None:
     if not is_whole(here):
         return None
     found = next(_offers(machine, here), None)
-    return Here(*found, _stranger(machine, found[0], found[1])) if found else None
+    return Here(*found, stranger(machine, found[0], found[1])) if found else None
 
 
 def _offers(machine: Machine, here: str) -> Iterator[tuple[str, str, str]]:
@@ -107,7 +107,7 @@ def python_of(machine: Machine, prefix: str) -> str | None:
     return next((path for path in paths if machine.exists(path) or machine.link(path)), None)
 
 
-def _stranger(machine: Machine, entry: str, prefix: str) -> int | None:
+def stranger(machine: Machine, entry: str, prefix: str) -> int | None:
     """The other user who owns what decides which code runs: the way there, its settings, its Python, its packages."""
     uid = machine.ids()[0]
     if uid < 0:  # Windows, where owners have no numbers

@@ -1,0 +1,1 @@
+"""The server behind `gpudoctor mcp`: the protocol in `server`, each call in a process of its own (`answers`)."""
