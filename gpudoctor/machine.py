@@ -201,10 +201,10 @@ class Machine:
             stat.S_ISDIR(s.st_mode),
         )
 
-    def age(self, path: str) -> float | None:
-        """Seconds since a file was put there (packages keep its time of build, not its inode's); None if unknown."""
+    def age(self, path: str, written: bool = False) -> float | None:
+        """Seconds since a file was put there (st_ctime: packages keep its time of build), or written; None: unknown."""
         try:
-            return max(0.0, time.time() - os.stat(self.place(path)).st_ctime)
+            return max(0.0, time.time() - getattr(os.stat(self.place(path)), "st_mtime" if written else "st_ctime"))
         except (OSError, ValueError):
             return None
 
