@@ -26,7 +26,7 @@ def probe(machine: Machine, facts: Facts) -> History:
 
 
 def packages(machine: Machine, zone: clock.Zone) -> Maybe[tuple[RecordedChange, ...]]:
-    """The changes of packages that matter for GPUs, oldest first; unknown where no package manager's record can be read."""
+    """The changes of packages that matter for GPUs, oldest first; unknown where no record of them is here."""
     found = [*files.changes(machine), *rpm.changes(machine, zone)]
     if not found and not any(map(machine.exists, (*files.SOURCES, *rpm.SOURCES))):
         return Unknown("no package manager's log is here")

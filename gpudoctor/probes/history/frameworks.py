@@ -93,9 +93,8 @@ def _requires(machine: Machine, there: Mapping[str, str], package: str, wanted: 
             head = read_head(machine.data(f"{there[left.pop()]}/METADATA"))
         except OSError:
             continue
-        names = {
-            _normal(re.split(r"[\s;<>=!~\[(@]", line, maxsplit=1)[0]) for line in head.requires if "extra" not in line
-        }
+        needed = (line for line in head.requires if "extra" not in line)
+        names = {_normal(re.split(r"[\s;<>=!~\[(@]", line, maxsplit=1)[0]) for line in needed}
         if wanted in names:
             return True
         left += (new := [name for name in names if name in there and name not in seen])

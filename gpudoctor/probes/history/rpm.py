@@ -14,25 +14,24 @@ _DNF5, _DNF4 = "/usr/lib/sysimage/libdnf5/transaction_history.sqlite", "/var/lib
 _LOG = "/var/log/dnf.rpm.log"
 SOURCES = (_DNF5, _DNF4, _LOG)
 _LARGEST = 256 << 20  # bytes of a database; of some years it has 10 MB
-_ROWS = 20_000  # the newest: some two hundred large upgrades
 _NOBODY = 2**32 - 1  # audit's loginuid of a program that no login started (loginuid(5), "unset")
 # libdnf, libdnf/transaction/sql/create_tables.sql, with its enum TransactionItemAction; dnf5,
 # libdnf5/transaction/db/sql/create_tables.sql, whose first releases called two tables otherwise.
-_SELECT = (
-    "SELECT t.id, t.dt_begin, t.{command}, t.user_id, {action}, {name}, r.version || '-' || r.release "
-    "FROM trans_item i JOIN trans t ON t.id = i.trans_id JOIN rpm r ON r.item_id = i.item_id {join} "
-    f"ORDER BY i.id DESC LIMIT {_ROWS}"
-)
+_SELECT = """
+SELECT t.id, t.dt_begin, t.{command}, t.user_id, {action}, {name}, r.version || '-' || r.release
+FROM trans_item i JOIN trans t ON t.id = i.trans_id JOIN rpm r ON r.item_id = i.item_id {join}
+ORDER BY i.id DESC LIMIT 20000
+"""
 _JOIN5 = "JOIN {names} n ON n.id = r.name_id JOIN trans_item_action a ON a.id = i.action_id"
 _NAMED5 = {"command": "description", "action": "a.name", "name": "n.name"}
 _QUERIES = {
     _DNF5: tuple(_SELECT.format(**_NAMED5, join=_JOIN5.format(names=names)) for names in ("pkg_name", "pkg_names")),
     _DNF4: (_SELECT.format(command="cmdline", action="i.action", name="r.name", join=""),),
 }
-_ACTIONS = {
-    **{"Install": "install", "Upgrade": "upgrade", "Downgrade": "downgrade", "Reinstall": "reinstall"},
-    **{"Remove": "remove", "Replaced": "old"},
-    **{1: "install", 2: "downgrade", 3: "old", 5: "old", 6: "upgrade", 7: "old", 8: "remove", 9: "reinstall"},
+_ACTIONS: dict[str | int, str] = {
+    **{name: name.lower() for name in ("Install", "Upgrade", "Downgrade", "Reinstall", "Remove")},
+    **dict.fromkeys(("Replaced", 3, 5, 7), "old"),
+    **dict(zip((1, 2, 6, 8, 9), ("install", "downgrade", "upgrade", "remove", "reinstall"), strict=True)),
 }
 
 
