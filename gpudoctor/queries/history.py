@@ -56,14 +56,19 @@ def driver_change(facts: Facts, version: str | None) -> RecordedChange | None:
 
 
 def kernel_change(facts: Facts) -> RecordedChange | None:
-    """Return the change that brought the running kernel, where a module for another kernel shows that it is newer."""
+    """Return the change that brought the running kernel, where a module for another kernel shows that it is newer.
+
+    Where the running kernel's modules are gone, it is the change that replaced or removed it.
+    """
     kernel = facts.nvidia.kernel
     running = text_of(facts.host.kernel.release)
     entries = known_or(kernel.dkms, None) or ()
     others = known_or(kernel.other_kernels, ()) or any(e.kernel not in (None, running) for e in entries)
     if not running or not others:
         return None
-    return next((c for c in reversed(_packages(facts)) if c.new and _is_kernel(c.name, c.new, running)), None)
+    gone = facts.host.kernel.modules is False
+    named = ((c, c.old if gone else c.new) for c in reversed(_packages(facts)))
+    return next((c for c, version in named if version and _is_kernel(c.name, version, running)), None)
 
 
 def _is_kernel(name: str, version: str, running: str) -> bool:
@@ -95,11 +100,10 @@ def line(facts: Facts, change: RecordedChange) -> str:
     """Return a change as one line: who, what, from which version to which, when, and since when this boot runs."""
     who = automatic(change) or (f"`{change.command}`" if change.command else None)
     by = f" (asked for by {change.user})" if change.user and not automatic(change) else ""
-    versions = phrase(" from {}", change.old and release(change.old)) + phrase(
-        " to {}", change.new and release(change.new)
-    )
-    if change.action in ("install", "remove"):
-        versions = phrase(" {}", release(change.new or change.old or "") or None)
+    old, new = (release(text) if text else None for text in (change.old, change.new))
+    versions = phrase(" from {}", old) + phrase(" to {}", new)
+    if change.action in ("install", "remove"):  # a kernel's release is in its name already
+        versions = "" if (new or old or "") in change.name else phrase(" {}", new or old)
     past = _PAST[change.action]
     what = f"{who}{by} {past} {change.name}" if who else f"{change.name} was {past}"
     boot = facts.history.boot
