@@ -44,4 +44,4 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
     packages: Maybe[tuple[RecordedChange, ...]] = NOT  # oldest first
     boot: Maybe[str] = NOT  # when this boot began, by the same clock
-    frameworks: tuple[FrameworkChange, ...] = ()
+    builds: tuple[FrameworkChange, ...] = ()

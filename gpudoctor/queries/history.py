@@ -128,7 +128,7 @@ def kernel_lines(facts: Facts) -> tuple[str, ...]:
 def framework_change(facts: Facts, python: Python, name: str) -> FrameworkChange | None:
     """Return what is recorded of a framework without GPU support in an environment; None: nothing."""
     names = {name, {"torch": "pytorch"}.get(name, name)}
-    return next((c for c in facts.history.frameworks if c.python == python.path and c.name in names), None)
+    return next((c for c in facts.history.builds if c.python == python.path and c.name in names), None)
 
 
 def framework_line(change: FrameworkChange) -> str:

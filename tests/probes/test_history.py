@@ -218,7 +218,7 @@ def environment(site: Path, installer: str = "pip", **changes: object) -> Facts:
 
 
 def brought(facts: Facts) -> FrameworkChange | None:
-    (one,) = history.probe(Machine("/"), facts).frameworks or (None,)
+    (one,) = history.probe(Machine("/"), facts).builds or (None,)
     return one
 
 

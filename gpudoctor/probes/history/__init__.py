@@ -21,7 +21,7 @@ def probe(machine: Machine, facts: Facts) -> History:
     return History(
         packages=changes,
         boot=clock.boot(machine, zone),
-        frameworks=tuple(frameworks.probe(machine, facts, zone)),
+        builds=tuple(frameworks.probe(machine, facts, zone)),
     )
 
 

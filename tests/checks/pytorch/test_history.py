@@ -34,7 +34,7 @@ def machine(**brought: Any) -> Facts:
     one = python(framework(variant="cpu", cuda=None), prefix=ENV, kind="venv", path=f"{ENV}/bin/python")
     facts = change(nvidia_host(), "pythons", (one,))
     record = (FrameworkChange(python=f"{ENV}/bin/python", **brought),) if brought else ()
-    return change(facts, "history", History(frameworks=record))
+    return change(facts, "history", History(builds=record))
 
 
 @pytest.mark.parametrize(
