@@ -134,6 +134,7 @@ def old_module_in_the_initramfs() -> Facts:
     return having(
         upgraded_under_a_running_kernel(),
         nvidia__kernel__on_disk=(disk(age=86400.0),),
+        history__boot="2026-11-21 05:40:11",
         host__uptime=3600.0,
     )
 
