@@ -65,6 +65,7 @@ class Fix(msgspec.Struct, frozen=True):
         undo: what takes it back.
         verify: what shows that it helped.
         place: where it is done: here, or outside of this container or virtual machine.
+        later: it fixes nothing: it keeps the problem from coming back, for those who want that.
     """
 
     message: str
@@ -76,6 +77,7 @@ class Fix(msgspec.Struct, frozen=True):
     undo: Tasks = ()
     verify: Task | None = None
     place: Literal["here", "outside"] = "here"
+    later: bool = False
 
     def __post_init__(self) -> None:
         """Hold that it is made of tasks: a string would be found only when somebody has the problem."""

@@ -99,7 +99,6 @@ class Machine:
         self._end = float("inf")
 
     # -- files ---------------------------------------------------------------------------------------
-
     def place(self, path: str) -> str:
         """Where a path of the machine lies for us; links are followed inside the root.
 
@@ -201,10 +200,11 @@ class Machine:
             stat.S_ISDIR(s.st_mode),
         )
 
-    def age(self, path: str) -> float | None:
-        """Seconds since a file was put there (packages keep its time of build, not its inode's); None if unknown."""
+    def age(self, path: str, written: bool = False) -> float | None:
+        """Seconds since a file was put there (st_ctime: packages keep its time of build), or written; None: unknown."""
         try:
-            return max(0.0, time.time() - os.stat(self.place(path)).st_ctime)
+            found = os.stat(self.place(path))
+            return max(0.0, time.time() - (found.st_mtime if written else found.st_ctime))
         except (OSError, ValueError):
             return None
 

@@ -12,6 +12,7 @@ from gpudoctor.areas import always, on_request
 from gpudoctor.check_engine import Check, Verdict, judge
 from gpudoctor.child import end_all
 from gpudoctor.facts import Facts, Gpu, Host, Nvidia, PciDevice, Python
+from gpudoctor.facts.history import History
 from gpudoctor.facts.validation import sound
 from gpudoctor.lazy import Lazy
 from gpudoctor.machine import TOTAL_SECONDS, Machine
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 NO_ANSWER = "the probe failed or timed out"
 # Seconds past the deadline: a child that has to be killed ends 2.5 s after its own (gpudoctor.child.run).
 LATE = 3.5
+HISTORY_SECONDS = 5.0  # a hundred times what reading the records of package managers takes
 
 Bus = Lazy[Maybe[tuple[PciDevice, ...]]]
 
@@ -215,7 +217,23 @@ def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep
         yield event
         if options.glimpses and isinstance(event, StepEnded):
             yield _so_far(_facts(options, interpreters, found, begun), found)
-    return _facts(options, interpreters, found, begun)
+    return (yield from _with_history(machine, _facts(options, interpreters, found, begun)))
+
+
+def _with_history(machine: Machine, facts: Facts) -> "Generator[StepStarted | StepEnded, None, Facts]":
+    """The facts with what was changed and when, where that may explain what is broken; nowhere else is it read."""
+    from gpudoctor import probes
+
+    if not probes.driver_fails(facts) and not probes.cpu_builds(facts):
+        return facts
+    from gpudoctor.probes import history
+
+    step = ParallelStep("history", "what was changed", lambda: history.probe(machine, facts))
+    results = yield from run_steps([step], machine.left(HISTORY_SECONDS))
+    found = results["history"]
+    if isinstance(found, StepFailure):
+        return msgspec.structs.replace(facts, history=unanswered(History, found.why))
+    return sound(msgspec.structs.replace(facts, history=found))
 
 
 def _so_far(facts: Facts, found: dict[str, Any]) -> Facts:

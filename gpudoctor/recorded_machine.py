@@ -131,7 +131,7 @@ class RecordedMachine(Machine):
             return Status(0o755 if "/bin/" in there else 0o644, 0, 0, len(content), 0, 0, False)
         return Status(0o755, 0, 0, 4096, 0, 0, True) if there in self._folders else None
 
-    def age(self, path: str) -> float | None:
+    def age(self, path: str, written: bool = False) -> float | None:  # noqa: ARG002
         """The recorded age of a file, in seconds."""
         return self._ages.get(path)
 

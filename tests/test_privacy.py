@@ -9,6 +9,7 @@ import pytest
 
 from gpudoctor import check, demo
 from gpudoctor.facts import Facts, User
+from gpudoctor.facts.history import History, RecordedChange
 from gpudoctor.facts.host import UserGroup
 from gpudoctor.maybe import Unknown
 from gpudoctor.privacy import Masks, harmless, masked
@@ -289,3 +290,16 @@ def test_a_name_that_is_a_gpus_or_a_packages_changes_nothing_but_itself(name: st
 def test_folders_that_every_machine_has_keep_their_names(name: str) -> None:
     text = "/opt/nvidia/lib:/var/lib/nvidia:/opt/env/lib"
     assert hidden(text, user=name) == text
+
+
+def test_who_asked_for_a_change_is_masked() -> None:
+    """A short name, and one of another account, which no rule for words finds."""
+    asked = [
+        RecordedChange(time="2026-11-20 06:31:52", action="upgrade", name="cuda", user=user, command=command)
+        for user, command in (("bo", "apt install /home/bo/x.deb"), ("carla", None), ("root", None), ("uid 1000", None))
+    ]
+    facts = change(nvidia_host(), "history", History(packages=tuple(asked)))
+    found = masked(facts).history.packages
+    assert not isinstance(found, Unknown)
+    assert [c.user for c in found] == ["user2", "user3", "root", "uid 1000"]
+    assert found[0].command == "apt install /home/user2/x.deb"

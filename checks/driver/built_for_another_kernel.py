@@ -3,9 +3,11 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, prebuilt, system
+from gpudoctor.fixes.hold import keep_kernel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
+from gpudoctor.queries.history import kernel_lines
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of
 
@@ -16,7 +18,7 @@ _READY = (
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return module.rebuild(facts, library_version(facts))
+    return (*module.rebuild(facts, library_version(facts)), *keep_kernel(facts))
 
 
 @check(
@@ -55,16 +57,16 @@ def built_for_another_kernel(facts: Facts) -> Problem | None:
     if not elsewhere:
         return None
     if module.kernel_gone(facts):
-        return _gone(release, elsewhere)
+        return _gone(facts, release, elsewhere)
     by = " by NVIDIA's .run installer without DKMS" if module.uses_runfile(facts) and not kernel.dkms else ""
     return Problem(
         f"The running kernel {release} has no NVIDIA module: it was built{by} only for {', '.join(elsewhere)}.",
-        tuple(m.path for m in known(kernel.other_kernels)),
+        (*kernel_lines(facts), *(m.path for m in known(kernel.other_kernels))),
         _READY if prebuilt.uses(facts) else None,
     )
 
 
-def _gone(release: str, elsewhere: list[str]) -> Problem:
+def _gone(facts: Facts, release: str, elsewhere: list[str]) -> Problem:
     """The package manager replaced the kernel under the running one."""
     message = (
         f"An update replaced the kernel: the modules of the running kernel {release} are gone, and NVIDIA's module "
@@ -75,7 +77,7 @@ def _gone(release: str, elsewhere: list[str]) -> Problem:
         "kernel is still running. Modules that were not loaded before can only be loaded after a reboot into the "
         "new kernel."
     )
-    return Problem(message, (f"/lib/modules/{release}: no modules",), cause=why)
+    return Problem(message, (*kernel_lines(facts), f"/lib/modules/{release}: no modules"), cause=why)
 
 
 def _foreign(facts: Facts, release: str) -> Problem | None:

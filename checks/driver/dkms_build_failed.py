@@ -3,10 +3,12 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module_build
+from gpudoctor.fixes.hold import keep_kernel
 from gpudoctor.knowledge import build_errors
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
+from gpudoctor.queries.history import driver_lines, kernel_lines
 from gpudoctor.targets import cards_of
 
 
@@ -22,7 +24,7 @@ def _why(facts: Facts, error: build_errors.BuildError | None) -> str:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return module_build.fixes(facts, module_build.first_error(facts))
+    return (*module_build.fixes(facts, module_build.first_error(facts)), *keep_kernel(facts))
 
 
 @check(
@@ -54,4 +56,4 @@ def dkms_build_failed(facts: Facts) -> Problem | None:
     lines = tuple(dict.fromkeys((error.line, *kernel.dkms_errors) if error else kernel.dkms_errors))
     log = (kernel.akmods_log,) if kernel.akmods_log else ()
     cause = module_build.sentence(facts, error) if error and error.kind != "compiler" else None
-    return Problem(message, (*log, *lines[:4]), cause)
+    return Problem(message, (*(kernel_lines(facts) or driver_lines(facts, user)), *log, *lines[:4]), cause)

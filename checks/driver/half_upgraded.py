@@ -6,6 +6,7 @@ from gpudoctor.fixes import module
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import disk_version, library_version, own_kernel
+from gpudoctor.queries.history import driver_lines
 from gpudoctor.queries.kernel_log import events, texts
 
 _WRONG_SOURCE = (
@@ -56,7 +57,8 @@ def half_upgraded(facts: Facts) -> Problem | None:
     message = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A reboot cannot fix this."
     source = _source(facts, user)
     cause = _WRONG_SOURCE.format(user=user, source=source) if source else None
-    return Problem(message, (*_packages(facts), *texts(events(facts, "api-mismatch", "api-mismatch-module"))), cause)
+    evidence = (*driver_lines(facts, user), *_packages(facts))
+    return Problem(message, (*evidence, *texts(events(facts, "api-mismatch", "api-mismatch-module"))), cause)
 
 
 def _packages(facts: Facts) -> tuple[str, ...]:

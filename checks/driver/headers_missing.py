@@ -7,6 +7,7 @@ from gpudoctor.fixes.driver import debian_kernel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import own_kernel
+from gpudoctor.queries.history import kernel_lines
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
 
@@ -61,4 +62,5 @@ def headers_missing(facts: Facts) -> Problem | None:
         return None
     release = system.kernel_of(facts)
     message = f"There is no NVIDIA module for kernel {release}, and it cannot be built: its headers are not installed."
-    return Problem(message, (f"/lib/modules/{release}/build has no Makefile", *facts.nvidia.kernel.dkms_errors[:3]))
+    seen = f"/lib/modules/{release}/build has no Makefile"
+    return Problem(message, (*kernel_lines(facts), seen, *facts.nvidia.kernel.dkms_errors[:3]))

@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
+from gpudoctor.fixes.hold import keep_driver
 from gpudoctor.maybe import Unknown, known, known_or, phrase, present
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import (
@@ -14,6 +15,7 @@ from gpudoctor.queries.driver import (
     loaded_libcuda,
     not_wsl,
 )
+from gpudoctor.queries.history import driver_lines
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Tasks, as_root, query
@@ -49,10 +51,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         others = facts.nvidia.kernel.other_kernels
         return (system.reboot(message), *(() if others else module.rebuild(facts, user)[:1]))
     if from_initramfs(facts) and (rebuild := system.initramfs(facts)):
-        return (_new_initramfs(facts, rebuild, present(disk or user)),)
+        return (_new_initramfs(facts, rebuild, present(disk or user)), *keep_driver(facts, user))
     return (
         system.reboot(f"Reboot: this loads module {present(disk or user)}."),
         module.reload_module(facts),
+        *keep_driver(facts, user),
     )
 
 
@@ -122,7 +125,7 @@ def library_mismatch(facts: Facts) -> Problem | None:
         return None  # a reboot would not help: driver.half-upgraded reports it
     why = None if in_container(facts) or disk != user else from_initramfs(facts)
     cause = _OLD_COPY.format(loaded=loaded, why=why) if loaded and why else None
-    return Problem(_message(loaded, disk, user, inside=in_container(facts)), _evidence(facts), cause)
+    return Problem(_message(loaded, disk, user, inside=in_container(facts)), _evidence(facts, user), cause)
 
 
 def _message(loaded: str | None, disk: str | None, user: str | None, *, inside: bool) -> str:
@@ -133,8 +136,8 @@ def _message(loaded: str | None, disk: str | None, user: str | None, *, inside: 
     return f"{where} {loaded}, the driver's libraries are {user}: the versions do not match.{waits}"
 
 
-def _evidence(facts: Facts) -> tuple[str, ...]:
+def _evidence(facts: Facts, user: str | None) -> tuple[str, ...]:
     nvml, cuda = facts.nvidia.nvml, facts.nvidia.cuda
     lines = ["NVML: " + phrase("{} ", nvml.text) + f"({NVML_MISMATCH})"] if nvml.code == NVML_MISMATCH else []
     lines += ["cuInit: " + phrase("{} ", cuda.name) + f"({CUDA_MISMATCH})"] if cuda.code == CUDA_MISMATCH else []
-    return (*lines, *texts(events(facts, "api-mismatch", "api-mismatch-module")))
+    return (*driver_lines(facts, user), *lines, *texts(events(facts, "api-mismatch", "api-mismatch-module")))

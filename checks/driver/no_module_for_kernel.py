@@ -8,6 +8,7 @@ from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
+from gpudoctor.queries.history import kernel_lines
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root, query
 
@@ -75,4 +76,7 @@ def no_module_for_kernel(facts: Facts) -> Problem | None:
     what = f"The driver's libraries {user} are installed" if user else "DKMS lists NVIDIA's driver"
     entries = kernel.dkms if isinstance(kernel.dkms, tuple) else ()
     lines = tuple(f"dkms: {e.module}/{e.version} {e.kernel or ''} {e.state}".replace("  ", " ") for e in entries)
-    return Problem(f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.", lines)
+    return Problem(
+        f"{what}, but there is no kernel module nvidia.ko for the running kernel {release}.",
+        (*kernel_lines(facts), *lines),
+    )

@@ -4,10 +4,12 @@ import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu, Python
+from gpudoctor.fixes.pin import keep_build
 from gpudoctor.fixes.python import conda_of, manager_of, reinstall_torch
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.history import framework_change, framework_line
 from gpudoctor.targets import OnFramework, gpu_name, gpus_of, torches
 from gpudoctor.tasks import unset
 
@@ -15,12 +17,13 @@ from gpudoctor.tasks import unset
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     gpu, chosen = _usable(on), _chosen(on.facts)
     fixes = reinstall_torch(on.facts, on.python, on.framework, gpu) if gpu else ()
+    later = keep_build(on) if fixes else ()
     if chosen is None or not fixes:
-        return fixes
+        return (*fixes, *later)
     name = chosen[0]
     message = f"{fixes[0].message} First unset {name}, here and where it is set: it selects CPU builds again."
     first = msgspec.structs.replace(fixes[0], message=message, tasks=(unset(name), *fixes[0].tasks))
-    return (first, *fixes[1:])
+    return (first, *fixes[1:], *later)
 
 
 def _chosen(facts: Facts) -> tuple[str, str] | None:
@@ -107,8 +110,11 @@ def cpu_build(on: OnFramework) -> Problem | None:
     if gpu is None:
         return None
     found = _why(on.python) or _by_variable(on.facts) or _on_windows(on)
+    change = framework_change(on.facts, on.python, "torch")
     seen = phrases(
-        f"torch/version.py:{phrase(' version {},', on.framework.version)} no CUDA", found[1] if found else ""
+        framework_line(change) if change else "",
+        f"torch/version.py:{phrase(' version {},', on.framework.version)} no CUDA",
+        found[1] if found else "",
     )
     message = f"{on.name} is a CPU-only build, without CUDA support, and does not use {gpu_name(gpu)}."
     # Where no driver lists the GPU, nobody may want it; an older Jetson has nothing that lists one.

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from gpudoctor.facts import Facts, Gpu, Host, UserGroup
+from gpudoctor.facts.history import History
+from gpudoctor.maybe import Unknown
 from gpudoctor.privacy.names import NameMasks
 from gpudoctor.privacy.secrets import MASK, without_secrets
 from gpudoctor.privacy.tree import strings, walk
@@ -63,7 +65,20 @@ class Masks:
         gpus = found.gpus
         if isinstance(gpus, tuple):
             gpus = tuple(msgspec.structs.replace(gpu, serial=_serial(gpu)) for gpu in gpus)
-        return msgspec.structs.replace(found, gpus=gpus, host=self._host(found.host))
+        return msgspec.structs.replace(
+            found, gpus=gpus, host=self._host(found.host), history=self._history(found.history)
+        )
+
+    def _history(self, history: History) -> History:
+        """Who asked for a change is a name alone, which no sentence gives away."""
+        real = self._facts.history.packages
+        if isinstance(real, Unknown) or isinstance(history.packages, Unknown):
+            return history
+        people = (one.user and self._names.person(one.user) for one in real)
+        pairs = zip(history.packages, people, strict=True)
+        return msgspec.structs.replace(
+            history, packages=tuple(msgspec.structs.replace(one, user=user) for one, user in pairs)
+        )
 
     def report(self, report: Report) -> Report:
         """A report on masked facts with what a log says, which was not among the facts."""

@@ -105,6 +105,10 @@ class NameMasks:
             text = pattern.sub(instead, text)
         return _ADDRESS.sub(MASK, _MAC.sub(MASK, text))
 
+    def person(self, name: str) -> str:
+        """What is said instead of the name of an account; those that come with distributions name nobody."""
+        return name if name in _NOBODY or name.startswith("uid ") else self._person(name)
+
     def address(self, key: str, value: str) -> str:
         """The value of a variable: one whose name says so holds names or addresses of hosts."""
         return _ANY_ADDRESS.sub(MASK, value) if _OF_ADDRESSES.search(key) else value

@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from gpudoctor.facts import Facts, Host, IntelFacts, PciDevice
+from gpudoctor.facts import Facts, Framework, Host, IntelFacts, PciDevice, Python
 from gpudoctor.facts.amd import NO_AMD
 from gpudoctor.facts.apple import NO_MAC
 from gpudoctor.facts.kernel_log import NO_LOG
@@ -21,7 +21,7 @@ from gpudoctor.facts.windows import NO_WINDOWS
 from gpudoctor.facts.wsl import NO_WSL
 from gpudoctor.lazy import Lazy
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known_or
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"  # PCI vendors
 Named = tuple[str, str, Callable[[], Any]]
@@ -144,6 +144,25 @@ def filled_by() -> dict[str, tuple[str, ...]]:
     for probe in (HOST, PCI, *PROBES, *FOREIGN):
         for part in probe.parts:
             found[part] = (*found.get(part, ()), f"{__name__}.{probe.place.partition(':')[0]}")
-    # What is asked of each interpreter (gpudoctor.pipeline), and what is measured.
+    # What is asked of each interpreter (gpudoctor.pipeline), what is measured, and what is read at the end.
     python = {"pythons": (f"{__name__}.python",), "pythons.frameworks": (f"{__name__}.frameworks",)}
-    return found | python | {"smoke": ("gpudoctor.smoketests",)}
+    return found | python | {"smoke": ("gpudoctor.smoketests",), "history": (f"{__name__}.history",)}
+
+
+def driver_fails(facts: Facts) -> bool:
+    """Whether NVIDIA's driver does not run where it is this system's own: no container, no WSL."""
+    host, nvidia = facts.host, facts.nvidia
+    if NVIDIA not in _gpu_vendors(facts) or (host.system, host.container, host.wsl) != ("Linux", None, None):
+        return False
+    return nvidia.nvml.code != 0 or nvidia.cuda.code not in (0, None)
+
+
+def cpu_builds(facts: Facts) -> list[tuple[Python, Framework]]:
+    """The frameworks without GPU support on a machine that has a GPU for them."""
+    if facts.host.system != "Linux" or not _gpu_vendors(facts) & {NVIDIA, AMD}:
+        return []
+    return [(p, f) for p in facts.pythons for f in p.frameworks if f.variant == "cpu" and f.distribution]
+
+
+def _gpu_vendors(facts: Facts) -> set[str]:
+    return {device.vendor for device in known_or(facts.pci, ()) if device.role == "gpu"}

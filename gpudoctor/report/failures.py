@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from gpudoctor.report.fixes import label
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 
@@ -27,6 +28,6 @@ def ways(fixes: Iterable[FixEntry]) -> list[str]:
     """Fixes as a few lines, of which one is enough."""
     lines = []
     for number, fix in enumerate(fixes):
-        lines.append(f"{'or' if number else 'fix'}: {fix.message}")
+        lines.append(f"{label(fix, number)}: {fix.message}")
         lines += [f"  {line}" for command in fix.commands for line in command.splitlines()]
     return lines

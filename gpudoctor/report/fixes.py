@@ -30,6 +30,7 @@ def entry(fix: Fix, facts: Facts) -> FixEntry:
         fix.tasks,
         fix.undo,
         fix.verify,
+        fix.later,
     )
 
 
@@ -49,10 +50,20 @@ def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
         return ""
     no_root = facts.host.user.sudo is False and facts.host.user.uid != 0
     for number, fix in enumerate(fixes, 1):
-        if can_carry(fix.tasks, fix.place) and not (fix.root and no_root):
+        if not fix.later and can_carry(fix.tasks, fix.place) and not (fix.root and no_root):
             choice = f" --choice {number}" if number > 1 else ""
             return f"gpudoctor fix {id_}{choice}{' --with-root' if fix.root and not fix.as_root else ''}"
     return ""
+
+
+def label(fix: FixEntry, place: int) -> str:
+    """What a fix is called next to those before it.
+
+    Args:
+        fix: the fix.
+        place: how many are before it.
+    """
+    return "later" if fix.later else "or" if place else "fix"
 
 
 def notes(fix: FixEntry) -> list[str]:

@@ -53,6 +53,7 @@ class FixEntry(msgspec.Struct, frozen=True):
         tasks: the commands as data.
         undo_tasks: the same of `undo`.
         verify_task: the same of `verify`.
+        later: it fixes nothing: it keeps the problem from coming back, for those who want that.
     """
 
     message: str
@@ -68,6 +69,7 @@ class FixEntry(msgspec.Struct, frozen=True):
     tasks: Tasks = ()
     undo_tasks: Tasks = ()
     verify_task: Task | None = None
+    later: bool = False
 
 
 class FindingEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,8 +2,8 @@
 
 The table is fixes.txt: a line for each check, with the severities and the fixes that the rows of tests/checks bring
 about. A fix is written as what kind of act it is, how many of its tasks need root, what it needs after it, what it does
-where that is not reversible, whether taking it back needs root, and whether it is done outside of this machine; "-" is
-one that says none of it.
+where that is not reversible, whether taking it back needs root, whether it is done outside of this machine, and whether
+it only keeps the problem from coming back; "-" is one that says none of it.
 """
 
 from collections import defaultdict
@@ -24,6 +24,7 @@ def _written(fix: Fix) -> str:
         f"impact {fix.impact}" if fix.impact != "reversible" else None,
         "undo root" if any(map(needs_root, fix.undo)) else None,
         fix.place if fix.place != "here" else None,
+        "later" if fix.later else None,
     )
     return ", ".join(filter(None, parts)) or "-"
 

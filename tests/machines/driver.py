@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpudoctor.facts import Distribution, Dkms, Facts, PackageSource
+from gpudoctor.facts.history import History, RecordedChange
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, library, live, with_framework
 from tests.checks.nvidia_machines import OTHER, disk, event, having, unloaded, versions
@@ -27,6 +28,17 @@ def blind(facts: Facts) -> Facts:
 def upgraded_under_a_running_kernel() -> Facts:
     """unattended-upgrades replaced libraries and module file; the old module still runs."""
     facts = versions("570.133.07", "570.169", "570.169")
+    upgrade = RecordedChange(
+        time="2026-11-20 06:31:52",
+        action="upgrade",
+        name="nvidia-utils-570",
+        old="570.133.07-0ubuntu0.24.04.1",
+        new="570.169-0ubuntu0.24.04.1",
+        command="/usr/bin/unattended-upgrade",
+        source="/var/log/apt/history.log",
+    )
+    history = History(packages=(upgrade,), boot="2026-11-02 08:14:09")
+    facts = having(facts, history=history, nvidia__kernel__packages=UBUNTU_PACKAGES)
     return blind(having(facts, nvidia__cuda__text="system has unsupported display driver / cuda driver combination"))
 
 
@@ -122,6 +134,7 @@ def old_module_in_the_initramfs() -> Facts:
     return having(
         upgraded_under_a_running_kernel(),
         nvidia__kernel__on_disk=(disk(age=86400.0),),
+        history__boot="2026-11-21 05:40:11",
         host__uptime=3600.0,
     )
 

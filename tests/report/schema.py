@@ -76,6 +76,7 @@ FIX = exactly(
     tasks=each(TASK),
     undo_tasks=each(TASK),
     verify_task={"anyOf": [TASK, {"type": "null"}]},
+    later={"type": "boolean"},
 )
 FINDING = exactly(
     check=CHECK,

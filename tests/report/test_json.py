@@ -40,7 +40,7 @@ def test_names_of_a_finding_and_of_a_fix() -> None:
         {
             "message": "F.", "commands": [], "action": None, "root": False, "needs": None, "impact": "reversible",
             "undo": None, "verify": None, "place": "here", "as_root": False, "tasks": [], "undo_tasks": [],
-            "verify_task": None,
+            "verify_task": None, "later": False,
         }
     ]  # fmt: skip
 

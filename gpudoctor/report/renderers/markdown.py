@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from gpudoctor.report.fixes import notes
+from gpudoctor.report.fixes import label, notes
 from gpudoctor.report.grouping import alike, own_commands, sentences
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 from gpudoctor.report.renderers import text
@@ -92,7 +92,7 @@ def _message(report: Report) -> Iterator[str]:
     yield f"### MESSAGE: {plain(root.meaning)}"
     yield fence([root.message, *root.details])
     for place, fix in enumerate(root.fixes):
-        yield from _fix(fix, "Or" if place else "Fix")
+        yield from _fix(fix, label(fix, place).capitalize())
 
 
 def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
         yield "**Evidence:**"
         yield fence(seen)
     for place, fix in enumerate(entry.fixes):
-        yield from _fix(fix, "Or" if place else "Fix")
+        yield from _fix(fix, label(fix, place).capitalize())
     for other in others:
         if commands := own_commands(other, entry):
             yield f"The same for {plain(other.subject)}:"
@@ -113,9 +113,9 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield _more(entry, others)
 
 
-def _fix(fix: FixEntry, label: str) -> Iterator[str]:
+def _fix(fix: FixEntry, word: str) -> Iterator[str]:
     after = plain("; ".join(notes(fix)))
-    yield f"**{label}:** {plain(fix.message)}" + (f" ({after})" if after else "")
+    yield f"**{word}:** {plain(fix.message)}" + (f" ({after})" if after else "")
     if fix.commands:
         yield fence(fix.commands, "sh")
     if fix.verify:

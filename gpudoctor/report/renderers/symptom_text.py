@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.maybe import phrase, phrases
+from gpudoctor.report.fixes import label
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, RankEntry, Report, SymptomEntry
 from gpudoctor.report.numbers import number, spans
@@ -93,7 +94,7 @@ def _message(out: Console, root: SymptomEntry, verbose: bool) -> None:
     if root.unknown:
         labelled(out, "unknown", f"{_ids(root.unknown, verbose)} (could not be checked)", "dim")
     for place, one in enumerate(root.fixes):
-        fix_lines(out, one, "fix" if place == 0 else "or", verbose)
+        fix_lines(out, one, label(one, place), verbose)
     for place, known in enumerate(root.nearest):
         labelled(out, "nearest" if place == 0 else "", _sentenced(known))
     _advice(out, root)

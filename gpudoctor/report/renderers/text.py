@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.report.counts import counts
+from gpudoctor.report.fixes import label as label_of
 from gpudoctor.report.fixes import notes
 from gpudoctor.report.grouping import alike, own_commands, sentences
 from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, word
@@ -101,7 +102,7 @@ def finding(
     for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
         labelled(out, "evidence", seen, "dim")
     for number, fix in enumerate(entry.fixes):
-        fix_lines(out, fix, "fix" if number == 0 else "or", verbose)
+        fix_lines(out, fix, label_of(fix, number), verbose)
     _for_the_others(out, entry, others)
     _consequences(out, tuple(follows for one in (entry, *others) for follows in one.consequences))
     if verbose and entry.affects:
@@ -139,7 +140,7 @@ def fix_lines(out: Console, fix: FixEntry, label: str, verbose: bool) -> None:
         labelled(out, "", f"({'; '.join(after)})", "dim")
     if fix.verify and fix.verify not in fix.commands:
         command_line(out, fix.verify, "verify")
-    if verbose and fix.undo:
+    if fix.undo and (verbose or fix.later):
         labelled(out, "undo", fix.undo, "dim")
 
 

@@ -88,7 +88,7 @@ def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[DetailLin
     first = 0
     for number, one in enumerate(entry.fixes):
         yield BLANK
-        yield from fix(one, "or" if number else "fix", width, first)
+        yield from fix(one, fixes.label(one, number), width, first)
         first += len(one.commands) + bool(one.verify)
     yield from _rest(entry, width)
 
@@ -98,7 +98,7 @@ def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[DetailLin
 
     Args:
         one: the fix.
-        label: fix, or.
+        label: fix, or, later.
         width: columns.
         first: the place of its first command among those of the page.
     """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpudoctor.fleet.summary import Cause, Change, Drift, Missing, Spread
+from gpudoctor.report.fixes import label
 from gpudoctor.report.numbers import amount, number
 from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.commands import one_line
@@ -47,7 +48,7 @@ def fixes(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
     """
     for place, one in enumerate(cause.fixes):
         yield BLANK
-        yield from fix(one, "or" if place else "fix", width, first)
+        yield from fix(one, label(one, place), width, first)
         first += len(one.commands) + bool(one.verify)
 
 
