@@ -34,6 +34,7 @@ SHOWN: dict[str, tuple[tuple[str, str, Beside], ...]] = {
     ),
     "peer": (("rate", "", ()),),
     "allreduce": (("bus rate", "", ()),),
+    "data-parallel": (("gradient error", "", (("scaling", "{times} times one GPU"),)),),
     "stress": (("rate", "", (("last third", "last third at {:.0%} of the first"),)),),
 }
 
