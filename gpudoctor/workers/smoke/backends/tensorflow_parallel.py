@@ -92,17 +92,19 @@ class Replicas:
 
     def _moved(self, average: Any, rate: float) -> None:
         """Each replica's weights by the gradients that it received."""
+
+        def taken(weight: Any, received: Any) -> Any:
+            return weight.assign_sub(rate * received)
+
         for variable, slope in zip(self.model.trainable_variables, average):
-            mirrored = getattr(variable, "value", variable)  # Keras 3 wraps TensorFlow's variable
-            mirrored = variable if callable(mirrored) else mirrored
-            self.strategy.extended.update(mirrored, lambda v, g: v.assign_sub(rate * g), args=(slope,), group=False)
+            self.strategy.extended.update(_inner(variable), taken, args=(slope,), group=False)
 
     def _trained(self, images: Any, labels: Any, rate: float) -> None:
         self._moved(self.strategy.run(self._slopes, args=(images, labels)), rate)
 
     def copies(self, values: Any) -> list[list[Any]]:
         """Of each replica its own copy of gradients or weights."""
-        columns = [self.strategy.experimental_local_results(getattr(value, "value", value)) for value in values]
+        columns = [self.strategy.experimental_local_results(_inner(value)) for value in values]
         return [
             [array.astype(self.numpy.float64) for array in unturned([c[rank].numpy() for c in columns], self.shapes)]
             for rank in range(len(self.places))
@@ -122,3 +124,9 @@ class Replicas:
             self.backend.synchronize()
             seconds.append((time.perf_counter() - begun) / QUEUED)
         return seconds[WARM:]
+
+
+def _inner(value: Any) -> Any:
+    """TensorFlow's variable, which Keras 3 wraps; of Keras 2 the variable itself, and a gradient as it is."""
+    inner = getattr(value, "value", value)
+    return value if callable(inner) else inner

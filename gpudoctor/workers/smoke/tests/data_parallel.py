@@ -1,4 +1,4 @@
-"""`data-parallel`: are the gradients of a batch that is split over devices those of one device, and do replicas stay equal?
+"""`data-parallel`: are a split batch's averaged gradients those of one device, and do all replicas stay equal?
 
 The mean of equal parts' mean gradients is the mean gradient of the whole batch, so both sides differ by the order of
 float32's additions alone: each is off float64 by 2e-6 (`mnist`). What every replica received is compared, and after the
@@ -77,6 +77,8 @@ class _Step:
         numbers, best = self._differing()
         ranks = " ".join(str(rank) for rank, number in enumerate(numbers) if number)
         bench.note(differing=sum(numbers), differing_ranks=ranks)
+        if bench.task.get("numbers"):
+            bench.note(devices=" ".join(bench.task["numbers"]))
         if error > mnist.CLEAN:
             shares, left = self._shares(self.gradients[best])
             bench.note(shares=" ".join("%.3g" % share for share in shares), unexplained=left)
@@ -90,7 +92,7 @@ class _Step:
         ]
 
     def _differing(self) -> tuple[list[int], int]:
-        """How many weights of each replica differ from those of the one whose gradients are the best, and which it is."""
+        """How many weights of each replica differ from those of the replica with the best gradients; and which it is."""
         best = min(range(self.count), key=lambda rank: max(self.errors[rank]))
         numbers = [
             sum(int((one != other).sum()) for one, other in zip(replica, self.weights[best]))
@@ -138,7 +140,7 @@ def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
 
 
 def _compare_times(bench: Bench, step: _Step, count: int) -> None:
-    """Images a second of all devices over those of one: each has as many images in both, so that `count` is the best."""
+    """Images a second of all devices over those of one; each has as many in both, so that `count` is the best."""
     network, backend = bench.backend.network(step.batch.first, step.batch.images, step.batch.labels), bench.backend
     call = network.train(TIMED, mnist.RATE, 0)
     backend.elapsed(call, WARM)
