@@ -15,7 +15,7 @@ import pytest
 
 from gpudoctor.workers.smoke.backends.pytorch import ranks as rank_processes
 from gpudoctor.workers.smoke.backends.pytorch.ranks import Rank, allreduce, end, free_port, gathered
-from gpudoctor.workers.smoke.runner import Stopped, Unsupported
+from gpudoctor.workers.smoke.runner import Hung, Stopped, Unsupported
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What each script begins with: its task, and how to answer.
@@ -97,6 +97,62 @@ def test_ranks_that_do_not_end(start: Start) -> None:
     while not ranks[0].lines:
         time.sleep(0.01)
     assert words(ranks, 0.1) == "all-reduce did not finish within 0.1 seconds: rank 0 sent nothing; NCCL WARN waits"
+
+
+# Each rank tells the stages up to its own, and waits there.
+STAGED = """
+for stage in ("import", "join", "step")[:3 - task["rank"] % 2]: answer(stage=stage)
+"""
+
+
+def staged(ranks: list[Rank]) -> list[Rank]:
+    while any(rank.stage != ("join" if rank.number % 2 else "step") for rank in ranks):
+        time.sleep(0.01)
+    return ranks
+
+
+def test_a_hang_names_who_did_not_arrive(start: Start) -> None:
+    ranks = staged(start(STAGED + "time.sleep(60)", count=4))
+    with pytest.raises(Hung) as error:
+        gathered(ranks, lambda: None, 0.1, "data-parallel training")
+    assert str(error.value) == (
+        "data-parallel training did not finish within 0.1 seconds; rank 1, rank 3 did not arrive in stage step: "
+        "rank 0 sent nothing since stage step | rank 1 sent nothing since stage join | "
+        "rank 2 sent nothing since stage step | rank 3 sent nothing since stage join"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says so")
+def test_a_process_that_is_stopped_did_not_arrive(start: Start) -> None:
+    ranks = start("answer(stage='all-reduce')\nif task['rank']: os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)")
+    while ranks[1].state != "T" or not all(rank.stage for rank in ranks):
+        time.sleep(0.01)
+    with pytest.raises(Hung) as error:
+        gathered(ranks, lambda: None, 0.1)
+    assert str(error.value) == (
+        "all-reduce did not finish within 0.1 seconds; rank 1 did not arrive in stage all-reduce: "
+        "rank 0 sent nothing since stage all-reduce | rank 1 sent nothing and is stopped since stage all-reduce"
+    )
+    end(ranks)
+    assert ranks[1].process.returncode == -signal.SIGKILL
+
+
+def test_who_waited_in_vain_for_another_hung(start: Start) -> None:
+    script = "if task['rank']: time.sleep(60)\nanswer(error='DistBackendError: wait timeout after 30000ms')"
+    with pytest.raises(Hung, match=r"^all-reduce did not finish; rank 1 did not arrive in stage step: rank 0: Dist"):
+        gathered(staged(start(STAGED + script)), lambda: None)
+
+
+def test_an_error_is_no_hang_though_another_is_behind(start: Start) -> None:
+    script = "if task['rank']: time.sleep(60)\nanswer(error='CUDA out of memory')"
+    with pytest.raises(RuntimeError, match=r"^rank 0: CUDA out of memory$") as error:
+        gathered(staged(start(STAGED + script)), lambda: None)
+    assert not isinstance(error.value, Hung)
+
+
+def test_of_a_rank_that_is_killed_the_others_are_not_blamed(start: Start) -> None:
+    script = "if task['rank']: os.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(60)"
+    assert words(start(STAGED + script)) == "rank 1 died of signal 9"
 
 
 def test_much_output_is_bounded(start: Start) -> None:

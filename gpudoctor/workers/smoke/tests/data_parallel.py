@@ -92,7 +92,7 @@ class _Step:
         ]
 
     def _differing(self) -> tuple[list[int], int]:
-        """How many weights of each replica differ from those of the replica with the best gradients; and which it is."""
+        """How many weights of each replica differ from those of the one with the best gradients; and which that is."""
         best = min(range(self.count), key=lambda rank: max(self.errors[rank]))
         numbers = [
             sum(int((one != other).sum()) for one, other in zip(replica, self.weights[best]))

@@ -1,8 +1,8 @@
-"""Started as `PYTHON ddp_rank.py TASK` for each device: takes a training step with the others, and leaves what came of it.
+"""Started as `PYTHON ddp_rank.py TASK` for each device: takes a training step with the others.
 
-Its images are in the file batch-RANK of the task's `place`; it leaves its gradients, as DistributedDataParallel averaged
-them, and its weights after the step in found-RANK: native float32, in the order of the weights. It tells its stages and
-`seconds`, as rank.py does.
+Its images are in the file batch-RANK of the task's `place`. In found-RANK it leaves its gradients, as
+DistributedDataParallel averaged them, and its weights after the step: native float32, in the order of the weights. It
+tells its stages and `seconds`, as rank.py does.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ def stepped(load: Callable[[str], ModuleType], task: dict[str, Any]) -> dict[str
     rank.tell({"stage": "step"})
     with backend.precision("fp32"):
         replica = Replica(load, backend, task)
+        # The first layer's gradient is the last to be there.
+        ready = replica.parameters[0].register_hook(lambda _: rank.tell({"stage": "all-reduce"}))
         gradients = replica.step()
+        ready.remove()
         _write("%s/found-%d" % (task["place"], task["rank"]), [*gradients, *replica.parameters])
         rank.tell({"stage": "timing"})
         return {"seconds": replica.timed(task["timed"]) if task["timed"] else []}

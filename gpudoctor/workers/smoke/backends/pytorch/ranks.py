@@ -28,7 +28,8 @@ JOINING = 30.0  # seconds for which a rank waits for the others, so that it can 
 FAREWELL = 1.0  # seconds that the others have for their words, once one has failed
 PATIENCE = 0.5  # seconds before somebody who does not end is asked less kindly
 KEPT = 40  # last lines of each rank
-STAGES = ("import", "join", "all-reduce", "step", "timing")  # that a rank tells, in their order
+STAGES = ("import", "join", "step", "all-reduce", "timing")  # that a rank tells, in their order
+STATES = {"D": " and hangs in the kernel", "T": " and is stopped", "t": " and is stopped by a debugger"}
 LATE = ("timed out", "timeout", "time out")  # what a rank's error has in common that waited in vain for another
 # Nothing leaves the machine; a choice of the user's stands. NCCL tells what it warns of, and nothing else.
 DEFAULTS = {"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}
@@ -143,13 +144,23 @@ class Rank:
         """Whether it told an error, or ended without an answer."""
         return "error" in self.answer if self.answer else self.ended
 
+    @property
+    def state(self) -> str:
+        """One letter of what the kernel says of its process (proc_pid_stat(5)); empty where that is unknown."""
+        try:
+            with open("/proc/%d/stat" % self.process.pid, encoding="utf-8", errors="replace") as file:
+                return file.read().rpartition(")")[2].split()[0]
+        except (OSError, IndexError):
+            return ""
+
     def words(self) -> str:
         """How it failed, with what NCCL warned of, or with its last lines where it told nothing itself."""
         warned = [line for line in self.lines if "WARN" in line]
         if self.answer:
             return "; ".join(["rank %d: %s" % (self.number, self.answer.get("error", "waits")), *warned])
         code = self.process.poll()
-        since = " since stage %s" % self.stage if self.stage else ""
+        since = STATES.get(self.state, "")
+        since += " since stage %s" % self.stage if self.stage else ""
         how = (
             "sent nothing" + since
             if code is None
@@ -194,12 +205,13 @@ def gathered(
 
 
 def absent(ranks: Sequence[Rank]) -> str:
-    """Who did not arrive where others are, as a part of a sentence; empty where all are equally far, or none tells."""
+    """Who did not arrive where others are, as a part of a sentence; empty where nothing sets one apart."""
     far = {rank.number: STAGES.index(rank.stage) for rank in ranks if rank.stage in STAGES}
     last = max(far.values(), default=0)
-    behind = [rank for rank in ranks if not rank.answer and not rank.ended and far.get(rank.number, last) < last]
+    waiting = [rank for rank in ranks if not rank.answer and not rank.ended]
+    behind = [rank for rank in waiting if far.get(rank.number, last) < last or rank.state in STATES]
     names = ", ".join("rank %d" % rank.number for rank in behind)
-    return "; %s did not arrive at stage %s" % (names, STAGES[last]) if behind else ""
+    return "; %s did not arrive in stage %s" % (names, STAGES[last]) if behind and far else ""
 
 
 def end(ranks: Sequence[Rank]) -> None:
