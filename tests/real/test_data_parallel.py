@@ -27,7 +27,7 @@ REQUIREMENTS = {
     "tensorflow": (TENSORFLOW, False),
     "jax": (JAX, False),
 }
-TRANSPORT = {"pytorch": "gloo", "tensorflow": "copies", "jax": "xla"}
+TRANSPORT = {"pytorch": "gloo", "tensorflow": "host memory", "jax": "xla"}
 
 
 @pytest.fixture(params=REQUIREMENTS)

@@ -201,7 +201,7 @@ class Base:
             pause: called while it waits; what it raises ends everything.
 
         Returns:
-            transport, as of `allreduce`; gradients (of each replica: averaged, as it received them), weights (of each
+            transport, as of `allreduce`, or "host memory"; gradients (of each replica: averaged, as it received them), weights (of each
             replica, after the step), both as float64 host arrays; seconds (of each timed step, the slowest replica).
 
         Raises:

@@ -37,7 +37,7 @@ def data_parallel(
     gradients = group.copies(average)
     group.step(average)
     found = {
-        "transport": TRANSPORTS.get(backend.kind, "copies"),
+        "transport": TRANSPORTS.get(backend.kind, "host memory"),
         "gradients": gradients,
         "weights": group.copies(group.model.trainable_variables),
         "seconds": [],
