@@ -12,7 +12,7 @@ import pytest
 from gpudoctor.facts import Smoke, SmokeRun
 from tests.builders import ask, change, plain_host
 from tests.checks import smoke_machines as m
-from tests.checks.smoke.test_numbers import CHECKS
+from tests.checks.smoke.test_split import WRONG
 from tests.real.test_jax_backend import NEW as JAX
 from tests.real.test_pytorch_backend import TORCH
 from tests.real.test_tensorflow_backend import NEW as TENSORFLOW
@@ -49,7 +49,7 @@ def finding(done: Done) -> list[tuple[str, str]]:
     """What the check makes of a result."""
     test = m.done("data-parallel", "", done.figures, **done.notes)
     run = SmokeRun(backend="pytorch", kind="cpu", outcome="done", tests=(test,))
-    return ask(CHECKS["smoke.wrong-data-parallel"], change(plain_host(), "smoke", Smoke(runs=(run,))))
+    return ask(WRONG, change(plain_host(), "smoke", Smoke(runs=(run,))))
 
 
 def test_gradients_of_two_replicas_equal_those_of_one(backend: str, python: str) -> None:

@@ -40,13 +40,6 @@ def tf32_step(facts: Facts = H100, **figures: float) -> Facts:
     return step({"gradient error": 8.7e-3, "loss error": 7e-5} | figures, facts, 5.6e-4)
 
 
-def split(error: float, **notes: Any) -> Facts:
-    """A data-parallel step over eight GPUs whose gradients are so far off."""
-    return m.between(name="data-parallel", figures={"gradient error": error}, notes=notes)
-
-
-SPLIT = "PyTorch on GPUs 0-7 trains wrongly over 8 ranks with nccl: "
-OFF = SPLIT + "averaged gradients differ from those of one device by"
 SAYS = f"{ON} computes wrong matmul results: "
 ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
     ("smoke.wrong-result", H100, WELL),
@@ -300,49 +293,6 @@ ROWS: list[tuple[str, Facts, list[tuple[str, str]]]] = [
         problem("PyTorch on GPUs 0-7 computes a wrong all-reduce: 8 elements over 8 ranks with nccl."),
     ),
     ("smoke.wrong-sum", m.between(name="allreduce", outcome="unsupported"), [("skipped", "")]),
-    ("smoke.wrong-data-parallel", m.between(), [("pass", "")]),
-    ("smoke.wrong-data-parallel", m.between(name="data-parallel", outcome="unsupported"), [("skipped", "")]),
-    ("smoke.wrong-data-parallel", split(3e-6), [("pass", "")]),
-    (
-        "smoke.wrong-data-parallel",
-        split(0.14, shares="1 1 1 0 1 1 1 1", unexplained=1e-6, worst_rank=5),
-        problem(
-            f"{OFF} 1.4e-01 (conv2.bias on rank 5 (GPU 5)); rounding "
-            "explains at most 1e-04, and gradients count wrongly in the average: rank 3 (GPU 3) 0 times instead of "
-            "once."
-        ),
-    ),
-    (
-        "smoke.wrong-data-parallel",
-        split(7.0, shares=" ".join("8" * 8), unexplained=1e-6),
-        problem(
-            f"{OFF} 7.0e+00 (conv2.bias on rank 0 (GPU 0)); rounding "
-            "explains at most 1e-04, and the gradients of 8 ranks are summed, but not divided by 8."
-        ),
-    ),
-    (
-        "smoke.wrong-data-parallel",
-        split(0.3, shares="1 1 1 0.9 1 1 1 1", unexplained=0.2, devices=None),
-        problem(
-            f"{OFF} 3.0e-01 (conv2.bias on rank 0); rounding explains at "
-            "most 1e-04, and no weighting of the ranks' own gradients explains it: data was corrupted on the way."
-        ),
-    ),
-    (
-        "smoke.wrong-data-parallel",
-        split(1e9),
-        problem(f"{SPLIT}averaged gradients are not finite (conv2.bias on rank 0 (GPU 0))."),
-    ),
-    (
-        "smoke.wrong-data-parallel",
-        split(1e-6, differing=512, differing_ranks="2 6"),
-        problem(f"{SPLIT}after one step 512 weights of rank 2 (GPU 2) and rank 6 (GPU 6) differ from the rest."),
-    ),
-    (
-        "smoke.wrong-data-parallel",
-        m.between(name="data-parallel", figures={"step error": 1.0}),
-        problem(f"{SPLIT}the weight update does not match the averaged gradient: off by 1.0e+00."),
-    ),
 ]
 
 
@@ -354,9 +304,6 @@ def test_numbers(name: str, facts: Facts, verdicts: list[tuple[str, str]]) -> No
 @pytest.mark.parametrize(
     ("name", "facts", "severity"),
     [
-        ("smoke.wrong-data-parallel", split(0.5), "fail"),
-        ("smoke.wrong-data-parallel", split(5e-4), "warn"),
-        ("smoke.wrong-data-parallel", split(5e-4, differing=1, differing_ranks="1"), "fail"),
         ("smoke.not-reproducible", ill("matmul bf16", notes={"not_repeated": 1}), "fail"),
         ("smoke.not-reproducible", ill("matmul bf16", MI300X, notes={"not_repeated": 1}), "warn"),
         ("smoke.not-reproducible", m.of_run(ill("matmul bf16", notes={"not_repeated": 1}), backend="jax"), "warn"),

@@ -201,8 +201,9 @@ class Base:
             pause: called while it waits; what it raises ends everything.
 
         Returns:
-            transport, as of `allreduce`, or "host memory"; gradients (of each replica: averaged, as it received them), weights (of each
-            replica, after the step), both as float64 host arrays; seconds (of each timed step, the slowest replica).
+            transport, as of `allreduce`, or "host memory"; gradients (of each replica: averaged, as received) and
+            weights (of each replica, after the step) as float64 host arrays; seconds (of each timed step, the slowest
+            replica).
 
         Raises:
             Hung: replicas wait for one that does not arrive.
