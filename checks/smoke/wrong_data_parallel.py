@@ -20,9 +20,8 @@ _SHARE = 1e-2
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
     (test, *_) = on.tests
     verify = again(on.run, "data-parallel")
-    newer = updated(on.facts, on.run, verify)
     if on.run.kind == "cpu":
-        return (*hardware(on.facts, on.run, None), *newer)
+        return (*hardware(on.facts, on.run, None), *updated(on.facts, on.run, verify))
     devices = _devices(test)
     alone = [
         Fix(
@@ -34,7 +33,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         for rank in _suspects(test)
         if rank < len(devices)
     ]
-    return (*alone[:2], paths(on.run, "data-parallel", "allreduce", "peer"), *routing(verify), *newer)
+    return (*alone[:2], paths(on.run, "data-parallel", "allreduce", "peer"), *routing(verify))
 
 
 def _devices(test: SmokeTest) -> list[str]:

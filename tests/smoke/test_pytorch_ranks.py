@@ -212,7 +212,11 @@ def test_a_port_that_is_free() -> None:
 def backend(kind: str = "cpu", available: bool = True, peers: int = 3) -> Any:
     distributed = SimpleNamespace(is_available=lambda: available, is_nccl_available=lambda: available)
     return SimpleNamespace(
-        kind=kind, torch=SimpleNamespace(distributed=distributed), peers=lambda: peers, release=lambda: None
+        kind=kind,
+        torch=SimpleNamespace(distributed=distributed),
+        peers=lambda: peers,
+        release=lambda: None,
+        task={"numbers": ("0", "2", "5")} if kind != "cpu" else {},
     )
 
 
@@ -222,6 +226,12 @@ def test_the_slowest_rank_of_each_sum_counts(start: Start, kind: str, ranks: int
     found = allreduce(backend(kind), 8 << 20, lambda: None)
     assert found.pop("seconds") == pytest.approx([0.1 * ranks, 0.3])
     assert found == {"ranks": ranks, "transport": transport, "wrong": sum(range(ranks)), "bytes": 8 << 20}
+
+
+def test_a_rank_is_named_with_its_gpu_and_who_died_comes_first(start: Start) -> None:
+    start("if task['rank'] == 1: os._exit(3)\nanswer(error='Connection reset by peer')", count=0)
+    with pytest.raises(RuntimeError, match=r"^rank 1 \(GPU 2\) ended with 3 \| rank 0 \(GPU 0\): Connection reset"):
+        allreduce(backend("cuda"), 4096, lambda: None)
 
 
 @pytest.mark.parametrize(("kind", "library"), [("cpu", "GLOO"), ("cuda", "NCCL")])

@@ -80,7 +80,9 @@ def conducted(
     port = free_port()
     ranks: list[Rank] = []
     try:
-        ranks.extend(Rank(number, count, library, size, port, script, **more) for number in range(count))
+        for number in range(count):
+            ranks.append(Rank(number, count, library, size, port, script, **more))
+            ranks[-1].name += "".join(" (GPU %s)" % name for name in backend.task.get("numbers", ())[number:][:1])
         reported = gathered(ranks, pause, what=what)
     finally:
         end(ranks)
@@ -100,7 +102,7 @@ def free_port() -> int:
 
 
 class Rank:
-    """One process and what it tells: the stage that it is in, its answer, and its last lines.
+    """One process under its name, and what it tells: the stage that it is in, its answer, and its last lines.
 
     It belongs to this process's group, so that who ends the group ends it too.
     """
@@ -108,7 +110,7 @@ class Rank:
     def __init__(
         self, number: int, count: int, library: str, size: int, port: int, script: str = "", **more: Any
     ) -> None:
-        self.number = number
+        self.number, self.name = number, "rank %d" % number
         self.stage = ""
         self.answer: dict[str, Any] | None = None
         self.lines: deque[str] = deque(maxlen=KEPT)
@@ -157,7 +159,7 @@ class Rank:
         """How it failed, with what NCCL warned of, or with its last lines where it told nothing itself."""
         warned = [line for line in self.lines if "WARN" in line]
         if self.answer:
-            return "; ".join(["rank %d: %s" % (self.number, self.answer.get("error", "waits")), *warned])
+            return "; ".join(["%s: %s" % (self.name, self.answer.get("error", "waits")), *warned])
         code = self.process.poll()
         since = STATES.get(self.state, "")
         since += " since stage %s" % self.stage if self.stage else ""
@@ -168,7 +170,7 @@ class Rank:
             if code < 0
             else "ended with %d" % code
         )
-        return "; ".join(["rank %d %s" % (self.number, how), *(warned or list(self.lines)[-3:])])
+        return "; ".join(["%s %s" % (self.name, how), *(warned or list(self.lines)[-3:])])
 
 
 def gathered(
@@ -196,7 +198,9 @@ def gathered(
     if any(rank.failed for rank in ranks):
         _wait(lambda: all(rank.failed for rank in ranks), FAREWELL)
         pause()
-        words = " | ".join(rank.words() for rank in ranks if rank.failed)
+        # Who died comes first: what the others tell follows from it.
+        failed = sorted((rank for rank in ranks if rank.failed), key=lambda rank: rank.answer is not None)
+        words = " | ".join(rank.words() for rank in failed)
         missing = absent(ranks)
         if missing and any(word in words.lower() for word in LATE):
             raise Hung("%s did not finish%s: %s" % (what, missing, words))
@@ -210,7 +214,7 @@ def absent(ranks: Sequence[Rank]) -> str:
     last = max(far.values(), default=0)
     waiting = [rank for rank in ranks if not rank.answer and not rank.ended]
     behind = [rank for rank in waiting if far.get(rank.number, last) < last or rank.state in STATES]
-    names = ", ".join("rank %d" % rank.number for rank in behind)
+    names = ", ".join(rank.name for rank in behind)
     return "; %s did not arrive in stage %s" % (names, STAGES[last]) if behind and far else ""
 
 
