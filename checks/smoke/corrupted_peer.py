@@ -4,30 +4,13 @@ from functools import partial
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.fixes.smoke import again
+from gpudoctor.fixes.smoke import again, routing
 from gpudoctor.queries.smoke import OnTests, count, each, many, sentence, smoke_tests
 from gpudoctor.queries.smoke.cause_groups import MEMORY
-from gpudoctor.tasks import export, filtered, query, unset
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
-    verify = again(on.run, "peer", "allreduce")
-    acs = Fix(
-        "Disable IOMMU translation on the host (iommu=pt on the kernel command line), and Access Control Services "
-        "(ACS) on the PCIe switches in the BIOS/UEFI setup.",
-        (
-            filtered(query("dmesg", root=True), query("grep", "-iE", "iommu|dmar")),
-            filtered(query("lspci", "-vvv", root=True), query("grep", "-i", "acsctl")),
-        ),
-        "reboot",
-        root=True,
-        needs="reboot",
-        verify=verify,
-    )
-    message = "Until then disable direct GPU-to-GPU copies in NCCL."
-    return acs, Fix(
-        message, (export("NCCL_P2P_DISABLE", "1"),), "change-environment", undo=(unset("NCCL_P2P_DISABLE"),)
-    )
+    return routing(again(on.run, "peer", "allreduce"))
 
 
 def _words(test: SmokeTest) -> str | None:

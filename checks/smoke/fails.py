@@ -2,15 +2,20 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeRun
-from gpudoctor.fixes.smoke import again, updated
+from gpudoctor.fixes.smoke import again, between, updated
 from gpudoctor.queries.smoke import OnRun, called, ended, quoted, sentence, smoke_runs
 from gpudoctor.queries.smoke.cause_groups import MEMORY, NOT_RUNNING
 
 
 def _fixes(on: OnRun) -> tuple[Fix, ...]:
-    verify = again(on.run, *(test.name for test in ended(on.run, "failed")))
+    tests = [test.name for test in ended(on.run, "failed")]
+    verify = again(on.run, *tests)
     message = "Run it again on its own, and look up the framework's error message."
-    return (*updated(on.facts, on.run, verify), Fix(message, (verify,), impact="none", verify=verify))
+    return (
+        *between(on.run, *tests),
+        *updated(on.facts, on.run, verify),
+        Fix(message, (verify,), impact="none", verify=verify),
+    )
 
 
 @check(

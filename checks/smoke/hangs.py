@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeRun
-from gpudoctor.fixes.smoke import again
+from gpudoctor.fixes.smoke import again, between
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.smoke import OnRun, called, ended, sentence, smoke_runs
 from gpudoctor.queries.smoke.cause_groups import MEMORY, NOT_RUNNING
@@ -16,6 +16,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
     if on.run.kind == "cpu":
         message = "Run it again; if it hangs again, find out where in a second terminal."
         return (Fix(message, (verify, query("py-spy", "dump", "--pid", PID)), impact="none", verify=verify),)
+    path = between(on.run, *tests)
     log = (
         filtered(query("dmesg", root=True), query("tail", "-n", "50"))
         if on.run.kind == "rocm"
@@ -29,7 +30,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
         if on.run.kind == "cuda"
         else ()
     )
-    return look, Fix(message, commands, "reset-gpu", root=True, impact="data loss", verify=verify)
+    return *path, look, Fix(message, commands, "reset-gpu", root=True, impact="data loss", verify=verify)
 
 
 @check(

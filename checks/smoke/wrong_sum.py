@@ -2,21 +2,15 @@
 
 from functools import partial
 
-import msgspec
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
-from gpudoctor.fixes.smoke import again
+from gpudoctor.fixes.smoke import paths
 from gpudoctor.queries.smoke import OnTests, count, each, many, sentence, smoke_tests
 from gpudoctor.queries.smoke.cause_groups import MEMORY
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
-    verify = again(on.run, "allreduce", "peer")
-    message = "Try without direct GPU-to-GPU copies, then without shared memory, to find the faulty path."
-    settings = (("NCCL_P2P_DISABLE", "1"), ("NCCL_SHM_DISABLE", "1"), ("NCCL_DEBUG", "INFO"))
-    tries = tuple(msgspec.structs.replace(verify, env=(one,)) for one in settings)
-    return (Fix(message, tries, impact="none", verify=verify),)
+    return (paths(on.run, "allreduce", "peer"),)
 
 
 def _text(test: SmokeTest) -> str | None:

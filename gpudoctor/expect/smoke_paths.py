@@ -20,6 +20,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "inference": ("error", "gpu 1", "gpu 256", "cpu 1", "cpu 256", "speed-up 1", "speed-up 256"),
     "peer": ("rate",),
     "allreduce": ("time", "bus rate"),
+    "data-parallel": ("gradient error", "step error", "step on one", "step on all", "scaling"),
     "stress": ("rate", "error", "last third"),
 }
 _DEVICE = pattern(r"(?:GPU [0-9]+|GPUs [0-9,\-]+|CPU|\*)\Z")

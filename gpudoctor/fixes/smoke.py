@@ -2,6 +2,8 @@
 
 import re
 
+import msgspec
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Gpu, SmokeRun
 from gpudoctor.fixes.python import install, reinstall_torch
@@ -9,7 +11,9 @@ from gpudoctor.queries.gpus import is_data_center
 from gpudoctor.queries.smoke import MODULES, PLAIN
 from gpudoctor.targets import framework_name, in_container
 from gpudoctor.tasks import Command, Task, Tasks, Variable, export, filtered, query
+from gpudoctor.tasks import unset as unset_variable
 
+COLLECTIVE = ("allreduce", "data-parallel")  # tests that need a collective library
 LONG = ("--seconds", "300")  # of stress: DCGM's own diagnostic takes three minutes
 
 
@@ -27,6 +31,41 @@ def again(run: SmokeRun, *tests: str) -> Command:
 def on_gpu(gpu: Gpu, *tests: str) -> Command:
     """The command that reruns some tests on a GPU."""
     return query("gpudoctor", "smoke", *tests, "--device", gpu.index)
+
+
+def paths(run: SmokeRun, *tests: str) -> Fix:
+    """Find out over which path between GPUs the collective library (NCCL, RCCL) fails."""
+    verify = again(run, *tests)
+    message = "Try without direct GPU-to-GPU copies, then without shared memory, to find the faulty path."
+    settings = (("NCCL_P2P_DISABLE", "1"), ("NCCL_SHM_DISABLE", "1"), ("NCCL_DEBUG", "INFO"))
+    tries = tuple(msgspec.structs.replace(verify, env=(one,)) for one in settings)
+    return Fix(message, tries, impact="none", verify=verify)
+
+
+def routing(verify: Task) -> tuple[Fix, Fix]:
+    """Let PCIe route copies between GPUs directly; and what helps until then."""
+    acs = Fix(
+        "Disable IOMMU translation on the host (iommu=pt on the kernel command line), and Access Control Services "
+        "(ACS) on the PCIe switches in the BIOS/UEFI setup.",
+        (
+            filtered(query("dmesg", root=True), query("grep", "-iE", "iommu|dmar")),
+            filtered(query("lspci", "-vvv", root=True), query("grep", "-i", "acsctl")),
+        ),
+        "reboot",
+        root=True,
+        needs="reboot",
+        verify=verify,
+    )
+    message = "Until then disable direct GPU-to-GPU copies in NCCL."
+    return acs, Fix(
+        message, (export("NCCL_P2P_DISABLE", "1"),), "change-environment", undo=(unset_variable("NCCL_P2P_DISABLE"),)
+    )
+
+
+def between(run: SmokeRun, *tests: str) -> tuple[Fix, ...]:
+    """The search for the path, where one of these tests runs between GPUs."""
+    mine = tuple(name for name in tests if name in COLLECTIVE)
+    return (paths(run, *mine),) if mine and run.kind != "cpu" else ()
 
 
 def hardware(facts: Facts, run: SmokeRun, gpu: Gpu | None) -> tuple[Fix, ...]:

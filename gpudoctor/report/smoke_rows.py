@@ -34,6 +34,7 @@ SHOWN: dict[str, tuple[tuple[str, str, Beside], ...]] = {
     ),
     "peer": (("rate", "", ()),),
     "allreduce": (("bus rate", "", ()),),
+    "data-parallel": (("gradient error", "", (("scaling", "{times} times one GPU"),)),),
     "stress": (("rate", "", (("last third", "last third at {:.0%} of the first"),)),),
 }
 
@@ -111,6 +112,7 @@ def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float,
     parts = [f"of {number(round(figure.limit))}"] if figure.limit else []
     parts += ["of the shorter one hidden"] if figure.name == "overlap" else []
     parts += ["worst gradient, compared with float64"] if test.test == "mixed-precision" else []
+    parts += ["worst gradient, compared with one device"] if test.test == "data-parallel" else []
     parts += [words.format(value, times=_times(value)) for value, words in beside]
     products, ranks = test.notes.get("products"), test.notes.get("ranks")
     parts += [phrase("{} matmuls compared", products)] if products else []

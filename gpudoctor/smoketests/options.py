@@ -9,6 +9,9 @@ from gpudoctor.smoketests.suite import BY_NAME, DTYPES, MOST_STRESS, STRESS_SECO
 
 BACKENDS = (*(one.area for one in SMOKED), "driver", "cpu")
 
+# What users call a test elsewhere.
+KNOWN_AS = {"ddp": "data-parallel", "nccl": "allreduce", "rccl": "allreduce", "p2p": "peer", "gemm": "matmul"}
+
 
 class ChoiceError(Exception):
     """What was chosen cannot be run; the message is one sentence."""
@@ -59,5 +62,6 @@ def _no_such(what: str, name: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, known, 1, 0.6) if what != "data type" else []  # fp64 is not meant as fp16
+    close = [KNOWN_AS[name.lower()]] if KNOWN_AS.get(name.lower()) in known else close
     hint = f'Did you mean "{close[0]}"?' if close else f"There are {', '.join(known)}."
     return f'Unknown {what} "{name}". {hint}'

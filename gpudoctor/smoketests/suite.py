@@ -33,6 +33,9 @@ TESTS = (
     Test("inference", "inference on the GPU vs. the CPU at batch 1 and 256", 60),
     Test("peer", "GPU-to-GPU copies: intact, and how fast", 90, quick=False, between=True),
     Test("allreduce", "all-reduce over all GPUs: exact, and how fast", 90, quick=False, between=True),
+    Test(
+        "data-parallel", "training step over all GPUs (DDP): gradients equal one GPU's", 90, quick=False, between=True
+    ),
     Test("stress", "matmuls compared bit for bit for some seconds, with clocks and temperature", 30, quick=False),
 )
 BY_NAME = {test.name: test for test in TESTS}

@@ -286,6 +286,15 @@ STEP_NOTES: dict[str, Any] = {
     "loss": 2.83,
     "not_repeated": 0,
 }
+SPLIT = {"gradient error": 1.1e-6, "step error": 1e-5, "step on one": 0.002, "step on all": 0.0021, "scaling": 7.6}
+SPLIT_NOTES: dict[str, Any] = {
+    "transport": "nccl",
+    "worst_gradient": "conv2.bias",
+    "worst_rank": 0,
+    "differing": 0,
+    "differing_ranks": "",
+    "other_weights": 0,
+}
 TRANSFER: dict[str, Any] = {
     "size": 256 << 20,
     "pinned": True,
@@ -313,7 +322,11 @@ def between(count: int = 8, name: str = "peer", **changes: Any) -> Facts:
     facts = having(nv.hgx(nv.H100, 4), host__shm=nv.SHM)
     pairs = [done("peer", f"0-{n}", {"rate": 376.0}, can_access=True, differing=0) for n in range(1, count)]
     rates = {"time": 0.001, "bus rate": 380.0}
-    found = [*pairs, done("allreduce", "", rates, ranks=count, transport="nccl", wrong=0, bytes=256 << 20)]
+    found = [
+        *pairs,
+        done("allreduce", "", rates, ranks=count, transport="nccl", wrong=0, bytes=256 << 20),
+        done("data-parallel", "", SPLIT, **(SPLIT_NOTES | {"ranks": count, "devices": " ".join("01234567"[:count])})),
+    ]
     one = SmokeRun(backend="pytorch", kind="cuda", python=PYTHON, label="GPUs 0-7", outcome="done", tests=tuple(found))
     facts = change(facts, "smoke", Smoke(digits=DIGITS, runs=(one,)))
     return ill(facts, name, **changes) if changes else facts

@@ -14,9 +14,9 @@ from tests.report.schema import REPORT
 def test_the_list_names_every_test_and_runs_none() -> None:
     ran = gpudoctor("smoke", "--list")
     assert ran.code == 0
-    assert [line[2:].split()[0] for line in ran.out.splitlines()[:11]] == [
+    assert [line[2:].split()[0] for line in ran.out.splitlines()[:12]] == [
         "matmul", "mnist", "transfer", "overlap", "mixed-precision", "fused", "bandwidth", "inference", "peer",
-        "allreduce", "stress",
+        "allreduce", "data-parallel", "stress",
     ]  # fmt: skip
 
 
@@ -24,6 +24,7 @@ def test_the_list_names_every_test_and_runs_none() -> None:
     ("arguments", "sentence"),
     [
         (["matmult"], 'Unknown smoke test "matmult". Did you mean "matmul"?'),
+        (["DDP"], 'Unknown smoke test "DDP". Did you mean "data-parallel"?'),
         (["--backend", "torch"], 'Unknown backend "torch". Did you mean "pytorch"?'),
         (["--dtype", "int4"], 'Unknown data type "int4". There are fp32, tf32, fp16, bf16, fp8.'),
         (["--dtype", "fp64"], 'Unknown data type "fp64". There are fp32, tf32, fp16, bf16, fp8.'),

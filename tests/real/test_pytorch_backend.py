@@ -256,8 +256,8 @@ tell([stays, rank.process.returncode, told["wrong"], len(told["seconds"])])
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("after", [0.3, 1.5])
-def test_no_rank_is_left(python: str, how: signal.Signals, after: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("test", "after"), [("allreduce", 0.3), ("allreduce", 1.5), ("data-parallel", 4.0)])
+def test_no_rank_is_left(python: str, how: signal.Signals, test: str, after: float, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [python, str(WORKER)],
         stdin=subprocess.PIPE,
@@ -268,10 +268,10 @@ def test_no_rank_is_left(python: str, how: signal.Signals, after: float, tmp_pat
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(json.dumps(task("cpu", tests=["allreduce"])))
+    process.stdin.write(json.dumps(task("cpu", tests=[test])))
     process.stdin.close()
     for line in process.stdout:
-        if '"stage": "allreduce"' in line:
+        if f'"stage": "{test}"' in line:
             break
     time.sleep(after)  # while the ranks import PyTorch, or sum
     begun = time.monotonic()

@@ -117,7 +117,10 @@ def test_a_release_without_a_setting(played: Played) -> None:
     assert played.config.set == {"jax_platforms": "cpu"}
 
 
-@pytest.mark.parametrize(("tests", "flags"), [([], "--other"), (["allreduce"], "--other " + platform.SPLIT)])
+@pytest.mark.parametrize(
+    ("tests", "flags"),
+    [([], "--other"), *((name, "--other " + platform.SPLIT) for name in (["allreduce"], ["peer", "data-parallel"]))],
+)
 def test_the_cpu_is_split_for_sums_alone(
     played: Played, monkeypatch: pytest.MonkeyPatch, tests: list[str], flags: str
 ) -> None:

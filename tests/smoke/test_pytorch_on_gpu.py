@@ -252,3 +252,32 @@ def test_all_gpus_reach_the_same_sum(several: str) -> None:
     (done,) = run(several, "allreduce", devices=gpus()[1]).values()
     assert (done.notes["wrong"], done.notes["ranks"]) == (0, gpus()[1])
     assert done.figures["bus rate"] > 0.1
+
+
+def test_gradients_of_all_gpus_equal_those_of_one(several: str) -> None:
+    (done,) = run(several, "data-parallel", devices=gpus()[1]).values()
+    assert done.outcome == "done"
+    assert done.figures["gradient error"] < 1e-4
+    assert done.figures["step error"] < 1e-4
+    assert (done.notes["differing"], done.notes["ranks"]) == (0, gpus()[1])
+    assert 0 < done.figures["scaling"] < 1.2 * gpus()[1]
+
+
+# A rank of one that steps over NCCL, which needs no second GPU: it measures times, too.
+ALONE = """
+from gpudoctor.workers.smoke.backends.pytorch.ddp import data_parallel
+from gpudoctor.workers.smoke.weights import Batch
+found = data_parallel(backend, Batch(Weights(CNN), images, labels), 1, 0.005, 64, lambda: None)
+with backend.precision("fp32"):
+    alone = backend.network(Weights(CNN), images, labels).gradients()[1]
+def off(one, other): return backend.host.norm(one - other) / backend.host.norm(other)
+errors = list(map(off, found["gradients"][0], alone))
+tell([found["transport"], max(errors), len(found["seconds"]), min(found["seconds"]) > 0])
+"""
+
+
+def test_a_step_over_nccl_on_one_gpu(python: str) -> None:
+    transport, error, times, positive = inside(python, ALONE, "cuda")
+    assert transport in ("nccl", "rccl")
+    assert error < 1e-4
+    assert (times, positive) == (4, True)

@@ -15,7 +15,7 @@ import pytest
 
 from gpudoctor.workers.smoke.backends.pytorch import ranks as rank_processes
 from gpudoctor.workers.smoke.backends.pytorch.ranks import Rank, allreduce, end, free_port, gathered
-from gpudoctor.workers.smoke.runner import Stopped, Unsupported
+from gpudoctor.workers.smoke.runner import Hung, Stopped, Unsupported
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What each script begins with: its task, and how to answer.
@@ -99,6 +99,62 @@ def test_ranks_that_do_not_end(start: Start) -> None:
     assert words(ranks, 0.1) == "all-reduce did not finish within 0.1 seconds: rank 0 sent nothing; NCCL WARN waits"
 
 
+# Each rank tells the stages up to its own, and waits there.
+STAGED = """
+for stage in ("import", "join", "step")[:3 - task["rank"] % 2]: answer(stage=stage)
+"""
+
+
+def staged(ranks: list[Rank]) -> list[Rank]:
+    while any(rank.stage != ("join" if rank.number % 2 else "step") for rank in ranks):
+        time.sleep(0.01)
+    return ranks
+
+
+def test_a_hang_names_who_did_not_arrive(start: Start) -> None:
+    ranks = staged(start(STAGED + "time.sleep(60)", count=4))
+    with pytest.raises(Hung) as error:
+        gathered(ranks, lambda: None, 0.1, "data-parallel training")
+    assert str(error.value) == (
+        "data-parallel training did not finish within 0.1 seconds; rank 1, rank 3 did not arrive in stage step: "
+        "rank 0 sent nothing since stage step | rank 1 sent nothing since stage join | "
+        "rank 2 sent nothing since stage step | rank 3 sent nothing since stage join"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says so")
+def test_a_process_that_is_stopped_did_not_arrive(start: Start) -> None:
+    ranks = start("answer(stage='all-reduce')\nif task['rank']: os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)")
+    while ranks[1].state != "T" or not all(rank.stage for rank in ranks):
+        time.sleep(0.01)
+    with pytest.raises(Hung) as error:
+        gathered(ranks, lambda: None, 0.1)
+    assert str(error.value) == (
+        "all-reduce did not finish within 0.1 seconds; rank 1 did not arrive in stage all-reduce: "
+        "rank 0 sent nothing since stage all-reduce | rank 1 sent nothing and is stopped since stage all-reduce"
+    )
+    end(ranks)
+    assert ranks[1].process.returncode == -signal.SIGKILL
+
+
+def test_who_waited_in_vain_for_another_hung(start: Start) -> None:
+    script = "if task['rank']: time.sleep(60)\nanswer(error='DistBackendError: wait timeout after 30000ms')"
+    with pytest.raises(Hung, match=r"^all-reduce did not finish; rank 1 did not arrive in stage step: rank 0: Dist"):
+        gathered(staged(start(STAGED + script)), lambda: None)
+
+
+def test_an_error_is_no_hang_though_another_is_behind(start: Start) -> None:
+    script = "if task['rank']: time.sleep(60)\nanswer(error='CUDA out of memory')"
+    with pytest.raises(RuntimeError, match=r"^rank 0: CUDA out of memory$") as error:
+        gathered(staged(start(STAGED + script)), lambda: None)
+    assert not isinstance(error.value, Hung)
+
+
+def test_of_a_rank_that_is_killed_the_others_are_not_blamed(start: Start) -> None:
+    script = "if task['rank']: os.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(60)"
+    assert words(start(STAGED + script)) == "rank 1 died of signal 9"
+
+
 def test_much_output_is_bounded(start: Start) -> None:
     ranks = start("for at in range(20000): print('x' * 80, at)\nanswer(wrong=0)", count=1)
     gathered(ranks, lambda: None)
@@ -156,7 +212,11 @@ def test_a_port_that_is_free() -> None:
 def backend(kind: str = "cpu", available: bool = True, peers: int = 3) -> Any:
     distributed = SimpleNamespace(is_available=lambda: available, is_nccl_available=lambda: available)
     return SimpleNamespace(
-        kind=kind, torch=SimpleNamespace(distributed=distributed), peers=lambda: peers, release=lambda: None
+        kind=kind,
+        torch=SimpleNamespace(distributed=distributed),
+        peers=lambda: peers,
+        release=lambda: None,
+        task={"numbers": ("0", "2", "5")} if kind != "cpu" else {},
     )
 
 
@@ -166,6 +226,12 @@ def test_the_slowest_rank_of_each_sum_counts(start: Start, kind: str, ranks: int
     found = allreduce(backend(kind), 8 << 20, lambda: None)
     assert found.pop("seconds") == pytest.approx([0.1 * ranks, 0.3])
     assert found == {"ranks": ranks, "transport": transport, "wrong": sum(range(ranks)), "bytes": 8 << 20}
+
+
+def test_a_rank_is_named_with_its_gpu_and_who_died_comes_first(start: Start) -> None:
+    start("if task['rank'] == 1: os._exit(3)\nanswer(error='Connection reset by peer')", count=0)
+    with pytest.raises(RuntimeError, match=r"^rank 1 \(GPU 2\) ended with 3 \| rank 0 \(GPU 0\): Connection reset"):
+        allreduce(backend("cuda"), 4096, lambda: None)
 
 
 @pytest.mark.parametrize(("kind", "library"), [("cpu", "GLOO"), ("cuda", "NCCL")])

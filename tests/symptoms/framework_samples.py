@@ -164,6 +164,7 @@ FRAMEWORKS = [
     Sample("ask-tensorflow", "Num GPUs Available:  0"),
     Sample("ask-jax", "jax falling back to CPU"),
     Sample("ask-onnxruntime", "onnxruntime-gpu is not using the GPU"),
+    Sample("ask-torchscript", "torch.jit.script"),
     Sample("ask-llama", "ollama only uses CPU"),
     Sample("ask-cupy", "numba cannot find the GPU"),
     Sample("ask-container", "docker container can't see the GPU"),

@@ -348,7 +348,12 @@ node1:1:1 [0] NCCL INFO socketProgress: Connection closed by remote peer 10.0.0.
   5%|▌         | 50/1000 [01:00<19:00,  1.20s/it]
 /opt/conda/lib/python3.11/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown
 """
+DEPRECATED = """
+/home/me/train.py:3: DeprecationWarning: `torch.jit.script` is deprecated. Please switch to `torch.compile` or `torch.export`.
+UserWarning: `torch.jit.trace` is not supported in Python 3.14+ and may break. Please switch to `torch.compile` or `torch.export`.
+"""
 LOGS = {
+    "torchscript": DEPRECATED,
     "desktop": DESKTOP,
     "amdgpu_laptop": AMDGPU_LAPTOP,
     "kubernetes": KUBERNETES,

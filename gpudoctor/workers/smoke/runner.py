@@ -30,6 +30,10 @@ class Unsupported(Exception):
     """This backend or device cannot do what a test asks; the message is a sentence for people."""
 
 
+class Hung(RuntimeError):
+    """Processes of this test wait for one that does not arrive; the message is a sentence for people."""
+
+
 class Stopped(Exception):
     """Somebody asked us to end."""
 
@@ -122,6 +126,8 @@ class Bench:
             self._end("done", "", None, begun)
         except Unsupported as reason:
             self._end("unsupported", str(reason), None, begun)
+        except Hung as reason:
+            self._end("hung", str(reason), None, begun)
         except Stopped:
             self._end("stopped", "the run was stopped", None, begun)
             raise

@@ -38,15 +38,31 @@ class Weights:
         names: of the parameters.
         shapes: of each.
         buffers: of each, its values in C order.
+        seed: from which they were made.
     """
 
     def __init__(self, layers: tuple[tuple[str, tuple[int, ...], int], ...] = CNN, seed: int = 1) -> None:
+        self.seed = seed
         self.names = tuple(name for name, _, _ in layers)
         self.shapes: tuple[tuple[int, ...], ...] = tuple(shape for _, shape, _ in layers)
         self.buffers = tuple(
             array("f", _uniform(size(shape), _bound(name, fan_in), seed * 1000 + at)).tobytes()
             for at, (name, shape, fan_in) in enumerate(layers)
         )
+
+
+class Batch:
+    """First weights, and the images and labels of a step: 28 x 28 grey levels each, and a byte each."""
+
+    def __init__(self, first: Weights, images: bytes, labels: bytes) -> None:
+        self.first, self.images, self.labels = first, images, labels
+
+    def part(self, number: int, count: int) -> Batch:
+        """One of `count` equal parts, with the same weights; images that are left over belong to none."""
+        each = len(self.labels) // count
+        begin, end = number * each, (number + 1) * each
+        pixels = len(self.images) // len(self.labels)
+        return Batch(self.first, self.images[begin * pixels : end * pixels], self.labels[begin:end])
 
 
 def size(shape: tuple[int, ...]) -> int:

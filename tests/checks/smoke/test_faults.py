@@ -111,6 +111,10 @@ FAULTS: dict[str, tuple[Facts, str]] = {
         "slow-peer",
     ),
     "a sum that is wrong": (m.between(name="allreduce", notes={"wrong": 8}), "wrong-sum"),
+    "a gradient that is lost": (
+        m.between(name="data-parallel", figures={"gradient error": 0.1}, notes={"shares": "1 0 1 1 1 1 1 1"}),
+        "wrong-data-parallel",
+    ),
     "a sum over another way": (m.between(name="allreduce", figures={"bus rate": 20.0}), "slow-allreduce"),
     "heat in the first seconds": (fault("stress", figures={"last third": 0.8}), "heat-soak"),
     "heat that throttles": (

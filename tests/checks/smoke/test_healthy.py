@@ -57,7 +57,14 @@ def test_of_a_well_known_gpu_every_question_is_answered(name: str) -> None:
     verdicts = [v for one in SMOKE for v in judge(HEALTHY[name], [one])]
     assert [(v.check.id, v.message) for v in verdicts if v.outcome is Outcome.UNKNOWN] == []
     asked = {v.check.id for v in verdicts if v.outcome is Outcome.PASS}
-    between = {"corrupted-peer", "slow-peer", "wrong-sum", "slow-allreduce", "slower-than-sisters"}
+    between = {
+        "corrupted-peer",
+        "slow-peer",
+        "wrong-sum",
+        "slow-allreduce",
+        "wrong-data-parallel",
+        "slower-than-sisters",
+    }
     assert {one.id for one in SMOKE} - asked == {f"smoke.{name}" for name in between}
 
 

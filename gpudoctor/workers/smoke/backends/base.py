@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 
 from ..runner import Unsupported
+from .errors import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..host_math import NumpyHost
-    from ..weights import Weights
+    from ..weights import Batch, Weights
 
 # Bytes of one element of an operand and of a result.
 OPERAND_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
@@ -187,6 +188,28 @@ class Base:
         """
         raise Unsupported("%s has no collective operations." % self.name)
 
+    def data_parallel(
+        self, batch: Batch, count: int, rate: float, timed: int, pause: Callable[[], None]
+    ) -> dict[str, Any]:
+        """One training step of a batch that is split over `count` devices, whose gradients the framework averages.
+
+        Args:
+            batch: the first weights, and images and labels that `count` divides.
+            count: devices, each with a replica of the network.
+            rate: of the step.
+            timed: images of each device in the steps that are timed afterwards; 0: none is timed.
+            pause: called while it waits; what it raises ends everything.
+
+        Returns:
+            transport, as of `allreduce`, or "host memory"; gradients (of each replica: averaged, as received) and
+            weights (of each replica, after the step) as float64 host arrays; seconds (of each timed step, the slowest
+            replica).
+
+        Raises:
+            Hung: replicas wait for one that does not arrive.
+        """
+        raise Unsupported("%s has no data-parallel training." % self.name)
+
 
 Backend = Base  # under this name each backend's file has its own
 
@@ -355,41 +378,3 @@ class Peer:
     def differing(self) -> int:
         """How many bytes arrived wrong, of a pattern that is compared on the target."""
         raise NotImplementedError
-
-
-# Words by which frameworks tell that the memory is full, and that a device's context is dead. The names are those of
-# cudaError_t and CUresult (https://docs.nvidia.com/cuda/cuda-runtime-api/), of HIP, and of XLA's status codes.
-FULL = (
-    "out of memory",
-    "OutOfMemory",
-    "OUT_OF_MEMORY",
-    "RESOURCE_EXHAUSTED",
-    "MemoryError",
-    "STATUS_ALLOC_FAILED",  # of cuBLAS, cuDNN and their like, where PyTorch and CuPy pass it on
-)
-DEAD = (
-    "device-side assert",
-    "illegal memory access",
-    "illegal address",
-    "ILLEGAL_ADDRESS",
-    "illegal instruction",
-    "misaligned address",
-    "unspecified launch failure",
-    "LAUNCH_FAILED",
-    "launch timed out",
-    "LAUNCH_TIMEOUT",
-    "uncorrectable ECC error",
-    "ECC_UNCORRECTABLE",
-    "hardware stack error",
-    "fell off the bus",
-    "hipErrorIllegalAddress",
-    "hipErrorLaunchFailure",
-)
-
-
-def kind_of(error: BaseException) -> str:
-    """Tell by an error's type and words what it is."""
-    text = "%s: %s" % (type(error).__name__, error)
-    if any(word in text for word in DEAD):
-        return "device-error"
-    return "out-of-memory" if any(word in text for word in FULL) else "other"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from ..weights import Weights
+    from ..weights import Batch, Weights
     from .base import Fused, Network, Overlap, Peer, Transfer, Vectors
 
 TYPES = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16"}
@@ -66,6 +66,10 @@ class TensorflowBackend(Base):
         """
         if self.kind == "cpu":
             self.tf.config.set_visible_devices([], "GPU")
+            if "data-parallel" in self.task.get("tests", ()):
+                from .tensorflow_parallel import split_cpu
+
+                split_cpu(self.tf)
             return {"kind": "cpu", "name": processor(), "memory_free": self.free(), "threads": threads()}
         found = self._gpus()
         for gpu in found:
@@ -241,3 +245,11 @@ class TensorflowBackend(Base):
         from .tensorflow_devices import allreduce
 
         return allreduce(self, size, pause)
+
+    def data_parallel(
+        self, batch: Batch, count: int, rate: float, timed: int, pause: Callable[[], None]
+    ) -> dict[str, Any]:
+        """By tf.distribute.MirroredStrategy."""
+        from .tensorflow_parallel import data_parallel
+
+        return data_parallel(self, batch, count, rate, timed, pause)

@@ -34,11 +34,12 @@ def run(bench: Bench) -> None:
 
 def weights(bench: Bench) -> Weights:
     """The first weights of the network that this backend has."""
-    found: Weights = bench.kept("weights", lambda: _weights(bench, 1))
+    found: Weights = bench.kept("weights", lambda: weights_of(bench, 1))
     return found
 
 
-def _weights(bench: Bench, seed: int) -> Weights:
+def weights_of(bench: Bench, seed: int) -> Weights:
+    """The network's weights that a seed makes."""
     return Weights(MLP if getattr(bench.backend, "layers", "cnn") == "mlp" else CNN, seed)
 
 
@@ -82,7 +83,7 @@ def _one(bench: Bench) -> None:
     step, others = TrainingStep(bench, weights(bench), true), 0
     while step.unsure and others < len(OTHER_SEEDS):
         bench.pause()
-        first = _weights(bench, OTHER_SEEDS[others])
+        first = weights_of(bench, OTHER_SEEDS[others])
         step, others = TrainingStep(bench, first, bench.backend.reference(first, *bench.digits())), others + 1
     worst = max(range(len(step.errors)), key=step.errors.__getitem__)
     bench.figure("loss error", step.loss_error, "ratio", "against float64 on the CPU")
@@ -108,7 +109,7 @@ def _taken(bench: Bench, step: TrainingStep) -> None:
     network, host = step.network, bench.backend.host
     before = network.weights()
     network.update(RATE)
-    error = _step_error(bench, before, network.weights(), step.gradients)
+    error = step_error(bench, before, network.weights(), step.gradients)
     bench.figure("step error", error, "ratio", "of the change of the weights")
     loss, slopes = network.gradients()
     slope = sum(host.norm(g) ** 2 + float((g * h).sum()) for g, h in zip(step.gradients, slopes)) / 2
@@ -117,7 +118,7 @@ def _taken(bench: Bench, step: TrainingStep) -> None:
     )
 
 
-def _step_error(bench: Bench, before: list[Any], after: list[Any], slopes: list[Any]) -> float:
+def step_error(bench: Bench, before: list[Any], after: list[Any], slopes: list[Any]) -> float:
     """How far the weights' change is from -rate times the gradient, over the whole network."""
     host = bench.backend.host
     wrong = sum(host.norm(b - a + RATE * g) ** 2 for b, a, g in zip(after, before, slopes)) ** 0.5

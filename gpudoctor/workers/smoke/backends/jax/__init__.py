@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from ...weights import Weights
+    from ...weights import Batch, Weights
     from ..base import Fused, Network, Overlap, Peer, Transfer, Vectors
     from .network import Programs
 
@@ -49,7 +49,7 @@ class JaxBackend(Base):
     def __init__(self, task: dict[str, Any]) -> None:
         super().__init__(task)
         self.kind = task.get("kind", "cpu")
-        if self.kind == "cpu" and "allreduce" in task.get("tests", ()):
+        if self.kind == "cpu" and not {"allreduce", "data-parallel"}.isdisjoint(task.get("tests", ())):
             platform.split_cpu()
         self.jax: Any = importlib.import_module("jax")
         self.jnp: Any = importlib.import_module("jax.numpy")
@@ -244,3 +244,11 @@ class JaxBackend(Base):
         from .devices import allreduce
 
         return allreduce(self, size, pause)
+
+    def data_parallel(
+        self, batch: Batch, count: int, rate: float, timed: int, pause: Callable[[], None]
+    ) -> dict[str, Any]:
+        """By jax.sharding.NamedSharding over a mesh of the devices."""
+        from .parallel import data_parallel
+
+        return data_parallel(self, batch, count, rate, timed, pause)

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from ...host_math import TorchHost, own_host
 from ...memory import available
 from ...runner import Unsupported
-from ..base import Base, Fused, Network, Overlap, Peer, Transfer, Vectors, kind_of
+from ..base import Base, Fused, Network, Overlap, Peer, Transfer, Vectors
 from ..cpu import processor
+from ..errors import kind_of
 from .precision import RESULTS, TYPES, lacks_on_cpu, lacks_on_gpu, switched
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from ...weights import Weights
+    from ...weights import Batch, Weights
 
 # cudaError_t and hipError_t after which nothing works in a process any more, under the same numbers in both
 # (https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html): uncorrectable ECC and NVLink errors,
@@ -226,6 +227,14 @@ class PytorchBackend(Base):
         from .ranks import allreduce
 
         return allreduce(self, size, pause)
+
+    def data_parallel(
+        self, batch: Batch, count: int, rate: float, timed: int, pause: Callable[[], None]
+    ) -> dict[str, Any]:
+        """By torch.nn.parallel.DistributedDataParallel, a process for each device."""
+        from .ddp import data_parallel
+
+        return data_parallel(self, batch, count, rate, timed, pause)
 
 
 def _reaches_numpy(torch: Any) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def reference(backend: PytorchBackend, weights: Weights, images: bytes, labels: bytes) -> tuple[float, list[Any]]:
     """Loss and gradients in float64 on the CPU."""
     torch = backend.torch
-    parameters = _parameters(torch, weights, "cpu", torch.float64)
+    parameters = parameters_of(torch, weights, "cpu", torch.float64)
     pictures, classes = batch(torch, images, labels)
     loss = loss_of(torch, parameters, pictures.double(), classes)
     return float(loss.detach()), [backend.on_host(g) for g in torch.autograd.grad(loss, parameters)]
@@ -58,7 +58,7 @@ class Classifier(Network):
     def __init__(self, backend: PytorchBackend, weights: Weights, images: bytes, labels: bytes) -> None:
         torch = backend.torch
         self.backend, self.torch, self.names = backend, torch, weights.names
-        self.parameters = _parameters(torch, weights, backend.device, torch.float32)
+        self.parameters = parameters_of(torch, weights, backend.device, torch.float32)
         pictures, classes = batch(torch, images, labels)
         self.images, self.labels = pictures.to(backend.device), classes.to(backend.device)
         self._slopes: list[Any] = []
@@ -134,7 +134,7 @@ class Classifier(Network):
         return call
 
 
-def _parameters(torch: Any, weights: Weights, device: Any, dtype: Any) -> list[Any]:
+def parameters_of(torch: Any, weights: Weights, device: Any, dtype: Any) -> list[Any]:
     """The weights as leaves of autograd."""
     found = []
     for data, shape in zip(weights.buffers, weights.shapes):

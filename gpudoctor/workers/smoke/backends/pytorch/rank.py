@@ -36,18 +36,28 @@ PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 
 
 def main() -> None:
-    """Do the task of the first argument."""
+    """Sum."""
+    conduct(summed)
+
+
+def conduct(work: "Callable[[dict[str, Any]], dict[str, Any]]") -> None:
+    """Do the task of the first argument, tell what came of it, and stay until stdin ends."""
     task = json.loads(sys.argv[1])
     if "parent" in task:
         die_with(task["parent"])
     try:
-        reported = summed(task)
+        reported = work(task)
     except Exception as error:
         reported = {"error": "%s: %s" % (type(error).__name__, str(error).strip()[:2000])}
-    os.write(1, ("\n" + PREFIX + json.dumps(reported) + "\n").encode())
+    tell(reported)
     if "error" not in reported:
         sys.stdin.read()
     os._exit("error" in reported)
+
+
+def tell(reported: "dict[str, Any]") -> None:
+    """Write a JSON object on a line of its own, whatever a library has written before."""
+    os.write(1, ("\n" + PREFIX + json.dumps(reported) + "\n").encode())
 
 
 def die_with(parent: int) -> None:
@@ -61,12 +71,15 @@ def die_with(parent: int) -> None:
 
 def summed(task: "dict[str, Any]") -> "dict[str, Any]":
     """Join the others, check that sums are exact, and time those of the task's size."""
+    tell({"stage": "import"})
     torch: Any = importlib.import_module("torch")
+    tell({"stage": "join"})
     on_gpu = task["library"] != "gloo"
     device = torch.device("cuda", task.get("device", task["rank"])) if on_gpu else torch.device("cpu")
     if on_gpu:
         torch.cuda.set_device(device)
-    store = _join(torch, task)
+    store = join(torch, task)
+    tell({"stage": "all-reduce"})
     wait = (lambda: torch.cuda.synchronize(device)) if on_gpu else (lambda: None)
     wrong = sum(_wrong(torch, dtype, device, task) for dtype in _exact_types(torch, task["ranks"]))
     each = [_timed(torch, device, size // 4, wait) for size in task.get("sizes", [task["bytes"]])]
@@ -76,7 +89,7 @@ def summed(task: "dict[str, Any]") -> "dict[str, Any]":
     return {"wrong": wrong, "seconds": each[-1], "each": each}
 
 
-def _join(torch: "Any", task: "dict[str, Any]") -> "Any":
+def join(torch: "Any", task: "dict[str, Any]") -> "Any":
     """Meet the others at the port; gives where they met, where that is another machine's."""
     distributed, seconds = torch.distributed, timedelta(seconds=task["seconds"])
     numbers = {"rank": task["rank"], "world_size": task["ranks"]}
