@@ -17,7 +17,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     newest = newest_gcc(present(facts.toolkits.home.nvcc)) or 13
     message = f"Install gcc {newest} next to the other one, and make nvcc use it."
     newer = Fix("Build with a newer CUDA Toolkit of the same major version, which accepts this gcc.")
-    return Fix(message, host_compiler(facts, newest), "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)), newer
+    return Fix(
+        message, host_compiler(facts, newest), "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)
+    ), newer
 
 
 @check(

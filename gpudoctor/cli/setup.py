@@ -32,7 +32,11 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "setup", help="plan driver, wheels and environment for this GPU", description=DESCRIPTION, epilog=EPILOG
     )
     one.add_argument(
-        "frameworks", nargs="+", metavar="FRAMEWORK", help="one or more of pytorch, tensorflow, cupy, jax, onnxruntime"
+        "frameworks",
+        nargs="+",
+        metavar="FRAMEWORK",
+        help="one or more of pytorch, tensorflow, cupy, jax, onnxruntime; torchvision, torchaudio, torchcodec; "
+        "cuda-toolkit (cuda-toolkit==12.8) and cudnn for compiling",
     )
     one.add_argument(
         "--manager",
@@ -203,8 +207,10 @@ def setup_request(arguments: argparse.Namespace, facts: "Facts") -> "SetupReques
     """
     import shutil
 
+    import msgspec
+
     from gpudoctor.setup.exporters import ELSEWHERE
-    from gpudoctor.setup.request import RequestError, SetupRequest, frameworks, place, python
+    from gpudoctor.setup.request import RequestError, place, python, requested
 
     elsewhere = arguments.form in ELSEWHERE
     if arguments.into and arguments.form:
@@ -212,8 +218,8 @@ def setup_request(arguments: argparse.Namespace, facts: "Facts") -> "SetupReques
     default = "/opt/gpu-env" if elsewhere else "gpu-env"
     folder = default if arguments.env is None else arguments.env
     try:
-        return SetupRequest(
-            frameworks=frameworks(arguments.frameworks),
+        return msgspec.structs.replace(
+            requested(arguments.frameworks),
             manager=_manager(arguments, elsewhere),
             place=place(folder, os.path.expanduser("~"), None if arguments.facts else os.getcwd()),
             into=facts.pythons[0].path if arguments.into else None,
