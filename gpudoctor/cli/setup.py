@@ -124,6 +124,9 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
     if not confirm.agreed(f"Run step{'s' if len(mine) > 1 else ''} {', '.join(numbers)} now?", arguments.yes):
         return confirm.DECLINED
     _must_have_programs(mine)
+    if why := _out_of_reach(mine):
+        complain(why)
+        return confirm.STEP_FAILED
     journal = Journal(place(os.environ))
     ended = carry(mine, confirm.run, journal, confirm.tell, "setup", ask=confirm.installed)
     if ended.failed:
@@ -131,6 +134,26 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
         return confirm.STEP_FAILED
     complain(f"Done: {', '.join(ended.done)}. The journal is {journal.path}.")
     return NOT_HERE if plan.refused else OK
+
+
+def _out_of_reach(steps: "tuple[SetupStep, ...]") -> str | None:
+    """Why the wheels of a step cannot be had, before the first step changes anything; None: they can.
+
+    pip and uv may reach an index by settings of their own (a proxy, a mirror): they are asked where it does not respond.
+    """
+    from gpudoctor.cli.confirm import quietly
+    from gpudoctor.setup.reachability import base_of, dry_run, indexes, unreachable
+
+    for index, command in indexes(steps):
+        reason = unreachable(index)
+        if reason and quietly(dry_run(command, base_of(steps) or sys.executable)):
+            wheels = " ".join(command.argv[command.argv.index(index) + 1 :])
+            also = " PyPI has larger builds, which compute on the CPU as well." if index.endswith("/cpu") else ""
+            return (
+                f"Nothing was run: the package index {index} cannot be reached ({reason}), so {wheels} cannot be "
+                f"installed. Allow this address in the firewall or the proxy (https_proxy), and run this again.{also}"
+            )
+    return None
 
 
 def _must_have_programs(steps: "tuple[SetupStep, ...]") -> None:

@@ -69,7 +69,7 @@ def new_toolkit(facts: Facts, python: Python | None, wanted: str) -> Fix:
     message = (
         f"Install CUDA Toolkit {wanted} from NVIDIA's repository (this package contains no driver), and build with it."
     )
-    commands = _use(f"/usr/local/cuda-{wanted}")
+    commands = _use("/opt/cuda" if family == "arch" else f"/usr/local/cuda-{wanted}")
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
         commands = (*add_repository(facts), *system.install(facts, name), *commands)
@@ -99,12 +99,17 @@ def repository_of(facts: Facts) -> toolkits.ToolkitRepository | None:
     return toolkits.repository("wsl" if on_wsl(facts) and name == "ubuntu" else name, known_or(own.version, None) or "")
 
 
-def add_repository(facts: Facts) -> Tasks:
-    """Add NVIDIA's repository where this machine has none; where its sources were not read, nobody knows."""
-    row = repository_of(facts)
-    if row is None or isinstance(facts.host.sources, Unknown) or has_source(facts, "nvidia"):
+def add_repository(facts: Facts, *, anyway: bool = False) -> Tasks:
+    """Add NVIDIA's repository where this machine has none.
+
+    Args:
+        facts: the machine.
+        anyway: also where its sources were not read: to add it again does no harm.
+    """
+    row, unread = repository_of(facts), isinstance(facts.host.sources, Unknown)
+    if row is None or has_source(facts, "nvidia") or (unread and not anyway):
         return ()
-    return toolkits.adding(row, known_or(facts.host.architecture, None) or "x86_64", driver=False)
+    return toolkits.adding(row, known_or(facts.host.architecture, None) or "x86_64", driver=unread)
 
 
 def host_compiler(facts: Facts, gcc: int) -> Tasks:

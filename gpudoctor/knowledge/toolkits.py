@@ -78,7 +78,7 @@ def adding(row: ToolkitRepository, machine: str, driver: bool) -> Tasks:
     Args:
         row: the repository.
         machine: the CPU's architecture ("x86_64", "aarch64").
-        driver: whether the driver comes from it as well; else its driver packages are kept away.
+        driver: whether the driver comes from it as well, or may do so; else its driver packages are kept away.
     """
     table, arch = toolkits(), "sbsa" if machine == "aarch64" else "x86_64"
     words = (line.format(name=row.name, arch=arch).split() for line in table.added[row.by])
@@ -95,11 +95,10 @@ def adding(row: ToolkitRepository, machine: str, driver: bool) -> Tasks:
 
 
 def removing(row: ToolkitRepository, machine: str) -> Tasks:
-    """Return the tasks that take such a repository away again."""
+    """Return the tasks that take such a repository away again; what keeps its driver away is a file of its own."""
     arch = "sbsa" if machine == "aarch64" else "x86_64"
     if row.by == "deb":
-        kept = () if row.name.startswith("wsl") else (Edit(PIN, gone=True, root=True),)
-        return (as_root("apt-get", "purge", "cuda-keyring"), *kept)
+        return (as_root("apt-get", "purge", "cuda-keyring"),)
     if row.by == "zypper":
         return (as_root("zypper", "removerepo", f"cuda-{row.name}-{arch}"),)
     return (Edit(f"/etc/yum.repos.d/cuda-{row.name}.repo", gone=True, root=True),)

@@ -84,7 +84,8 @@ def choose(
             refused.append(Refusal(name, why, _instead(name, torch)))
         else:
             index = None if name == "torchcodec" and kernel != "Linux" else torch.index
-            why = f"{name} {spec.lstrip('=>')} is the release for PyTorch {number}."
+            which = spec.lstrip("=>").removesuffix(".*") + (" and newer are" if spec.startswith(">") else " is")
+            why = f"{name} {which} for PyTorch {number}."
             found.append(
                 Wheel(framework=name, requirement=f"{name}{spec}", variant=torch.variant, index=index, why=why)
             )

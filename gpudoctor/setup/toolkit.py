@@ -74,10 +74,14 @@ def decide(place: Place) -> ToolkitPlan:
         return ToolkitPlan(refused=(found,))
     row = fixes.repository_of(place.facts)
     conda = _is_conda(place)
-    cuda = place.request.toolkit or _fitting(place, None if conda else row)
-    refused = None if cuda is None or conda or place.facts.host.platform == "jetson" else _not_there(place, row, cuda)
-    if cuda is None or refused:
-        return ToolkitPlan(refused=(refused or _none(place),))
+    wanted = place.request.toolkit or _wanted(place)
+    cuda = place.request.toolkit or _fitting(place, wanted, None if conda else row)
+    if not conda and place.facts.host.platform != "jetson" and not in_container(place.facts):
+        refused = _not_there(place, row, cuda or wanted)
+        if refused:
+            return ToolkitPlan(refused=(refused,))
+    if cuda is None:
+        return ToolkitPlan(refused=(_none(place),))
     notes = tuple(_notes(place, cuda))
     if conda:
         return ToolkitPlan(cuda=cuda, step=_in_conda(place, cuda), notes=notes)
@@ -93,17 +97,22 @@ def decide(place: Place) -> ToolkitPlan:
 # -- which release -------------------------------------------------------------------------------------------
 
 
-def _fitting(place: Place, row: toolkits.ToolkitRepository | None) -> str | None:
-    """The release of the framework's CUDA, or the nearest of its major; else the newest for driver and GPUs."""
-    own = torch_of(place.python)
-    planned = next((cuda for w in place.wheels if (cuda := cuda_of_variant(w.variant)) and "." in cuda), None)
-    major = next((w.variant.removeprefix("cu") for w in place.wheels if w.variant in ("cu11", "cu12", "cu13")), None)
-    torch = next((cuda_of_variant(w.variant) for w in place.wheels if w.framework == "torch"), None)
-    wanted = torch or (None if major else known_or(own.cuda, None) if own and not place.wheels else planned)
+def _wanted(place: Place) -> str | None:
+    """The CUDA of the PyTorch that is planned, or is there; None: no PyTorch decides."""
+    planned = next((w for w in place.wheels if w.framework == "torch"), None)
+    if planned:
+        return cuda_of_variant(planned.variant)
+    own = None if place.wheels else torch_of(place.python)
+    return known_or(own.cuda, None) if own else None
+
+
+def _fitting(place: Place, wanted: str | None, row: toolkits.ToolkitRepository | None) -> str | None:
+    """The release that is wanted, or the nearest of its major; else the newest for wheels, driver and GPUs."""
     if wanted:
         return toolkits.nearest(row, wanted)
+    major = next((w.variant[2:4] for w in place.wheels if w.variant.startswith("cu")), "")
     there = [one for one in toolkits.toolkits().toolkit.releases if row is None or row.has(one)]
-    fits = [one for one in there if _fits(place, one) and (major is None or one.startswith(f"{major}."))]
+    fits = [one for one in there if _fits(place, one) and one.startswith(major)]
     return fits[-1] if fits else None
 
 
@@ -135,23 +144,22 @@ def _elsewhere(place: Place) -> Refusal | None:
     return None
 
 
-def _not_there(place: Place, row: toolkits.ToolkitRepository | None, cuda: str) -> Refusal | None:
-    """Why the system's packages do not have this release; None: they do."""
-    if in_container(place.facts):
-        return None
-    known = cuda in toolkits.toolkits().toolkit.releases
-    system = place.ground.system or "this distribution"
+def _not_there(place: Place, row: toolkits.ToolkitRepository | None, cuda: str | None) -> Refusal | None:
+    """Why the system's packages do not have this release, or one of its major; None: they do."""
+    system, newest = place.ground.system or "this distribution", toolkits.toolkits().toolkit.releases[-1]
     if family_of(place.facts) == "arch":
+        if cuda is None or version(cuda)[0] == version(newest)[0]:
+            return None
+        return Refusal(place.names, f"{system} has the newest release of the toolkit alone.", _instead(cuda))
+    if row is None:
+        return Refusal(place.names, f"NVIDIA has no package repository for {system}.", _instead(cuda or newest))
+    known = cuda is None or cuda in toolkits.toolkits().toolkit.releases
+    if cuda is None or (known and (row.has(cuda) or (not place.request.toolkit and toolkits.nearest(row, cuda)))):
         return None
-    if row is None or not known or not row.has(cuda):
-        why = (
-            f"NVIDIA's repository for {system} has no CUDA toolkit {cuda}"
-            + (f": it begins with {row.first}" if row and version(cuda) < version(row.first) else "")
-            + (f": it ends with {row.last}" if row and row.last and version(cuda) > version(row.last) else "")
-            + "."
-        )
-        return Refusal(place.names, why if row else f"NVIDIA has no package repository for {system}.", _instead(cuda))
-    return None
+    why = f"NVIDIA's repository for {system} has no CUDA toolkit {cuda}"
+    if known:
+        why += f": it begins with {row.first}" + (f" and ends with {row.last}" if row.last else "")
+    return Refusal(place.names, f"{why}.", _instead(cuda) if known else f"The releases are listed in {DOWNLOADS}")
 
 
 def _instead(cuda: str) -> str:
@@ -244,7 +252,7 @@ def _in_image(place: Place, cuda: str) -> SetupStep:
 def _on_system(place: Place, row: toolkits.ToolkitRepository | None, cuda: str) -> SetupStep:
     facts, family = place.facts, family_of(place.facts)
     fix = fixes.new_toolkit(facts, None, cuda)
-    added = fixes.add_repository(facts)
+    added = fixes.add_repository(facts, anyway=True)
     compilers, env = _compilers(facts, cuda)
     tasks, names = _tasks(place, fix, added, cuda)
     lines = [shown(task) for task in (*fix.tasks, *env) if isinstance(task, Variable)]
@@ -256,9 +264,15 @@ def _on_system(place: Place, row: toolkits.ToolkitRepository | None, cuda: str) 
     if family == "debian":
         undo = (*undo, as_root("apt-get", "autoremove"))
     if added and not place.repository and row:
-        undo = (*undo, *toolkits.removing(row, machine))
+        undo = (
+            *undo,
+            *toolkits.removing(row, machine),
+            *(Edit(t.path, gone=True, root=True) for t in added if isinstance(t, Edit)),
+        )
     undo = (*undo, *(Edit(PROFILE, gone=True, root=True) for _ in profile))
     title = fix.message.removesuffix(", and build with it.").removesuffix(".") + "."
+    if arch:
+        title = "Install the CUDA toolkit from the distribution's packages."
     if not wanted:
         title = "Install cuDNN with its headers from NVIDIA's repository."
     elif place.request.cudnn and facts.host.platform != "jetson":
