@@ -139,7 +139,7 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
 def _out_of_reach(steps: "tuple[SetupStep, ...]") -> str | None:
     """Why the wheels of a step cannot be had, before the first step changes anything; None: they can.
 
-    pip and uv may reach an index by settings of their own (a proxy, a mirror): they are asked where it does not respond.
+    pip and uv may reach an index by settings of their own (a proxy, a mirror): they are asked where there is no answer.
     """
     from gpudoctor.cli.confirm import quietly
     from gpudoctor.setup.reachability import base_of, dry_run, indexes, unreachable

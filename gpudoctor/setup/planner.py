@@ -230,9 +230,12 @@ def _companions(
     more, refused = companions.choose(request.companions, torch, found.python, ground.kernel)
     found.refused += refused
     if more and torch:
-        others = tuple(w for w in found.wheels if w.framework != "torch")
-        found.wheels = (torch, *more, *others)
-        found.cuda = found.cuda or torch.variant.removeprefix("cu")[:2] if torch.variant[:2] == "cu" else torch.variant
+        family, others = (torch, *more), tuple(w for w in found.wheels if w.framework != "torch")
+        if there and ground.vendor is None:  # a build for GPUs computes on the CPU as well, and is proven there
+            family = tuple(msgspec.structs.replace(w, variant="cpu") for w in family)
+        found.wheels = (*family, *others)
+        own = family[0].variant
+        found.cuda = found.cuda or (own[2:4] if own.startswith("cu") else own)
     found.notes += companions.notes(facts, request, more)
 
 
