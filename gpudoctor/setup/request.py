@@ -18,7 +18,7 @@ DRIVER = ("auto", "yes", "no")
 # Packages of PyTorch's, each release of which belongs to one of PyTorch or to all from one on.
 COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
 _TOOLKIT = re.compile(
-    r"(?:(?:nvidia-)?cuda(?:[-_ ]?toolkit)?|toolkit|(?:cuda-)?nvcc)(?:(?:==?|[-_ ])?(\d{1,2}\.\d{1,2})(?:\.\d+)?)?"
+    r"(?:(?:nvidia-)?cuda(?:[-_ ]toolkit)?|toolkit|(?:cuda-)?nvcc)(?:(?:==?|[-_ ])?(\d{1,2}\.\d{1,2})(?:\.\d+)?)?"
 )
 _CUDNN = re.compile(r"(?:nvidia-|lib)?cudnn(?:-dev)?")
 

@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.python_rules import companion_for
 from gpudoctor.tasks.as_typed import typed
-from tests.builders import change, framework, package, plain_host, python
+from tests.builders import change, framework, plain_host, python
 from tests.setup.grounds import machine
 from tests.setup.plans import made, refused, step, wheels
 
@@ -41,7 +41,8 @@ def test_they_come_with_pytorch_from_its_index(names: tuple[str, ...]) -> None:
         "'torch==2.14.*' 'torchvision==0.29.*' 'torchaudio==2.11.*'",
     )
     proofs = " ".join(typed(step(found, "proof").commands))
-    assert "torchvision.ops.nms" in proofs and "import torchaudio" in proofs
+    assert "torchvision.ops.nms" in proofs
+    assert "import torchaudio" in proofs
     assert found.requested == (*names, *BOTH)
 
 
@@ -53,11 +54,10 @@ def test_projects_list_each_with_the_index(manager: str, form: str) -> None:
     assert text.count('name = "pytorch-cu126"') == (manager == "poetry")
 
 
-def there(version: str, *packages: str, branch: int = 570, **changes: object) -> Facts:
+def there(version: str, branch: int = 570) -> Facts:
     cuda = version.partition("+cu")[2]
     torch = framework("torch", version, cuda=f"{cuda[:2]}.{cuda[2:]}" if cuda else None)
-    own = python(torch, packages=tuple(package(*p.split("==")) for p in (f"torch=={version}", *packages)), **changes)
-    return change(machine("ada", branch=branch), "pythons", (own,))
+    return change(machine("ada", branch=branch), "pythons", (python(torch),))
 
 
 def test_next_to_a_pytorch_that_works_only_what_is_missing_comes() -> None:

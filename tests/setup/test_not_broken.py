@@ -50,6 +50,7 @@ def test_what_is_chosen_finds_the_gpu(name: str, kind: str) -> None:
 
 def test_tensorflow_2_21_is_known_not_to_find_its_cuda() -> None:
     row = tensorflow.release("2.21")
-    assert row is not None and not row.finds_gpu
+    assert row is not None
+    assert not row.finds_gpu
     (wheel,) = made(machine("ada"), "tensorflow").wheels
     assert not _allowed(wheel, "2.21")

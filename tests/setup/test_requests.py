@@ -75,5 +75,5 @@ def test_each_row_leads_to_a_plan_or_says_what_else() -> None:
 def test_an_unknown_name_is_a_usage_error() -> None:
     with pytest.raises(RequestError, match=re.escape('Did you mean "torchvision"?')):
         requested(["torchvison"])
-    with pytest.raises(RequestError, match="There are pytorch, .* cudnn"):
+    with pytest.raises(RequestError, match=r"There are pytorch, .* cudnn"):
         requested(["xyzzy"])

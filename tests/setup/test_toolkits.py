@@ -123,7 +123,8 @@ def test_the_host_compiler_is_one_that_nvcc_accepts() -> None:
 def test_it_is_verified_by_compiling() -> None:
     version, compiled = typed(step(plan(machine("ada")), "toolkit").verify)
     assert version == "/usr/local/cuda-13.0/bin/nvcc --version"
-    assert "k<<<1, 1>>>()" in compiled and compiled.endswith("nvcc -x cu -c -o /dev/null -")
+    assert "k<<<1, 1>>>()" in compiled
+    assert compiled.endswith("nvcc -x cu -c -o /dev/null -")
 
 
 def test_cudnn_comes_alone_too() -> None:
@@ -162,7 +163,8 @@ def test_each_form_has_it(form: str, line: str) -> None:
 
 def test_the_table_of_repositories() -> None:
     found = repository("linuxmint", "22")
-    assert found and found.name == "ubuntu2404"
+    assert found
+    assert found.name == "ubuntu2404"
     assert repository("ubuntu", "18.04") is None
     releases = toolkits().toolkit.releases
     assert all(row.first in releases and row.last in ("", *releases) for row in toolkits().repository)
