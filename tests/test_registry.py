@@ -112,7 +112,7 @@ from gpudoctor.requirements.demands import DEMANDS
 from gpudoctor.root_causes import PLACES
 from gpudoctor.setup.conflicts import on_amd, on_cpu
 from gpudoctor.setup.plan import TargetPlatform
-from gpudoctor.setup.request import frameworks
+from gpudoctor.setup.request import requested
 from gpudoctor.smoketests.options import BACKENDS
 from gpudoctor.smoketests.plan import TITLES
 from gpudoctor.targets import framework_name
@@ -123,7 +123,7 @@ assert areas.concerned("mlx.no-gpu", facts) and not areas.concerned("mlx.no-gpu"
 assert framework_proof(facts.pythons[0]).argv == ("/p", "-c", "import mlx; print(1)")
 assert "mlx" == NAMES[-1] and "mlx" in SHADOWS and "mlx" in PLACES and "mlx" in BACKENDS
 assert {"mlx", "mlx_sees"} <= set(DEMANDS)
-assert frameworks(["MLX", "ml-x"]) == ("mlx",)
+assert requested(["MLX", "ml-x"]).frameworks == ("mlx",)
 assert framework_name(found) == "MLX 1.0" and TITLES["mlx"] == "MLX"
 assert on_cpu(TargetPlatform(), "mlx", None).why.startswith("MLX ") and "MLX" in on_amd(TargetPlatform(), "mlx").why
 print("known")

@@ -4,29 +4,22 @@ import re
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import system
-from gpudoctor.fixes.environment import install_system
+from gpudoctor.fixes.toolkit import host_compiler
 from gpudoctor.knowledge.host_compilers import newest_gcc
 from gpudoctor.maybe import known, phrase, present
 from gpudoctor.targets import nvidia_hardware
-from gpudoctor.tasks import Tasks, export, unset
+from gpudoctor.tasks import unset
 
 _CHOICES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     newest = newest_gcc(present(facts.toolkits.home.nvcc)) or 13
-    packages = {
-        "debian": (f"gcc-{newest}", f"g++-{newest}"),
-        "fedora": (f"gcc{newest}-c++",),
-        "arch": (f"gcc{newest}",),
-    }
-    names = packages.get(system.family_of(facts) or "", ())
-    compiler = export("NVCC_CCBIN", f"/usr/bin/g++-{newest}")
-    commands: Tasks = (*(install_system(facts, *names) if names else ()), compiler)
     message = f"Install gcc {newest} next to the other one, and make nvcc use it."
     newer = Fix("Build with a newer CUDA Toolkit of the same major version, which accepts this gcc.")
-    return Fix(message, commands, "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)), newer
+    return Fix(
+        message, host_compiler(facts, newest), "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)
+    ), newer
 
 
 @check(

@@ -66,6 +66,15 @@ def run(argv: tuple[str, ...]) -> int:
     return 128 + ended.signal if ended.signal else ended.code
 
 
+def quietly(argv: tuple[str, ...]) -> int:
+    """Run a command that only looks, out of sight; its exit code."""
+    from gpudoctor import child
+
+    env = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT} | {"UV_HTTP_RETRIES": "0"}
+    ended = child.run(tuple(own(argv)), timeout=_SECONDS, env=env)
+    return ended.code if ended.code is not None else 1
+
+
 def own(argv: tuple[str, ...]) -> list[str]:
     """The words with ourselves by our interpreter."""
     words = list(argv)

@@ -32,7 +32,11 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "setup", help="plan driver, wheels and environment for this GPU", description=DESCRIPTION, epilog=EPILOG
     )
     one.add_argument(
-        "frameworks", nargs="+", metavar="FRAMEWORK", help="one or more of pytorch, tensorflow, cupy, jax, onnxruntime"
+        "frameworks",
+        nargs="+",
+        metavar="FRAMEWORK",
+        help="one or more of pytorch, tensorflow, cupy, jax, onnxruntime; torchvision, torchaudio, torchcodec; "
+        "cuda-toolkit (cuda-toolkit==12.8) and cudnn for compiling",
     )
     one.add_argument(
         "--manager",
@@ -120,6 +124,9 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
     if not confirm.agreed(f"Run step{'s' if len(mine) > 1 else ''} {', '.join(numbers)} now?", arguments.yes):
         return confirm.DECLINED
     _must_have_programs(mine)
+    if why := _out_of_reach(mine):
+        complain(why)
+        return confirm.STEP_FAILED
     journal = Journal(place(os.environ))
     ended = carry(mine, confirm.run, journal, confirm.tell, "setup", ask=confirm.installed)
     if ended.failed:
@@ -127,6 +134,26 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
         return confirm.STEP_FAILED
     complain(f"Done: {', '.join(ended.done)}. The journal is {journal.path}.")
     return NOT_HERE if plan.refused else OK
+
+
+def _out_of_reach(steps: "tuple[SetupStep, ...]") -> str | None:
+    """Why the wheels of a step cannot be had, before the first step changes anything; None: they can.
+
+    pip and uv may reach an index by settings of their own (a proxy, a mirror): they are asked where there is no answer.
+    """
+    from gpudoctor.cli.confirm import quietly
+    from gpudoctor.setup.reachability import base_of, dry_run, indexes, unreachable
+
+    for index, command in indexes(steps):
+        reason = unreachable(index)
+        if reason and quietly(dry_run(command, base_of(steps) or sys.executable)):
+            wheels = " ".join(command.argv[command.argv.index(index) + 1 :])
+            also = " PyPI has larger builds, which compute on the CPU as well." if index.endswith("/cpu") else ""
+            return (
+                f"Nothing was run: the package index {index} cannot be reached ({reason}), so {wheels} cannot be "
+                f"installed. Allow this address in the firewall or the proxy (https_proxy), and run this again.{also}"
+            )
+    return None
 
 
 def _must_have_programs(steps: "tuple[SetupStep, ...]") -> None:
@@ -203,8 +230,10 @@ def setup_request(arguments: argparse.Namespace, facts: "Facts") -> "SetupReques
     """
     import shutil
 
+    import msgspec
+
     from gpudoctor.setup.exporters import ELSEWHERE
-    from gpudoctor.setup.request import RequestError, SetupRequest, frameworks, place, python
+    from gpudoctor.setup.request import RequestError, place, python, requested
 
     elsewhere = arguments.form in ELSEWHERE
     if arguments.into and arguments.form:
@@ -212,8 +241,8 @@ def setup_request(arguments: argparse.Namespace, facts: "Facts") -> "SetupReques
     default = "/opt/gpu-env" if elsewhere else "gpu-env"
     folder = default if arguments.env is None else arguments.env
     try:
-        return SetupRequest(
-            frameworks=frameworks(arguments.frameworks),
+        return msgspec.structs.replace(
+            requested(arguments.frameworks),
             manager=_manager(arguments, elsewhere),
             place=place(folder, os.path.expanduser("~"), None if arguments.facts else os.getcwd()),
             into=facts.pythons[0].path if arguments.into else None,

@@ -32,7 +32,7 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
         )
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
     if torch and number[:1].isdigit() and serves_later_torch(name, number):
-        commands = another_build(on.python, name, index=_index(on.python, torch))
+        commands = another_build(on.python, name, index=torch_index(on.python, torch))
         message = (
             f"Install the newest {name} from the index that PyTorch came from; it is built for PyTorch {number}, too."
         )
@@ -86,7 +86,7 @@ def companions(facts: Facts, python: Python, torch: Framework) -> Fix:
         f"{lasting(facts)}"
     )
     # Without a number pip would take the newest, whose metadata need not name the PyTorch that it is for.
-    commands = another_build(python, *specs, index=_index(python, torch)) if len(specs) == len(there) else ()
+    commands = another_build(python, *specs, index=torch_index(python, torch)) if len(specs) == len(there) else ()
     proof = frameworks.verify(python, f"import torch, {', '.join(there)}; print({there[0]}.__version__)")
     return Fix(message, commands, "reinstall-package", verify=proof)
 
@@ -103,7 +103,7 @@ def same_build(on: OnPython, name: str, version: str, torch: Framework) -> Fix:
     proof, number = _proof(on, name), present(torch.version)
     if on_torch_index(name):
         message = f"Install the {name} build for PyTorch {number}, from the index that PyTorch came from."
-        commands = another_build(on.python, f"{name}=={release(version)}", index=_index(on.python, torch))
+        commands = another_build(on.python, f"{name}=={release(version)}", index=torch_index(on.python, torch))
     else:
         message = f"Build {name} from source against PyTorch {number}: its wheels are for another vendor."
         options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
@@ -139,7 +139,7 @@ def own_index(on: OnPython, name: str) -> tuple[Fix, ...]:
     return Fix(message, commands, "reinstall-package", verify=proof), Fix(other, needs="a new container")
 
 
-def _index(python: Python, torch: Framework) -> str | None:
+def torch_index(python: Python, torch: Framework) -> str | None:
     """PyTorch's own index of its build; None where this is the build that PyPI has.
 
     The metadata decides: PyPI, which refuses local versions (PEP 440), has 2.7.1, which calls itself 2.7.1+cu126.

@@ -1,16 +1,18 @@
 """Fixes that provide an nvcc of the right CUDA release."""
 
-from gpudoctor.check_engine import Fix
+from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts, Python
 from gpudoctor.fixes import system
+from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.python import conda_install, conda_of
-from gpudoctor.knowledge import packages, repositories
+from gpudoctor.knowledge import packages, toolkits
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.packages import major
 from gpudoctor.queries.repositories import has_source
-from gpudoctor.targets import in_container
-from gpudoctor.tasks import Tasks, as_root, export, query
+from gpudoctor.targets import in_container, on_wsl
+from gpudoctor.tasks import Command, Tasks, as_root, export, query
 
+_KIND: Action = "reinstall-package"
 _IMAGES = "https://hub.docker.com/r/nvidia/cuda"
 
 
@@ -44,7 +46,7 @@ def build_with(directory: str, version: str) -> Fix:
         directory: where it is.
         version: its CUDA release.
     """
-    commands = (export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before"))
+    commands = _use(directory)
     message = f"Build with CUDA Toolkit {version}, which is also installed."
     return Fix(message, commands, "change-environment", verify=query("nvcc", "--version"))
 
@@ -58,27 +60,72 @@ def new_toolkit(facts: Facts, python: Python | None, wanted: str) -> Fix:
         wanted: the CUDA release, "12.8".
     """
     if python is not None and conda_of(python):
-        command = conda_install(python, f"cuda-nvcc={wanted}", f"cuda-cudart-dev={wanted}", channel="nvidia")
-        return Fix(f"Install nvcc {wanted} into this conda environment.", (command,), "reinstall-package")
-    family, directory = system.family_of(facts), f"/usr/local/cuda-{wanted}"
+        return Fix(f"Install nvcc {wanted} into this conda environment.", (in_conda(python, wanted),), _KIND)
+    if facts.host.platform == "jetson":
+        commands: Tasks = (as_root("apt-get", "update"), as_root("apt-get", "install", "nvidia-jetpack"))
+        message = "Install CUDA and cuDNN of this JetPack release: nvcc is in /usr/local/cuda/bin."
+        return Fix(message, (*commands, *_use("/usr/local/cuda")), _KIND, root=True, verify=query("nvcc", "--version"))
+    family = system.family_of(facts)
     message = (
         f"Install CUDA Toolkit {wanted} from NVIDIA's repository (this package contains no driver), and build with it."
     )
-    commands: Tasks = (export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before"))
+    commands = _use("/opt/cuda" if family == "arch" else f"/usr/local/cuda-{wanted}")
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
-        commands = (*_repository(facts), *system.install(facts, name), *commands)
-    return Fix(message, commands, "reinstall-package", root=True, verify=query("nvcc", "--version"))
+        commands = (*add_repository(facts), *system.install(facts, name), *commands)
+    return Fix(message, commands, _KIND, root=True, verify=query("nvcc", "--version"))
 
 
-def _repository(facts: Facts) -> Tasks:
-    """Add NVIDIA's repository where Debian has none that brings the toolkit; the other distributions' is not known."""
+def in_conda(python: Python, wanted: str, *more: str) -> Command:
+    """The command that installs a toolkit into conda's environment: conda-forge has it since CUDA 12.
+
+    Args:
+        python: the environment.
+        wanted: the CUDA release.
+        more: further packages.
+    """
+    channel = "conda-forge" if int(wanted.partition(".")[0]) >= 12 else "nvidia"
+    return conda_install(python, f"cuda-toolkit={wanted}", *more, channel=channel)
+
+
+def _use(directory: str) -> Tasks:
+    return export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before")
+
+
+def repository_of(facts: Facts) -> toolkits.ToolkitRepository | None:
+    """NVIDIA's repository for this distribution; WSL has one without a driver."""
     own = facts.host.distribution
-    if own.id != "debian" or isinstance(facts.host.sources, Unknown) or has_source(facts, "nvidia"):
+    name = known_or(own.id, None) or ""
+    return toolkits.repository("wsl" if on_wsl(facts) and name == "ubuntu" else name, known_or(own.version, None) or "")
+
+
+def add_repository(facts: Facts, *, anyway: bool = False) -> Tasks:
+    """Add NVIDIA's repository where this machine has none.
+
+    Args:
+        facts: the machine.
+        anyway: also where its sources were not read: to add it again does no harm.
+    """
+    row, unread = repository_of(facts), isinstance(facts.host.sources, Unknown)
+    if row is None or has_source(facts, "nvidia") or (unread and not anyway):
         return ()
-    machine = known_or(facts.host.architecture, None) or "x86_64"
-    added = repositories.commands("debian", known_or(own.version, None) or "", machine)
-    return (*added, as_root("apt-get", "update")) if added else ()
+    return toolkits.adding(row, known_or(facts.host.architecture, None) or "x86_64", driver=unread)
+
+
+def host_compiler(facts: Facts, gcc: int) -> Tasks:
+    """Install a gcc that an nvcc accepts next to the distribution's own, and make nvcc use it.
+
+    Args:
+        facts: the machine.
+        gcc: its major version.
+    """
+    names = {
+        "debian": (f"gcc-{gcc}", f"g++-{gcc}"),
+        "fedora": (f"gcc{gcc}-c++",),
+        "suse": (f"gcc{gcc}-c++",),
+        "arch": (f"gcc{gcc}",),
+    }.get(system.family_of(facts) or "", ())
+    return (*(install_system(facts, *names) if names else ()), export("NVCC_CCBIN", f"/usr/bin/g++-{gcc}"))
 
 
 def devel_image(facts: Facts, wanted: str) -> tuple[Fix, ...]:

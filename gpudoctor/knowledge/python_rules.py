@@ -31,11 +31,14 @@ class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Torchaudio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The releases that want PyTorch's CUDA minor, and those of PyTorch's number: from the first, before the second.
 
-    The second of `same_number` is the release that serves itself and every later PyTorch.
+    The second of `same_number` is the release that serves itself and every later PyTorch, the last that there is:
+    `last_python` and `last_builds` are what it has wheels for.
     """
 
     same_minor: tuple[str, str]
     same_number: tuple[str, str]
+    last_python: tuple[str, str]
+    last_builds: tuple[str, ...]
 
 
 class Keras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,6 +72,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     nvcc: Compiling
     triton: TritonFloor
     torchaudio: Torchaudio
+    serves_later: dict[str, tuple[str, str]]
     companions: dict[str, tuple[str, str]]
     stable_abi: dict[str, str]
     rocm_index: dict[str, tuple[str, str, str, str]]
@@ -147,8 +151,11 @@ def lowest_capability(name: str, number: str) -> str | None:
 
 
 def torchvision_for(torch: str) -> str | None:
-    """Return the torchvision that belongs to a torch: 2.5.1 has 0.20.1; None where it is unknown."""
+    """Return the torchvision that belongs to a torch: 2.5.1 has 0.20.1, 2.15.0 has 0.29.*; None where it is unknown."""
     numbers = version(torch)
+    since, own = python_rules().serves_later["torchvision"]
+    if numbers[:2] >= version(since):
+        return f"{own}.*"
     if numbers[:2] < (2, 1) or numbers[0] != 2 or len(numbers) < 3:
         return python_rules().companions.get(torch, (None, None))[0]
     return f"0.{numbers[1] + 15}.{numbers[2]}"
@@ -161,6 +168,28 @@ def torchaudio_for(torch: str) -> str | None:
     if numbers[:2] < version(first) or len(numbers) < 3:
         return python_rules().companions.get(torch, (None, None))[1]
     return torch if numbers[:2] < version(last) else f"{last}.*"
+
+
+def companion_for(name: str, torch: str) -> str | None:
+    """Return the release of a companion that belongs to a torch, as pip writes it: "==0.24.1"; None where unknown.
+
+    Args:
+        name: torchvision, torchaudio or torchcodec.
+        torch: a release ("2.9.1"), or a minor release ("2.9"), for which any of its own releases will do.
+    """
+    if name == "torchcodec":
+        rows, minor = python_rules().torchcodec, ".".join(torch.split(".")[:2])
+        since, first = python_rules().serves_later[name]
+        if version(torch)[:2] >= version(since):
+            return f">={first}"
+        own = [codec for codec, number in rows.items() if number == minor]
+        return f"=={own[-1]}.*" if own else None
+    find = torchvision_for if name == "torchvision" else torchaudio_for
+    exact = torch.count(".") > 1
+    found = find(torch if exact else f"{torch}.0")
+    if found is None or exact or found.endswith("*"):
+        return found and f"=={found}"
+    return f"=={'.'.join(found.split('.')[:2])}.*"
 
 
 def first_torch_of_torchaudio(number: str) -> str | None:

@@ -91,10 +91,8 @@ def _none_fits(own: str | None) -> DriverPlan:
 def _state(facts: Facts) -> Iterator[str]:
     """What is said of a driver that stays."""
     if facts.host.system == "Linux" and not has_nvidia_driver(facts):
-        version_there = known_or(driver_version(facts), None) or ""
-        yield (
-            f"The driver {version_there} is installed but does not work. Fix that first: `gpudoctor check` shows why."
-        )
+        own = phrase(" {}", known_or(driver_version(facts), None))
+        yield f"The driver{own} is installed but does not work. Fix that first: `gpudoctor check` shows why."
 
 
 def _notes(facts: Facts) -> Iterator[str]:

@@ -1,11 +1,11 @@
 """The steps of the Python environment: made, or taken as it is, and filled, by those who installs packages there."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from gpudoctor.facts import Facts, Python
 from gpudoctor.fixes.pip import Installer, pip, replace
-from gpudoctor.fixes.python import manager_of, uv_index
+from gpudoctor.fixes.python import conda_install, conda_of, manager_of, uv_index
 from gpudoctor.fixes.system import family_of
 from gpudoctor.knowledge import cupy, onnxruntime
 from gpudoctor.queries.packages import packages_of
@@ -19,6 +19,7 @@ _CUDA = (
     "so they are resolved and installed together"
 )
 
+_CONDA_TORCH = ("pytorch", "pytorch-gpu", "pytorch-cpu")
 NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
@@ -136,17 +137,25 @@ def _install(by: str, python: str, wheels: tuple[Wheel, ...], again: Mapping[str
         again: the frameworks of which another build is there, and the packages that are compiled against that one.
     """
     installer: Installer = "uv" if by == "uv" else "pip"
-    own = [w for w in wheels if w.index]
-    rest = [w for w in wheels if not w.index]
+    rest = [w.requirement for w in wheels if not w.index]
     found: list[Task] = []
-    for wheel in own:
-        if wheel.framework in again:
-            found += replace(installer, python, wheel.index or "", (wheel.requirement, *again[wheel.framework]))
+    for index, own in _by_index(wheels):
+        old = {name for wheel in own if wheel.framework in again for name in again[wheel.framework]}
+        specs = [w.requirement for w in own]
+        specs += sorted(old - {split(spec)[0] for spec in specs})
+        if old or any(wheel.framework in again for wheel in own):
+            found += replace(installer, python, index, specs)
         else:
-            found.append(pip(installer, python, "install", "--index-url", wheel.index or "", wheel.requirement))
-    if rest:
-        found.append(pip(installer, python, "install", *(w.requirement for w in (*own, *rest))))
+            found.append(pip(installer, python, "install", "--index-url", index, *specs))
+    if any(not w.kept for w in wheels if not w.index):
+        found.append(pip(installer, python, "install", *(w.requirement for w in wheels if w.index), *rest))
     return tuple(found)
+
+
+def _by_index(wheels: tuple[Wheel, ...]) -> Iterator[tuple[str, tuple[Wheel, ...]]]:
+    """The wheels of each index of its own, with those that stay: so they are part of the solution."""
+    for index in dict.fromkeys(w.index for w in wheels if w.index and not w.kept):
+        yield index, tuple(w for w in wheels if w.index == index)
 
 
 def _check(by: str, python: str) -> Command:
@@ -172,6 +181,9 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
         return _workspace(python, project, wheels)
     gone, again = _rivals(python, wheels), _other_builds(python, wheels)
     found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels, again))
+    if any(w.kept for w in wheels) and any(p.name in _CONDA_TORCH for p in conda_of(python)):
+        # conda's solver takes the builds for the PyTorch that is there; pip's would be for another
+        found = (conda_install(python, *(w.framework for w in wheels if not w.kept)),)
     why = _why(wheels)
     if gone:
         are = "is" if len(gone) == 1 else "are"
@@ -183,7 +195,7 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
         why=why,
         commands=found,
         verify=(_check(by, python.path),),
-        undo=_remove(by, python.path, tuple(split(w.requirement)[0] for w in wheels)),
+        undo=_remove(by, python.path, tuple(split(w.requirement)[0] for w in wheels if not w.kept)),
     )
 
 
@@ -191,6 +203,7 @@ def _workspace(python: Python, project: str | None, wheels: tuple[Wheel, ...]) -
     """Pixi's file decides. What comes from an index of its own is written into it: `pixi add` would take PyPI's."""
     prefix = str(python.prefix) if isinstance(python.prefix, str) else python.path
     place = project or prefix.partition("/.pixi/")[0]
+    wheels = tuple(w for w in wheels if not w.kept)
     own, rest = [w for w in wheels if w.index], [w.requirement for w in wheels if not w.index]
     found: list[Task] = []
     if own:
@@ -237,18 +250,18 @@ def _remove(by: str, python: str, names: tuple[str, ...]) -> Tasks:
 def _project(python: Python, by: str, project: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     """The project's file decides: what is installed next to its lock is undone by the next sync."""
     found: list[Task] = []
-    own = [w for w in wheels if w.index]
-    for wheel in own:
-        name = f"pytorch-{wheel.variant}"
+    for index, all_of_it in _by_index(wheels):
+        own = [w for w in all_of_it if not w.kept]
+        name, specs = f"pytorch-{own[0].variant}", [w.requirement for w in own]
         if by == "poetry":
             found += [
-                cmd("poetry", "-C", project, "source", "add", "--priority=explicit", name, wheel.index or ""),
-                cmd("poetry", "-C", project, "add", "--source", name, wheel.requirement),
+                cmd("poetry", "-C", project, "source", "add", "--priority=explicit", name, index),
+                cmd("poetry", "-C", project, "add", "--source", name, *specs),
             ]
         else:
-            found.append(uv_index(project, name, wheel.index or "", (wheel.framework,)))
-            found.append(cmd("uv", "add", "--directory", project, wheel.requirement))
-    rest = [w.requirement for w in wheels if not w.index]
+            found.append(uv_index(project, name, index, tuple(w.framework for w in all_of_it)))
+            found.append(cmd("uv", "add", "--directory", project, *specs))
+    rest = [w.requirement for w in wheels if not w.index and not w.kept]
     if rest:
         add = ("uv", "add", "--directory", project) if by == "uv" else ("poetry", "-C", project, "add")
         found.append(cmd(*add, *rest))

@@ -9,7 +9,7 @@ from gpudoctor.tasks.as_typed import shown
 
 SCHEMA = "gpudoctor.plan/1"
 
-Group = Literal["driver", "container", "environment", "proof"]
+Group = Literal["driver", "container", "toolkit", "environment", "proof"]
 
 
 class SetupStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +62,7 @@ class Wheel(msgspec.Struct, frozen=True, kw_only=True):
         variant: "cu130", "rocm7.2", "xpu" or "cpu".
         index: the address of the package index that has it; None: the Python Package Index.
         why: what it has to do with this machine.
+        kept: whether it is installed already, and stays as it is.
     """
 
     framework: str
@@ -69,6 +70,7 @@ class Wheel(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     index: str | None = None
     why: str = ""
+    kept: bool = False
 
 
 class TargetPlatform(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,11 +95,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The whole plan.
 
     Attributes:
-        requested: the frameworks that were asked for.
+        requested: what was asked for: frameworks, PyTorch's companions, cuda-toolkit, cudnn.
         machine: what decided.
         cuda: the CUDA of the wheels ("13"), "rocm7.2", "xpu", or "cpu"; None: there is nothing to install.
         driver_cuda: the CUDA release of the driver that the wheels will run on.
         driver_branch: the branch of the driver that a step brings; None: there is no such step.
+        toolkit: the release of the CUDA toolkit that a step brings, "12.8"; None: there is no such step.
         python: Python's release, "3.12".
         manager: who installs: uv, pip, conda, pixi, poetry.
         environment: the environment's folder.
@@ -117,6 +120,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cuda: str | None = None
     driver_cuda: str | None = None
     driver_branch: int | None = None
+    toolkit: str | None = None
     python: str | None = None
     manager: str = "pip"
     environment: str = ""

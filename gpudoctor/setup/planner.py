@@ -2,19 +2,32 @@
 
 from datetime import datetime, timezone
 
+import msgspec
+
 from gpudoctor import __version__
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import wheels as table
 from gpudoctor.maybe import present, text_of
 from gpudoctor.pipeline import CheckOptions as Wanted
 from gpudoctor.pipeline import check
-from gpudoctor.setup import container, driver, environment, level_zero, rocm_cpu, verification, windows
+from gpudoctor.setup import (
+    companions,
+    container,
+    driver,
+    environment,
+    level_zero,
+    rocm_cpu,
+    toolkit,
+    verification,
+    windows,
+)
 from gpudoctor.setup.choice import choose
 from gpudoctor.setup.conflicts import on_amd, on_cpu, refusal
 from gpudoctor.setup.plan import Plan, Refusal, SetupStep, TargetPlatform, Wheel
 from gpudoctor.setup.platform import ground as read
 from gpudoctor.setup.request import SetupRequest
 from gpudoctor.targets import NAMES, on_wsl, wants_nvidia
+from gpudoctor.tasks.as_typed import shown
 
 JETSON = (
     "A Jetson GPU needs NVIDIA's builds for its JetPack release: the wheels on the package index have no code for it."
@@ -40,34 +53,51 @@ class PlanDraft:
         self.cuda: str | None = None
         self.driver_cuda: str | None = None
         self.driver_branch: int | None = None
+        self.toolkit: str | None = None
+        self.toolkit_step: SetupStep | None = None
 
 
 def plan(facts: Facts, request: SetupRequest) -> Plan:
     """The plan that meets as many of the request as can be met on this machine."""
     ground, python = read(facts, request.cpu), _python(facts, request)
     by = environment.manager(request, python)
-    found = PlanDraft()
+    found, names = PlanDraft(), _names(request)
+    there = companions.kept(ground, request, python)
+    request = _wheels_of(request, there)
     if python and python.externally_managed is True and request.into:
         found.refused = [_managed(NAMES[name], request) for name in request.frameworks]
     elif facts.host.platform == "jetson":
         found.refused = [_jetson(NAMES[name]) for name in request.frameworks]
-    else:
+    elif request.frameworks or there:
         _choose(found, facts, ground, request, python)
+    elif ground.vendor == "nvidia":  # the toolkit alone: a driver that works is good enough for it
+        keep = ground.driver_cuda and request.driver == "auto"
+        _driver(found, facts, ground, msgspec.structs.replace(request, driver="no") if keep else request, ())
+    if request.companions and facts.host.platform != "jetson":
+        _companions(found, facts, ground, request, there)
+    found.refused += request.refused
+    found.notes += request.replaced
     if request.cpu and read(facts).gpus:
         found.notes.append("The GPUs of this machine are not used, because CPU wheels were requested.")
     if request.container:
         _container(found, facts, ground)
+    if request.toolkit is not None or request.cudnn:
+        _toolkit(found, facts, ground, request, python, by)
     if found.wheels and found.python:
         found.steps += environment.steps(facts, request, by, found.python, found.wheels)
+    if found.toolkit_step and found.toolkit_step.group == "environment":
+        found.steps.append(found.toolkit_step)
+    if found.wheels and found.python:
         found.steps.append(verification.step(environment.interpreter(request, by), found.wheels, ground.kernel))
     made = Plan(
         version=__version__,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        requested=request.frameworks,
+        requested=names,
         machine=ground,
         cuda=found.cuda,
         driver_cuda=found.driver_cuda,
         driver_branch=found.driver_branch,
+        toolkit=found.toolkit if found.toolkit_step else None,
         python=found.python,
         manager=by,
         environment=request.place if not request.into else text_of(python.prefix) if python else "",
@@ -117,21 +147,26 @@ def _choose(
 def _nvidia(
     found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...]
 ) -> None:
+    cuda = _driver(found, facts, ground, request, pythons)
+    choice = choose(ground, request.frameworks, cuda, pythons)
+    found.wheels, found.python = choice.wheels, choice.python or table.preferred_pythons()[0]
+    found.cuda = str(choice.major) if choice.wheels else None
+    fixed = request.into is not None
+    found.refused += [refusal(ground, name, cuda, choice, fixed) for name in choice.missing]
+
+
+def _driver(
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...]
+) -> str | None:
+    """The driver's step, if there is one; gives the CUDA release that there will be."""
     decided = driver.decide(facts, ground, request, pythons)
     found.refused += decided.refused
     found.notes += decided.notes
     if decided.step:
         found.steps.append(decided.step)
         found.driver_branch = decided.branch
-    choice = choose(ground, request.frameworks, decided.cuda, pythons)
-    found.wheels, found.python, found.driver_cuda = (
-        choice.wheels,
-        choice.python or table.preferred_pythons()[0],
-        decided.cuda,
-    )
-    found.cuda = str(choice.major) if choice.wheels else None
-    fixed = request.into is not None
-    found.refused += [refusal(ground, name, decided.cuda, choice, fixed) for name in choice.missing]
+    found.driver_cuda = decided.cuda
+    return decided.cuda
 
 
 def _in_the_way(facts: Facts) -> tuple[str, ...]:
@@ -169,6 +204,67 @@ def _container(found: PlanDraft, facts: Facts, ground: TargetPlatform) -> None:
     found.steps += [step] if step else []
     found.refused += [refused] if refused else []
     found.notes += [note] if note else []
+
+
+def _names(request: SetupRequest) -> tuple[str, ...]:
+    """What was requested, for the plan."""
+    toolkit_name = ("cuda-toolkit",) if request.toolkit is not None else ()
+    return (*request.frameworks, *request.companions, *toolkit_name, *(("cudnn",) if request.cudnn else ()))
+
+
+def _wheels_of(request: SetupRequest, there: Wheel | None) -> SetupRequest:
+    """The request with the PyTorch that companions need, and without the one that is there and stays."""
+    names = request.frameworks
+    if there:
+        names = tuple(name for name in names if name != "torch")
+    elif request.companions and "torch" not in names:
+        names = ("torch", *names)
+    return msgspec.structs.replace(request, frameworks=names)
+
+
+def _companions(
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, there: Wheel | None
+) -> None:
+    """Next to PyTorch, planned or there, the companions that fit it."""
+    torch = there or next((w for w in found.wheels if w.framework == "torch"), None)
+    more, refused = companions.choose(request.companions, torch, found.python, ground.kernel)
+    found.refused += refused
+    if more and torch:
+        family, others = (torch, *more), tuple(w for w in found.wheels if w.framework != "torch")
+        if there and ground.vendor is None:  # a build for GPUs computes on the CPU as well, and is proven there
+            family = tuple(msgspec.structs.replace(w, variant="cpu") for w in family)
+        found.wheels = (*family, *others)
+        own = family[0].variant
+        found.cuda = found.cuda or (own[2:4] if own.startswith("cu") else own)
+    found.notes += companions.notes(facts, request, more)
+
+
+def _toolkit(
+    found: PlanDraft,
+    facts: Facts,
+    ground: TargetPlatform,
+    request: SetupRequest,
+    python: Python | None,
+    by: str,
+) -> None:
+    made = toolkit.decide(
+        toolkit.Place(
+            facts=facts,
+            ground=ground,
+            request=request,
+            python=python,
+            interpreter=environment.interpreter(request, by),
+            by=by,
+            wheels=found.wheels,
+            driver_cuda=found.driver_cuda,
+            repository=any("/compute/cuda/repos/" in shown(t) for s in found.steps for t in s.commands),
+        )
+    )
+    found.toolkit, found.toolkit_step = made.cuda, made.step
+    found.refused += made.refused
+    found.notes += made.notes
+    if made.step and made.step.group == "toolkit":
+        found.steps.append(made.step)
 
 
 def _managed(framework: str, request: SetupRequest) -> Refusal:

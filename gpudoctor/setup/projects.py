@@ -12,8 +12,8 @@ PIXI, POETRY = "/.pixi/envs/default", "/.venv"
 
 
 def names(wheels: tuple[Wheel, ...]) -> str:
-    """The requirements, for people."""
-    return ", ".join(w.requirement for w in wheels)
+    """The requirements of what is not there yet, for people."""
+    return ", ".join(w.requirement for w in wheels if not w.kept)
 
 
 def split(requirement: str) -> tuple[str, str, str]:
@@ -78,10 +78,9 @@ def poetry(request: SetupRequest, minor: str, wheels: tuple[Wheel, ...], why: st
         f'python = "~{minor}"',
         *(_entry(w, f'source = "pytorch-{w.variant}"' if w.index else "") for w in wheels),
     ]
-    for wheel in wheels:
-        if wheel.index:
-            lines += ["", "[[tool.poetry.source]]", f'name = "pytorch-{wheel.variant}"', f'url = "{wheel.index}"']
-            lines += ['priority = "explicit"']
+    for variant, index in dict.fromkeys((w.variant, w.index) for w in wheels if w.index):
+        lines += ["", "[[tool.poetry.source]]", f'name = "pytorch-{variant}"', f'url = "{index}"']
+        lines += ['priority = "explicit"']
     own = "[virtualenvs]\nin-project = true\n"
     place = request.place
     return SetupStep(

@@ -7,12 +7,20 @@ from difflib import get_close_matches
 
 import msgspec
 
+from gpudoctor.knowledge import requests
 from gpudoctor.registry import FRAMEWORKS
+from gpudoctor.setup.plan import Refusal
 
 # The name that a user types, and the framework's import name; then the other names that are taken as well.
 NAMES = {one.area: one.module for one in FRAMEWORKS}
 _ALSO = {alias: one.module for one in FRAMEWORKS for alias in one.aliases}
 DRIVER = ("auto", "yes", "no")
+# Packages of PyTorch's, each release of which belongs to one of PyTorch or to all from one on.
+COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
+_TOOLKIT = re.compile(
+    r"(?:(?:nvidia-)?cuda(?:[-_ ]toolkit)?|toolkit|(?:cuda-)?nvcc)(?:(?:==?|[-_ ])?(\d{1,2}\.\d{1,2})(?:\.\d+)?)?"
+)
+_CUDNN = re.compile(r"(?:nvidia-|lib)?cudnn(?:-dev)?")
 
 
 class RequestError(ValueError):
@@ -24,6 +32,11 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         frameworks: import names, in the user's order.
+        companions: packages of PyTorch's, by their import names.
+        toolkit: the CUDA toolkit's release, "12.4"; "": the one that fits; None: it is not requested.
+        cudnn: whether cuDNN is requested for building, with its headers.
+        replaced: what took the place of names that were requested, each a sentence.
+        refused: what there is no plan for.
         manager: who is to install; None: those who does so in the environment, else uv where it is there, else pip.
         place: the directory of a new environment; relative only in a plan for another machine.
         into: the interpreter of an environment that is there; None: a new one.
@@ -36,6 +49,11 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     frameworks: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
+    toolkit: str | None = None
+    cudnn: bool = False
+    replaced: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     manager: str | None = None
     place: str = "/opt/gpu-env"
     into: str | None = None
@@ -47,23 +65,54 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
     base: str | None = None
 
 
-def frameworks(names: Iterable[str]) -> tuple[str, ...]:
-    """The import names of frameworks that a user has typed, each once.
+def requested(names: Iterable[str]) -> SetupRequest:
+    """What a user has typed, each once.
 
     Raises:
-        WishError: there is no such framework.
+        RequestError: there is no such thing.
     """
-    return tuple(dict.fromkeys(_framework(name) for name in names))
+    frameworks: dict[str, None] = {}
+    companions: dict[str, None] = {}
+    replaced: list[str] = []
+    refused: list[Refusal] = []
+    toolkit, cudnn = None, False
+    rest = list(names)
+    while rest:
+        name = rest.pop(0).strip().lower()
+        release = _TOOLKIT.fullmatch(name)
+        if found := (NAMES | _ALSO).get(name):
+            frameworks[found] = None
+        elif name in COMPANIONS:
+            companions[name] = None
+        elif release:
+            toolkit = release[1] or toolkit or ""
+        elif _CUDNN.fullmatch(name):
+            cudnn = True
+        elif row := requests.row_of(name):
+            rest = [*row.plan, *rest]
+            if row.plan:
+                replaced += [row.message] if row.message else []
+            else:
+                refused.append(Refusal(name, row.message, row.instead))
+        else:
+            raise _unknown(name)
+    return SetupRequest(
+        frameworks=tuple(frameworks),
+        companions=tuple(companions),
+        toolkit=toolkit,
+        cudnn=cudnn,
+        replaced=tuple(dict.fromkeys(replaced)),
+        refused=tuple(refused),
+    )
 
 
-def _framework(name: str) -> str:
-    known = NAMES | _ALSO
-    found = known.get(name.lower())
-    if found is None:
-        near = get_close_matches(name.lower(), known, 1)
-        hint = f'Did you mean "{near[0]}"?' if near else f"There are {', '.join(NAMES)}."
-        raise RequestError(f'Unknown framework "{name}". {hint}')
-    return found
+def _unknown(name: str) -> RequestError:
+    known = {**NAMES, **_ALSO, **dict.fromkeys((*COMPANIONS, "cuda-toolkit", "cudnn"))}
+    near = get_close_matches(name, known, 1)
+    others = ", ".join((*NAMES, *COMPANIONS, "cuda-toolkit", "cudnn"))
+    return RequestError(
+        f'Unknown framework "{name}". ' + (f'Did you mean "{near[0]}"?' if near else f"There are {others}.")
+    )
 
 
 def place(text: str, home: str, folder: str | None) -> str:

@@ -14,9 +14,10 @@ from dockerfile_parse import DockerfileParser
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.setup.executor import argv_of
 from gpudoctor.setup.exporters import render
-from gpudoctor.setup.plan import Plan
+from gpudoctor.setup.plan import Plan, Wheel
 from gpudoctor.setup.planner import plan
 from gpudoctor.setup.request import SetupRequest
+from gpudoctor.setup.verification import step as proof
 from tests.builders import change, plain_host, python
 from tests.setup.grounds import distribution, machine
 
@@ -48,6 +49,40 @@ def test_a_plan_for_the_cpu_is_installed_and_proven(manager: str, tmp_path: Path
     assert "CpuDevice" in subprocess.run(inside, capture_output=True, text=True, timeout=120).stdout
     more = _setup(tmp_path, "onnxruntime", "--into", "my env")
     assert more.returncode == 0, more.stderr[-2000:]  # what is there fits
+
+
+def test_an_index_that_does_not_respond_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A proxy that is not there stands for a firewall; pip's and uv's other settings do not help."""
+    own = {"https_proxy": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "PIP_NO_INDEX": "1"}
+    argv = [sys.executable, "-m", "gpudoctor", "setup", "torchvision", "--cpu", "--run", "--yes", "--manager", "pip"]
+    env = os.environ | own | {"XDG_STATE_HOME": str(tmp_path / "state")}
+    env = {name: value for name, value in env.items() if name not in ("PIP_FIND_LINKS", "no_proxy", "NO_PROXY")}
+    done = subprocess.run(argv, capture_output=True, text=True, env=env, cwd=tmp_path, timeout=300)
+    assert done.returncode == 4, done.stderr[-2000:]
+    said = [
+        line for line in done.stderr.splitlines() if line.startswith("gpudoctor: Nothing was run: the package index")
+    ]
+    assert len(said) == 1
+    assert "https://download.pytorch.org/whl/cpu cannot be reached (Connection refused)" in said[0]
+    assert not (tmp_path / "gpu-env").exists()
+
+
+@pytest.mark.nightly
+def test_companions_are_proven_by_what_they_load(tmp_path: Path) -> None:
+    """The pair of PyPI, which is for CUDA, computes on the CPU."""
+    env = tmp_path / "env"
+    words = [
+        ["venv", "-q", str(env)],
+        ["pip", "install", "-q", "--python", str(env), "torch==2.14.*", "torchvision==0.29.*"],
+    ]
+    for one in words:
+        done = subprocess.run([_UV, *one], capture_output=True, text=True, timeout=1200)
+        if done.returncode:
+            pytest.skip(f"PyTorch cannot be installed here: {done.stderr[-200:]}")
+    pair = tuple(Wheel(framework=name, requirement=name, variant="cpu") for name in ("torch", "torchvision"))
+    for task in proof(f"{env}/bin/python", pair).commands:
+        ended = subprocess.run(argv_of(task, sudo=False), capture_output=True, text=True, timeout=300)
+        assert ended.returncode == 0, ended.stderr[-1000:]
 
 
 def test_pytorch_for_the_cpu_is_installed_from_its_own_index(tmp_path: Path) -> None:

@@ -299,11 +299,16 @@ def test_a_driver_whose_version_nobody_knows_is_not_called_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "variant", "proof"),
-    [("Linux", "cpu", "smoke"), ("Windows", "cpu", "smoke"), ("Darwin", "cpu", "check"), ("Linux", "cu128", "check")],
+    ("kernel", "variant", "device"),
+    [
+        ("Linux", "cpu", ["--device", "cpu"]),
+        ("Windows", "cpu", ["--device", "cpu"]),
+        ("Darwin", "cpu", []),
+        ("Linux", "cu128", []),
+    ],
 )
-def test_a_plan_for_the_cpu_is_proven_on_the_cpu(kernel: str, variant: str, proof: str) -> None:
-    """`check` ends with NO GPU there, which would make a right plan fail; a Mac's wheels serve its GPU."""
+def test_a_plan_is_proven_by_what_it_made(kernel: str, variant: str, device: list[str]) -> None:
+    """Not by `check`, whose findings are about the whole machine; a Mac's wheels for the CPU serve its GPU."""
     wheel = Wheel(framework="torch", requirement="torch", variant=variant)
     found = proof_of("/env/bin/python", (wheel,), kernel)
-    assert [task.argv[1] for task in found.verify if isinstance(task, Command)] == [proof]
+    assert [_argv(task) for task in found.verify] == [("gpudoctor", "smoke", *device, "--python", "/env/bin/python")]

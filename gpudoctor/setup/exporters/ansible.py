@@ -29,6 +29,11 @@ _ASKED = {
         ("nvidia-ctk", "--version"),
         "gpudoctor_toolkit.rc | default(1) != 0",
     ),
+    "toolkit": (
+        "gpudoctor_nvcc",
+        ("/usr/local/cuda-{cuda}/bin/nvcc", "--version"),
+        "gpudoctor_nvcc.rc | default(1) != 0",
+    ),
 }
 
 
@@ -80,12 +85,12 @@ def _of(plan: Plan, step: SetupStep) -> list[object]:
 
 def _asked(plan: Plan, step: SetupStep) -> tuple[list[object], dict[str, object]]:
     """The task that asks whether a step is needed, and the condition of the step's tasks."""
-    if step.group not in _ASKED:
+    if step.group not in _ASKED or (step.group == "toolkit" and "cuda-toolkit" not in plan.requested):
         return [], {}
     name, argv, condition = _ASKED[step.group]
     task: dict[str, object] = {
         "name": f"Check whether it is needed: {step.group}",
-        "ansible.builtin.command": {"argv": list(argv)},
+        "ansible.builtin.command": {"argv": [word.format(cuda=plan.toolkit or "") for word in argv]},
         "register": name,
         "check_mode": False,  # asking changes nothing, and ansible-playbook --check needs the answer
         "changed_when": False,

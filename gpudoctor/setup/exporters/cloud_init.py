@@ -17,7 +17,7 @@ from gpudoctor.tasks import Command, Manual, Task
 
 def render(plan: Plan) -> str:
     """The part, which begins with #cloud-config."""
-    steps = of_group(plan, "driver", "container", "environment")
+    steps = of_group(plan, "driver", "container", "toolkit", "environment")
     files: list[object] = [
         {"path": file.path, "permissions": "0644", "content": file.text} for step in steps for file in step.files
     ]

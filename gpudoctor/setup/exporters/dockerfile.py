@@ -3,6 +3,8 @@
 import re
 import shlex
 
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import present
 from gpudoctor.setup.exporters.common import (
     UV,
     UV_PYTHONS,
@@ -30,6 +32,7 @@ def render(plan: Plan) -> str:
         uv_pythons=Code(UV_PYTHONS),
         uv_directory=Code(UV),
         environment=of_group(plan, "environment"),
+        toolkit=_image(plan) if of_group(plan, "toolkit") else "",
         path=_value(plan.interpreter.removesuffix("/python")),
         nvidia=plan.machine.vendor == "nvidia",
         proof=of_group(plan, "proof"),
@@ -37,6 +40,13 @@ def render(plan: Plan) -> str:
         verify=lambda task: Code("\n".join(remarks(shown(task), 10_000))),
         is_plain=lambda path: shlex.quote(path) == path,  # COPY takes no quotes, and expands variables
     )
+
+
+def _image(plan: Plan) -> str:
+    """NVIDIA's image with the compiler, to be put into the FROM line: in images the toolkit is not installed."""
+    cuda, cudnn = present(plan.toolkit), "cudnn-" if "cudnn" in plan.requested else ""
+    ubuntu = "24.04" if version(cuda) >= (12, 5) else "22.04"  # which has no older images
+    return f"The CUDA toolkit comes with the image: FROM nvidia/cuda:{cuda}.0-{cudnn}devel-ubuntu{ubuntu}"
 
 
 def _line(task: Task) -> Code:

@@ -198,7 +198,8 @@ def test_torchcodec() -> None:
     assert one(torchcodec_mismatch, codec("0.5")) == ("pass", "")
     assert one(torchcodec_mismatch, codec("0.12.0", "2.13.0")) == ("pass", "")  # beyond what the table knows
     assert one(torchcodec_mismatch, codec("0.9.1", "2.10.0"))[0] == "problem"
-    assert "--upgrade torchcodec" in commands(torchcodec_mismatch, codec("0.9.1", "2.10.0"))
+    assert "'torchcodec==0.10.*'" in commands(torchcodec_mismatch, codec("0.9.1", "2.10.0"))
+    assert "'torchcodec>=0.12'" in commands(torchcodec_mismatch, codec("0.9.1", "2.13.0"))
     assert one(torchcodec_mismatch, codec("0.8.1", Unknown("closed"))) == ("unknown", "closed")
     assert one(torchcodec_mismatch, codec("0.8.1", "2.10.0.dev20251001")) == ("pass", "")
     assert one(torchcodec_mismatch, codec("0.8.1", "2.10.0a0+b558c986e8.nv25.11")) == ("pass", "")  # NVIDIA's image
