@@ -21,6 +21,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "peer": ("rate",),
     "allreduce": ("time", "bus rate"),
     "stress": ("rate", "error", "last third"),
+    "compare": ("time 256", "with copies 256", "rate 256", "sustained", "step"),
 }
 _DEVICE = pattern(r"(?:GPU [0-9]+|GPUs [0-9,\-]+|CPU|\*)\Z")
 

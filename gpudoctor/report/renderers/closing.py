@@ -8,6 +8,7 @@ from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.registry import SMOKED
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import number
+from gpudoctor.smoketests.suite import COMPARE
 from gpudoctor.targets import framework_name
 
 CHOSEN = "Only the selected checks ran; the cause may be elsewhere."
@@ -78,10 +79,10 @@ def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
     if any(entry.check.startswith("smoke.") and entry.status == "fail" for entry in entries):
         return []
     runs = [run for run in facts.smoke.runs if run.kind != "cpu"] or [*facts.smoke.runs] * (not facts.smoke.instead)
-    tests = sum(t.outcome == "done" for run in runs for t in run.tests)
+    done = [run.label for run in runs for t in run.tests if t.outcome == "done" and t.name != COMPARE]
+    tests, labels = len(done), list(dict.fromkeys(done))
     if not tests:
         return []
-    labels = list(dict.fromkeys(run.label for run in runs if any(t.outcome == "done" for t in run.tests)))
     single = [label for label in labels if not label.startswith("GPUs ")]  # the tests between GPUs name them again
     where = " and ".join(single or labels).replace("CPU", "the CPU")
     proven = "" if any(run.kind != "cpu" for run in runs) else "; that proves nothing about a GPU"

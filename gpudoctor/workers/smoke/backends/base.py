@@ -136,8 +136,14 @@ class Base:
 
     # -- mnist, mixed-precision, inference -----------------------------------------------------------------
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Network:
-        """The network on the device with these weights and this batch."""
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Network:
+        """The network on the device with these weights and this batch.
+
+        Args:
+            weights: of a CNN or of two layers.
+            images: 28 x 28 grey levels each, as bytes; or for two layers a float32 host array, a row a sample.
+            labels: a byte each.
+        """
         raise Unsupported("%s has no training step." % self.name)
 
     def reference(self, weights: Weights, images: bytes, labels: bytes) -> tuple[float, list[Any]]:
@@ -168,6 +174,18 @@ class Base:
     def fused(self, elements: int) -> list[Fused]:
         """The ways in which this framework compiles `gelu(a * x + b) + c` over float32 into one kernel."""
         raise Unsupported("%s compiles no kernels." % self.name)
+
+    def round_trip(self, a: Any, b: Any) -> Callable[[], Any]:
+        """What copies two float32 host arrays to the device, multiplies them in fp32, and copies the product back."""
+        raise Unsupported("%s copies nothing: its arrays are the host's." % self.name)
+
+    def operations(self) -> dict[str, Callable[[], Any]]:
+        """What queues usual operations on arrays of NumPy's kind, by name; empty where the backend has no such arrays."""
+        return {}
+
+    def loading(self) -> Loading | None:
+        """Batches from the framework's data loader into a training step; None where it has no such loader."""
+        return None
 
     def peers(self) -> int:
         """How many devices of this kind the backend sees, for `peer` and `allreduce`."""
@@ -336,6 +354,31 @@ class Fused:
 
     def error(self) -> float:
         """The largest relative difference from float64 on the CPU, over a sample of the elements."""
+        raise NotImplementedError
+
+
+class Loading:
+    """Batches of pictures that the CPU prepares, each followed by a training step on the device."""
+
+    batch = 0  # pictures
+    most = 0  # workers that are worth trying
+
+    def step(self) -> None:
+        """Queue the training step on a batch that is on the device already."""
+        raise NotImplementedError
+
+    def loaded(
+        self, workers: int, pinned: bool, non_blocking: bool, seconds: float, pause: Callable[[], None]
+    ) -> list[float]:
+        """Seconds of a batch that is loaded, copied and trained with, some times, once the first ones have come.
+
+        Args:
+            workers: processes that prepare batches; 0: this one.
+            pinned: whether the loader copies batches to pinned memory.
+            non_blocking: whether the copy to the device is only queued.
+            seconds: for how long.
+            pause: lets the run be ended here.
+        """
         raise NotImplementedError
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ...host_math import TorchHost, own_host
 from ...memory import available
 from ...runner import Unsupported
-from ..base import Base, Fused, Network, Overlap, Peer, Transfer, Vectors, kind_of
+from ..base import Base, Fused, Loading, Network, Overlap, Peer, Transfer, Vectors, kind_of
 from ..cpu import processor
 from .precision import RESULTS, TYPES, lacks_on_cpu, lacks_on_gpu, switched
 
@@ -172,7 +172,7 @@ class PytorchBackend(Base):
 
     # -- further rooms -------------------------------------------------------------------------------------
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Network:
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Network:
         """The network with PyTorch's own layers and backward pass."""
         from .network import Classifier
 
@@ -183,6 +183,17 @@ class PytorchBackend(Base):
         from .network import reference
 
         return reference(self, weights, images, labels)
+
+    def round_trip(self, a: Any, b: Any) -> Callable[[], Any]:
+        """From pageable tensors of the host to one of the host."""
+        left, right = self.torch.as_tensor(a), self.torch.as_tensor(b)
+        return lambda: self.torch.mm(left.to(self.device), right.to(self.device)).cpu()
+
+    def loading(self) -> Loading:
+        """Its DataLoader."""
+        from .loading import PictureLoading
+
+        return PictureLoading(self)
 
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies between buffers."""
