@@ -58,7 +58,9 @@ def validated(choice: SmokeOptions) -> SmokeOptions:
     if not 1 <= choice.seconds <= MOST_STRESS:
         raise ChoiceError(f"stress takes 1 to {MOST_STRESS} seconds, not {choice.seconds}.")
     if choice.price is not None and not 0 < choice.price < MOST_PRICE:
-        raise ChoiceError(f"A price is more than 0 and less than {MOST_PRICE:,} dollars per hour, not {choice.price:g}.")
+        raise ChoiceError(
+            f"A price is more than 0 and less than {MOST_PRICE:,} dollars per hour, not {choice.price:g}."
+        )
     if choice.price is not None and COMPARE not in choice.tests and not choice.everything:
         raise ChoiceError("A price is of use to the test compare alone: `gpudoctor smoke compare --price 2.50`")
     return choice

@@ -162,7 +162,9 @@ def _inference(bench: Bench, until: float) -> None:
 
     def measured(size: int) -> float:
         samples = measure(bench, network.predict(size), *SHORT)
-        _tell(bench, "rate", size, "images/s", [size / s for s in samples.seconds], "forward passes, batch on the device")
+        _tell(
+            bench, "rate", size, "images/s", [size / s for s in samples.seconds], "forward passes, batch on the device"
+        )
         return samples.median
 
     _sweep(bench, sizes, until, CALLS, 1, measured)

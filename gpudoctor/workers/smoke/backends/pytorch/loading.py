@@ -88,9 +88,7 @@ class PictureLoading(Loading):
         """By a loader of its own, whose workers are gone afterwards."""
         more = {"multiprocessing_context": "fork", "timeout": PATIENCE} if workers else {}
         batches = iter(
-            self.data.DataLoader(
-                self.pictures, batch_size=self.batch, num_workers=workers, pin_memory=pinned, **more
-            )
+            self.data.DataLoader(self.pictures, batch_size=self.batch, num_workers=workers, pin_memory=pinned, **more)
         )
 
         def one() -> None:
