@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import msgspec
 
@@ -94,8 +94,9 @@ def _entry(cpu: SmokeEntry | None, gpu: SmokeEntry | None, price: float | None) 
         cpu_name=cpu.name if cpu else None,
         no_gpu="" if ran else _why(gpu),
         parts=parts,
-        **_worth(parts, gpu if ran else None, price),  # type: ignore[arg-type]
+        dollars_per_hour=price,
     )
+    entry = _worth(entry, gpu if ran else None)
     return msgspec.structs.replace(entry, summary=tuple(words.overall(entry, cpu, gpu)))
 
 
@@ -111,9 +112,9 @@ def _why(gpu: SmokeEntry | None) -> str:
 
 def _parts(cpu: SmokeEntry | None, gpu: SmokeEntry | None) -> Iterator[ComparedPart]:
     ones, others = _tests(cpu), _tests(gpu)
-    for name in ("matmul", "training", "inference", "arrays", "loading"):
+    for name in get_args(ComparedName):
         if name in ones or name in others:
-            yield _part(name, ones.get(name), others.get(name))  # type: ignore[arg-type]
+            yield _part(name, ones.get(name), others.get(name))
 
 
 def _tests(entry: SmokeEntry | None) -> dict[str, SmokeTestEntry]:
@@ -142,6 +143,8 @@ def _part(name: ComparedName, cpu: SmokeTestEntry | None, gpu: SmokeTestEntry | 
         knee_gpu=knee([(s.size, s.gpu) for s in sizes if s.size and s.gpu]) if batches else None,
         not_reached_cpu=_noted(cpu, "not_reached"),
         not_reached_gpu=_noted(gpu, "not_reached"),
+        no_room_cpu=_noted(cpu, "no_room"),
+        no_room_gpu=_noted(gpu, "no_room"),
     )
     return msgspec.structs.replace(part, summary=tuple(words.summary(part, resident, copied)))
 
@@ -202,11 +205,12 @@ def _computing(figures: Measured, key: str, test: SmokeTestEntry | None) -> floa
 # -- per watt, per dollar ------------------------------------------------------------------------------------
 
 
-def _worth(parts: Sequence[ComparedPart], gpu: SmokeEntry | None, price: float | None) -> dict[str, float | None]:
-    """The largest matmul's rate, by watt and by dollar, and images by dollar; of the CPU where there is no GPU."""
+def _worth(entry: CpuGpuEntry, gpu: SmokeEntry | None) -> CpuGpuEntry:
+    """With the largest matmul's rate, by watt and by dollar, and images by dollar; of the CPU where there is no GPU."""
     test = _tests(gpu).get("matmul")
     rate, images = _figures(test).get("sustained"), 0.0
-    for part in parts:
+    price = entry.dollars_per_hour
+    for part in entry.parts:
         values = [(size.size or 0, size.gpu if gpu else size.cpu) for size in part.sizes]
         known = [(size, value) for size, value in values if value]
         if part.part == "matmul" and known and not gpu:
@@ -215,11 +219,11 @@ def _worth(parts: Sequence[ComparedPart], gpu: SmokeEntry | None, price: float |
             images = max(value for _, value in known)
     watts = test.during.get("power") if test else None
     power = float(watts) if isinstance(watts, int | float) and not isinstance(watts, bool) and watts > 0 else None
-    return {
-        "rate": rate,
-        "power": power,
-        "tflops_per_watt": rate / power if rate and power else None,
-        "dollars_per_hour": price,
-        "tflop_per_dollar": rate * HOUR / price if rate and price else None,
-        "images_per_dollar": images * HOUR / price if images and price else None,
-    }
+    return msgspec.structs.replace(
+        entry,
+        rate=rate,
+        power=power,
+        tflops_per_watt=rate / power if rate and power else None,
+        tflop_per_dollar=rate * HOUR / price if rate and price else None,
+        images_per_dollar=images * HOUR / price if images and price else None,
+    )

@@ -37,6 +37,8 @@ class ComparedPart(msgspec.Struct, frozen=True, kw_only=True):
     summary: tuple[str, ...] = ()
     not_reached_cpu: str = ""  # what the time did not suffice for
     not_reached_gpu: str = ""
+    no_room_cpu: str = ""  # what the memory did not suffice for
+    no_room_gpu: str = ""
 
 
 class CpuGpuEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ BUSY_CPU = 1.5  # others' load by core from which the CPU's times are said to be
 def title(entry: CpuGpuEntry) -> str:
     """What is compared: "PyTorch 2.9.1: GPU 0 (NVIDIA H100) next to the CPU"."""
     name = f"{TITLES.get(entry.backend, entry.backend)} {entry.version or ''}".strip()
-    gpu = f"{entry.gpu} ({entry.gpu_name})" if entry.gpu_name else entry.gpu or "no GPU"
+    gpu = (entry.gpu or "no GPU") + (f" ({entry.gpu_name})" if entry.gpu_name else "")
     cpu = f"the CPU ({entry.cpu_name})" if entry.cpu_name else "the CPU"
     other = f"{TITLES['cpu']} on " if entry.cpu_backend == "cpu" != entry.backend else ""
     return f"{name}: {gpu} next to {other}{cpu}"
@@ -88,10 +88,9 @@ def value(number: float, unit: str) -> str:
     """A measured value with its unit; seconds as people say them."""
     if unit != "s":
         return f"{amount(number)} {unit}"
-    for factor, name in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
-        if number * factor >= 1:
-            break
-    return f"{amount(number * factor)} {name}"
+    if number >= 1:
+        return f"{amount(number)} s"
+    return f"{amount(number * 1e3)} ms" if number >= 1e-3 else f"{amount(number * 1e6)} us"
 
 
 # -- sentences -----------------------------------------------------------------------------------------------
@@ -114,11 +113,16 @@ def summary(part: ComparedPart, resident: Crossing | None, copied: Crossing | No
         yield from _loading(part)
     for device, left in (("CPU", part.not_reached_cpu), ("GPU", part.not_reached_gpu)):
         if left:
-            yield f"Not reached on the {device} within its {BUDGET:.0f} s: {f'{axis} {_grouped(left)}'.strip()}."
+            yield f"Not reached on the {device} within its {BUDGET:.0f} s: {_left(axis, left)}."
+    for device, left in (("CPU", part.no_room_cpu), ("GPU", part.no_room_gpu)):
+        if left:
+            yield f"Too little free memory on the {device}: {_left(axis, left)}."
 
 
-def _grouped(sizes: str) -> str:
-    return ", ".join(f"{int(one):,}" if one.isdigit() else one for one in sizes.split(", "))
+def _left(axis: str, names: str) -> str:
+    """What was not measured, as the table would have named it."""
+    grouped = ", ".join(f"{int(one):,}" if one.isdigit() else one for one in names.split(", "))
+    return f"{axis} {grouped}".strip()
 
 
 def _paying(found: Crossing, axis: str, reason: str) -> str:

@@ -90,7 +90,7 @@ def _merged(layers: list[tuple[str, str]]) -> Line:
 
 def _legend(drawn: SpeedPlot) -> Line:
     """The devices in the order of their bars, so that color is not needed."""
-    line: Line = [(f"{'':>{SCALE}} {drawn.unit}, powers of ten. Bars from the left:", "dim")]
+    line: Line = [(f"{'':>{SCALE}} {drawn.unit} (log), bars in this order:", "dim")]
     for curve in drawn.curves:
         line += [("  ■ ", curve.device), (NAMES[curve.device], "")]
     return line

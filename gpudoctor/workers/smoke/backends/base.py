@@ -180,7 +180,7 @@ class Base:
         raise Unsupported("%s copies nothing: its arrays are the host's." % self.name)
 
     def operations(self) -> dict[str, Callable[[], Any]]:
-        """What queues usual operations on arrays of NumPy's kind, by name; empty where the backend has no such arrays."""
+        """What queues usual operations on arrays of NumPy's kind, by name; empty where it has none."""
         return {}
 
     def loading(self) -> Loading | None:

@@ -140,7 +140,8 @@ def _training(bench: Bench, until: float) -> None:
     before = network.loss()
 
     def measured(size: int) -> float:
-        step, seconds = network.train(size, RATE, 0), []
+        step = network.train(size, RATE, 0)
+        seconds: list[float] = []
         backend.elapsed(step, WARM_STEPS)
         while len(seconds) < REPEATS and (not seconds or time.monotonic() + seconds[-1] < until):
             bench.pause()
