@@ -15,7 +15,7 @@ from gpudoctor.report.renderers import html, text
 from gpudoctor.report.renderers import json as as_json
 from gpudoctor.smoketests.options import ChoiceError, SmokeOptions, validated
 from gpudoctor.smoketests.plan import plan
-from gpudoctor.workers.smoke.backends.base import Loading
+from gpudoctor.workers.smoke.backends.loading import Loading
 from gpudoctor.workers.smoke.runner import Bench
 from gpudoctor.workers.smoke.tests import compare
 from gpudoctor.workers.smoke.timing import Samples
@@ -179,7 +179,8 @@ def both(monkeypatch: pytest.MonkeyPatch, small: None) -> Facts:
             gpu, backend="cupy", kind="cuda", label="GPU 0", gpu="0000:01:00.0", name="Stand-in", python="/v/python"
         ),
     )
-    return change(nvidia_host(), "smoke", Smoke(runs=runs, price=2.5))
+    measured = change(nvidia_host(), "smoke", Smoke(runs=runs, price=2.5, digits="256 rendered digits"))
+    return change(change(measured, "version", "0.1.0"), "created", "2026-11-21T03:00:00Z")
 
 
 def test_two_columns_next_to_each_other(both: Facts) -> None:

@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 
 from ..runner import Unsupported
+from .error_kinds import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..host_math import NumpyHost
     from ..weights import Weights
+    from .loading import Loading
 
 # Bytes of one element of an operand and of a result.
 OPERAND_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
@@ -357,31 +359,6 @@ class Fused:
         raise NotImplementedError
 
 
-class Loading:
-    """Batches of pictures that the CPU prepares, each followed by a training step on the device."""
-
-    batch = 0  # pictures
-    most = 0  # workers that are worth trying
-
-    def step(self) -> None:
-        """Queue the training step on a batch that is on the device already."""
-        raise NotImplementedError
-
-    def loaded(
-        self, workers: int, pinned: bool, non_blocking: bool, seconds: float, pause: Callable[[], None]
-    ) -> list[float]:
-        """Seconds of a batch that is loaded, copied and trained with, some times, once the first ones have come.
-
-        Args:
-            workers: processes that prepare batches; 0: this one.
-            pinned: whether the loader copies batches to pinned memory.
-            non_blocking: whether the copy to the device is only queued.
-            seconds: for how long.
-            pause: lets the run be ended here.
-        """
-        raise NotImplementedError
-
-
 class Peer:
     """Copies between two devices."""
 
@@ -398,41 +375,3 @@ class Peer:
     def differing(self) -> int:
         """How many bytes arrived wrong, of a pattern that is compared on the target."""
         raise NotImplementedError
-
-
-# Words by which frameworks tell that the memory is full, and that a device's context is dead. The names are those of
-# cudaError_t and CUresult (https://docs.nvidia.com/cuda/cuda-runtime-api/), of HIP, and of XLA's status codes.
-FULL = (
-    "out of memory",
-    "OutOfMemory",
-    "OUT_OF_MEMORY",
-    "RESOURCE_EXHAUSTED",
-    "MemoryError",
-    "STATUS_ALLOC_FAILED",  # of cuBLAS, cuDNN and their like, where PyTorch and CuPy pass it on
-)
-DEAD = (
-    "device-side assert",
-    "illegal memory access",
-    "illegal address",
-    "ILLEGAL_ADDRESS",
-    "illegal instruction",
-    "misaligned address",
-    "unspecified launch failure",
-    "LAUNCH_FAILED",
-    "launch timed out",
-    "LAUNCH_TIMEOUT",
-    "uncorrectable ECC error",
-    "ECC_UNCORRECTABLE",
-    "hardware stack error",
-    "fell off the bus",
-    "hipErrorIllegalAddress",
-    "hipErrorLaunchFailure",
-)
-
-
-def kind_of(error: BaseException) -> str:
-    """Tell by an error's type and words what it is."""
-    text = "%s: %s" % (type(error).__name__, error)
-    if any(word in text for word in DEAD):
-        return "device-error"
-    return "out-of-memory" if any(word in text for word in FULL) else "other"

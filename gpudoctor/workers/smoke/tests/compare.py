@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from ..backends.base import Loading
+    from ..backends.loading import Loading
     from ..runner import Bench
 
 BUDGET = 30.0  # seconds of one backend on one device, with importing the framework

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ...host_math import TorchHost, own_host
 from ...memory import available
 from ...runner import Unsupported
-from ..base import Base, Fused, Loading, Network, Overlap, Peer, Transfer, Vectors, kind_of
+from ..base import Base, Fused, Network, Overlap, Peer, Transfer, Vectors, kind_of
 from ..cpu import processor
 from .precision import RESULTS, TYPES, lacks_on_cpu, lacks_on_gpu, switched
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...weights import Weights
+    from ..loading import Loading
 
 # cudaError_t and hipError_t after which nothing works in a process any more, under the same numbers in both
 # (https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html): uncorrectable ECC and NVLink errors,

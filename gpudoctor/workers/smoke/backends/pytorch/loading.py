@@ -7,8 +7,8 @@ import os
 import time
 import zlib
 
-from ..base import Loading
 from ..cpu import threads
+from ..loading import Loading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
