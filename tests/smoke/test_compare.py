@@ -174,7 +174,7 @@ def both(monkeypatch: pytest.MonkeyPatch, small: None) -> Facts:
     compare.run(cpu)
     compare.run(gpu)
     runs = (
-        run_of(cpu, backend="cpu", kind="cpu"),
+        run_of(cpu, backend="cpu", kind="cpu", python="/own/python"),
         run_of(
             gpu, backend="cupy", kind="cuda", label="GPU 0", gpu="0000:01:00.0", name="Stand-in", python="/v/python"
         ),

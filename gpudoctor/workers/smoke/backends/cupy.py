@@ -10,8 +10,9 @@ from ..host_math import NumpyHost
 from ..network import ArrayNetwork
 from ..runner import Unsupported
 from . import cupy_types
-from .base import Base, Fused, Overlap, Peer, Transfer, Vectors, kind_of
+from .base import Base, Fused, Overlap, Peer, Transfer, Vectors
 from .cpu import threads
+from .error_kinds import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

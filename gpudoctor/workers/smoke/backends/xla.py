@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..weights import DEVIATION, MEAN
-from . import base
+from . import error_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ DEAD = ("CUDA_ERROR_ASSERT", "CUDA_ERROR_CONTEXT_IS_DESTROYED", "in an error sta
 
 def kind_of(error: BaseException) -> str:
     """Tell by an error's type and words what it is: "out-of-memory", "device-error" or "other"."""
-    kind = base.kind_of(error)
+    kind = error_kinds.kind_of(error)
     text = "%s: %s" % (type(error).__name__, error)
     if kind == "other" and any(word in text for word in DEAD):
         return "device-error"

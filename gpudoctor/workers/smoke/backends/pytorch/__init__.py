@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from ...host_math import TorchHost, own_host
 from ...memory import available
 from ...runner import Unsupported
-from ..base import Base, Fused, Network, Overlap, Peer, Transfer, Vectors, kind_of
+from ..base import Base, Fused, Network, Overlap, Peer, Transfer, Vectors
 from ..cpu import processor
+from ..error_kinds import kind_of
 from .precision import RESULTS, TYPES, lacks_on_cpu, lacks_on_gpu, switched
 
 TYPE_CHECKING = False
