@@ -115,6 +115,9 @@ def summary(part: ComparedPart, resident: Crossing | None, copied: Crossing | No
         if left:
             yield f"Not reached on the {device} within its {BUDGET:.0f} s: {_left(axis, left)}."
     for device, left in (("CPU", part.no_room_cpu), ("GPU", part.no_room_gpu)):
+        if left and part.part == "loading":
+            yield "Workers were not tried: /dev/shm is missing or nearly full. In a container, set --shm-size=1g."
+            break
         if left:
             yield f"Too little free memory on the {device}: {_left(axis, left)}."
 

@@ -8,13 +8,13 @@ import pytest
 from gpudoctor.report.cpu_gpu import comparisons
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
 from tests.smoke.bench_kit import Done
-from tests.smoke.xla_kit import Worked, worked
+from tests.smoke.xla_kit import Worked, inside, worked
 
 pytestmark = [pytest.mark.realenv, pytest.mark.timeout(600)]
 Interpreter = Callable[..., str]
 
-BUDGET = 20.0  # seconds, with the import
-LATE = 10.0  # seconds that a measurement which has begun, and the end of the process, may take on a busy machine
+BUDGET = 60.0  # seconds, with the import: twice what a user waits for, because tests share their machine
+LATE = 20.0  # seconds that a measurement which has begun, and the end of the process, may take on a busy machine
 FRAMEWORKS = {
     "pytorch": ("torchcpu-numpy", "torch==2.13.0+cpu", "numpy"),
     "jax": ("jax", "jax"),
@@ -45,7 +45,20 @@ def test_all_parts_are_measured(found: tuple[str, Worked]) -> None:
 def test_the_small_network_starts_from_the_same_loss_and_learns(found: tuple[str, Worked]) -> None:
     notes = found[1]["compare"]["training"].notes
     assert notes["loss_before"] == pytest.approx(2.539371, abs=1e-5)
-    assert notes["loss_after"] < notes["loss_before"]
+    assert notes.get("loss_after", 0.0) < notes["loss_before"]
+    assert ("loss_after" in notes) == ("not_reached" not in notes)
+
+
+@pytest.mark.parametrize("backend", FRAMEWORKS)
+def test_from_the_hosts_memory_and_back(backend: str, interpreter: Interpreter) -> None:
+    """On a GPU alone it is measured; on the CPU it has to be right all the same."""
+    lines = """
+a, b = (backend.host.normal(40, 40, seed) for seed in (1, 2))
+with backend.precision("fp32"):
+    tell(apart(numpy.asarray(backend.round_trip(a, b)()), numpy.asarray(a) @ numpy.asarray(b)))
+"""
+    python = interpreter(*FRAMEWORKS[backend], pip=backend == "pytorch")
+    assert inside(python, backend, lines) < 1e-5
 
 
 def test_workers_load_batches(found: tuple[str, Worked]) -> None:

@@ -241,6 +241,14 @@ def test_without_a_gpu_workers_alone_are_compared() -> None:
     assert [size.computing for size in only.sizes] == [pytest.approx(0.3125), pytest.approx(0.46875)]
 
 
+def test_without_shared_memory_workers_are_not_tried() -> None:
+    alone = {"step": 0.1, "0 workers": 100.0}
+    found = sentences("loading", alone, alone, batch=32, no_room="workers")
+    assert found[-1] == (
+        "Workers were not tried: /dev/shm is missing or nearly full. In a container, set --shm-size=1g."
+    )
+
+
 def test_a_busy_cpu_and_a_busy_gpu_are_said() -> None:
     measured = part("matmul", CPU_MATMUL, load=9.0, cores=2)
     found = compared(cpu(measured), gpu(part("matmul", GPU_MATMUL), busy=True))

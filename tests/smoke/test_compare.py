@@ -23,6 +23,9 @@ from tests.builders import change, framework, nvidia_host, plain_host, with_fram
 from tests.report.schema import REPORT
 from tests.smoke.bench_kit import Device, Done, bench, reported, results
 from tests.smoke.cupy_kit import made, stand_in
+from tests.smoke.driver_kit import libcuda, worked
+
+__all__ = ["libcuda"]
 
 TORCH, CUPY = framework("torch"), framework("cupy", cuda="12")
 
@@ -38,6 +41,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compare, "measure", once)
     monkeypatch.setattr(compare, "SIZES", (16, 32))
     monkeypatch.setattr(compare, "STEP_SAMPLES", (10, 100))
+    monkeypatch.setattr(compare, "SAMPLES", 100)
     monkeypatch.setattr(compare, "STEPS", 10)
     monkeypatch.setattr(compare, "BATCHES", (1, 4))
 
@@ -204,6 +208,19 @@ def test_a_slow_gpu_is_no_finding(both: Facts) -> None:
     report = check(None, CheckOptions(area="smoke"), both)
     assert [found.check for found in report.findings if found.check.startswith("smoke.")] == []
     assert "with correct results" not in text.render(report)  # it proves none
+
+
+@pytest.mark.timeout(120)
+def test_the_bare_driver_over_a_libcuda_that_computes(libcuda: str) -> None:
+    """As a whole worker, in eight seconds: the small sizes are measured, the large ones are told."""
+    told = worked(libcuda, "compare", {"budget": 8.0, "kind": "cuda"})
+    found = {test.variant: test for test in told.tests}
+    assert {name: (test.outcome, test.message) for name, test in found.items()} == dict.fromkeys(
+        ("matmul", "training", "inference"), ("done", "")
+    )
+    names = {figure.name for figure in found["matmul"].figures}
+    assert {"time 64", "with copies 64", "sustained"} <= names
+    assert {figure.name for figure in found["training"].figures} >= {"time 10"}
 
 
 # -- which processes ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import time
 
 from ..backends.base import OPERAND_BYTES, RESULT_BYTES
 from ..backends.cpu import threads
-from ..timing import measure
+from ..timing import measure, median
 from ..weights import SMALL, Weights
 from .matmul import HOST_BYTES
 from .mnist import weights
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BUDGET = 30.0  # seconds of one backend on one device, with importing the framework
 SHORT = (0.1, 0.3)  # seconds of batches that are enough, and after which none is begun
 # A GPU's power is the driver's average over up to a second (nvmlDeviceGetPowerUsage), so the largest matmul goes on.
-HELD = (2.0, 2.5)
+HELD = 2.5  # seconds
 CALLS = 5  # a measurement takes about so many times the one call: the first, warming up, batches
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 # The network of a first exercise: so many samples; a step sees some of them, or all.
@@ -92,8 +92,7 @@ def _sweep(
 
 
 def _tell(bench: Bench, name: str, size: int, unit: str, samples: Sequence[float], method: str) -> None:
-    ordered = sorted(samples)
-    bench.figure("%s %d" % (name, size), ordered[len(ordered) // 2], unit, method, samples)
+    bench.figure("%s %d" % (name, size), median(samples), unit, method, samples)
 
 
 def _room(bench: Bench, sizes: Sequence[int], device: Callable[[int], int], host: Callable[[int], int]) -> list[int]:
@@ -117,18 +116,20 @@ def _matmul(bench: Bench, until: float) -> None:
         calls[:] = [backend.multiply(a, b, "fp32")]
         samples = measure(bench, calls[0], *SHORT)
         _tell(bench, "time", size, "s", samples.seconds, "matmul N x N, operands on the device")
-        if gpu:
-            there_and_back = measure(bench, backend.round_trip(*values), *SHORT)
-            how = "operands copied from pageable memory, matmul, result copied back"
-            _tell(bench, "with copies", size, "s", there_and_back.seconds, how)
-        return samples.median
+        if not gpu:
+            return samples.median
+        there_and_back = measure(bench, backend.round_trip(*values), *SHORT)
+        how = "operands copied from pageable memory, matmul, result copied back"
+        _tell(bench, "with copies", size, "s", there_and_back.seconds, how)
+        return max(samples.median, there_and_back.median)
 
     sizes = _room(bench, SIZES, lambda n: n * n * each, lambda n: n * n * HOST_BYTES)
-    largest = _sweep(bench, sizes, until - HELD[1] * gpu, CALLS, 3, measured)
+    held = min(HELD, (until - time.monotonic()) / 2) if gpu else 0.0
+    largest = _sweep(bench, sizes, until - held, CALLS, 3, measured)
     if gpu and largest:
-        rates = [2e-12 * largest**3 / s for s in measure(bench, calls[0], *HELD).seconds]
+        rates = [2e-12 * largest**3 / s for s in measure(bench, calls[0], held, held).seconds]
         bench.note(size=largest)
-        bench.figure("sustained", sorted(rates)[len(rates) // 2], "TFLOP/s", "the largest matmul for seconds", rates)
+        bench.figure("sustained", median(rates), "TFLOP/s", "the largest matmul for seconds", rates)
 
 
 def _training(bench: Bench, until: float) -> None:
@@ -149,8 +150,9 @@ def _training(bench: Bench, until: float) -> None:
         _tell(bench, "time", size, "s", seconds, "%d training steps, samples on the device" % STEPS)
         return min(seconds)
 
-    if _sweep(bench, STEP_SAMPLES, until, 1.2, 1, measured):
-        bench.note(loss_before=before, loss_after=network.loss())
+    bench.note(loss_before=before)
+    if _sweep(bench, STEP_SAMPLES, until, 1.2, 1, measured) == SAMPLES:  # steps on a few samples learn those alone
+        bench.note(loss_after=network.loss())
 
 
 def _inference(bench: Bench, until: float) -> None:
@@ -191,6 +193,8 @@ def _loading(bench: Bench, loading: Loading, until: float) -> None:
     step = measure(bench, loading.step, *SHORT)
     bench.figure("step", step.median, "s", "training step, batch on the device already", step.seconds)
     bench.note(batch=loading.batch)
+    if not loading.most:
+        bench.note(no_room="workers")
     left = []
     for workers, pinned, non_blocking in _ways(bench.backend.kind != "cpu", loading.most):
         label = ", ".join(
@@ -201,8 +205,8 @@ def _loading(bench: Bench, loading: Loading, until: float) -> None:
             continue
         bench.begin("compare", "loading, " + label)
         seconds = loading.loaded(workers, pinned, non_blocking, LOADED, bench.pause)
-        rates = sorted(loading.batch / s for s in seconds)
-        bench.figure(label, rates[len(rates) // 2], "images/s", "loaded, copied and trained with", rates)
+        rates = [loading.batch / s for s in seconds]
+        bench.figure(label, median(rates), "images/s", "loaded, copied and trained with", rates)
     if left:
         bench.note(not_reached="; ".join(left))
 
