@@ -212,13 +212,13 @@ def overall(entry: CpuGpuEntry, cpu: SmokeEntry | None, gpu: SmokeEntry | None) 
             f"{amount(entry.rate)} TFLOP/s in fp32 at {entry.power:.0f} W: "
             f"{amount(entry.tflops_per_watt)} TFLOP/s per watt."
         )
-    elif entry.rate and entry.gpu:
+    elif entry.rate and not entry.no_gpu:
         yield f"{amount(entry.rate)} TFLOP/s in fp32. The driver reported no power, so there is no figure per watt."
     if entry.dollars_per_hour and entry.tflop_per_dollar:
         images = f", or {_rounded(entry.images_per_dollar)} images of inference" if entry.images_per_dollar else ""
         yield (
             f"At ${entry.dollars_per_hour:,.2f} per hour a dollar buys {_rounded(entry.tflop_per_dollar)} TFLOP of "
-            f"fp32 matmul{images}."
+            f"fp32 matmul{images}{', on the CPU' if entry.no_gpu else ''}."
         )
     load, cores = (_number(cpu, name) for name in ("load", "cores"))
     if load and cores and load > BUSY_CPU * cores:

@@ -110,6 +110,7 @@ def test_of_a_cpu_alone_the_dollar_counts_too() -> None:
     assert found.tflop_per_dollar == pytest.approx(7200.0)
     assert found.gpu is None
     assert found.tflops_per_watt is None
+    assert "At $0.50 per hour a dollar buys 7,200 TFLOP of fp32 matmul, on the CPU." in found.summary
 
 
 # -- which is next to which --------------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ def test_a_framework_that_reaches_no_gpu_says_why() -> None:
     why = "PyTorch reaches no GPU: Torch not compiled with CUDA enabled."
     found = compared(cpu(part("matmul", CPU_MATMUL)), gpu(outcome="unsupported", message=why))
     assert (found.gpu, found.no_gpu) == ("GPU 0", why)
-    assert found.summary[0] == f"Nothing was measured on GPU 0: {why}"
+    assert found.summary == (f"Nothing was measured on GPU 0: {why}",)
     assert {row[2] for row in table(found, found.parts[0])[1:]} == {"not measured"}
 
 

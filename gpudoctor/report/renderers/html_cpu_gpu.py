@@ -64,10 +64,10 @@ def _pays(part: ComparedPart, drawn: SpeedPlot) -> list[str]:
     found = part.pays_from_with_copies or part.pays_from
     if found is None or found == drawn.sizes[0]:
         return []
-    x = _x(drawn, found)
+    x, label = _x(drawn, found), "GPU pays off from here" + (", with copies" if part.pays_from_with_copies else "")
     return [
         svg.line([(x, _y(0)), (x, _y(1))], "pays"),
-        svg.text(x - 5, _y(0) - 6, "GPU pays off from here", "more", end=True),
+        svg.text(x - 5, _y(0) - 6, label, "more", end=True),
     ]
 
 
