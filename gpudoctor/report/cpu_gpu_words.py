@@ -34,10 +34,12 @@ BUSY_CPU = 1.5  # others' load by core from which the CPU's times are said to be
 
 
 def title(entry: CpuGpuEntry) -> str:
-    """What is compared: "PyTorch 2.9.1: GPU 0 (NVIDIA H100) next to the CPU"."""
+    """What is compared: "PyTorch 2.9.1: GPU 0 (NVIDIA H100) next to the CPU (AMD EPYC 9554)"."""
     name = f"{TITLES.get(entry.backend, entry.backend)} {entry.version or ''}".strip()
-    gpu = (entry.gpu or "no GPU") + (f" ({entry.gpu_name})" if entry.gpu_name else "")
     cpu = f"the CPU ({entry.cpu_name})" if entry.cpu_name else "the CPU"
+    if entry.gpu is None:
+        return f"{name}: {cpu}, no GPU"
+    gpu = entry.gpu + (f" ({entry.gpu_name})" if entry.gpu_name else "")
     other = f"{TITLES['cpu']} on " if entry.cpu_backend == "cpu" != entry.backend else ""
     return f"{name}: {gpu} next to {other}{cpu}"
 

@@ -130,6 +130,7 @@ def test_what_runs_on_gpus_alone_is_next_to_numpy() -> None:
 def test_without_a_gpu_its_column_says_so() -> None:
     found = compared(cpu(part("matmul", CPU_MATMUL)))
     assert found.no_gpu == "no GPU"
+    assert title(found) == "PyTorch: the CPU (EPYC), no GPU"
     assert [row[2] for row in table(found, found.parts[0])] == ["GPU", *["no GPU"] * 4]
     assert "Without a GPU there is nothing to compare: these are the CPU's times alone." in found.summary
     assert found.parts[0].pays_from is None

@@ -27,7 +27,7 @@ SHARED = "/dev/shm"  # where workers leave their batches for us
 
 
 class Pictures:
-    """Pictures that take the CPU about as long to prepare as a small JPEG: unpacked, made smaller, normalised."""
+    """Pictures that the CPU prepares in some milliseconds: unpacked, made smaller, normalised."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
