@@ -106,6 +106,7 @@ def smoke(
     backend: Texts = (),
     dtype: Texts = (),
     seconds: int = 10,
+    price: float | None = None,
     python: Texts = (),
     timeout: float | None = None,
 ) -> Report:
@@ -118,6 +119,7 @@ def smoke(
         backend: pytorch, tensorflow, jax, cupy, driver or cpu; none: the frameworks that are installed.
         dtype: of matmul: fp32, tf32, fp16, bf16, fp8; none: all.
         seconds: that stress lasts.
+        price: dollars per hour of this machine, for the test compare.
         python: the interpreter or environment that has the frameworks; none: the active one, else .venv here or above.
         timeout: seconds after which it ends; None: as long as each test's own limit.
 
@@ -135,6 +137,7 @@ def smoke(
         backends=_texts(backend),
         dtypes=_texts(dtype),
         seconds=seconds,
+        price=price,
     )
     options = CheckOptions(pythons=_texts(python), quick=True, smoke=choice, area="smoke")
     return pipeline.check(_machine(timeout, SMOKE_SECONDS), options)

@@ -42,6 +42,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     )
     one.add_argument("--dtype", metavar="TYPE", **several, help="of matmul: fp32, tf32, fp16, bf16, fp8 (default: all)")
     one.add_argument("--seconds", type=_seconds, metavar="N", help="how long stress lasts (default: 10, at most 600)")
+    one.add_argument(
+        "--price", type=_price, metavar="DOLLARS", help="what this machine costs per hour, for compare: 2.50"
+    )
     one.add_argument("--mnist", metavar="FILE", help="train on these digits: a .npz file such as Keras's mnist.npz")
     python_option(one)
     timeout_option(one, "each test's own limit")
@@ -58,6 +61,13 @@ def _seconds(text: str) -> int:
         return int(text)
     except ValueError:
         raise UsageError(f"--seconds takes a whole number of seconds, not {text}.") from None
+
+
+def _price(text: str) -> float:
+    try:
+        return float(text.removeprefix("$"))
+    except ValueError:
+        raise UsageError(f"--price takes dollars per hour such as 2.50, not {text}.") from None
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,6 +104,7 @@ def choice(arguments: argparse.Namespace) -> "SmokeOptions":
                 dtypes=_words(arguments.dtype),
                 seconds=STRESS_SECONDS if arguments.seconds is None else arguments.seconds,
                 backends=_words(arguments.backend),
+                price=arguments.price,
                 mnist=arguments.mnist,
             )
         )

@@ -22,6 +22,7 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "allreduce": ("time", "bus rate"),
     "data-parallel": ("gradient error", "step error", "step on one", "step on all", "scaling"),
     "stress": ("rate", "error", "last third"),
+    "compare": ("time 256", "with copies 256", "rate 256", "sustained", "step"),
 }
 _DEVICE = pattern(r"(?:GPU [0-9]+|GPUs [0-9,\-]+|CPU|\*)\Z")
 

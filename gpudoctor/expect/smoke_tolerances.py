@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gpudoctor.expect.toml_writer import TomlEntry
 from gpudoctor.facts import Facts, Figure, SmokeRun, SmokeTest
 from gpudoctor.queries.smoke.speed import busy
-from gpudoctor.smoketests.suite import DTYPES
+from gpudoctor.smoketests.suite import COMPARE, DTYPES
 
 # GPUs of one kind differ by some 5 % from one another (https://github.com/stas00/ml-engineering, compute/accelerator).
 MARGIN = 0.10
@@ -44,7 +44,7 @@ def measured_entries(facts: Facts) -> Iterator[TomlEntry]:
     rates: dict[str, list[Rate]] = {}
     for run in runs:
         for test in run.tests:
-            for figure in test.figures if test.outcome == "done" else ():
+            for figure in test.figures if test.outcome == "done" and test.name != COMPARE else ():
                 if _held(figure):
                     rates.setdefault(_path(run, test, figure, alike), []).append(Rate(run, figure, margin(figure)))
     rule: tuple[str, ...] = RULE

@@ -110,4 +110,5 @@ class Smoke(msgspec.Struct, frozen=True, kw_only=True):
     seconds: Duration = 0.0
     instead: bool = False  # no GPU was found, and nobody chose the CPU: nothing was run
     digits: str = ""  # what the training step saw: "256 rendered digits", "digits of a .npz file"
+    price: Number | None = None  # dollars per hour of this machine, as the user gave it
     runs: tuple[SmokeRun, ...] = ()

@@ -14,6 +14,7 @@ from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.queries.gpu_requests import without_gpu
 from gpudoctor.report import installed
+from gpudoctor.report.cpu_gpu_model import CpuGpuEntry
 from gpudoctor.report.fixes import entries as fixes_of
 from gpudoctor.report.fixes import run_line
 from gpudoctor.report.inventory import inventory
@@ -58,6 +59,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         unknown += gaps(facts)
     status = _status(entries, unknown, everything, _without_gpu(facts, area))
     pythons = tuple(_python(p) for p in facts.pythons)
+    smoke = _smoke(facts)
     return Report(
         version=facts.version,
         status=status,
@@ -71,7 +73,8 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         frameworks=tuple(_framework(p, f) for p in facts.pythons for f in p.frameworks),
         findings=entries,
         unknown=unknown,
-        smoke=_smoke(facts),
+        smoke=smoke,
+        cpu_gpu=_cpu_gpu(facts, smoke),
         inventory=inventory(facts),
         not_tested=not_tested(facts),
         next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others, unknown)),
@@ -99,6 +102,15 @@ def _smoke(facts: Facts) -> tuple[SmokeEntry, ...]:
     from gpudoctor.report.smoke import smoke_entries
 
     return smoke_entries(facts)
+
+
+def _cpu_gpu(facts: Facts, smoke: tuple[SmokeEntry, ...]) -> tuple[CpuGpuEntry, ...]:
+    """The smoke tests' comparison of the GPU with the CPU, where it was run."""
+    if not any(test.test == "compare" for entry in smoke for test in entry.tests):
+        return ()
+    from gpudoctor.report.cpu_gpu import comparisons
+
+    return comparisons(smoke, facts.smoke.price)
 
 
 def _elsewhere(number: int, unknown: tuple[UnknownEntry, ...]) -> tuple[str, ...]:

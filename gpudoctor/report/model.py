@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.check_engine import Action, Impact
 from gpudoctor.facts.text_types import Count, Duration, Moment, Number, Small, Whole
+from gpudoctor.report.cpu_gpu_model import CpuGpuEntry
 from gpudoctor.report.inventory import Inventory, Scalar
 from gpudoctor.tasks import Task, Tasks
 
@@ -304,6 +305,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[FindingEntry, ...] = ()
     unknown: tuple[UnknownEntry, ...] = ()
     smoke: tuple[SmokeEntry, ...] = ()
+    cpu_gpu: tuple[CpuGpuEntry, ...] = ()  # what the smoke test compare measured on both
     symptoms: tuple[SymptomEntry, ...] = ()  # of a log or a message that was given, the root first
     log_origin: LogOrigin | None = None  # of that log
     ranks: tuple[RankEntry, ...] = ()  # where the logs of several ranks were given, the first to fail first

@@ -64,6 +64,11 @@ def remarks(entry: SmokeEntry) -> list[str]:
     return parts + (["other processes use this GPU, so speeds are not judged"] if entry.busy else [])
 
 
+def listed(entry: SmokeEntry) -> bool:
+    """Whether it has lines of its own: what `compare` measured stands in the comparison."""
+    return not entry.tests or any(test.test != "compare" or test.outcome != "done" for test in entry.tests)
+
+
 def table_rows(entry: SmokeEntry) -> Iterator[SmokeRow]:
     """The lines of all tests; why one test after the other was not reached is said once."""
     reported = ""
@@ -94,11 +99,11 @@ def _value(figure: FigureEntry) -> str:
     if figure.name == "overlap":
         return f"{max(0.0, value):.0%}"  # noise puts it below nothing, too
     if unit == "ratio":
-        return f"error {value:.1e}" if "error" in figure.name else f"{_times(value)} times"
+        return f"error {value:.1e}" if "error" in figure.name else f"{times(value)} times"
     return f"{amount(value)} {unit}"
 
 
-def _times(value: float) -> str:
+def times(value: float) -> str:
     """A speed-up; a slow-down keeps two digits, so that it is not 0 times."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
 
@@ -113,7 +118,7 @@ def _remark(test: SmokeTestEntry, figure: FigureEntry, beside: list[tuple[float,
     parts += ["of the shorter one hidden"] if figure.name == "overlap" else []
     parts += ["worst gradient, compared with float64"] if test.test == "mixed-precision" else []
     parts += ["worst gradient, compared with one device"] if test.test == "data-parallel" else []
-    parts += [words.format(value, times=_times(value)) for value, words in beside]
+    parts += [words.format(value, times=times(value)) for value, words in beside]
     products, ranks = test.notes.get("products"), test.notes.get("ranks")
     parts += [phrase("{} matmuls compared", products)] if products else []
     parts += [phrase("{} ranks", ranks) + phrase(" over {}", test.notes.get("transport"))] if ranks else []

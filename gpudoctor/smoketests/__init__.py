@@ -53,6 +53,7 @@ def measure(
         return msgspec.structs.replace(facts, smoke=Smoke(instead=True))
     digits = yield from _digits(machine, choice)
     found = yield from run(machine, facts, jobs, digits, worker or WORKER, halted)
+    found = msgspec.structs.replace(found, price=choice.price)
     return _explained(machine, msgspec.structs.replace(facts, smoke=found, seconds=facts.seconds + found.seconds))
 
 

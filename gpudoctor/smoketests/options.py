@@ -5,12 +5,15 @@ from collections.abc import Sequence
 import msgspec
 
 from gpudoctor.registry import SMOKED
-from gpudoctor.smoketests.suite import BY_NAME, DTYPES, MOST_STRESS, STRESS_SECONDS
+from gpudoctor.smoketests.suite import BY_NAME, COMPARE, DTYPES, MOST_STRESS, STRESS_SECONDS
 
 BACKENDS = (*(one.area for one in SMOKED), "driver", "cpu")
 
 # What users call a test elsewhere.
 KNOWN_AS = {"ddp": "data-parallel", "nccl": "allreduce", "rccl": "allreduce", "p2p": "peer", "gemm": "matmul"}
+
+
+MOST_PRICE = 100_000  # dollars per hour: beyond any machine's
 
 
 class ChoiceError(Exception):
@@ -27,6 +30,7 @@ class SmokeOptions(msgspec.Struct, frozen=True, kw_only=True):
         dtypes: of `matmul`; empty: all that backend and device have.
         seconds: that `stress` lasts.
         backends: names; empty: every framework of the examined interpreter, without one the driver.
+        price: dollars per hour of this machine, for `compare`; None: not given.
         mnist: a .npz file of digits; None: what GPUDOCTOR_MNIST names, else the digits that are shipped.
     """
 
@@ -36,6 +40,7 @@ class SmokeOptions(msgspec.Struct, frozen=True, kw_only=True):
     dtypes: tuple[str, ...] = ()
     seconds: int = STRESS_SECONDS
     backends: tuple[str, ...] = ()
+    price: float | None = None
     mnist: str | None = None
 
 
@@ -55,6 +60,12 @@ def validated(choice: SmokeOptions) -> SmokeOptions:
                 raise ChoiceError(_no_such(what, name, known))
     if not 1 <= choice.seconds <= MOST_STRESS:
         raise ChoiceError(f"stress takes 1 to {MOST_STRESS} seconds, not {choice.seconds}.")
+    if choice.price is not None and not 0 < choice.price < MOST_PRICE:
+        raise ChoiceError(
+            f"A price is more than 0 and less than {MOST_PRICE:,} dollars per hour, not {choice.price:g}."
+        )
+    if choice.price is not None and COMPARE not in choice.tests and not choice.everything:
+        raise ChoiceError("A price is of use to the test compare alone: `gpudoctor smoke compare --price 2.50`")
     return choice
 
 

@@ -10,7 +10,7 @@ from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.registry import BY_MODULE, SMOKED
 from gpudoctor.smoketests.devices import SmokeDevice, cpu, targets
 from gpudoctor.smoketests.options import ChoiceError, SmokeOptions, validated
-from gpudoctor.smoketests.suite import BY_NAME, STRESS_SECONDS, TESTS
+from gpudoctor.smoketests.suite import BY_NAME, COMPARE, STRESS_SECONDS, TESTS
 
 # Backends by the name of the framework's module, in the order in which they run.
 FRAMEWORKS = {one.module: one.area for one in SMOKED}
@@ -51,7 +51,29 @@ def plan(facts: Facts, choice: SmokeOptions) -> tuple[SmokeJob, ...]:
     for backend, python, kind in _backends(facts, choice, devices):
         mine = tuple(t for t in devices if t.kind == kind or (t.kind == "cpu" and backend != "driver"))
         jobs += _jobs(backend, python, mine or _instead(backend, devices), names, choice)
-    return tuple(jobs)
+    return tuple(_next_to_the_cpu(jobs, choice)) if COMPARE in names else tuple(jobs)
+
+
+def _next_to_the_cpu(jobs: Sequence[SmokeJob], choice: SmokeOptions) -> Iterator[SmokeJob]:
+    """The jobs with what `compare` needs of the CPU before that of the GPU; of several GPUs nobody chose the first.
+
+    The CPU's part runs in the same framework, or in NumPy where that runs on GPUs alone.
+    """
+    there = {(job.backend, job.python) for job in jobs if job.target.kind == "cpu"}
+    compared = {job.backend: job.target for job in reversed(jobs) if COMPARE in job.tests and job.target.kind != "cpu"}
+    for job in jobs:
+        first = job.target == compared.get(job.backend)
+        if COMPARE not in job.tests or job.target.kind == "cpu":
+            yield job
+        elif first or choice.devices:
+            own = job.backend in MODULES and BY_MODULE[MODULES[job.backend]].cpu_proof is not None
+            backend, python = partner = (job.backend, job.python) if own else ("cpu", "")
+            if partner not in there:
+                there.add(partner)
+                yield SmokeJob(backend=backend, python=python, target=cpu(), tests=(COMPARE,))
+            yield job
+        elif left := tuple(name for name in job.tests if name != COMPARE):
+            yield msgspec.structs.replace(job, tests=left)
 
 
 def no_gpu_for(facts: Facts, choice: SmokeOptions) -> bool:

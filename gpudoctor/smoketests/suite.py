@@ -22,6 +22,7 @@ class Test(NamedTuple):
     between: bool = False
 
 
+COMPARE = "compare"  # runs on the CPU too, wherever it runs on a GPU
 TESTS = (
     Test("matmul", "matmul: correct in each data type, and how fast", 60),
     Test("mnist", "training step: correct loss and gradients, the loss falls", 90),
@@ -37,6 +38,7 @@ TESTS = (
         "data-parallel", "training step over all GPUs (DDP): gradients equal one GPU's", 90, quick=False, between=True
     ),
     Test("stress", "matmuls compared bit for bit for some seconds, with clocks and temperature", 30, quick=False),
+    Test(COMPARE, "the GPU next to the CPU: matmul, training, inference, data loading", 60, quick=False),
 )
 BY_NAME = {test.name: test for test in TESTS}
 # Stages before the tests. A first import from a cold disk took 18 s (TensorFlow 2.21); a context takes one second, and

@@ -14,9 +14,9 @@ from tests.report.schema import REPORT
 def test_the_list_names_every_test_and_runs_none() -> None:
     ran = gpudoctor("smoke", "--list")
     assert ran.code == 0
-    assert [line[2:].split()[0] for line in ran.out.splitlines()[:12]] == [
+    assert [line[2:].split()[0] for line in ran.out.splitlines()[:13]] == [
         "matmul", "mnist", "transfer", "overlap", "mixed-precision", "fused", "bandwidth", "inference", "peer",
-        "allreduce", "data-parallel", "stress",
+        "allreduce", "data-parallel", "stress", "compare",
     ]  # fmt: skip
 
 
@@ -34,6 +34,9 @@ def test_the_list_names_every_test_and_runs_none() -> None:
         (["--seconds", "long"], "--seconds takes a whole number of seconds, not long."),
         (["--mnist", "/no/such/file", "--backend", "cpu", "mnist"], "/no/such/file"),
         (["--python", "/no/such/python"], "/no/such/python"),
+        (["compare", "--price", "cheap"], "--price takes dollars per hour such as 2.50, not cheap."),
+        (["compare", "--price", "0"], "A price is more than 0"),
+        (["matmul", "--price", "2.50"], "of use to the test compare alone"),
     ],
 )
 def test_a_wrong_choice_is_one_sentence_and_exit_code_2(arguments: list[str], sentence: str) -> None:
@@ -69,3 +72,12 @@ def test_the_cpu_is_tested_for_real_where_it_is_chosen() -> None:
 
 def test_several_words_may_stand_in_one() -> None:
     assert command._words(["matmul,mnist", "transfer", "mnist"]) == ("matmul", "mnist", "transfer")
+
+
+def test_without_a_gpu_nothing_is_compared() -> None:
+    ran = gpudoctor("smoke", "compare", "--price", "$2.50")
+    if "GPUs      none found" not in ran.out:
+        pytest.skip("there is a GPU")
+    assert ran.code == 3
+    assert "NO GPU" in ran.out
+    assert "To test the CPU" in ran.out

@@ -165,6 +165,50 @@ SMOKE = exactly(
         )
     ),
 )
+SIZES = {"type": ["integer", "null"], "minimum": 0}
+COMPARED = exactly(
+    part={"enum": ["matmul", "training", "inference", "arrays", "loading"]},
+    unit={"enum": ["s", "images/s"]},
+    sizes=each(
+        exactly(
+            name=TEXT,
+            size=SIZES,
+            cpu=NUMBER,
+            gpu=NUMBER,
+            gpu_with_copies=NUMBER,
+            speed_up=NUMBER,
+            speed_up_with_copies=NUMBER,
+            computing=NUMBER,
+        )
+    ),
+    pays_from=SIZES,
+    pays_from_with_copies=SIZES,
+    knee_cpu=SIZES,
+    knee_gpu=SIZES,
+    summary=TEXTS,
+    not_reached_cpu={"type": "string"},
+    not_reached_gpu={"type": "string"},
+    no_room_cpu={"type": "string"},
+    no_room_gpu={"type": "string"},
+)
+CPU_GPU = exactly(
+    backend=SMOKE["properties"]["backend"],
+    cpu_backend=MAYBE,
+    python={"type": "string"},
+    version=MAYBE,
+    gpu=MAYBE,
+    gpu_name=MAYBE,
+    cpu_name=MAYBE,
+    no_gpu={"type": "string"},
+    parts=each(COMPARED),
+    rate=NUMBER,
+    power=NUMBER,
+    tflops_per_watt=NUMBER,
+    dollars_per_hour=NUMBER,
+    tflop_per_dollar=NUMBER,
+    images_per_dollar=NUMBER,
+    summary=TEXTS,
+)
 SYMPTOM = exactly(
     id={"type": "string"},
     role={"enum": ["root", "same", "also", "follows", "warning", "harmless"]},
@@ -226,6 +270,7 @@ REPORT = exactly(
         exactly(check=CHECK, subject=TEXT, reason=TEXT, essential={"type": "boolean"}, broken={"type": "boolean"})
     ),
     smoke=each(SMOKE),
+    cpu_gpu=each(CPU_GPU),
     symptoms=each(SYMPTOM),
     log_origin={"anyOf": [LOG_ORIGIN, {"type": "null"}]},
     ranks=each(RANK),

@@ -90,8 +90,10 @@ def made(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 empty, zeros, full, arange = (made(f) for f in (numpy.empty, numpy.zeros, numpy.full, numpy.arange))
-asarray, ascontiguousarray, tile = (made(f) for f in (numpy.array, numpy.ascontiguousarray, numpy.tile))
-maximum, exp, log = numpy.maximum, numpy.exp, numpy.log
+asarray, ascontiguousarray, tile, sort = (
+    made(f) for f in (numpy.array, numpy.ascontiguousarray, numpy.tile, numpy.sort)
+)
+maximum, exp, log, sin = numpy.maximum, numpy.exp, numpy.log, numpy.sin
 
 
 def asnumpy(array: ndarray) -> Any:

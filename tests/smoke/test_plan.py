@@ -64,7 +64,7 @@ def test_tests_between_gpus_run_once_over_all_of_them() -> None:
 
 def test_all_means_all() -> None:
     found = jobs(with_framework(TORCH, plain_host()), everything=True)
-    assert found[0][2] == (*QUICK[:5], "fused", *QUICK[5:], "stress")
+    assert found[0][2] == (*QUICK[:5], "fused", *QUICK[5:], "stress", "compare")
     assert found[1] == ("pytorch", "CPU", ("peer", "allreduce", "data-parallel"))
 
 

@@ -92,10 +92,14 @@ def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
     if any(entry.check.startswith("smoke.") and entry.status == "fail" for entry in entries):
         return []
     runs = [run for run in facts.smoke.runs if run.kind != "cpu"] or [*facts.smoke.runs] * (not facts.smoke.instead)
-    tests = sum(t.outcome == "done" for run in runs for t in run.tests)
+    if not runs:
+        return []
+    from gpudoctor.smoketests.suite import COMPARE  # not for those who ran none
+
+    done = [run.label for run in runs for t in run.tests if t.outcome == "done" and t.name != COMPARE]
+    tests, labels = len(done), list(dict.fromkeys(done))
     if not tests:
         return []
-    labels = list(dict.fromkeys(run.label for run in runs if any(t.outcome == "done" for t in run.tests)))
     single = [label for label in labels if not label.startswith("GPUs ")]  # the tests between GPUs name them again
     where = " and ".join(single or labels).replace("CPU", "the CPU")
     proven = "" if any(run.kind != "cpu" for run in runs) else "; that proves nothing about a GPU"

@@ -17,7 +17,7 @@ from gpudoctor.report.model import Report
 from gpudoctor.report.renderers import header
 from gpudoctor.report.renderers.html_machine import machine
 from gpudoctor.report.renderers.templates import templates
-from gpudoctor.report.smoke_rows import remarks, table_rows, title
+from gpudoctor.report.smoke_rows import listed, remarks, table_rows, title
 
 # Nothing is loaded, run or sent, whatever a string of the report holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -40,11 +40,18 @@ def render(report: Report, facts: Facts | None = None) -> str:
         facts: what the picture of the machine is drawn from; None: there is no picture.
     """
     status = report.status if report.status in STATES else "incomplete"
+    drawn = {}
+    if report.cpu_gpu:
+        from gpudoctor.report import cpu_gpu_words
+        from gpudoctor.report.renderers.html_cpu_gpu import picture
+
+        drawn = {"compared": cpu_gpu_words, "plot": picture}
     return templates().get_template("report.html.jinja").render(
         report=report, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE), counts=counts(report),
         rows=[(label, _COLUMNS.sub(" · ", text)) for label, text in header.rows(report)],
         groups=alike(report.findings), machine=machine(facts, report) if facts is not None else "",
-        title=title, remarks=remarks, table_rows=table_rows,
+        smoke=[entry for entry in report.smoke if listed(entry)], title=title, remarks=remarks, table_rows=table_rows,
+        **drawn,
     )  # fmt: skip
 
 

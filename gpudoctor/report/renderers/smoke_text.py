@@ -7,7 +7,7 @@ from rich.text import Text
 
 from gpudoctor.report.model import Report, SmokeEntry
 from gpudoctor.report.sanitize import clean, wrapped
-from gpudoctor.report.smoke_rows import SmokeRow, remarks, table_rows, title
+from gpudoctor.report.smoke_rows import SmokeRow, listed, remarks, table_rows, title
 
 NAME, VALUE, BAR = 25, 16, 10  # columns
 LEAST, DEEPER = 20, 6  # columns that a remark needs beside its line, and where it begins beneath it
@@ -15,7 +15,7 @@ LEAST, DEEPER = 20, 6  # columns that a remark needs beside its line, and where 
 
 def table(out: Console, report: Report) -> None:
     """Print the tests of each backend on each device."""
-    for entry in report.smoke:
+    for entry in filter(listed, report.smoke):
         out.print()
         _heading(out, entry)
         if not entry.tests:
@@ -23,6 +23,11 @@ def table(out: Console, report: Report) -> None:
                 out.print(Text("  " + line), soft_wrap=True)
         for row in table_rows(entry):
             _print(out, row)
+    if report.cpu_gpu:
+        from gpudoctor.report.renderers.cpu_gpu_text import comparison
+
+        for one in report.cpu_gpu:
+            comparison(out, one)
 
 
 def _heading(out: Console, entry: SmokeEntry) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.facts import Facts
+from gpudoctor.report.cpu_gpu_model import CpuGpuEntry
 from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry
 from gpudoctor.report.sanitize import clean, wrapped
 from gpudoctor.report.smoke import gaps
-from gpudoctor.report.smoke_rows import SmokeRow, remarks, rows, title
+from gpudoctor.report.smoke_rows import SmokeRow, listed, remarks, rows, title
 
 PER_CENT = 5  # columns
 BAR, LONGEST_BAR = 8, 30
@@ -103,6 +104,24 @@ def _lines(row: SmokeRow, look: str, width: int, columns: tuple[int, int]) -> li
     return [line, *([(" " * at + words, "dim")] for words in remark)]
 
 
+def with_comparisons(
+    entries: Sequence[SmokeEntry], running: bool, price: float | None = None
+) -> list[SmokeEntry | CpuGpuEntry]:
+    """The entries that have lines of their own, and what the others come to.
+
+    Args:
+        entries: one for each backend on each device.
+        running: whether more will come: a GPU that was not reached yet is not missing.
+        price: dollars per hour of the machine, where the user gave it.
+    """
+    if not any(test.test == "compare" for entry in entries for test in entry.tests):
+        return list(entries)
+    from gpudoctor.report.cpu_gpu import comparisons
+
+    found = [one for one in comparisons(entries, price) if one.gpu is not None or not running]
+    return [*(entry for entry in entries if listed(entry) or (running and not found)), *found]
+
+
 # -- what they come to ---------------------------------------------------------------------------------------
 
 
@@ -125,7 +144,8 @@ def verdict(facts: Facts | None, report: Report | None) -> list[Piece]:
     open_ = [(clean(gap.reason), "warn") for gap in gaps(facts)]
     if all(run.kind == "cpu" for run in runs) and not facts.smoke.instead:
         open_.append((ON_CPU, "warn"))
-    done = outcomes([(test.name, test.outcome) for test in run.tests] for run in runs)["done"]
+    judged = [[(test.name, test.outcome) for test in run.tests if test.name != "compare"] for run in runs]
+    done = outcomes(judged)["done"]
     if not done or findings(report):
         return open_
     what = "1 test passed" if done == 1 else f"{done} tests passed"

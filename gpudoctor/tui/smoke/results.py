@@ -9,6 +9,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from gpudoctor.report.cpu_gpu_model import CpuGpuEntry
 from gpudoctor.report.model import SmokeEntry
 from gpudoctor.tui.smoke.lines import Line, table
 
@@ -21,6 +22,9 @@ STYLES = {
     "fail": "$text-error bold",
     "warn": "$text-warning",
     "pass": "$text-success",
+    "cpu": "$text-warning",
+    "gpu": "$primary",
+    "copied": "$text-success",
 }
 
 
@@ -44,7 +48,7 @@ class SmokeResults(VerticalScroll):
 
     def __init__(self) -> None:
         super().__init__(id="smoke-results")
-        self._entries: list[SmokeEntry] = []
+        self._entries: list[SmokeEntry | CpuGpuEntry] = []
         self._cards: list[Static] = []
         self._nothing = Static(id="nothing", markup=False)
 
@@ -52,11 +56,11 @@ class SmokeResults(VerticalScroll):
         """Its widgets."""
         yield self._nothing
 
-    def show(self, entries: Sequence[SmokeEntry], nothing: str = "", along: bool = False) -> None:
+    def show(self, entries: Sequence[SmokeEntry | CpuGpuEntry], nothing: str = "", along: bool = False) -> None:
         """Show results.
 
         Args:
-            entries: one for each backend on each device.
+            entries: one for each backend on each device, and the comparisons of devices.
             nothing: is said where there are none.
             along: scroll along with the newest, where nobody has scrolled back.
         """
@@ -77,11 +81,16 @@ class SmokeResults(VerticalScroll):
         if changed and last:
             self.scroll_end(animate=False)
 
-    def _differs(self, place: int, entry: SmokeEntry) -> bool:
+    def _differs(self, place: int, entry: SmokeEntry | CpuGpuEntry) -> bool:
         return place >= len(self._entries) or self._entries[place] != entry
 
     def _drawn(self, place: int) -> Content:
-        return content(table(self._entries[place], self.scrollable_content_region.width))
+        entry, width = self._entries[place], self.scrollable_content_region.width
+        if isinstance(entry, SmokeEntry):
+            return content(table(entry, width))
+        from gpudoctor.tui.smoke.compared import compared
+
+        return content(compared(entry, width))
 
     def on_resize(self) -> None:
         """Lay the lines out again."""

@@ -23,7 +23,7 @@ from gpudoctor.tui.smoke import words
 from gpudoctor.tui.smoke.chooser import SmokeChooser
 from gpudoctor.tui.smoke.control import SmokeControl
 from gpudoctor.tui.smoke.findings import SmokeFindings
-from gpudoctor.tui.smoke.lines import findings, verdict
+from gpudoctor.tui.smoke.lines import findings, verdict, with_comparisons
 from gpudoctor.tui.smoke.results import SmokeResults
 from gpudoctor.tui.smoke.runner import SmokeRunner
 from gpudoctor.tui.smoke.selection import Changed
@@ -124,7 +124,9 @@ class SmokeScreen(Screen[None]):
         facts, report = self._basis()
         entries = course.entries if course else smoke_entries(facts) if facts else ()
         nothing = words.FIRST if self.session.source.live else words.NOT_RECORDED
-        self.query_one(SmokeResults).show(entries, nothing, along=self.runner.running)
+        running = self.runner.running
+        shown = with_comparisons(entries, running, facts.smoke.price if facts else None)
+        self.query_one(SmokeResults).show(shown, nothing, along=running)
         open_ = course is not None and course.report is None
         found = self.query_one(SmokeFindings)
         said = [] if open_ else verdict(facts, report)

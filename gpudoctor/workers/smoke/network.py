@@ -29,7 +29,7 @@ def reference(host: NumpyHost, weights: Weights, images: bytes, labels: bytes) -
 class ArrayNetwork:
     """A network over the arrays of one module (numpy, cupy), in one data type."""
 
-    def __init__(self, xp: Any, weights: Weights, images: bytes, labels: bytes, dtype: Any) -> None:
+    def __init__(self, xp: Any, weights: Weights, images: Any, labels: bytes, dtype: Any) -> None:
         self.xp, self.names, self.dtype = xp, weights.names, dtype
         self.convolutional = len(weights.shapes[0]) == 4
         self.parameters = [
@@ -153,11 +153,13 @@ def _floats(data: bytes, shape: tuple[int, ...]) -> Any:
     return numpy.frombuffer(data, numpy.float32).reshape(shape)
 
 
-def _batch(xp: Any, images: bytes, labels: bytes, dtype: Any) -> tuple[Any, Any]:
+def _batch(xp: Any, images: Any, labels: bytes, dtype: Any) -> tuple[Any, Any]:
     import numpy
 
-    levels = numpy.frombuffer(images, numpy.uint8).reshape(len(labels), 1, 28, 28)
-    normal = ((levels.astype(numpy.float32) / numpy.float32(255)) - numpy.float32(MEAN)) / numpy.float32(DEVIATION)
+    normal = images
+    if isinstance(images, bytes):
+        levels = numpy.frombuffer(images, numpy.uint8).reshape(len(labels), 1, 28, 28)
+        normal = ((levels.astype(numpy.float32) / numpy.float32(255)) - numpy.float32(MEAN)) / numpy.float32(DEVIATION)
     return xp.asarray(normal).astype(dtype), xp.asarray(numpy.frombuffer(labels, numpy.uint8).astype(numpy.int64))
 
 

@@ -48,10 +48,12 @@ class Bench:
     Attributes:
         backend: the device under test.
         task: what is to be done, as gpudoctor.smoketests.job wrote it.
+        spent: seconds that importing the framework and taking the device took.
     """
 
     def __init__(self, teller: Any, backend: Backend, task: dict[str, Any]) -> None:
         self.backend, self.task, self._teller = backend, task, teller
+        self.spent = 0.0
         self._kept: dict[str, Any] = {}
         self._result: dict[str, Any] = {}
 
@@ -216,10 +218,12 @@ def run(teller: Any, task: dict[str, Any]) -> None:
 
 def _run(teller: Any, task: dict[str, Any]) -> dict[str, str] | None:
     """How the run ended; None where it could not begin, which was told, and the stage names where."""
+    begun = time.monotonic()
     backend = _started(teller, task)
     if backend is None:
         return None
     bench = Bench(teller, backend, task)
+    bench.spent = time.monotonic() - begun
     for name in task["tests"]:
         bench.pause()
         test = importlib.import_module(".tests." + name.replace("-", "_"), __package__)

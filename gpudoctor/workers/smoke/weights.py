@@ -27,6 +27,13 @@ MLP = (
     ("fc2.weight", (10, 64), 64),
     ("fc2.bias", (10,), 64),
 )
+# The network of a first exercise: 100 features, 50 hidden units, 10 classes.
+SMALL = (
+    ("fc1.weight", (50, 100), 100),
+    ("fc1.bias", (50,), 100),
+    ("fc2.weight", (10, 50), 50),
+    ("fc2.bias", (10,), 50),
+)
 # Mean and standard deviation of MNIST's training images, with which everybody normalises them.
 MEAN, DEVIATION = 0.1307, 0.3081
 

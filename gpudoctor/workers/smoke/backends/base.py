@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..host_math import NumpyHost
     from ..weights import Batch, Weights
+    from .loading import Loading
 
 # Bytes of one element of an operand and of a result.
 OPERAND_BYTES = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
@@ -137,8 +138,14 @@ class Base:
 
     # -- mnist, mixed-precision, inference -----------------------------------------------------------------
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Network:
-        """The network on the device with these weights and this batch."""
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Network:
+        """The network on the device with these weights and this batch.
+
+        Args:
+            weights: of a CNN or of two layers.
+            images: 28 x 28 grey levels each, as bytes; or for two layers a float32 host array, a row a sample.
+            labels: a byte each.
+        """
         raise Unsupported("%s has no training step." % self.name)
 
     def reference(self, weights: Weights, images: bytes, labels: bytes) -> tuple[float, list[Any]]:
@@ -169,6 +176,18 @@ class Base:
     def fused(self, elements: int) -> list[Fused]:
         """The ways in which this framework compiles `gelu(a * x + b) + c` over float32 into one kernel."""
         raise Unsupported("%s compiles no kernels." % self.name)
+
+    def round_trip(self, a: Any, b: Any) -> Callable[[], Any]:
+        """What copies two float32 host arrays to the device, multiplies them in fp32, and copies the product back."""
+        raise Unsupported("%s copies nothing: its arrays are the host's." % self.name)
+
+    def operations(self) -> dict[str, Callable[[], Any]]:
+        """What queues usual operations on arrays of NumPy's kind, by name; empty where it has none."""
+        return {}
+
+    def loading(self) -> Loading | None:
+        """Batches from the framework's data loader into a training step; None where it has no such loader."""
+        return None
 
     def peers(self) -> int:
         """How many devices of this kind the backend sees, for `peer` and `allreduce`."""

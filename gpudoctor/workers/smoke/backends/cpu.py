@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..array_operations import operations
 from ..host_math import NumpyHost
 from ..memory import available
 from ..network import ArrayNetwork
@@ -59,9 +60,13 @@ class CpuBackend(Base):
         """Elements that differ."""
         return int((one != other).sum())
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Any:
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Any:
         """The network written out, in float32."""
         return ArrayNetwork(self.numpy, weights, images, labels, self.numpy.float32)
+
+    def operations(self) -> dict[str, Callable[[], Any]]:
+        """On NumPy's arrays."""
+        return operations(self.numpy, self.host)
 
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies within the host's memory: there is no link."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from contextlib import contextmanager
 
+from ..array_operations import operations
 from ..host_math import NumpyHost
 from ..network import ArrayNetwork
 from ..runner import Unsupported
@@ -144,9 +145,18 @@ class CupyBackend(Base):
 
     # -- what the other files of this backend have --------------------------------------------------------
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Any:
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Any:
         """The network written out, in float32."""
         return ArrayNetwork(self.cupy, weights, images, labels, self.numpy.float32)
+
+    def round_trip(self, a: Any, b: Any) -> Callable[[], Any]:
+        """From NumPy's arrays to NumPy's array."""
+        cupy = self.cupy
+        return lambda: cupy.asnumpy(cupy.matmul(cupy.asarray(a), cupy.asarray(b)))
+
+    def operations(self) -> dict[str, Callable[[], Any]]:
+        """On CuPy's arrays."""
+        return operations(self.cupy, self.host)
 
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Raw copies."""

@@ -135,9 +135,19 @@ class DriverBackend(Base):
 
     # -- the other tests ---------------------------------------------------------------------------------
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Network:
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Network:
         """Two layers, in our own kernels."""
         return DeviceNetwork(self._device, self._numpy, weights, images, labels)
+
+    def round_trip(self, a: Any, b: Any) -> Callable[[], Any]:
+        """New arrays on the device each time, as a program without care would have them."""
+
+        def call() -> Any:
+            left, right, out = (Array(self._device, self._numpy, a.shape, v) for v in (a, b, None))
+            product(left, right, out)()
+            return out.host()
+
+        return call
 
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies by the driver."""

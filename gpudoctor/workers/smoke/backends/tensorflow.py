@@ -191,11 +191,15 @@ class TensorflowBackend(Base):
 
     # -- what has rooms of its own -------------------------------------------------------------------------
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Network:
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Network:
         """Layers of Keras."""
         from .tensorflow_network import KerasNetwork
 
         return KerasNetwork(self, weights, images, labels)
+
+    def round_trip(self, a: Any, b: Any) -> Callable[[], Any]:
+        """From NumPy's arrays to NumPy's array."""
+        return lambda: self._multiply(self.put(a), self.put(b)).numpy()
 
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies of tensors.

@@ -24,7 +24,7 @@ CPU = "/CPU:0"
 class KerasNetwork(Network):
     """A model for each precision, all with the weights of the one in float32."""
 
-    def __init__(self, backend: TensorflowBackend, weights: Weights, images: bytes, labels: bytes) -> None:
+    def __init__(self, backend: TensorflowBackend, weights: Weights, images: Any, labels: bytes) -> None:
         self.backend, self.tf, self.numpy = backend, backend.tf, backend.numpy
         self.names, self.shapes = weights.names, weights.shapes
         normal, numbers = xla.batch(self.numpy, images, labels)
@@ -47,7 +47,7 @@ class KerasNetwork(Network):
 
     def _made(self, precision: str, place: str) -> Any:
         with self.tf.device(place):
-            return layers(self.tf.keras, self.shapes, POLICIES[precision])
+            return layers(self.tf.keras, self.shapes, POLICIES[precision], self._batch[0].shape[1:])
 
     def _current(self, precision: str) -> Any:
         """The model of a precision with the present weights."""
@@ -130,12 +130,12 @@ class KerasNetwork(Network):
         return [array.astype(self.numpy.float64) for array in unturned(arrays, self.shapes)]
 
 
-def layers(keras: Any, shapes: Sequence[tuple[int, ...]], policy: str) -> Any:
+def layers(keras: Any, shapes: Sequence[tuple[int, ...]], policy: str, sample: tuple[int, ...] = (28, 28, 1)) -> Any:
     """The layers, each told its policy and its order of channels: defaults from the user's settings do not count."""
     made, last = keras.layers, shapes[-2]
     like = {"dtype": policy, "kernel_initializer": "zeros"}
     order = {"dtype": policy, "data_format": "channels_last"}
-    stack = [made.Input((28, 28, 1))]
+    stack = [made.Input(sample)]
     flat = False
     for shape in shapes[::2]:
         if len(shape) == 4:

@@ -82,8 +82,10 @@ def _seconds(backend: Base, dtype: str) -> float:
     return min(backend.elapsed(product, 1) for _ in range(TRIALS))
 
 
-def batch(numpy: Any, images: bytes, labels: bytes) -> tuple[Any, Any]:
-    """Normalised images, (count, 28, 28) in float32, and labels in int32."""
+def batch(numpy: Any, images: Any, labels: bytes) -> tuple[Any, Any]:
+    """Normalised images, (count, 28, 28) in float32, or the samples as they are; and labels in int32."""
+    if not isinstance(images, bytes):
+        return images, numpy.frombuffer(labels, numpy.uint8).astype(numpy.int32)
     levels = numpy.frombuffer(images, numpy.uint8).reshape(len(labels), 28, 28).astype(numpy.float32)
     normal = (levels / numpy.float32(255) - numpy.float32(MEAN)) / numpy.float32(DEVIATION)
     return normal, numpy.frombuffer(labels, numpy.uint8).astype(numpy.int32)

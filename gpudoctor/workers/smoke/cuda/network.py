@@ -87,17 +87,19 @@ class DeviceNetwork(Network):
         device: where it lies.
         numpy: the module.
         weights: of an MLP.
-        images, labels: as bytes.
+        images: as bytes, or a float32 array, a row a sample.
+        labels: as bytes.
     """
 
-    def __init__(self, device: CudaContext, numpy: Any, weights: Weights, images: bytes, labels: bytes) -> None:
+    def __init__(self, device: CudaContext, numpy: Any, weights: Weights, images: Any, labels: bytes) -> None:
         self._device, self._numpy, self.names = device, numpy, weights.names
         self._on_cpu = ArrayNetwork(numpy, weights, images, labels, numpy.float32)
         parameters = self._on_cpu.parameters
         self._parameters = [Array(device, numpy, p.shape, p) for p in parameters]
         self._slopes = [Array(device, numpy, p.shape) for p in parameters]
         self._count = len(labels)
-        self._images = Array(device, numpy, (self._count, 784), self._on_cpu.images.reshape(self._count, -1))
+        rows = self._on_cpu.images.reshape(self._count, -1)
+        self._images = Array(device, numpy, rows.shape, rows)
         self._labels = Array(device, numpy, (self._count,), self._on_cpu.labels.astype(numpy.int32))
         self._whole = self._pass(0, self._count)
 

@@ -186,7 +186,7 @@ class JaxBackend(Base):
 
     # -- what has rooms of its own -------------------------------------------------------------------------
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Network:
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Network:
         """Convolutions of jax.lax."""
         from .network import JaxNetwork
 
@@ -199,6 +199,10 @@ class JaxBackend(Base):
 
             self._programs = Programs(self)
         return self._programs
+
+    def round_trip(self, a: Any, b: Any) -> Callable[[], Any]:
+        """From NumPy's arrays to NumPy's array."""
+        return lambda: self.numpy.asarray(self.multiply(self.put(a), self.put(b), "fp32")())
 
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies by jax.device_put, of pinned memory between memory kinds.

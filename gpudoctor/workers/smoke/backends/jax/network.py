@@ -41,10 +41,10 @@ class Programs:
         """All of it in one data type; the casts' own gradients make those of the weights float32."""
         dtype = getattr(self.jnp, TYPES[precision])
         w, x = [p.astype(dtype) for p in parameters], images.astype(dtype)
-        x = self._convolved(x, w[0], w[1], precision)
-        x = self._convolved(x, w[2], w[3], precision)
-        x = self.jax.nn.relu(self._linear(x.reshape(len(x), -1), w[4], w[5], precision))
-        return self._linear(x, w[6], w[7], precision)
+        while len(w) > 4:  # the last two layers are dense
+            x = self._convolved(x, w.pop(0), w.pop(0), precision)
+        x = self.jax.nn.relu(self._linear(x.reshape(len(x), -1), w[0], w[1], precision))
+        return self._linear(x, w[2], w[3], precision)
 
     def _convolved(self, x: Any, weight: Any, bias: Any, precision: str) -> Any:
         """Convolution, ReLU, and the maximum over 2 x 2."""
@@ -84,7 +84,7 @@ class Programs:
 class JaxNetwork(Network):
     """Parameters and batch on the device."""
 
-    def __init__(self, backend: JaxBackend, weights: Weights, images: bytes, labels: bytes) -> None:
+    def __init__(self, backend: JaxBackend, weights: Weights, images: Any, labels: bytes) -> None:
         self.backend, self.names, self.numpy = backend, weights.names, backend.numpy
         self.programs = backend.programs()
         self.parameters = [

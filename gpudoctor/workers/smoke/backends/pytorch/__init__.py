@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...weights import Batch, Weights
+    from ..loading import Loading
 
 # cudaError_t and hipError_t after which nothing works in a process any more, under the same numbers in both
 # (https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html): uncorrectable ECC and NVLink errors,
@@ -173,7 +174,7 @@ class PytorchBackend(Base):
 
     # -- further rooms -------------------------------------------------------------------------------------
 
-    def network(self, weights: Weights, images: bytes, labels: bytes) -> Network:
+    def network(self, weights: Weights, images: Any, labels: bytes) -> Network:
         """The network with PyTorch's own layers and backward pass."""
         from .network import Classifier
 
@@ -184,6 +185,17 @@ class PytorchBackend(Base):
         from .network import reference
 
         return reference(self, weights, images, labels)
+
+    def round_trip(self, a: Any, b: Any) -> Callable[[], Any]:
+        """From pageable tensors of the host to one of the host."""
+        left, right = self.torch.as_tensor(a), self.torch.as_tensor(b)
+        return lambda: self.torch.mm(left.to(self.device), right.to(self.device)).cpu()
+
+    def loading(self) -> Loading:
+        """Its DataLoader."""
+        from .loading import PictureLoading
+
+        return PictureLoading(self)
 
     def transfer(self, size: int, pinned: bool) -> Transfer:
         """Copies between buffers."""

@@ -27,14 +27,16 @@ def reference(backend: PytorchBackend, weights: Weights, images: bytes, labels: 
     return float(loss.detach()), [backend.on_host(g) for g in torch.autograd.grad(loss, parameters)]
 
 
-def batch(torch: Any, images: bytes, labels: bytes) -> tuple[Any, Any]:
-    """The normalised images in float32, and the labels, both on the CPU.
+def batch(torch: Any, images: Any, labels: bytes) -> tuple[Any, Any]:
+    """The normalised images in float32, or samples as they are, and the labels, both on the CPU.
 
     There it is done with the same bits as everywhere; a GPU may divide by multiplying with the reciprocal.
     """
+    classes = torch.frombuffer(bytearray(labels), dtype=torch.uint8).long()
+    if not isinstance(images, bytes):
+        return torch.as_tensor(images), classes
     levels = torch.frombuffer(bytearray(images), dtype=torch.uint8).reshape(-1, 1, 28, 28)
     white, mean, deviation = (torch.tensor(value, dtype=torch.float32) for value in (255.0, MEAN, DEVIATION))
-    classes = torch.frombuffer(bytearray(labels), dtype=torch.uint8).long()
     return (levels.float() / white - mean) / deviation, classes
 
 
@@ -55,7 +57,7 @@ def loss_of(torch: Any, parameters: Sequence[Any], images: Any, labels: Any) -> 
 class Classifier(Network):
     """The network on the backend's device."""
 
-    def __init__(self, backend: PytorchBackend, weights: Weights, images: bytes, labels: bytes) -> None:
+    def __init__(self, backend: PytorchBackend, weights: Weights, images: Any, labels: bytes) -> None:
         torch = backend.torch
         self.backend, self.torch, self.names = backend, torch, weights.names
         self.parameters = parameters_of(torch, weights, backend.device, torch.float32)
