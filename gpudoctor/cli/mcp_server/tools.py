@@ -13,7 +13,8 @@ QUICK_SECONDS = 30.0  # of a check that imports no framework: it takes one, unle
 PATIENCE = 15.0  # seconds past a check's own deadline: start, verdicts, and children that have to be killed
 LARGEST_LOG = 1 << 20  # characters of a text to explain: more than an assistant can write, and read in seconds
 
-Framework = Literal["pytorch", "tensorflow", "cupy", "jax", "onnxruntime"]
+# What `gpudoctor setup` takes, and nothing that could be an option.
+Framework = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_.\[\]=<>!~*+-]*$", max_length=60)]
 Full = Annotated[
     bool,
     Meta(
@@ -66,7 +67,14 @@ class ExplainArguments(msgspec.Struct, forbid_unknown_fields=True):
 class SetupArguments(msgspec.Struct, forbid_unknown_fields=True):
     """Arguments of `setup_plan`."""
 
-    frameworks: Annotated[list[Framework], Meta(min_length=1, max_length=5)]
+    frameworks: Annotated[
+        list[Framework],
+        Meta(
+            description="Frameworks, and what belongs to them: torchvision, cuda-toolkit, cudnn.",
+            min_length=1,
+            max_length=5,
+        ),
+    ]
     manager: Literal["auto", "uv", "pip", "conda", "pixi", "poetry"] = "auto"
     into: Annotated[str, Meta(description="Install into this existing environment; same rule as `python`.")] = ""
     python_version: Annotated[str, Meta(description='Python of a new environment, such as "3.12".')] = ""
