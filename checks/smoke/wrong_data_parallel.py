@@ -1,5 +1,6 @@
 """A data-parallel training step is wrong."""
 
+import re
 from functools import partial
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
@@ -15,6 +16,7 @@ _CORRUPTED = 1e-2
 _NO_NUMBER = 1e9  # stands for NaN and infinity (gpudoctor/workers/smoke/runner.py)
 # How far from 1 the share of a rank's gradient is suspicious; rounding moves it by 1e-5.
 _SHARE = 1e-2
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]\d+)?")
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:
@@ -47,16 +49,22 @@ def _rank(test: SmokeTest, rank: int) -> str:
     return f"rank {rank} (GPU {devices[rank]})" if rank < len(devices) else f"rank {rank}"
 
 
+def _numbers(test: SmokeTest, note: str) -> list[float]:
+    """The numbers of a note, separated by spaces; empty where it holds none, or anything else."""
+    words = str(test.notes.get(note) or "").split()
+    return [float(word) for word in words] if all(_NUMBER.fullmatch(word) for word in words) else []
+
+
 def _shares(test: SmokeTest) -> list[float]:
     """How often the gradient of each rank counts in the average; empty where nothing of the kind explains it."""
     if (noted(test, "unexplained") or 0) > _CORRUPTED:
         return []
-    return [float(share) for share in str(test.notes.get("shares") or "").split()]
+    return _numbers(test, "shares")
 
 
 def _odd(test: SmokeTest) -> list[int]:
     """The ranks whose weights differ after the step."""
-    return [int(rank) for rank in str(test.notes.get("differing_ranks") or "").split()]
+    return [int(rank) for rank in _numbers(test, "differing_ranks")]
 
 
 def _suspects(test: SmokeTest) -> list[int]:

@@ -43,6 +43,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     yield make
     for rank in started:
         rank.process.kill()
+        if rank.process.stdin:
+            rank.process.stdin.close()
         rank.process.wait()
 
 
@@ -287,12 +289,11 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux's kernel ends children with their parents")
 def test_a_rank_dies_with_the_one_who_started_it() -> None:
-    parent = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    rank = int(parent.stdout.readline())
-    assert alive(rank)
-    parent.kill()
-    parent.wait()
+    with subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        rank = int(parent.stdout.readline())
+        assert alive(rank)
+        parent.kill()
     until = time.monotonic() + 10
     while alive(rank) and time.monotonic() < until:
         time.sleep(0.01)

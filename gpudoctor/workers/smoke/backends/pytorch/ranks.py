@@ -127,14 +127,16 @@ class Rank:
         self._reader.start()
 
     def _read(self) -> None:
-        for line in self.process.stdout or ():
-            text = line.decode("utf-8", "replace").rstrip()
-            if text.startswith(PREFIX):
-                told = json.loads(text[len(PREFIX) :])
-                self.stage = told.get("stage", self.stage)
-                self.answer = None if "stage" in told else told
-            elif text:
-                self.lines.append(text)
+        assert self.process.stdout
+        with self.process.stdout as lines:
+            for line in lines:
+                text = line.decode("utf-8", "replace").rstrip()
+                if text.startswith(PREFIX):
+                    told = json.loads(text[len(PREFIX) :])
+                    self.stage = told.get("stage", self.stage)
+                    self.answer = None if "stage" in told else told
+                elif text:
+                    self.lines.append(text)
 
     @property
     def ended(self) -> bool:
