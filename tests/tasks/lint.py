@@ -22,8 +22,8 @@ from gpudoctor.tasks.as_typed import shown
 # Programs that fixes run, by the name under which a shell finds them.
 PROGRAMS = frozenset(
     """
-    SUSEConnect akmods amd-smi apiclient apptainer apt apt-config apt-get apt-mark arch aws awk az boltctl brew bsub cat cc
-    chmod clinfo compute-sanitizer conda cp curl dcgmi devmgmt.msc df distrobox dkms dmesg dnf docker dpkg dracut du
+    SUSEConnect akmods amd-smi apiclient apptainer apt apt-config apt-get apt-mark arch aws awk az boltctl brew bsub
+    cat cc chmod clinfo compute-sanitizer conda cp curl dcgmi devmgmt.msc df distrobox dkms dmesg dnf docker dpkg dracut du
     echo enroot env envycontrol flatpak free fuser fwupdmgr getfacl gpg gpudoctor grep grub-mkconfig grub2-mkconfig
     grubby head id install ipmitool journalctl kill kmodgenca kubectl ldconfig ln ls lsmod lspci lxc mkdir
     mkinitcpio mknod modinfo modprobe mokutil mount mv nano nixos-rebuild notepad.exe nproc numactl nvcc

@@ -143,8 +143,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("explain", {"text": "driver.not-loadet"}, 'Unknown check "driver.not-loadet". Did you mean "driver.not-loaded"?'),
     ("setup_plan", {"frameworks": []}, "The arguments of setup_plan are not valid: Expected `array` of length >= 1 - "
      "at `$.frameworks`."),
-    ("setup_plan", {"frameworks": ["--run"]}, "The arguments of setup_plan are not valid: Expected `str` matching regex "
-     "'^[A-Za-z][A-Za-z0-9_.\\\\[\\\\]=<>!~*+-]*$' - at `$.frameworks[0]`."),
+    ("setup_plan", {"frameworks": ["--run"]}, "The arguments of setup_plan are not valid: Expected `str` matching "
+     "regex '^[A-Za-z][A-Za-z0-9_.\\\\[\\\\]=<>!~*+-]*$' - at `$.frameworks[0]`."),
     ("setup_plan", {"frameworks": ["pytorhc"]}, 'Unknown framework "pytorhc". Did you mean "pytorch"?'),
     ("setup_plan", {"frameworks": ["jax"], "python_version": "4"}, '--python-version takes a release of Python such '
      'as 3.12, not "4".'),

@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 from collections import deque
+from contextlib import closing
+from io import BytesIO
 
 from ...runner import Hung, Unsupported
 from .rank import PREFIX
@@ -127,8 +129,7 @@ class Rank:
         self._reader.start()
 
     def _read(self) -> None:
-        assert self.process.stdout
-        with self.process.stdout as lines:
+        with closing(self.process.stdout or BytesIO()) as lines:
             for line in lines:
                 text = line.decode("utf-8", "replace").rstrip()
                 if text.startswith(PREFIX):
