@@ -14,8 +14,6 @@ _XIDS = (74, 136, *range(144, 151), 155, 166, 170)
 # Links that software took down (155), and notes of confidential computing: faults only where links stay down.
 _NOT_BY_THEMSELVES = (155, 166, 170)
 _RESET = "RESET_GPU"
-# The driver's line about each channel that it stops: "Ch 00000008 caused by previous Xid 145".
-_STOPPED = "caused by previous Xid "
 _FIXES = (
     Fix(
         "Drain the node, stop the programs on its GPUs, and reboot it; if only one GPU is affected, resetting that "
@@ -53,8 +51,12 @@ def _fatal(event: LogEvent) -> bool:
 
 
 def _stopped_by(on: OnAddress, event: LogEvent) -> bool:
-    """Whether the driver stopped programs because of it (Xid 45): then it was not corrected, whatever the line says."""
-    return event.code in range(144, 151) and any(e.text.endswith(f"{_STOPPED}{event.code}") for e in on.xids(45))
+    """Whether the driver stopped programs because of it: then it was not corrected, whatever the line calls it.
+
+    It logs an Xid 45 of each channel: "Ch 00000008 caused by previous Xid 145".
+    """
+    ending = phrase("caused by previous Xid {}", event.code)
+    return event.code in range(144, 151) and any(e.text.endswith(ending) for e in on.xids(45))
 
 
 def _down(on: OnAddress) -> bool:

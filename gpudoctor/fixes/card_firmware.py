@@ -64,8 +64,8 @@ def _of_hypervisor(virtual: str, verify: Task) -> Fix:
 def video_bios(facts: Facts, verify: Task) -> Fix:
     """Give a card its video BIOS: in a guest by the hypervisor; an integrated GPU's comes from the mainboard.
 
-    https://github.com/isc30/ryzen-gpu-passthrough-proxmox says how the image is taken on the host; the headers of VFCT are
-    UEFI_ACPI_VFCT (76 bytes) and VFCT_IMAGE_HEADER (28) of torvalds/linux, drivers/gpu/drm/amd/include/atombios.h.
+    https://github.com/isc30/ryzen-gpu-passthrough-proxmox has how the image is taken on the host. The headers of VFCT
+    are UEFI_ACPI_VFCT (76 bytes) and VFCT_IMAGE_HEADER (28): torvalds/linux, drivers/gpu/drm/amd/include/atombios.h.
 
     Args:
         facts: the machine.
@@ -101,7 +101,12 @@ def power_cycle(facts: Facts, verify: Task) -> Fix:
         "does not always revive a GPU that stopped responding. If it still does not start, it is badly seated, lacks a "
         "power cable, or is broken."
     )
-    place = "outside" if virtual else "here"
     return Fix(
-        message, (as_root("poweroff"),), "power-cycle", root=True, needs="power cycle", verify=verify, place=place
+        message,
+        (as_root("poweroff"),),
+        "power-cycle",
+        root=True,
+        needs="power cycle",
+        verify=verify,
+        place="outside" if virtual else "here",
     )
