@@ -102,7 +102,7 @@ def test_a_driver_that_force_probe_binds(words: str, driver: Any, device: str, v
 
 
 def test_a_forced_driver_weighs_by_kernel_and_by_what_computes() -> None:
-    forced = {"host__kernel__command_line": "xe.force_probe=56a0", "pci__1__driver": "xe"}
+    forced: dict[str, Any] = {"host__kernel__command_line": "xe.force_probe=56a0", "pci__1__driver": "xe"}
     check = CHECKS["intel.not-driven"]
     assert [v.severity for v in run(check, arc_host(**forced))] == [Severity.WARNING]
     newer = arc_host(host__kernel__release="6.17.13-1-pve", **forced)
