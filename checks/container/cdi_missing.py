@@ -90,9 +90,7 @@ def cdi_missing(facts: Facts) -> Problem | None:
         return None
     evidence = ["/etc/cdi and /var/run/cdi: none"]
     if _by_mode(facts):
-        message = (
-            "NVIDIA's container runtime is set to the mode cdi, but there is no CDI specification: containers fail."
-        )
+        message = "NVIDIA's container runtime is in the mode cdi, but there is no CDI specification: containers fail."
         return Problem(message, (*evidence, "/etc/nvidia-container-runtime/config.toml: mode = cdi"))
     if _by_service(facts):
         message = (
