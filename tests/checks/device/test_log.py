@@ -301,19 +301,6 @@ def test_a_switch_fault_weighs_by_what_came_of_it(
     assert [v.severity for v in run(catalogue.load(["device.nvlink-fault"])[0], facts) if v.problem] == severities
 
 
-def test_a_fault_that_repeats_under_the_newest_branch_asks_for_another_release_of_the_driver() -> None:
-    check = catalogue.load(["device.xid-driver"])[0]
-    newest = having(
-        OLD, nvidia__kernel__loaded="580.105.08", nvidia__kernel__packages=(("nvidia-utils-580", "1", "ii"),)
-    )
-    fixes = {n: [fix.message for fix in run(check, logged(*[xid(109)] * n, facts=newest))[0].fixes] for n in (1, 3)}
-    assert len(fixes[1]) == 1
-    assert [message.partition(":")[0] for message in fixes[3][1:]] == [
-        "If it happens again, driver 580.105.08 is at fault",
-        "If it began with an update to 580.105.08",
-    ]
-
-
 def test_the_first_fault_is_the_root() -> None:
     chosen = catalogue.load(["device.xid-hardware", "device.gsp-failed", "device.init-failed", "device.needs-reset"])
     halted = logged(xid(62), xid(119), facts=having(gpus__0__recovery_action="reset"))

@@ -5,7 +5,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Problem, judge, run
-from gpudoctor.facts import DeviceNode, Dkms, Facts, UserGroup
+from gpudoctor.facts import Dkms, Facts
 from gpudoctor.root_causes import findings
 from tests.builders import ask, card, change, library, nvidia_host, plain_host
 from tests.checks.nvidia_machines import WHY, event, failing, having, logged, nodes, unloaded, versions, xid
@@ -39,22 +39,6 @@ MIXED = failing(
     nvidia__cuda__loaded=None,
     nvidia__nvml__code=0,
 )
-
-
-def jetson(found: tuple[DeviceNode, ...], release: str = "36.4.3") -> Facts:
-    """A Jetson on which CUDA does not start, with these nodes."""
-    return failing(
-        100,
-        pci=(),
-        gpus=(),
-        host__platform="jetson",
-        host__l4t=release,
-        nvidia__kernel__nodes=found,
-        nvidia__kernel__modules=("nvidia",),
-        nvidia__kernel__uvm_major=None,
-    )
-
-
 NOT_LISTED = failing(100, nvidia__nvml__count=0, gpus=())
 SOME = having(nvidia_host(2), nvidia__nvml__count=1, gpus=nvidia_host(1).gpus)
 
@@ -130,23 +114,6 @@ ILL = [
         "driver.device-nodes-closed",
         failing(100, nvidia__kernel__nodes=nodes("nvidiactl", mode="660", gid=44, error="EACCES")),
         "/dev/nvidiactl cannot be opened: Permission denied (EACCES, mode 660). It belongs to the group 44.",
-    ),
-    (
-        "driver.device-nodes-closed",
-        jetson(nodes("nvmap", mode="440", gid=44, error="EACCES")),
-        "A Jetson's memory manager /dev/nvmap cannot be opened: Permission denied (EACCES, mode 440). It belongs to "
-        "the group 44.",
-    ),
-    (
-        "driver.device-nodes-closed",  # an image without udev rules of NVIDIA's
-        jetson(nodes("nvmap", mode="600", error="EACCES")),
-        "A Jetson's memory manager /dev/nvmap cannot be opened: Permission denied (EACCES, mode 600).",
-    ),
-    (
-        "driver.uvm-missing",
-        jetson((*BARE_NODES, *nodes("nvmap")), "38.2.0"),
-        "/dev/nvidia-uvm is missing in this machine, so CUDA cannot start (cuInit 100). The module nvidia_uvm is not "
-        "loaded either.",
     ),
     (
         "driver.uvm-missing",
@@ -253,17 +220,7 @@ WELL = [
         having(nvidia__kernel__nodes=()),
     ),  # nvidia-modprobe has not run yet, and all is well
     ("driver.device-nodes-closed", failing(100, nvidia__kernel__nodes=nodes("nvidiactl", error="EPERM"))),
-    ("driver.device-nodes-closed", jetson(nodes("nvmap", mode="660", gid=44))),
-    # the user is in the group, which may only read it
-    (
-        "driver.device-nodes-closed",
-        having(
-            jetson(nodes("nvmap", mode="440", gid=44, error="EACCES")),
-            host__user__groups=(UserGroup(name="video", gid=44),),
-        ),
-    ),
     ("driver.uvm-missing", having(nvidia__kernel__nodes=BARE_NODES, nvidia__kernel__modules=("nvidia",))),
-    ("driver.uvm-missing", jetson((*BARE_NODES, *nodes("nvmap")), "36.4.3")),
     ("driver.uvm-missing", failing(100, nvidia__kernel__nodes=())),
     ("driver.uvm-missing", having(NO_UVM, nvidia__cuda__code=100, nvidia__cuda__unmasked_code=0)),
     ("driver.uvm-missing", having(NO_UVM, nvidia__cuda__code=802)),

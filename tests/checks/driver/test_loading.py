@@ -23,7 +23,6 @@ NOTHING = unloaded(
     nvidia__cuda__code=None,
 )
 NO_MODULE = unloaded(nvidia__kernel__on_disk=())
-MISMATCH = logged(event("symbol-mismatch", module="nvidia"), facts=unloaded())
 ELSEWHERE = having(NO_MODULE, nvidia__kernel__other_kernels=(disk(kernel=OTHER),))
 REPLACED = having(ELSEWHERE, host__kernel__modules=False, host__kernel__headers=False)
 NOUVEAU = unloaded(pci__0__driver="nouveau", nvidia__kernel__blacklists=("nouveau",))
@@ -111,36 +110,6 @@ ILL = [
         f"DKMS lists nvidia/470.57.02, whose source is gone, and there is no module for kernel {KERNEL}.",
     ),
     ("driver.not-loaded", unloaded(), "The kernel module nvidia is not loaded (module 570.169 is installed on disk)."),
-    (
-        "driver.not-loaded",
-        logged(event("btf-refused", module="video", code=-22), facts=unloaded()),
-        "The kernel module nvidia is not loaded (module 570.169 is installed on disk). The kernel refuses modules of "
-        "its own (BTF validation fails): they are of another build of this kernel.",
-    ),
-    (
-        "driver.not-loaded",
-        logged(event("btf-refused", module="nvidia", code=-22), facts=unloaded()),
-        "The kernel module nvidia is not loaded (module 570.169 is installed on disk). The kernel refuses it (BTF "
-        "validation fails): it was compiled for another build of this kernel.",
-    ),
-    (
-        "driver.not-loaded",
-        logged(event("unknown-symbol", code=-2, module="nvidia"), facts=unloaded(host__kernel__extra_modules=False)),
-        "The kernel module nvidia is not loaded (module 570.169 is installed on disk). It needs symbols of modules "
-        "that are in the package linux-modules-extra of this kernel, which is not installed.",
-    ),
-    (
-        "driver.built-for-another-kernel",
-        MISMATCH,
-        f"The module /lib/modules/{KERNEL}/updates/dkms/nvidia.ko was compiled for another build of the running kernel "
-        f"{KERNEL}: the versions of its symbols (modversions) differ, and the kernel refuses it.",
-    ),
-    (
-        "driver.built-for-another-kernel",
-        having(MISMATCH, pci=(), host__platform="jetson"),
-        f"The module /lib/modules/{KERNEL}/updates/dkms/nvidia.ko was compiled for another build of the running kernel "
-        f"{KERNEL}: the versions of its symbols (modversions) differ, and the kernel refuses it.",
-    ),
     (
         "driver.not-loaded",
         unloaded(host__container="docker", nvidia__kernel__on_disk=WHY),
@@ -246,12 +215,6 @@ WELL = [
     ("driver.not-loaded", NO_MODULE),
     ("driver.no-module-for-kernel", unloaded()),
     ("driver.built-for-another-kernel", NO_MODULE),
-    ("driver.built-for-another-kernel", having(NO_MODULE, pci=(), host__platform="jetson")),
-    ("driver.built-for-another-kernel", having(ELSEWHERE, pci=(), host__platform="jetson")),
-    (
-        "driver.built-for-another-kernel",  # RDMA's module is another check's
-        logged(event("symbol-mismatch", module="nvidia_peermem"), facts=unloaded()),
-    ),
     ("driver.gpu-dropped", unloaded(nvidia__kernel__on_disk=(disk("470.256.02"),), **KEPLER)),
     ("driver.open-module-unsupported", having(nvidia__kernel__flavor="open")),
     ("driver.proprietary-module-unsupported", unloaded(nvidia__kernel__on_disk=(disk(flavor="open"),), **BLACKWELL)),
