@@ -155,6 +155,7 @@ def has_nvidia(facts: Facts) -> bool:
         cards_of(facts, "nvidia")
         or gpus_of(facts, "nvidia")
         or isinstance(facts.nvidia.kernel.loaded, str)
+        or facts.host.platform == "jetson"
         or (has_dxg(facts) and _libraries(facts))
         or asks_for_nvidia(facts)
     )

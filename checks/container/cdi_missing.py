@@ -1,51 +1,109 @@
-"""Podman with NVIDIA's toolkit and without the specification that Podman needs."""
+"""NVIDIA's toolkit without the specification that Podman, or a runtime in CDI mode, needs."""
 
 from collections.abc import Iterator
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, phrases
 from gpudoctor.queries.cards import any_works
 from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import as_root, cmd, query
 
+_SPECIFICATION = "/etc/cdi/nvidia.yaml"
+_GENERATE = as_root("nvidia-ctk", "cdi", "generate", f"--output={_SPECIFICATION}")
+_LIST = query("nvidia-ctk", "cdi", "list")
+_POD_PROOF = query(
+    "kubectl", "get", "nodes", "-o", "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu"
+)
 
-def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """Podman only: next to Docker the toolkit is more likely there for Docker."""
-    found = facts.containers
-    if isinstance(found.podman, str) and found.docker is None and not in_container(facts) and not on_wsl(facts):
+
+def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """Hosts whose containers get GPUs through CDI; next to Docker the toolkit is more likely there for Docker."""
+    alone = isinstance(facts.containers.podman, str) and facts.containers.docker is None
+    if (alone or _by_mode(facts) or _by_service(facts)) and not in_container(facts) and not on_wsl(facts):
         yield MACHINE, facts
 
 
+def _by_mode(facts: Facts) -> bool:
+    """Whether NVIDIA's runtime is set to CDI alone."""
+    return facts.containers.runtime_mode == "cdi"
+
+
+def _by_service(facts: Facts) -> bool:
+    """Whether pods run here, and the service that writes the specification at each boot is installed for them."""
+    own = facts.containers.cdi_service is True and facts.containers.runtime_mode in ("auto", None)
+    return facts.cluster.kubelet is True and own and facts.cluster.runtime_configured is not False
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    pods = facts.cluster.kubelet is True
+    log = (query("journalctl", "-u", "nvidia-cdi-refresh", "-n", "20", root=True),) if pods else ()
+    run = cmd("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi")
+    generate = Fix(
+        "Generate the specification, and again after each driver change."
+        + (" If that fails, it prints the device or library that is missing; the service's log has the same." * pods),
+        (_GENERATE, _LIST, *log),
+        "change-environment",
+        root=True,
+        undo=(as_root("rm", _SPECIFICATION),),
+        verify=_POD_PROOF if pods else _LIST if _by_mode(facts) else run,
+    )
+    if not pods:
+        return (generate,)
+    legacy = Fix(
+        "Until it can be generated: let NVIDIA's runtime pass the GPU without CDI (mode legacy), restart containerd "
+        "(for CRI-O: crio), and recreate the device plugin's pods.",
+        (
+            as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-runtime.mode=legacy"),
+            as_root("systemctl", "restart", "containerd"),
+        ),
+        "change-environment",
+        root=True,
+        needs="restart of containerd",
+        undo=(as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-runtime.mode=auto"),),
+        verify=_POD_PROOF,
+    )
+    return (generate, legacy)
+
+
 @check(
-    title="CDI specification is missing; Podman needs it for the GPU",
+    title="CDI specification is missing; Podman, and runtimes in CDI mode, need it for the GPU",
     severity=Severity.WARNING,
     cause="Podman passes GPUs to containers through a CDI specification. The toolkit generates one on request, or "
     "from 1.18 on by a service; without it --device nvidia.com/gpu=all fails with 'unresolvable CDI devices'.",
-    fixes=(
-        Fix(
-            "Generate the specification, and again after each driver change.",
-            (
-                as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
-                query("nvidia-ctk", "cdi", "list"),
-            ),
-            "change-environment",
-            root=True,
-            undo=(as_root("rm", "/etc/cdi/nvidia.yaml"),),
-            verify=cmd("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),
-        ),
+    fixes=_fixes,
+    references=(
+        "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1537",
+        "https://github.com/kaito-project/kaito/issues/2326",
     ),
-    references=("https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",),
-    targets=_podman_hosts,
+    targets=_hosts,
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )
 def cdi_missing(facts: Facts) -> Problem | None:
-    """Podman and the toolkit are installed and the GPU works; neither a specification nor the older hook exists."""
+    """The toolkit is installed and the GPU works; neither a specification nor, for Podman, the older hook exists."""
     found = facts.containers
     toolkit = known(found.toolkit) if any_works(facts) else None
-    if not any_works(facts) or toolkit is None or known(found.cdi) or known(found.hook):
+    if not any_works(facts) or toolkit is None or known(found.cdi):
+        return None
+    evidence = ["/etc/cdi and /var/run/cdi: none"]
+    if _by_mode(facts):
+        message = "NVIDIA's container runtime is in the mode cdi, but there is no CDI specification: containers fail."
+        return Problem(message, (*evidence, "/etc/nvidia-container-runtime/config.toml: mode = cdi"))
+    if _by_service(facts):
+        message = (
+            "Pods run on this node, and the service nvidia-cdi-refresh is installed to generate the CDI specification, "
+            "but there is none: `nvidia-ctk cdi generate` failed or never ran."
+        )
+        why = (
+            "In the mode auto NVIDIA's runtime passes GPUs by CDI. Where the specification cannot be generated, "
+            "containers get the driver's libraries without device nodes, and the device plugin finds no devices. A "
+            "drop-in with SuccessExitStatus hides the failed unit."
+        )
+        return Problem(message, phrases(*evidence, f"NVIDIA Container Toolkit {toolkit}"), cause=why)
+    if known(found.hook):
         return None
     message = f"Podman and the NVIDIA Container Toolkit {toolkit} are installed, but there is no CDI specification."
-    return Problem(message, ("/etc/cdi and /var/run/cdi: none",))
+    return Problem(message, (*evidence,))

@@ -2,66 +2,16 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import card_firmware
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.driver import not_wsl
 from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.kernel_log import texts
-from gpudoctor.tasks import Manual, filtered, query, sentence
-
-_HYPERVISORS = {
-    "vmware": (
-        "In the VM's settings (.vmx) use EFI firmware, enable 64-bit MMIO and set a window of at least twice the "
-        "GPUs' memory; VMware's settings are below. Then start the VM again.",
-        (
-            'firmware = "efi"',
-            'pciPassthru.use64bitMMIO = "TRUE"',
-            'pciPassthru.64bitMMIOSizeGB = "{room}"',
-        ),
-    ),
-    "microsoft": (
-        "On the Hyper-V host give the VM more MMIO space, then start it again.",
-        ("Set-VM NAME -LowMemoryMappedIoSpace 3Gb -HighMemoryMappedIoSpace {room}GB",),
-    ),
-}
-_KVM = (
-    "Start the VM with UEFI firmware (OVMF, machine type q35) and a larger 64-bit MMIO window on the hypervisor.",
-    ("-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string={megabytes}",),
-)
+from gpudoctor.tasks import query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    virtual = hypervisor(facts)
-    realloc = Fix(
-        "Let the kernel assign the windows itself: add pci=realloc to the kernel command line, and reboot.",
-        (),
-        "reboot",
-        root=True,
-        needs="reboot",
-        impact="persistent",
-        undo=sentence("Remove pci=realloc again."),
-        verify=filtered(query("dmesg", root=True), query("grep", "-i", "BAR")),
-    )
-    if virtual is not None:
-        return (_of_hypervisor(virtual), realloc)
-    message = (
-        "In the firmware setup (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without CSM, "
-        "and update the BIOS; then reboot."
-    )
-    return (Fix(message, (), "reboot", needs="reboot", impact="persistent", verify=query("nvidia-smi")), realloc)
-
-
-def _of_hypervisor(virtual: str) -> Fix:
-    message, lines = _HYPERVISORS.get(virtual, _KVM)
-    # 512 GiB holds the windows of four cards of 80 GB, rounded up to powers of two, and more.
-    commands = tuple(Manual(line.format(room=512, megabytes=512 * 1024), "configuration") for line in lines)
-    return Fix(
-        message,
-        commands,
-        "reboot",
-        needs="restart of the virtual machine",
-        impact="persistent",
-        verify=query("nvidia-smi"),
-    )
+    return card_firmware.more_room(facts, query("nvidia-smi"))
 
 
 @check(

@@ -50,11 +50,25 @@ def _fatal(event: LogEvent) -> bool:
     return True
 
 
+def _stopped_by(on: OnAddress, event: LogEvent) -> bool:
+    """Whether the driver stopped programs because of it: then it was not corrected, whatever the line calls it.
+
+    It logs an Xid 45 of each channel: "Ch 00000008 caused by previous Xid 145".
+    """
+    ending = phrase("caused by previous Xid {}", event.code)
+    return event.code in range(144, 151) and any(e.text.endswith(ending) for e in on.xids(45))
+
+
 def _down(on: OnAddress) -> bool:
     """Whether links are down on this GPU that are up on the other ones."""
     links = on.gpu.nvlinks if on.gpu is not None and isinstance(on.gpu.nvlinks, tuple) else ()
     sisters = [g for g in gpus_of(on.facts, "nvidia") if on.gpu is not None and g.index != on.gpu.index]
     return False in links and any(isinstance(g.nvlinks, tuple) and True in g.nvlinks for g in sisters)
+
+
+def _grave(on: OnAddress, logged: tuple[LogEvent, ...]) -> tuple[LogEvent, ...]:
+    """The errors that stop programs: all of them where links are down."""
+    return tuple(e for e in logged if _down(on) or _fatal(e) or _stopped_by(on, e))
 
 
 def _all_well(facts: Facts) -> bool:
@@ -72,6 +86,7 @@ def _all_well(facts: Facts) -> bool:
     references=(
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1150",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1355",
     ),
     targets=not_wsl,
     caused_by=("device.fallen-off-the-bus",),
@@ -82,7 +97,7 @@ def nvlink_fault(facts: Facts) -> Problem | None:
     """Fatal NVLink Xids since the driver was loaded; all of them are one finding: one end takes down the other."""
     faulty = [(on, logged) for _, on in nvidia_addresses(facts) if (logged := on.xids(*_XIDS))]
     switch = tuple(e for e in events(facts, "sxid") if _fatal(e))
-    fatal = [(on, logged) for on, logged in faulty if any(map(_fatal, logged)) or _down(on)]
+    fatal = [(on, logged) for on, logged in faulty if _grave(on, logged)]
     if not fatal and not switch:
         return None
     lines = texts((*(e for _, logged in (fatal or faulty) for e in logged), *switch), 6)
@@ -91,8 +106,10 @@ def nvlink_fault(facts: Facts) -> Problem | None:
         message = f"The NVSwitch{where} reported {code}a link or switch fault."
         return Problem(message, lines, severity=Severity.WARNING if _all_well(facts) else None)
     on, logged = fatal[0]
-    xid = phrase(" (Xid {})", next(e.code for e in logged if _fatal(e) or _down(on)))
+    xid = phrase(" (Xid {})", _grave(on, logged)[0].code)
     down = " Its links are down (inactive)." if _down(on) else ""
+    if not down and any(_stopped_by(on, e) for e in logged):
+        down = " The driver stopped the programs that used the link (Xid 45)."
     rest = [other.name for other, _ in faulty if other.address != on.address]
     others = f" {' and '.join(rest[:3])} reported link errors as well." if rest else ""
     over = all(one.passed(found) and not _down(one) for one, found in fatal)

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
-from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
+from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, other_release
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
@@ -50,7 +50,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     reset = Fix(action, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
     have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
     if have is None or best is None or best <= have:
-        return (reset,)
+        # The newest branch faults again and again: only another release of it, or the branch before, is left.
+        return (reset, *(other_release(on.facts) if len(logged) >= _OFTEN else ()))
     return (reset, install_driver(on.facts, best, message=f"If it happens again: install driver branch {best}."))
 
 
@@ -60,7 +61,10 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     cause="The driver logs faults as Xid errors; this one comes from the driver's software or firmware. A GPU reset "
     "or a newer driver usually fixes it.",
     fixes=_fixes,
-    references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
+    references=(
+        "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+        "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/962",
+    ),
     targets=nvidia_addresses,
     caused_by=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.nvlink-fault"),
     affects=("everything",),

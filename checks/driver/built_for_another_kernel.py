@@ -2,13 +2,14 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, prebuilt, system
+from gpudoctor.fixes import jetson, kernel_packages, module, prebuilt, system
 from gpudoctor.fixes.hold import keep_kernel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import DEAD
 from gpudoctor.queries.driver import library_version, own_kernel
 from gpudoctor.queries.history import kernel_lines
 from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.queries.module_refusals import SYMBOL_VERSIONS, refusal
 from gpudoctor.targets import cards_of
 
 _READY = (
@@ -17,7 +18,15 @@ _READY = (
 )
 
 
+def _other_build(facts: Facts) -> bool:
+    """Whether the module is of another build of this very release: its vermagic fits, its symbol versions do not."""
+    return refusal(facts, "nvidia") == SYMBOL_VERSIONS and bool(known_or(facts.nvidia.kernel.on_disk, ()))
+
+
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if _other_build(facts):
+        jetson_ = facts.host.platform == "jetson"
+        return jetson.matching_modules(facts) if jetson_ else kernel_packages.build_again(facts, system.NVIDIA_SMI)
     return (*module.rebuild(facts, library_version(facts)), *keep_kernel(facts))
 
 
@@ -31,6 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     references=(
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/installdriver.html",
         "https://github.com/dell/dkms",
+        "https://github.com/realsenseai/realsense_mipi_platform_driver/issues/281",
     ),
     targets=own_kernel,
     caused_by=(
@@ -46,11 +56,13 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def built_for_another_kernel(facts: Facts) -> Problem | None:
     """No nvidia.ko for the running kernel though another kernel has one, or one with a foreign vermagic."""
     kernel = facts.nvidia.kernel
-    if not cards_of(facts, "nvidia") or known(kernel.loaded) is not None:
+    if not (cards_of(facts, "nvidia") or facts.host.platform == "jetson") or known(kernel.loaded) is not None:
         return None
     release, disk = system.kernel_of(facts), known(kernel.on_disk)
     if disk:
         return _foreign(facts, release)
+    if facts.host.platform == "jetson":
+        return None  # before JetPack 7 its GPU needs no nvidia.ko
     others = [m.kernel for m in known(kernel.other_kernels)]
     others += [e.kernel for e in known_or(kernel.dkms, None) or () if e.kernel and e.state.startswith("installed")]
     elsewhere = [name for name in dict.fromkeys(others) if name != release]
@@ -82,8 +94,15 @@ def _gone(facts: Facts, release: str, elsewhere: list[str]) -> Problem:
 
 def _foreign(facts: Facts, release: str) -> Problem | None:
     """A module file in the running kernel's directory that was compiled for another kernel."""
-    logged = events(facts, "vermagic")
     first = known(facts.nvidia.kernel.on_disk)[0]
+    if _other_build(facts):
+        message = (
+            f"The module {first.path} was compiled for another build of the running kernel {release}: the versions of "
+            "its symbols (modversions) differ, and the kernel refuses it."
+        )
+        lines = tuple(e for e in events(facts, "symbol-mismatch") if e.what.get("module") == "nvidia")
+        return Problem(message, texts(lines), severity=Severity.WARNING if facts.nvidia.cuda.code == 0 else None)
+    logged = events(facts, "vermagic")
     magic = known_or(first.vermagic, None)
     if not any("nvidia" in e.what.get("module", "nvidia") for e in logged):
         return None

@@ -2,19 +2,32 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module
+from gpudoctor.fixes import kernel_packages, module
+from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.cause_groups import NOT_LOADED, SURROUNDINGS
 from gpudoctor.queries.driver import module_version, not_wsl
 from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.queries.module_refusals import DRIVER_BTF, KERNEL_BTF, MODULES_MISSING, refusal
 from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import as_root, filtered, query
+
+
+def _why(facts: Facts) -> str | None:
+    return None if in_container(facts) else refusal(facts, "nvidia")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         message = "On the host: load NVIDIA's module, or install its driver; then start the container again."
         return (module.on_the_host(message, as_root("modprobe", "nvidia"), query("nvidia-smi")),)
+    why = _why(facts)
+    if why == KERNEL_BTF:
+        return kernel_packages.reinstall_kernel(facts, NVIDIA_SMI)
+    if why == DRIVER_BTF:
+        return kernel_packages.build_again(facts, NVIDIA_SMI)
+    if why == MODULES_MISSING:
+        return (kernel_packages.extra_modules(facts, "nvidia", NVIDIA_SMI),)
     message = "Load the module; if that fails, the last lines of the kernel log show why."
     commands = (as_root("modprobe", "nvidia"), filtered(query("dmesg", root=True), query("tail", "-n", "20")))
     return (
@@ -35,7 +48,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     cause="Without the kernel module nvidia no program can reach the GPU: nvidia-smi fails (\"couldn't communicate "
     'with the NVIDIA driver"), and cuInit finds no device.',
     fixes=_fixes,
-    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",),
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html",
+        "https://github.com/pop-os/pop/issues/3961",
+    ),
     targets=not_wsl,
     caused_by=(*(id_ for id_ in NOT_LOADED if id_ != "driver.not-loaded"), *SURROUNDINGS),
     affects=("everything",),
@@ -49,6 +65,15 @@ def not_loaded(facts: Facts) -> Problem | None:
     if not isinstance(kernel.on_disk, Unknown) and not kernel.on_disk:
         return None
     version = module_version(facts)
-    failed = texts(events(facts, "probe-failed", "no-device-probed", "unknown-symbol", "symbol-mismatch"))
+    failed = texts(
+        events(facts, "probe-failed", "no-device-probed", "btf-refused", "unknown-symbol", "symbol-mismatch")
+    )
+    reason = {
+        KERNEL_BTF: " The kernel refuses modules of its own (BTF validation fails): they are of another build of this "
+        "kernel.",
+        DRIVER_BTF: " The kernel refuses it (BTF validation fails): it was compiled for another build of this kernel.",
+        MODULES_MISSING: " It needs symbols of modules that are in the package linux-modules-extra of this kernel, "
+        "which is not installed.",
+    }.get(_why(facts) or "", "")
     where = "on the host" if in_container(facts) else f"(module {version} is installed on disk)" if version else ""
-    return Problem(f"The kernel module nvidia is not loaded {where}".rstrip() + ".", failed)
+    return Problem(f"The kernel module nvidia is not loaded {where}".rstrip() + f".{reason}", failed)

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module
 from gpudoctor.fixes.container import engine, pass_gpus
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.driver import (
@@ -24,6 +25,14 @@ _OTHER_REASONS = (CUDA_STUB, CUDA_BUSY, CUDA_NOT_READY, CUDA_MISMATCH, CUDA_COMP
 # What cuInit returns where it cannot open the node.
 _NO_UVM = (304, 999)
 _MAKE = (as_root("modprobe", "nvidia_uvm"), as_root("nvidia-modprobe", "-c", "0", "-u"))
+
+
+def _needs_none(facts: Facts) -> bool:
+    """Whether this is a Jetson before JetPack 7 (L4T 38), whose GPU has a driver without nvidia-uvm (nvgpu)."""
+    if facts.host.platform != "jetson":
+        return False
+    release = known(facts.host.l4t)
+    return release is None or version(release)[:1] < (38,)
 
 
 def _wrong_major(facts: Facts) -> int | None:
@@ -119,7 +128,7 @@ def uvm_missing(facts: Facts) -> Problem | None:
     if code in _OTHER_REASONS:
         return None
     paths = {node.path for node in known(kernel.nodes)}
-    if "/dev/nvidiactl" not in paths:
+    if "/dev/nvidiactl" not in paths or _needs_none(facts):
         return None
     where = "the container" if in_container(facts) else "this machine"
     wrong = _wrong_major(facts)

@@ -1,16 +1,20 @@
-"""An Intel card without a kernel driver bound to it."""
+"""An Intel card without a kernel driver bound to it, or with one that is experimental for it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import system
+from gpudoctor.fixes.boot import without_parameters
 from gpudoctor.fixes.intel import KERNELS
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.maybe import known, phrase
-from gpudoctor.queries.intel import card_name, intel_cards
+from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.queries.intel import card_name, force_probe, intel_cards, xpu_builds
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard
 from gpudoctor.tasks import as_root, filtered, query
+
+# The first kernel with a card for which xe is no experiment (Battlemage): knowledge/intel.toml.
+_XE_READY = "6.12"
 
 
 def _first_kernel(on: OnCard) -> str:
@@ -23,6 +27,17 @@ def _is_too_old(on: OnCard) -> bool:
     return bool(first) and release[:1].isdigit() and version(release)[:2] < version(first)
 
 
+def _forced_driver(on: OnCard) -> str | None:
+    """The driver that force_probe bound to a card that another one is for; None where PyTorch computes with it."""
+    found, bound = intel.family(on.card.device), known(on.card.driver)
+    if found is None or not found.kernel or bound not in ("i915", "xe") or bound == found.module:
+        return None
+    known(on.facts.host.kernel.command_line)
+    named = any(word.startswith(f"{bound}.force_probe=") for word in force_probe(on.facts, on.card))
+    live = [f.live for _, f in xpu_builds(on.facts) if f.live is not None]
+    return bound if named and not any(one.available is True for one in live) else None
+
+
 def _logged(on: OnCard) -> tuple[LogEvent, ...]:
     found = events(on.facts, "intel-unsupported", "intel-firmware", "probe-failed")
     return tuple(event for event in found if event.gpu in (None, on.card.address))
@@ -31,6 +46,11 @@ def _logged(on: OnCard) -> tuple[LogEvent, ...]:
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
     first = _first_kernel(on)
     proof = query("lspci", "-k", "-s", on.card.address)
+    words = force_probe(on.facts, on.card)
+    if words:
+        found = intel.family(on.card.device)
+        message = f"Let {found.module if found else 'i915'} drive the card again."
+        return (without_parameters(on.facts, message, words, proof),)
     if not first:
         message = (
             f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as described in {KERNELS}, and reboot."
@@ -60,22 +80,47 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
 
 
 @check(
-    title="No kernel driver (i915 or xe) is bound to the Intel GPU",
+    title="No kernel driver (i915, xe), or an experimental one, is bound to the Intel GPU",
     severity=Severity.WARNING,
     cause="i915 and xe support a card only from the kernel release on that knows its device id; older kernels skip it "
     "or require force_probe. A blacklist, nomodeset or missing firmware keeps the driver from binding to a card that "
     "it knows.",
     fixes=_fixes,
-    references=(KERNELS, "https://docs.kernel.org/gpu/xe/index.html"),
+    references=(
+        KERNELS,
+        "https://docs.kernel.org/gpu/xe/index.html",
+        "https://github.com/intel/compute-runtime/issues/868",
+        "https://github.com/intel/compute-runtime/issues/905",
+    ),
     targets=intel_cards,
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
 def not_driven(on: OnCard) -> Problem | None:
-    """Nothing is bound to it."""
+    """Nothing is bound to it; or xe to a card that i915 is for, by force_probe."""
+    forced = _forced_driver(on)
+    if forced:
+        return _experimental(on, forced)
     if known(on.card.driver) is not None:
         return None
     message = f"{card_name(on.card)} has no kernel driver bound"
     if _is_too_old(on):
         message += f": kernel {known(on.facts.host.kernel.release)} is too old, it needs {_first_kernel(on)} or newer"
+    elif words := force_probe(on.facts, on.card):
+        message += f": {' '.join(words)} on the kernel command line keeps it away"
     return Problem(f"{message}.", texts(_logged(on)))
+
+
+def _experimental(on: OnCard, bound: str) -> Problem:
+    found, words = intel.family(on.card.device), " ".join(force_probe(on.facts, on.card))
+    release = phrase(" of kernel {}", on.facts.host.kernel.release)
+    message = (
+        f"{card_name(on.card)} is bound to {bound}{release} by {words}: for this card {bound} is experimental, and "
+        f"Intel's compute runtime (Level Zero, OpenCL) needs {found.module if found else 'i915'}."
+    )
+    why = (
+        "Each kernel driver lists the cards that it supports; force_probe binds it to others, for development. The "
+        "compute runtime then aborts (bindless_heaps_helper.cpp) or lists no device, although the driver is loaded."
+    )
+    early = version(known_or(on.facts.host.kernel.release, "0"))[:2] < version(_XE_READY)
+    return Problem(message, cause=why, severity=None if early else Severity.ADVICE)

@@ -3,29 +3,32 @@
 from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
-from gpudoctor.facts import Facts
-from gpudoctor.fixes import amd
+from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.fixes import amd, card_firmware
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or, phrase, text_of
 from gpudoctor.queries.cards import card_name
+from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, amd_compute, cards_of, gpus_of, in_container
-from gpudoctor.tasks import as_root, filtered, query, sentence
+from gpudoctor.tasks import as_root, filtered, query
 
 # Cards before GCN 3 belong to the older driver radeon, and ROCm never supported them.
 _TOO_OLD = ("gfx6", "gfx7")
-_KINDS = ("amdgpu-bad-pages", "amdgpu-firmware", "amdgpu-unknown-block", "amdgpu-init-failed", "amdgpu-lost")
-
-
-_ROOM = Fix(
-    "Enable 'Above 4G Decoding' (and 'Re-Size BAR Support') in the BIOS/UEFI setup, with CSM disabled.",
-    action="reboot",
-    needs="reboot",
-    impact="persistent",
-    undo=sentence("Disable them again in the BIOS/UEFI setup."),
-    verify=amd.PROOF,
+_KINDS = (
+    "amdgpu-bad-pages",
+    "amdgpu-firmware",
+    "amdgpu-unknown-block",
+    "amdgpu-no-vbios",
+    "amdgpu-init-failed",
+    "amdgpu-probe-failed",
+    "amdgpu-lost",
 )
+# What the driver core prints of a failed probe. amdgpu maps its registers first: a window without an address is ENOMEM
+# (amdgpu_device_init); what the GPU does not answer in time is ETIME or ETIMEDOUT.
+_NO_MEMORY = -12
+_TIMES_OUT = (-62, -110)
 
 
 def _cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
@@ -34,10 +37,15 @@ def _cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
             yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
 
 
-def _logged(on: OnCard, *kinds: str) -> tuple[str, ...]:
+def _events(on: OnCard, *kinds: str) -> tuple[LogEvent, ...]:
     alone = len(cards_of(on.facts, "amd")) == 1
-    found = events(on.facts, *(kinds or _KINDS))
-    return texts(tuple(e for e in found if e.gpu == on.card.address or (e.gpu is None and alone)))
+    return tuple(e for e in events(on.facts, *kinds) if e.gpu == on.card.address or (e.gpu is None and alone))
+
+
+def _ended(on: OnCard, *codes: int) -> bool:
+    """Whether the last probe of this card ended with one of these errors."""
+    found = _events(on, "amdgpu-probe-failed")
+    return bool(found) and found[-1].code in codes
 
 
 def _old_kernel(on: OnCard) -> str | None:
@@ -48,14 +56,26 @@ def _old_kernel(on: OnCard) -> str | None:
 
 
 def _why(on: OnCard) -> str:
-    if _logged(on, "amdgpu-bad-pages"):
+    if _events(on, "amdgpu-bad-pages"):
         return "bad-pages"
-    if on.card.bar1 == 0:
+    # The kernel logs a window's first try, too, after which it finds room: the driver's error shows that it did not.
+    if on.card.bar1 == 0 or _ended(on, _NO_MEMORY):
         return "window"
-    old = _old_kernel(on) or (_logged(on, "amdgpu-unknown-block") and "newer")
+    if _events(on, "amdgpu-no-vbios"):
+        return "vbios"
+    old = _old_kernel(on) or (_events(on, "amdgpu-unknown-block") and "newer")
     if old:
         return "kernel"
-    return "firmware" if _logged(on, "amdgpu-firmware") else ""
+    if _events(on, "amdgpu-firmware"):
+        return "firmware"
+    return "silent" if _ended(on, *_TIMES_OUT) else ""
+
+
+def _no_window(on: OnCard) -> str:
+    if on.card.bar1 == 0:
+        who = "hypervisor" if hypervisor(on.facts) else "BIOS/UEFI"
+        return f" The {who} assigned no address space to its memory (BAR)."
+    return " Its probe ended with error -12 (ENOMEM), as it does where a memory window (BAR) has no address space."
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
@@ -69,7 +89,11 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
             ),
         )
     if why == "window":
-        return (_ROOM,)
+        return card_firmware.more_room(on.facts, amd.PROOF)
+    if why == "vbios":
+        return (card_firmware.video_bios(on.facts, amd.PROOF),)
+    if why == "silent":
+        return (card_firmware.power_cycle(on.facts, amd.PROOF),)
     firmware, kernel = amd.newer_firmware(on.facts), _kernel(on.facts)
     if why:
         return (firmware, kernel) if why == "firmware" else (kernel, firmware)
@@ -105,11 +129,14 @@ def _kernel(facts: Facts) -> Fix:
     title="amdgpu is not bound to an AMD GPU",
     severity=Severity.ERROR,
     cause="The module is loaded but failed to initialize this card: the kernel is older than the card, its firmware "
-    "is missing, or the card did not respond. ROCm does not see a card without a driver.",
+    "or VBIOS is missing, its memory windows have no address space, or the card did not respond. ROCm does not see a "
+    "card without a driver.",
     fixes=_fixes,
     references=(
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://github.com/ROCm/legacy-rocm-build/issues/2562",
+        "https://github.com/ROCm/legacy-rocm-build/issues/6281",
+        "https://github.com/isc30/ryzen-gpu-passthrough-proxmox/issues/117",
     ),
     targets=_cards,
     caused_by=("rocm.dkms-build-failed", "rocm.half-installed"),
@@ -130,8 +157,11 @@ def not_driven(on: OnCard) -> Problem | None:
         "kernel": phrase(" The running kernel is {}; the first that supports it is {}.", running, first)
         or " The running kernel does not support this generation.",
         "firmware": " Its firmware is missing.",
-        "window": " The BIOS/UEFI assigned no address space to its memory (BAR).",
+        "window": _no_window(on),
+        "vbios": " It has no video BIOS (VBIOS): amdgpu finds no BIOS ROM.",
+        "silent": " The GPU did not respond in time.",
     }.get(_why(on), "")
     spare = on.card.integrated is True and bool(listed)
     message = f"{card_name(on.card)} has no driver bound, although amdgpu is loaded.{reason}"
-    return Problem(message, _logged(on), severity=Severity.WARNING if spare else None)
+    logged = (*_events(on, *_KINDS), *(_events(on, "bar-no-space") if _why(on) == "window" else ()))
+    return Problem(message, texts(logged), severity=Severity.WARNING if spare else None)

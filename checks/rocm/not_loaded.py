@@ -2,17 +2,30 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import amd, system
+from gpudoctor.fixes import amd, kernel_packages, system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries import module_refusals
 from gpudoctor.queries.kernel_log import events
+from gpudoctor.queries.module_refusals import DRIVER_BTF, KERNEL_BTF, MODULES_MISSING, SYMBOL_VERSIONS
 from gpudoctor.targets import amd_compute, cards_of, in_container
 from gpudoctor.tasks import Shell, Task, as_root, filtered, query
 
+_PROOF = query("ls", "-l", "/dev/kfd")
 GRAPHICS_OFF = "nomodeset"
 SECURE_BOOT = "secure boot"
-SPLIT = "split kernel"
-_NOT_FOUND = -2  # ENOENT: no loaded module exports the symbol
+
+
+# What the log has about a module that was not loaded.
+_KINDS = (
+    "amdgpu-init-failed",
+    "amdgpu-firmware",
+    "vermagic",
+    "btf-refused",
+    "symbol-mismatch",
+    "unknown-symbol",
+    "module-rejected",
+)
 
 
 def _why(facts: Facts) -> str:
@@ -23,20 +36,11 @@ def _why(facts: Facts) -> str:
         return SECURE_BOOT
     if GRAPHICS_OFF in known_or(facts.host.kernel.command_line, "").split():
         return GRAPHICS_OFF
-    if _lacks_modules(facts):
-        return SPLIT
+    refused = module_refusals.refusal(facts, "amdgpu")
+    if refused:
+        return refused
     owners = {known_or(c.driver, None) for c in cards_of(facts, "amd")}
     return next((owner for owner in ("vfio-pci", "radeon") if owners == {owner}), "")
-
-
-def _lacks_modules(facts: Facts) -> bool:
-    """Whether a module that amdgpu needs is missing: Ubuntu's cloud kernels have it in linux-modules-extra.
-
-    amdgpu finds no symbol of it (err -2), such as amd_iommu_v2's: awsdocs/amazon-ec2-user-guide#152. A module that DKMS
-    built for another kernel lacks symbols, too.
-    """
-    missing = any(e.what.get("module") == "amdgpu" and e.code == _NOT_FOUND for e in events(facts, "unknown-symbol"))
-    return missing and facts.host.distribution.id == "ubuntu" and not known_or(facts.amd.dkms, None)
 
 
 def _rejected(facts: Facts) -> bool:
@@ -65,11 +69,12 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (_restart(message, as_root("sed", "-i", "s/ *nomodeset//", "/etc/default/grub"), _grub(facts)),)
     if why == SECURE_BOOT:
         return _trust(facts)
-    if why == SPLIT:
-        message = "Install the other modules of this kernel, then load amdgpu."
-        extra = system.install(facts, f"linux-modules-extra-{system.kernel_of(facts)}")
-        commands = (*extra, as_root("modprobe", "amdgpu"))
-        return (Fix(message, commands, "reinstall-package", root=True, verify=query("ls", "-l", "/dev/kfd")),)
+    if why == KERNEL_BTF:
+        return kernel_packages.reinstall_kernel(facts, _PROOF)
+    if why == MODULES_MISSING:
+        return (kernel_packages.extra_modules(facts, "amdgpu", _PROOF),)
+    if why in (DRIVER_BTF, SYMBOL_VERSIONS):
+        return _build_again(facts)
     if why == "radeon":
         message = "Use the CPU or another GPU: the radeon driver is for GPUs before GCN 3, which ROCm never supported."
         return (Fix(message, impact="none"),)
@@ -86,10 +91,27 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         ),
         "reload-module",
         root=True,
-        verify=query("ls", "-l", "/dev/kfd"),
+        verify=_PROOF,
     )
     message = "If firmware is missing, install it, rebuild the initramfs, and reboot."
-    return load, _restart(message, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts))
+    split = module_refusals.lacks_extra_modules(facts)
+    extra = (kernel_packages.extra_modules(facts, "amdgpu", _PROOF),) if split else ()
+    return (
+        load,
+        *extra,
+        _restart(message, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts)),
+    )
+
+
+def _build_again(facts: Facts) -> tuple[Fix, ...]:
+    """Build AMD's module for this kernel; the kernel's own module comes with newer packages of the kernel."""
+    family, kernel = system.family_of(facts), system.kernel_of(facts)
+    names = tuple(name for name, _, _ in known_or(facts.amd.packages, ()) if name.endswith("-dkms"))
+    if family is None or not names:
+        return kernel_packages.reinstall_kernel(facts, _PROOF)
+    headers = system.reinstall(facts, packages.headers_package(family, kernel))
+    message = "Reinstall the running kernel's headers and AMD's module, which builds it again for this kernel."
+    return (_restart(message, *headers, *system.reinstall(facts, *names)),)
 
 
 def _trust(facts: Facts) -> tuple[Fix, ...]:
@@ -122,7 +144,7 @@ def _restart(message: str, *commands: Task) -> Fix:
         "reboot",
         root=True,
         needs="reboot",
-        verify=query("ls", "-l", "/dev/kfd"),
+        verify=_PROOF,
     )
 
 
@@ -148,14 +170,16 @@ def not_loaded(facts: Facts) -> Problem | None:
         "blacklisted": " It is blacklisted.",
         GRAPHICS_OFF: " The kernel was booted with nomodeset, and amdgpu does not load with it.",
         SECURE_BOOT: " Secure Boot rejects AMD's own module, whose signing key is not enrolled.",
-        SPLIT: " It needs symbols of a module that is in the package linux-modules-extra of this kernel.",
+        KERNEL_BTF: " The kernel refuses its own modules (BTF): they are of another build of this kernel.",
+        DRIVER_BTF: " The kernel refuses the module (BTF): it was compiled for another build of this kernel.",
+        SYMBOL_VERSIONS: " The kernel refuses the module: it was compiled for another build (symbol versions differ).",
+        MODULES_MISSING: " It needs symbols of modules that are in the package linux-modules-extra of this kernel, "
+        "which is not installed.",
         "radeon": " The older driver radeon is bound to it: ROCm does not support this generation.",
         "vfio-pci": " vfio-pci is bound to the GPU, for a virtual machine.",
     }.get(_why(facts), "")
     card = cards_of(facts, "amd")[0]
     name = known_or(card.name, None) or card.device
     message = f"amdgpu is not loaded for the GPU at {card.address} ({name}).{reason}"
-    lines = amd.log_lines(
-        facts, "amdgpu-init-failed", "amdgpu-firmware", "vermagic", "unknown-symbol", "module-rejected"
-    )
+    lines = amd.log_lines(facts, *_KINDS)
     return Problem(message, lines)

@@ -6,6 +6,12 @@ from gpudoctor.fixes.system import family_of, is_image
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Task, Tasks, as_root, query, sentence
 
+_MAKE = {
+    "debian": as_root("update-grub"),
+    "suse": as_root("grub2-mkconfig", "-o", "/boot/grub2/grub.cfg"),
+    "arch": as_root("grub-mkconfig", "-o", "/boot/grub/grub.cfg"),
+}
+
 
 def kernel_parameter(facts: Facts, message: str, parameter: str, verify: Task | None = None) -> Fix:
     """Add a parameter to the kernel command line and reboot; manually where the boot loader is not known.
@@ -39,6 +45,36 @@ def _commands(facts: Facts, parameter: str) -> Tasks:
     if family == "fedora":
         return (as_root("grubby", "--update-kernel=ALL", f"--args={parameter}"),)
     add = Edit("/etc/default/grub", word=("GRUB_CMDLINE_LINUX", parameter), root=True)
-    make = {"debian": as_root("update-grub"), "suse": as_root("grub2-mkconfig", "-o", "/boot/grub2/grub.cfg")}
-    make["arch"] = as_root("grub-mkconfig", "-o", "/boot/grub/grub.cfg")
-    return (add, make[family]) if family in make else ()
+    return (add, _MAKE[family]) if family in _MAKE else ()
+
+
+def without_parameters(facts: Facts, message: str, parameters: tuple[str, ...], verify: Task) -> Fix:
+    """Remove parameters from the kernel command line and reboot; manually where the boot loader is not known.
+
+    Args:
+        facts: the machine.
+        message: what it does, a sentence.
+        parameters: the parameters, as /proc/cmdline has them.
+        verify: the command that verifies the fix.
+    """
+    family, both = family_of(facts), " ".join(parameters)
+    found: Tasks = ()
+    if is_image(facts):
+        found = tuple(as_root("rpm-ostree", "kargs", f"--delete-if-present={one}") for one in parameters)
+    elif facts.host.distribution.id == "pop":
+        found = (as_root("kernelstub", "--delete-options", both),)
+    elif family == "fedora":
+        found = (as_root("grubby", "--update-kernel=ALL", f"--remove-args={both}"),)
+    elif family in _MAKE:
+        words = "; ".join(f"s/ *{one.replace('.', chr(92) + '.').replace('*', chr(92) + '*')}//" for one in parameters)
+        found = (as_root("sed", "-i", words, "/etc/default/grub"), _MAKE[family])
+    return Fix(
+        f"{message} Remove {both} from the kernel command line and reboot.",
+        (*found, as_root("reboot")),
+        "reboot",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo=sentence(f"Add {both} again in the same way, and reboot."),
+        verify=verify,
+    )

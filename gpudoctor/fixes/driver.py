@@ -274,6 +274,48 @@ def _commands(facts: Facts, family: packages.Family, found: packages.DriverPacka
     return (*refresh, *install(facts, *found.names))
 
 
+def other_release(facts: Facts) -> tuple[Fix, ...]:
+    """Change the release of the driver where it faults and no newer branch is advised: a newer one, or the one before.
+
+    The commands take the packages that are installed; a driver of the .run installer has none.
+    """
+    version, family = known_or(facts.nvidia.kernel.loaded, None) or "this one", family_of(facts)
+    names = [name for name in driver_packages(facts) if "nvidia" in name]
+    family = None if family == "debian" and not names else family
+    newer: Tasks = {
+        "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
+        "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", "--only-upgrade", *names[:12])),
+        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*")),
+        "arch": (as_root("pacman", "-Syu"),),
+    }.get(family or "", ())
+    back: dict[str, Tasks] = {
+        "fedora": (as_root("dnf", "downgrade", "*nvidia*"),),
+        "debian": (query("apt-cache", "policy", *names[:3]),),
+        "suse": (query("zypper", "search", "--details", "*nvidia*"),),
+        "arch": (Shell("ls -t /var/cache/pacman/pkg/nvidia-*", lookup=True),),
+    }
+    verify, reboot = query("nvidia-smi"), as_root("reboot")
+    return (
+        Fix(
+            f"If it happens again, driver {version} is at fault: update it to the newest release, then reboot.",
+            (*newer, reboot) if newer else (),
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            verify=verify,
+        ),
+        Fix(
+            f"If it began with an update to {version}: downgrade all of the driver's packages together to the version "
+            "before it, which the command lists or installs, then reboot.",
+            back.get(family or "", ()),
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            verify=verify,
+        ),
+    )
+
+
 def user_version(facts: Facts) -> str | None:
     """The version of the NVIDIA libraries that programs load; None where it is unknown. For texts only."""
     for found in (facts.nvidia.nvml.libraries, facts.nvidia.cuda.libraries):

@@ -2,8 +2,9 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Python
+from gpudoctor.fixes import system
 from gpudoctor.knowledge import jetson
-from gpudoctor.tasks import Task, Tasks, cmd
+from gpudoctor.tasks import Shell, Task, Tasks, as_root, cmd, query
 
 GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
 
@@ -37,3 +38,30 @@ def install_wheels(facts: Facts, python: Python, names: tuple[str, ...], tasks: 
     install = cmd(f"{made}/bin/python", "-m", "pip", "install", "--index-url", found.index, *names)
     message = f"{message}. They are for Python {found.python}, so make an environment of that. {GUIDE}"
     return Fix(message, (cmd(f"python{found.python}", "-m", "venv", made), install), "reinstall-package", verify=verify)
+
+
+KERNEL_GUIDE = "https://docs.nvidia.com/jetson/archives/r36.4/DeveloperGuide/SD/Kernel/KernelCustomization.html"
+# Packages with the kernel and its modules, of which a release of Jetson Linux has all or some.
+_KERNEL_PACKAGES = ("nvidia-l4t-kernel", "nvidia-l4t-display-kernel", "nvidia-l4t-kernel-oot-modules")
+
+
+def matching_modules(facts: Facts) -> tuple[Fix, ...]:
+    """Bring the kernel and NVIDIA's modules to one build: NVIDIA's own, or all built from one tree."""
+    listed = [name for name in system.driver_packages(facts) if name in _KERNEL_PACKAGES]
+    names = listed or list(_KERNEL_PACKAGES[:2])
+    verify = query("modprobe", "-v", "nvidia", root=True)
+    back = Fix(
+        "Go back to NVIDIA's kernel, with its modules, then reboot.",
+        (*system.reinstall(facts, *names), as_root("reboot")),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        verify=verify,
+    )
+    message = (
+        "To keep your own kernel: build NVIDIA's out-of-tree modules (nvidia-oot, nvgpu, nvdisplay) against it, in "
+        f"Linux_for_Tegra/source, and install them together with it. {KERNEL_GUIDE}"
+    )
+    build = Shell("export KERNEL_HEADERS=$PWD/kernel/kernel-jammy-src && make modules && sudo -E make modules_install")
+    return back, Fix(message, (build,), "reinstall-package", needs="reboot", impact="persistent", verify=verify)

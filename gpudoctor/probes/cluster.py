@@ -23,8 +23,8 @@ _CLIENTS = (("slurm", "sbatch"), ("lsf", "bsub"))
 _SLURM_CONF = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
 # The group of all pods: a running kubelet makes it, in one of its two cgroup drivers' names.
 _PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
-# kubeadm writes the kubelet's access to its cluster where it makes a machine a node, and removes it with the node.
-_KUBELET = ("/etc/kubernetes/kubelet.conf",)
+# The kubelet's access to its cluster, written where a machine becomes a node: kubeadm's, and AKS's and EKS's.
+_KUBELET = ("/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubeconfig")
 _PODS_1 = ("/sys/fs/cgroup/memory/kubepods.slice", "/sys/fs/cgroup/memory/kubepods")
 
 

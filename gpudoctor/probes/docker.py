@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from gpudoctor.facts import ContainerHost, Host
 from gpudoctor.facts.container_host import RefusedContainer
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.docker_info import DockerInfo, docker_info
@@ -23,7 +24,11 @@ _SYSTEMS = ("lxc", "systemd-nspawn")
 _CONFIG = "/etc/nvidia-container-runtime/config.toml"
 # The hook that comes with enroot (conf/hooks/98-nvidia.sh of NVIDIA/enroot).
 _ENROOT = "/etc/enroot/hooks.d/98-nvidia.sh"
+_NO_CGROUPS = pattern(r"^\s*no-cgroups\s*=\s*true\b", re.MULTILINE)
+_MODE = pattern(r"""^\s*mode\s*=\s*["'](\w[\w-]*)""", re.MULTILINE)
 _CDI = ("/etc/cdi", "/var/run/cdi")
+# A file in /etc goes before the package's.
+_REFRESH = tuple(f"{folder}/systemd/system/nvidia-cdi-refresh.service" for folder in ("/etc", "/usr/lib", "/lib"))
 # Fields of a specification and the version of CDI that they came with.
 _LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
 _UNASKED = Unknown("not asked: no CDI specification has fields that older engines refuse")
@@ -58,7 +63,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     client = _client(machine)
     daemon = _Daemon(_ask(machine, client) if wanted and client else _UNWANTED if client else None)
     configured, error = _configured(machine, daemon)
-    specifications = _specifications(machine)
+    specifications, config = _specifications(machine), _config(machine)
     fields = _cdi_fields(machine, specifications)
     podman = machine.which("podman", ("/usr/bin",))
     return ContainerHost(
@@ -77,7 +82,9 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         podman=podman,
         podman_version=_podman_version(machine, podman) if podman and fields else _UNASKED if podman else None,
         toolkit=_toolkit(machine, wanted),
-        no_cgroups=_no_cgroups(machine),
+        no_cgroups=bool(_NO_CGROUPS.search(config)) if isinstance(config, str) else config,
+        runtime_mode=_mode(config) if isinstance(config, str) else config,
+        cdi_service=any(machine.exists(path) and machine.real(path) != "/dev/null" for path in _REFRESH),
         cdi=specifications,
         cdi_driver=_cdi_driver(machine, specifications),
         cdi_fields=fields,
@@ -105,6 +112,8 @@ def _unknown(why: Unknown) -> ContainerHost:
         podman_version=why,
         toolkit=why,
         no_cgroups=why,
+        runtime_mode=why,
+        cdi_service=why,
         cdi=why,
         cdi_driver=why,
         enroot_hook=why,
@@ -235,14 +244,19 @@ def _toolkit(machine: Machine, wanted: bool) -> str | None:
     return version[1] if version else "installed"
 
 
-def _no_cgroups(machine: Machine) -> Maybe[bool | None]:
+def _config(machine: Machine) -> Maybe[str | None]:
+    """The settings of NVIDIA's runtime; None: it has no configuration file."""
     try:
-        text = machine.text(_CONFIG, 1 << 20)
+        return machine.text(_CONFIG, 1 << 20)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         return Unknown(f"{_CONFIG}: {error.strerror}")
-    return re.search(r"^\s*no-cgroups\s*=\s*true\b", text, re.MULTILINE) is not None
+
+
+def _mode(config: str) -> str:
+    found = _MODE.search(config)
+    return found[1] if found else "auto"
 
 
 def _cdi_fields(machine: Machine, specifications: tuple[str, ...]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from functools import partial
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, LogEvent, PciDevice, Python
 from gpudoctor.knowledge import intel
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import (
     OnCard,
@@ -56,6 +56,18 @@ def wants_intel(facts: Facts) -> bool:
 def concerned(facts: Facts) -> bool:
     """Whether there is an Intel GPU that could compute or was to be divided, or software for one."""
     return bool(discrete(facts) or wants_intel(facts) or extended(facts) or refused_functions(facts))
+
+
+def force_probe(facts: Facts, card: PciDevice) -> tuple[str, ...]:
+    """The parameters force_probe of i915 and xe on the kernel command line that name this card.
+
+    Each is a list of device ids or *, and an id with ! keeps the module from the card (Documentation of
+    i915.force_probe and xe.force_probe in torvalds/linux, drivers/gpu/drm).
+    """
+    words = known_or(facts.host.kernel.command_line, "").split()
+    forced = [word for word in words if word.startswith(("i915.force_probe=", "xe.force_probe="))]
+    named = {card.device.lower(), f"!{card.device.lower()}", "*", "!*"}
+    return tuple(word for word in forced if named & set(word.partition("=")[2].lower().split(",")))
 
 
 def refused_functions(facts: Facts) -> tuple[LogEvent, ...]:

@@ -163,6 +163,26 @@ def test_no_cgroups_counts_only_uncommented(line: str, value: bool) -> None:
     assert look(RecordedMachine({path: f"[nvidia-container-cli]\n{line}\n"})).no_cgroups is value
 
 
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ('[nvidia-container-runtime]\nmode = "cdi"\n', "cdi"),
+        ('[nvidia-container-runtime]\n#mode = "cdi"\n', "auto"),
+        ("[nvidia-container-cli]\n", "auto"),
+        ("[nvidia-container-runtime]\n  mode='legacy'\n[nvidia-container-runtime.modes.cdi]\n", "legacy"),
+    ],
+)
+def test_the_mode_of_nvidias_runtime(text: str, mode: str) -> None:
+    assert look(RecordedMachine({"/etc/nvidia-container-runtime/config.toml": text})).runtime_mode == mode
+
+
+def test_the_service_that_writes_the_specification() -> None:
+    unit = "systemd/system/nvidia-cdi-refresh.service"
+    assert look(RecordedMachine()).cdi_service is False
+    assert look(RecordedMachine({f"/usr/lib/{unit}": "[Unit]\n"})).cdi_service is True
+    assert look(RecordedMachine({f"/etc/{unit}": "[Unit]\n"})).cdi_service is True
+
+
 def test_the_driver_that_cdi_specifications_name() -> None:
     text = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\n- hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.570.133.20\n"
     files = {"/etc/cdi/nvidia.yaml": text, "/var/run/cdi/other.json": "{}", "/etc/cdi/README": ""}

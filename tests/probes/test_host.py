@@ -110,6 +110,7 @@ ARM = "processor : 0\nCPU part\t: 0xd4f\n"
             "jetson",
             None,
         ),
+        ({"/proc/device-tree/compatible": "nvidia,tegra234\0", **FLAG}, {"architecture": "armv8l"}, "jetson", "other"),
         ({DMI + "product_name": "NVIDIA_DGX_Spark"}, {"architecture": "aarch64"}, "dgx-spark", None),
         (
             {"/proc/cpuinfo": "CPU part\t: 0xd87\nCPU part\t: 0xd85\n"},

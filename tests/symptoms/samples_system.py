@@ -73,6 +73,7 @@ SYSTEM = [
     Sample("nouveau-failed", "nouveau 0000:01:00.0: fifo: SCHED_ERROR 0a [CTXSW_TIMEOUT]"),
     Sample("ibt-trap", "traps: Missing ENDBR: _nv011616rm+0x0/0x10 [nvidia]"),
     Sample("module-mismatch", "nvidia: disagrees about version of symbol module_layout\nmodprobe: ERROR: could not insert 'nvidia': Exec format error\n", {"modprobe-fails": "follows"}),
+    Sample("module-btf", "BPF: [148211] STRUCT drm_display_info\nBPF: Invalid name\nfailed to validate module [video] BTF: -22\n"),
     Sample("amd-iommu-symbol", "amdgpu: Unknown symbol amd_iommu_bind_pasid (err -2)\n"),
     Sample("unknown-symbol", "nvidia_uvm: Unknown symbol nvUvmInterfaceRegisterGpu (err -2)"),
     Sample("intel-no-functions", "i915: unknown parameter 'max_vfs' ignored"),

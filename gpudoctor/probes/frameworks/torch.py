@@ -74,9 +74,13 @@ def _platform(
     version: Maybe[str | None],
     name: str,
 ) -> Maybe[str | None]:
-    """torch/version.py decides; where it is gone, the version's local part or conda's build string does."""
+    """torch/version.py decides; where it is gone, the version's local part or conda's build string does.
+
+    Of a build for Intel's GPUs either does: the first ones (2.4) have no such line in version.py.
+    """
     if not isinstance(text, Unknown):
-        return said.get(name) or None
+        tagged = name == "xpu" and (known_or(version, None) or "").endswith("+xpu")
+        return said.get(name) or ("xpu" if tagged else None)
     tag = known_or(version, None) or ""
     local = tag.partition("+")[2] or _conda_tag(python)
     if not local:

@@ -3,6 +3,7 @@
 import re
 
 from gpudoctor.facts.host import Kernel
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.compilers import kernel_compiler
@@ -11,10 +12,12 @@ from gpudoctor.parsers.compilers import kernel_compiler
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 # Where modules lie; the last one is NixOS's.
 MODULE_FOLDERS = ("/lib/modules", "/usr/lib/modules", "/run/booted-system/kernel-modules/lib/modules")
+# "6.8.0-1034-azure": Ubuntu counts its uploads, and leaves upstream's third number 0.
+_UBUNTUS = pattern(r"\d+\.\d+\.0-\d+-[a-z]")
 LOCKDOWN = "/sys/kernel/security/lockdown"
 
 
-def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None) -> Kernel:
+def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None, ubuntu: bool = False) -> Kernel:
     """Return what can be said of the kernel.
 
     Args:
@@ -22,6 +25,7 @@ def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None) -> 
         inside: whether this is a container, which shows little of its host.
         debian: whether the distribution is of Debian's family, which announces reboots in a file.
         wsl: 1 or 2 on WSL, whose kernel Windows starts, without EFI of its own.
+        ubuntu: whether it is Ubuntu, which splits the kernel's modules into two packages.
     """
     release = machine.release()
     return Kernel(
@@ -34,6 +38,7 @@ def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None) -> 
         reboot_required=_reboot(machine, inside=inside, debian=debian),
         firmware_loader=_firmware_loader(machine, release, inside),
         modules=_modules(machine, release, inside or wsl is not None),
+        extra_modules=_extra(machine, release, inside or wsl is not None) if ubuntu else None,
     )
 
 
@@ -102,6 +107,18 @@ def _modules(machine: Machine, release: str, foreign: bool) -> Maybe[bool]:
     folders = [f"{base}/{release}" for base in MODULE_FOLDERS]
     marks = ("kernel", "modules.dep", "modules.builtin")
     return any(machine.exists(f"{folder}/{mark}") for folder in folders for mark in marks)
+
+
+def _extra(machine: Machine, release: str, foreign: bool) -> Maybe[bool | None]:
+    """Whether dpkg has the list of files of this kernel's linux-modules-extra; None: the kernel is not Ubuntu's own."""
+    if not _UBUNTUS.match(release):
+        return None
+    if foreign:
+        return Unknown("the kernel is the host's, and so are its modules")
+    lists = "/var/lib/dpkg/info"
+    if not machine.exists(lists):
+        return Unknown(f"{lists} is missing")
+    return machine.exists(f"{lists}/linux-modules-extra-{release}.list")
 
 
 def _firmware_loader(machine: Machine, release: str, inside: bool) -> Maybe[bool]:

@@ -128,7 +128,8 @@ def _arm(machine: Machine, words: str) -> Maybe[str | None]:
 def _board(machine: Machine) -> str | None:
     """The machines of NVIDIA's own design whose GPU hangs on something else than PCIe."""
     if machine.architecture() != "aarch64":
-        return None
+        # A 32-bit personality (linux32) hides the processor's architecture, not the board.
+        return "jetson" if "nvidia,tegra" in _tree(machine, "compatible") else None
     words = " ".join(_dmi(machine, field) for field in ("product_name", "board_name", "product_family"))
     if _SPARK.search(words) or _SPARK.search(machine.line("/etc/dgx-release") or ""):
         return "dgx-spark"

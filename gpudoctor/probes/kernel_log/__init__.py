@@ -17,6 +17,7 @@ TRACES = (
     "/sys/module/nouveau",
     "/sys/module/bbswitch",
     "/dev/nvidiactl",
+    "/dev/nvmap",
     "/dev/kfd",
     "/dev/dxg",
     "/usr/bin/nvidia-smi",

@@ -25,7 +25,7 @@ _FOLDERS = (
 )
 _TRACES = (
     *("/proc/acpi/bbswitch", "/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/usr/bin/nvidia-smi"),
-    *("/usr/bin/nvidia-uninstall", "/etc/nvidia/gridd.conf", "/usr/lib/wsl"),
+    *("/dev/nvmap", "/usr/bin/nvidia-uninstall", "/etc/nvidia/gridd.conf", "/usr/lib/wsl"),
 )
 _UNCONCERNED = Unknown("not looked for: there is no NVIDIA GPU on PCI and no trace of its driver")
 _WELL = Unknown("not asked: the module and the libraries are there, in one version")

@@ -1,4 +1,4 @@
-"""NVIDIA's device nodes, and what the kernel answers when the user opens them."""
+"""NVIDIA's device nodes, a Jetson's nvmap among them, and what the kernel answers when the user opens them."""
 
 import re
 
@@ -8,7 +8,9 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.probes import device_nodes
 
-_NODE = pattern(r"nvidia\d+|nvidiactl|nvidia-uvm|nvidia-uvm-tools|nvidia-modeset|nvidia-nvswitch\w+|nvidia-nvlink|dxg")
+_NODE = pattern(
+    r"nvidia\d+|nvidiactl|nvidia-uvm|nvidia-uvm-tools|nvidia-modeset|nvidia-nvswitch\w+|nvidia-nvlink|nvmap|dxg"
+)
 _GPU = pattern(r"/dev/nvidia(\d+)")
 _FOLDERS = ("nvidia-caps", "nvidia-caps-imex-channels")
 # Computing needs none of these open for writing: nodes of MIG's rights are made for reading only.

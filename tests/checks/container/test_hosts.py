@@ -11,7 +11,7 @@ from gpudoctor.checks.container.nested_needs_no_cgroups import nested_needs_no_c
 from gpudoctor.checks.container.requirement_unmet import requirement_unmet
 from gpudoctor.checks.container.toolkit_missing import toolkit_missing
 from gpudoctor.checks.container.toolkit_too_old import toolkit_too_old
-from gpudoctor.facts import ContainerHost, Facts
+from gpudoctor.facts import Cluster, ContainerHost, Facts
 from gpudoctor.facts.container_host import RefusedContainer
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, nvidia_host, plain_host
@@ -49,6 +49,19 @@ def host(facts: Facts | None = None, **changes: object) -> Facts:
 def podman(facts: Facts | None = None, **changes: object) -> Facts:
     """A host with Podman alone."""
     return host(facts, **({"docker": None, "docker_runtimes": None, "podman": "/usr/bin/podman"} | changes))
+
+
+MODE = "NVIDIA's container runtime is in the mode cdi, but there is no CDI specification: containers fail."
+POD = (
+    "Pods run on this node, and the service nvidia-cdi-refresh is installed to generate the CDI specification, but "
+    "there is none: `nvidia-ctk cdi generate` failed or never ran."
+)
+
+
+def node(**changes: object) -> Facts:
+    """A node of Kubernetes whose toolkit has the service that writes the CDI specification at each boot."""
+    plain: dict[str, object] = {"docker": None, "toolkit": "1.19.1", "runtime_mode": "auto", "cdi_service": True}
+    return change(host(**(plain | changes)), "cluster", Cluster(kubelet=True, runtime_configured=True))  # type: ignore[arg-type]
 
 
 def lxc(**changes: object) -> Facts:
@@ -140,6 +153,20 @@ def test_toolkit_too_old(facts: Facts, verdict: list[tuple[str, str]]) -> None:
         (host(podman="/usr/bin/podman"), SKIPPED),
         (change(podman(), "host.wsl", 2), SKIPPED),
         (change(podman(), "host.container", "toolbox"), SKIPPED),
+        # NVIDIA's runtime in the mode cdi, whose engine is no matter
+        (host(runtime_mode="cdi"), [("problem", MODE)]),
+        (host(runtime_mode="cdi", cdi=("/var/run/cdi/nvidia.yaml",)), PASS),
+        (host(runtime_mode="auto", cdi_service=True), SKIPPED),
+        # a node of Kubernetes with the service that writes it
+        (node(), [("problem", POD)]),
+        (node(runtime_mode=None), [("problem", POD)]),
+        (node(cdi=("/var/run/cdi/nvidia.yaml",)), PASS),
+        (node(cdi=("/var/run/cdi/management.nvidia.com-gpu.yaml",)), PASS),
+        (node(runtime_mode="legacy"), SKIPPED),
+        (node(cdi_service=False), SKIPPED),
+        (node(toolkit=None), PASS),
+        (change(node(), "cluster.runtime_configured", False), SKIPPED),  # another check's
+        (change(node(), "gpus", ()), PASS),
         (podman(toolkit=WHY), UNKNOWN),
         (podman(cdi=WHY), UNKNOWN),
         (podman(hook=WHY), UNKNOWN),

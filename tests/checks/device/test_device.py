@@ -190,6 +190,15 @@ ILL = [
     (
         "device.nvlink-fault",
         logged(
+            xid(145, text="RLW_RXPIPE Nonfatal XC0 i0 Link 11 (0x00000006 0x80000000)"),
+            xid(45, text="pid=7, name=python, Ch 00000008 caused by previous Xid 145"),
+            facts=having(gpus__0__recovery_action=WHY),
+        ),
+        f"{FIRST} reported an NVLink fault (Xid 145). The driver stopped the programs that used the link (Xid 45).",
+    ),
+    (
+        "device.nvlink-fault",
+        logged(
             xid(149, gpu=B, text="Xid (PCI:0000:02:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 09 (0x025001c6 0x0 0x0)"),
             xid(145, text="Xid (PCI:0000:01:00): 145, RLW_REMAP Nonfatal XC1 i0 Link 09 (0x5 0x80000000)"),
             xid(45),
@@ -238,6 +247,15 @@ WELL = [
     ("device.vgpu-unlicensed", having(nvidia__kernel__license="Licensed (Expiry: 2027-1-1)")),
     ("device.hidden-but-sick", having(LOST, host__environment={"CUDA_VISIBLE_DEVICES": "0"})),
     ("device.nvlink-fault", logged(xid(145, text="RLW_REMAP Nonfatal"), facts=having(gpus__0__recovery_action=WHY))),
+    # channels that another error stopped
+    (
+        "device.nvlink-fault",
+        logged(
+            xid(145, text="RLW_REMAP Nonfatal"),
+            xid(45, text="pid=7, name=python, Ch 00000008 caused by previous Xid 31"),
+            facts=having(gpus__0__recovery_action=WHY),
+        ),
+    ),
 ]
 
 UNKNOWN = [

@@ -70,6 +70,50 @@ def test_not_driven(release: Any, driver: Any, device: str, verdict: tuple[str, 
     assert verdicts("intel.not-driven", facts) == [verdict]
 
 
+NEEDS = "for this card xe is experimental, and Intel's compute runtime (Level Zero, OpenCL) needs i915."
+
+
+@pytest.mark.parametrize(
+    ("words", "driver", "device", "verdict"),
+    [
+        ("i915.force_probe=!56a0 xe.force_probe=56a0", "xe", "56a0",
+         ("problem", f"The I{ARC_NAME} is bound to xe of kernel 6.8.0-60-generic by i915.force_probe=!56a0 "
+          f"xe.force_probe=56a0: {NEEDS}")),
+        ("quiet xe.force_probe=4680,56A0", "xe", "56a0",
+         ("problem",
+          f"The I{ARC_NAME} is bound to xe of kernel 6.8.0-60-generic by xe.force_probe=4680,56A0: {NEEDS}")),
+        ("xe.force_probe=*", "xe", "56a0",
+         ("problem", f"The I{ARC_NAME} is bound to xe of kernel 6.8.0-60-generic by xe.force_probe=*: {NEEDS}")),
+        # the other driver was kept away, and this one does not know the card
+        ("i915.force_probe=!56a0", None, "56a0",
+         ("problem", f"{NO_DRIVER}: i915.force_probe=!56a0 on the kernel command line keeps it away.")),
+        # its own driver, another card's parameter, a card that xe is for, one that needs force_probe
+        ("i915.force_probe=56a0", "i915", "56a0", ("pass", "")),
+        ("xe.force_probe=4680", "i915", "56a0", ("pass", "")),
+        ("xe.force_probe=4680", "xe", "56a0", ("pass", "")),
+        ("xe.force_probe=e20b", "xe", "e20b", ("pass", "")),
+        ("i915.force_probe=*", "i915", "0bda", ("pass", "")),
+        ("quiet", "xe", "56a0", ("pass", "")),
+    ],
+)  # fmt: skip
+def test_a_driver_that_force_probe_binds(words: str, driver: Any, device: str, verdict: tuple[str, str]) -> None:
+    facts = arc_host(host__kernel__command_line=words, pci__1__driver=driver, pci__1__device=device)
+    assert verdicts("intel.not-driven", facts) == [verdict]
+
+
+def test_a_forced_driver_weighs_by_kernel_and_by_what_computes() -> None:
+    forced: dict[str, Any] = {"host__kernel__command_line": "xe.force_probe=56a0", "pci__1__driver": "xe"}
+    check = CHECKS["intel.not-driven"]
+    assert [v.severity for v in run(check, arc_host(**forced))] == [Severity.WARNING]
+    newer = arc_host(host__kernel__release="6.17.13-1-pve", **forced)
+    assert [v.severity for v in run(check, newer)] == [Severity.ADVICE]
+    assert [v.outcome for v in run(check, arc_host(xpu(), **forced))] == [Outcome.PASS]
+    assert run(check, arc_host(**forced))[0].fixes[0].commands[:2] == (
+        "sudo sed -i 's/ *xe\\.force_probe=56a0//' /etc/default/grub",
+        "sudo update-grub",
+    )
+
+
 def test_what_the_kernel_says_of_a_card_that_it_passes_over_is_shown() -> None:
     facts = arc_host(pci__1__driver=None, log=logged("intel-unsupported"))
     (verdict,) = run(CHECKS["intel.not-driven"], facts)

@@ -24,7 +24,16 @@ def undriven(gfx: str = "gfx1201", *events: LogEvent, **changes: Any) -> Facts:
 
 FIRMWARE = reported("amdgpu-firmware", "Direct firmware load for amdgpu/psp_14_0_3_sos.bin failed with error -2")
 INIT = reported("amdgpu-init-failed", "Fatal error during GPU init")
+VBIOS = reported("amdgpu-no-vbios", "Unable to locate a BIOS ROM", None)
 NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver bound, although amdgpu is loaded."
+NO_VBIOS = f"{NO_DRIVER} It has no video BIOS (VBIOS): amdgpu finds no BIOS ROM."
+NO_ROOM = "Its probe ended with error -12 (ENOMEM), as it does where a memory window (BAR) has no address space."
+
+
+def probe(code: int) -> LogEvent:
+    """The driver core's line on a probe that failed."""
+    text = f"amdgpu: probe of 0000:01:00.0 failed with error {code}"
+    return LogEvent(kind="amdgpu-probe-failed", text=text, gpu="0000:01:00.0", code=code)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +56,18 @@ NO_DRIVER = "The GPU at 0000:01:00.0 (Radeon) has no driver bound, although amdg
             change(undriven("gfx90a", INIT), "pci.0.bar1", 0),
             f"{NO_DRIVER} The BIOS/UEFI assigned no address space to its memory (BAR).",
         ),
+        (
+            change(change(undriven("gfx90a", INIT), "pci.0.bar1", 0), "host.virtual", "kvm"),
+            f"{NO_DRIVER} The hypervisor assigned no address space to its memory (BAR).",
+        ),
+        (undriven("gfx90a", INIT, probe(-12)), f"{NO_DRIVER} {NO_ROOM}"),
+        (undriven("gfx1201", probe(-12), version="6.10.5"), f"{NO_DRIVER} {NO_ROOM}"),
+        (undriven("gfx90a", INIT, probe(-12), probe(-22)), NO_DRIVER),  # it was loaded again, and failed otherwise
+        (undriven("gfx90a", INIT, probe(-22)), NO_DRIVER),
+        (undriven("gfx1035", VBIOS, INIT, probe(-22)), NO_VBIOS),
+        (change(undriven("gfx900", VBIOS, INIT), "host.virtual", "kvm"), NO_VBIOS),
+        (undriven("gfx906", INIT, probe(-110)), f"{NO_DRIVER} The GPU did not respond in time."),
+        (undriven("gfx906", INIT, probe(-62)), f"{NO_DRIVER} The GPU did not respond in time."),
         (undriven("gfx90a", WORN, INIT), f"{NO_DRIVER} Its memory has too many bad pages."),
     ],
 )

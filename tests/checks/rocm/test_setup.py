@@ -309,14 +309,20 @@ BUILT = (Dkms(module="amdgpu", version="6.10", kernel="6.8.0-60-generic", state=
     ("changes", "first"),
     [
         ({}, "sudo apt-get install linux-modules-extra-6.8.0-60-generic"),
-        ({"amd.dkms": BUILT}, "sudo modprobe amdgpu"),  # built for another kernel
-        ({"host.distribution.id": "debian"}, "sudo modprobe amdgpu"),
+        (
+            {"amd.dkms": BUILT},
+            "sudo apt-get install linux-modules-extra-6.8.0-60-generic",
+        ),  # AMD's module needs them, too
+        ({"host.kernel.extra_modules": True}, "sudo modprobe amdgpu"),
+        ({"host.kernel.extra_modules": WHY}, "sudo modprobe amdgpu"),
+        ({"host.kernel.extra_modules": None}, "sudo modprobe amdgpu"),  # not Ubuntu
         ({"log.events": (msgspec.structs.replace(IOMMU, code=-22),)}, "sudo modprobe amdgpu"),
         ({"log.events": (msgspec.structs.replace(IOMMU, what={"module": "i915"}),)}, "sudo modprobe amdgpu"),
     ],
 )
 def test_ubuntus_cloud_kernels_have_modules_in_a_second_package(changes: dict[str, object], first: str) -> None:
     facts = change(amd_host(loaded=False, kfd=(), render=()), "log.events", (IOMMU,))
+    facts = change(facts, "host.kernel.extra_modules", False)
     for path, value in changes.items():
         facts = change(facts, path, value)
     assert commands(not_loaded, facts)[0] == first

@@ -1,0 +1,112 @@
+"""What a card needs from the machine's firmware or the hypervisor: address space, a VBIOS, a power cycle."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.queries.gpus import hypervisor
+from gpudoctor.tasks import Manual, Shell, Task, as_root, filtered, query
+from gpudoctor.tasks.placeholders import HOST_ADDRESS, VMID
+
+_HYPERVISORS = {
+    "vmware": (
+        "In the VM's settings (.vmx) use EFI firmware, enable 64-bit MMIO and set a window of at least twice the "
+        "GPUs' memory; VMware's settings are below. Then start the VM again.",
+        (
+            'firmware = "efi"',
+            'pciPassthru.use64bitMMIO = "TRUE"',
+            'pciPassthru.64bitMMIOSizeGB = "{room}"',
+        ),
+    ),
+    "microsoft": (
+        "On the Hyper-V host give the VM more MMIO space, then start it again.",
+        ("Set-VM NAME -LowMemoryMappedIoSpace 3Gb -HighMemoryMappedIoSpace {room}GB",),
+    ),
+}
+_KVM = (
+    "Start the VM with UEFI firmware (OVMF, machine type q35) and a larger 64-bit MMIO window on the hypervisor.",
+    ("-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string={megabytes}",),
+)
+
+
+def more_room(facts: Facts, verify: Task) -> tuple[Fix, ...]:
+    """Give the GPUs' memory windows address space: in the firmware setup, or on the hypervisor.
+
+    Args:
+        facts: the machine.
+        verify: the command that shows that the driver reaches the GPU.
+    """
+    virtual = hypervisor(facts)
+    look = filtered(query("dmesg", root=True), query("grep", "-i", "BAR"))
+    realloc = kernel_parameter(facts, "Let the kernel assign the windows itself.", "pci=realloc", look)
+    if virtual is not None:
+        return (_of_hypervisor(virtual, verify), realloc)
+    message = (
+        "In the firmware setup (BIOS) enable Above 4G Decoding (and Resizable BAR), boot in UEFI mode without CSM, "
+        "and update the BIOS; then reboot."
+    )
+    return (Fix(message, (), "reboot", needs="reboot", impact="persistent", verify=verify), realloc)
+
+
+def _of_hypervisor(virtual: str, verify: Task) -> Fix:
+    message, lines = _HYPERVISORS.get(virtual, _KVM)
+    # 512 GiB holds the windows of four cards of 80 GB, rounded up to powers of two, and more.
+    commands = tuple(Manual(line.format(room=512, megabytes=512 * 1024), "configuration") for line in lines)
+    return Fix(
+        message,
+        commands,
+        "reboot",
+        needs="restart of the virtual machine",
+        impact="persistent",
+        verify=verify,
+    )
+
+
+def video_bios(facts: Facts, verify: Task) -> Fix:
+    """Give a card its video BIOS: in a guest by the hypervisor; an integrated GPU's comes from the mainboard.
+
+    https://github.com/isc30/ryzen-gpu-passthrough-proxmox has how the image is taken on the host. The headers of VFCT
+    are UEFI_ACPI_VFCT (76 bytes) and VFCT_IMAGE_HEADER (28): torvalds/linux, drivers/gpu/drm/amd/include/atombios.h.
+
+    Args:
+        facts: the machine.
+        verify: the command that shows that the driver reaches the GPU.
+    """
+    if hypervisor(facts) is None:
+        message = (
+            "Update the mainboard's BIOS/UEFI, which contains an integrated GPU's VBIOS (ACPI table VFCT). If it is a "
+            "card: reseat it, switch it to its second BIOS, or have it replaced."
+        )
+        return Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="power cycle", verify=verify)
+    message = (
+        "On the hypervisor, save the GPU's video BIOS (VBIOS) to a file and pass it to the VM as romfile (Proxmox; the "
+        "last line is libvirt's); the VM needs UEFI firmware (OVMF). The first line is for a card, the second for an "
+        "integrated GPU, which has no ROM: its VBIOS is the image in the ACPI table VFCT, after 104 bytes of headers."
+    )
+    rom, file = "/sys/bus/pci/devices/ADDRESS/rom", "/usr/share/kvm/vbios.bin"
+    commands = (
+        Shell(f"sh -c 'echo 1 > {rom}; cat {rom} > {file}'", root=True, placeholders=(HOST_ADDRESS,)),
+        Shell(f"sh -c 'tail -c +105 /sys/firmware/acpi/tables/VFCT > {file}'", root=True),
+        Shell("qm set VMID --hostpci0 ADDRESS,pcie=1,romfile=vbios.bin", root=True, placeholders=(VMID, HOST_ADDRESS)),
+        Manual(f"<rom file='{file}'/>", "configuration"),
+    )
+    needs = "restart of the virtual machine"
+    return Fix(message, commands, "reboot", root=True, needs=needs, verify=verify, place="outside")
+
+
+def power_cycle(facts: Facts, verify: Task) -> Fix:
+    """Take the power from a GPU that no longer responds: https://github.com/gnif/vendor-reset has why a reset fails."""
+    virtual = hypervisor(facts) is not None
+    message = (
+        f"Shut down {'the hypervisor' if virtual else 'the machine'}, wait ten seconds and start it again: a reset "
+        "does not always revive a GPU that stopped responding. If it still does not start, it is badly seated, lacks a "
+        "power cable, or is broken."
+    )
+    return Fix(
+        message,
+        (as_root("poweroff"),),
+        "power-cycle",
+        root=True,
+        needs="power cycle",
+        verify=verify,
+        place="outside" if virtual else "here",
+    )

@@ -1,0 +1,78 @@
+"""Kernel, its modules and the driver's module from one build: the packages of the running kernel."""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes import module, system
+from gpudoctor.knowledge import packages
+from gpudoctor.queries.module_refusals import lacks_extra_modules
+from gpudoctor.tasks import Task, Tasks, as_root
+
+# Packages of Debian's, Fedora's and SUSE's kernels; those of Ubuntu and its derivatives have modules of their own.
+_NAMES = {
+    "debian": ("linux-image-{}",),
+    "fedora": ("kernel-core-{}", "kernel-modules-core-{}", "kernel-modules-{}"),
+    "suse": ("kernel-{flavor}",),
+}
+
+
+def reinstall_kernel(facts: Facts, verify: Task) -> tuple[Fix, ...]:
+    """Reinstall image and modules of the running kernel, so that they are of one build; or boot the one before.
+
+    Args:
+        facts: the machine.
+        verify: the command that shows that the driver is loaded.
+    """
+    again = system.reinstall(facts, *_names(facts))
+    message = "Reinstall the running kernel's image and modules, so that they are of one build, then reboot."
+    commands: Tasks = (*again, *system.initramfs(facts), as_root("reboot")) if again else ()
+    older = "Until then, or if it does not help: boot the previous kernel from the boot menu."
+    return (
+        Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=verify),
+        Fix(older, (as_root("reboot"),), "reboot", root=True, needs="reboot", verify=verify),
+    )
+
+
+def build_again(facts: Facts, verify: Task) -> tuple[Fix, ...]:
+    """Build NVIDIA's module again for the running kernel, with headers of the same build as its image.
+
+    DKMS keeps what it has built for a release, and does not see that another build of that release was installed.
+
+    Args:
+        facts: the machine.
+        verify: the command that shows that the driver is loaded.
+    """
+    family, kernel = system.family_of(facts), system.kernel_of(facts)
+    named = module.module_packages(facts)
+    if family is None or not named or system.is_image(facts):
+        return module.rebuild(facts, None)
+    headers = packages.headers_package(family, kernel)
+    message = (
+        f"Reinstall kernel {kernel} and its headers, so that they are of one build, then the driver's module, which "
+        "builds it again. For a kernel that you built yourself: build the module against that kernel's tree."
+    )
+    commands = (*system.reinstall(facts, *_names(facts), headers), *system.reinstall(facts, *named), as_root("reboot"))
+    return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=verify),)
+
+
+def extra_modules(facts: Facts, name: str, verify: Task) -> Fix:
+    """Install the kernel's other modules, which Ubuntu leaves out of cloud kernels.
+
+    Args:
+        facts: the machine.
+        name: the module that needs them, and that is loaded then.
+        verify: the command that shows that it is.
+    """
+    message = f"Install the other modules of this kernel, then load {name}."
+    extra = system.install(facts, f"linux-modules-extra-{system.kernel_of(facts)}")
+    return Fix(message, (*extra, as_root("modprobe", name)), "reinstall-package", root=True, verify=verify)
+
+
+def _names(facts: Facts) -> tuple[str, ...]:
+    family, kernel = system.family_of(facts), system.kernel_of(facts)
+    if family == "arch":
+        return (packages.headers_package("arch", kernel).removesuffix("-headers"),)
+    names = tuple(name.format(kernel, flavor=kernel.rpartition("-")[2]) for name in _NAMES.get(family or "", ()))
+    if family != "debian" or facts.host.distribution.id == "debian":
+        return names
+    extra = () if lacks_extra_modules(facts) or facts.host.distribution.id != "ubuntu" else ("linux-modules-extra-{}",)
+    return (*names, *(name.format(kernel) for name in ("linux-modules-{}", *extra)))

@@ -1,0 +1,89 @@
+"""The device nodes of a Jetson, whose GPU before JetPack 7 has a driver of its own (nvgpu)."""
+
+import pytest
+
+from gpudoctor import catalogue
+from gpudoctor.check_engine import run
+from gpudoctor.facts import DeviceNode, Facts, UserGroup
+from tests.builders import ask
+from tests.checks.nvidia_machines import failing, having, nodes
+
+BARE_NODES = nodes("nvidia0", "nvidiactl")
+CLOSED = nodes("nvmap", mode="440", gid=44, error="EACCES")
+
+
+def jetson(found: tuple[DeviceNode, ...], release: str = "36.4.3") -> Facts:
+    """A Jetson on which CUDA does not start, with these nodes."""
+    return failing(
+        100,
+        pci=(),
+        gpus=(),
+        host__platform="jetson",
+        host__l4t=release,
+        nvidia__kernel__nodes=found,
+        nvidia__kernel__modules=("nvidia",),
+        nvidia__kernel__uvm_major=None,
+    )
+
+
+ILL = [
+    (
+        "driver.device-nodes-closed",
+        jetson(nodes("nvmap", mode="440", gid=44, error="EACCES")),
+        "A Jetson's memory manager /dev/nvmap cannot be opened: Permission denied (EACCES, mode 440). It belongs to "
+        "the group 44.",
+    ),
+    (
+        "driver.device-nodes-closed",  # an image without udev rules of NVIDIA's
+        jetson(nodes("nvmap", mode="600", error="EACCES")),
+        "A Jetson's memory manager /dev/nvmap cannot be opened: Permission denied (EACCES, mode 600).",
+    ),
+    (
+        "driver.uvm-missing",
+        jetson((*BARE_NODES, *nodes("nvmap")), "38.2.0"),
+        "/dev/nvidia-uvm is missing in this machine, so CUDA cannot start (cuInit 100). The module nvidia_uvm is not "
+        "loaded either.",
+    ),
+]
+
+WELL = [
+    ("driver.device-nodes-closed", jetson(nodes("nvmap", mode="660", gid=44))),
+    # the user is in the group, which may only read it
+    (
+        "driver.device-nodes-closed",
+        having(
+            jetson(nodes("nvmap", mode="440", gid=44, error="EACCES")),
+            host__user__groups=(UserGroup(name="video", gid=44),),
+        ),
+    ),
+    ("driver.uvm-missing", jetson((*BARE_NODES, *nodes("nvmap")), "36.4.3")),
+]
+
+
+@pytest.mark.parametrize(("check", "facts", "message"), ILL)
+def test_what_keeps_cuda_from_a_jetson(check: str, facts: Facts, message: str) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("problem", message)]
+
+
+@pytest.mark.parametrize(("check", "facts"), WELL)
+def test_what_a_jetson_needs_not(check: str, facts: Facts) -> None:
+    assert ask(catalogue.load([check])[0], facts) == [("pass", "")]
+
+
+@pytest.mark.parametrize(
+    ("node", "engine", "command"),
+    [
+        (
+            nodes("nvmap", mode="440", gid=44, error="EACCES"),
+            "docker",
+            "docker run --runtime nvidia --group-add 44 ...",
+        ),
+        (nodes("nvidiactl", mode="660", gid=44, error="EACCES"), "docker", "docker run --gpus all --group-add 44 ..."),
+        (CLOSED, "podman", "podman run --group-add keep-groups ..."),
+        (nodes("nvmap", mode="660", gid=44, error="EACCES"), None, "sudo usermod -aG 44 $USER"),
+        (CLOSED, None, "sudo usermod -aG 44 $USER"),
+    ],
+)
+def test_who_is_let_in(node: tuple[DeviceNode, ...], engine: str | None, command: str) -> None:
+    facts = having(jetson(node), host__container=engine)
+    assert run(catalogue.load(["driver.device-nodes-closed"])[0], facts)[0].fixes[0].commands[0] == command
