@@ -8,6 +8,11 @@ from gpudoctor.tasks import Task, Tasks, cmd
 GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
 
 
+def is_jetson(facts: Facts) -> bool:
+    """Whether this is Jetson Linux, on the board or in a container with its release file."""
+    return facts.host.platform == "jetson" or isinstance(facts.host.l4t, str)
+
+
 def wheels(facts: Facts) -> jetson.JetPackRelease | None:
     """The JetPack of this machine; None where its release is not known."""
     return jetson.release(facts.host.l4t) if isinstance(facts.host.l4t, str) else None

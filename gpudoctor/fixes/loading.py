@@ -8,8 +8,10 @@ from gpudoctor.fixes import container, system
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
+from gpudoctor.fixes.toolkit import cuda_keyring
 from gpudoctor.knowledge import sonames, system_libraries
-from gpudoctor.maybe import text_of
+from gpudoctor.maybe import known_or, text_of
+from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.registry import BY_MODULE
@@ -136,7 +138,8 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
     """Bring the libraries that a package needs, or the build of it that fits what is here."""
     one = import_of(on.python, package)
     proof = import_proof(on, one) if one else None
-    if outside := of_driver(on.facts, missing) or of_system(on.facts, missing, proof):
+    outside = of_driver(on.facts, missing) or of_system(on.facts, missing, proof)
+    if outside := outside or of_cuda_repository(on.facts, missing, proof):
         return outside
     releases = sorted({r for name in missing if (r := sonames.ffmpeg_of(name))}, key=int)
     if releases:
@@ -166,6 +169,22 @@ def of_driver(facts: Facts, missing: tuple[str, ...]) -> tuple[Fix, ...]:
         "servers without a display (headless) leave them out."
     )
     return (Fix(message, (), verify=filtered(query("ldconfig", "-p"), query("grep", stem))),)
+
+
+def of_cuda_repository(facts: Facts, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
+    """Install NVIDIA's packages of libraries that no wheel brings (NVPL, cuDSS); none where one has another origin."""
+    rows = [system_libraries.in_cuda_repository(name) for name in missing]
+    if not rows or None in rows:
+        return ()
+    cuda = text_of(known_or(driver_cuda(facts), None) or "12").partition(".")[0]
+    names = dict.fromkeys(n.format(major=cuda) for row in rows if row for n in row.packages)
+    arch = next((row.arch for row in rows if row and row.arch), "")
+    tasks = (*cuda_keyring(facts, arch), *install_system(facts, *names)) if system.family_of(facts) else ()
+    message = (
+        f"Install {' and '.join(names)} from NVIDIA's CUDA repository: this build links to {', '.join(missing)}, which "
+        f"neither its wheel nor a requirement of it brings.{lasting(facts)}"
+    )
+    return (Fix(message, tasks, "reinstall-package", root=True, verify=proof),)
 
 
 def of_system(facts: Facts, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
