@@ -73,7 +73,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     companions: dict[str, tuple[str, str]]
     stable_abi: dict[str, str]
     rocm_index: dict[str, tuple[str, str, str, str]]
-    torchcodec: dict[str, str]
+    of_torch: dict[str, dict[str, str]]
     keras: Keras
     builds: dict[str, frozenset[str]]
     named_after_cuda: NamedAfterCuda
@@ -115,9 +115,16 @@ def wants_cuda_minor(torchaudio: str) -> bool:
     return version(first) <= version(torchaudio) < version(last)
 
 
-def torch_of_torchcodec(number: str) -> str | None:
-    """Return the torch ("2.9") for which a release of torchcodec was built, or None where the table has none."""
-    return python_rules().torchcodec.get(".".join(number.partition("+")[0].split(".")[:2]))
+def torch_of(package: str, number: str) -> str | None:
+    """Return the torch ("2.9") for which a release of a package was built, or None where the table has none."""
+    return python_rules().of_torch.get(package, {}).get(".".join(number.partition("+")[0].split(".")[:2]))
+
+
+def release_for_torch(package: str, torch: str) -> str | None:
+    """Return the newest release ("0.9") of a package that was built for a release of torch; None: none is known."""
+    minor = ".".join(torch.partition("+")[0].split(".")[:2])
+    found = [own for own, wanted in python_rules().of_torch.get(package, {}).items() if wanted == minor]
+    return found[-1] if found else None
 
 
 def cuda_in_name(name: str) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from gpudoctor.knowledge.python_rules import (
     has_floor,
     links_libcuda,
     lowest_capability,
-    torch_of_torchcodec,
+    torch_of,
     torchvision_for,
     wants_cuda_minor,
 )
@@ -122,5 +122,5 @@ def test_cuda_in_name(name: str, expected: tuple[str, str] | None) -> None:
 @pytest.mark.parametrize(
     ("codec", "expected"), [("0.1.1", "2.5"), ("0.9.1+cu128", "2.9"), ("0.12.0", None), ("odd", None)]
 )
-def test_torch_of_torchcodec(codec: str, expected: str | None) -> None:
-    assert torch_of_torchcodec(codec) == expected
+def test_torch_of(codec: str, expected: str | None) -> None:
+    assert torch_of("torchcodec", codec) == expected
