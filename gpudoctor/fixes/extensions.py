@@ -159,16 +159,11 @@ def _index(python: Python, torch: Framework) -> str | None:
 
 
 def _proof(on: OnPython, name: str) -> Task | None:
+    if one := import_of(on.python, name):
+        return frameworks.verify(on.python, f"import {one.module}")
     read = () if isinstance(on.python.extensions, Unknown) else on.python.extensions
     first = next((e for e in read if e.package == name), None)
-    one = import_of(on.python, name)
-    return (
-        extension_proof(on.python, first)
-        if first
-        else frameworks.verify(on.python, f"import {one.module}")
-        if one
-        else None
-    )
+    return extension_proof(on.python, first) if first else None
 
 
 def _nvcc(on: OnPython, torch: Framework | None) -> str:

@@ -117,14 +117,22 @@ def wants_cuda_minor(torchaudio: str) -> bool:
 
 def torch_of(package: str, number: str) -> str | None:
     """Return the torch ("2.9") for which a release of a package was built, or None where the table has none."""
-    return python_rules().of_torch.get(package, {}).get(".".join(number.partition("+")[0].split(".")[:2]))
+    return _torch_by_release(package).get(".".join(number.partition("+")[0].split(".")[:2]))
 
 
 def release_for_torch(package: str, torch: str) -> str | None:
     """Return the newest release ("0.9") of a package that was built for a release of torch; None: none is known."""
     minor = ".".join(torch.partition("+")[0].split(".")[:2])
-    found = [own for own, wanted in python_rules().of_torch.get(package, {}).items() if wanted == minor]
+    found = [own for own, wanted in _torch_by_release(package).items() if wanted == minor]
     return found[-1] if found else None
+
+
+def _torch_by_release(package: str) -> dict[str, str]:
+    """By the name up to a variant (fbgemm-gpu-cpu, fbgemm-gpu-genai); nightly builds are numbered by their date."""
+    table = python_rules().of_torch
+    names = (name for name in table if package == name or package.startswith(f"{name}-"))
+    name = next(names, None)
+    return table[name] if name and "nightly" not in package else {}
 
 
 def cuda_in_name(name: str) -> tuple[str, str] | None:
