@@ -10,7 +10,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu, Package
 from gpudoctor.fixes.variables import unset
 from gpudoctor.knowledge.variables import Refused, variables
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, present
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.packages import numbers, package
 from gpudoctor.targets import OnPython, gpu_name, pythons
@@ -89,7 +89,7 @@ def variable_refused(on: OnPython) -> Problem | None:
     row, owner, gpu = found[0]
     values = on.facts.host.environment
     beside = f" and {row.other}={values[row.other]}" if row.when == "differs" else ""
-    where = f" on {gpu_name(gpu)} (compute capability {known(gpu.capability)})" if gpu else ""
+    where = f" on {gpu_name(gpu)} (compute capability {present(gpu.capability)})" if gpu else ""
     others = sorted({one.row.name for one in found} - {row.name})
     more = f" The same applies to {', '.join(others)}." if others else ""
     message = f"{owner.name} {owner.version} refuses {row.name}={values[row.name]}{beside}{where}: {row.effect}.{more}"

@@ -42,3 +42,21 @@ def install_wheels(facts: Facts, python: Python, names: tuple[str, ...], tasks: 
     install = cmd(f"{made}/bin/python", "-m", "pip", "install", "--index-url", found.index, *names)
     message = f"{message}. They are for Python {found.python}, so make an environment of that. {GUIDE}"
     return Fix(message, (cmd(f"python{found.python}", "-m", "venv", made), install), "reinstall-package", verify=verify)
+
+
+def other_wheel(facts: Facts, python: Python, name: str, tasks: Tasks, verify: Task) -> Fix | None:
+    """Install a package from the Jetson AI Lab's index for this JetPack; None where it has none for this Python.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        name: the package.
+        tasks: what is done.
+        verify: the command that shows that it helped.
+    """
+    found = wheels(facts)
+    own = ".".join(python.version.split(".")[:2]) if isinstance(python.version, str) else ""
+    if found is None or not found.index or own != found.python:
+        return None
+    message = f"Install the {name} wheel that is built for JetPack {found.jetpack}, from {found.index}."
+    return Fix(message, tasks, "reinstall-package", verify=verify)

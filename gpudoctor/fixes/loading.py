@@ -4,18 +4,19 @@ import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, PackageImport
-from gpudoctor.fixes import container, system
+from gpudoctor.fixes import container, jetson, system
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
 from gpudoctor.fixes.toolkit import cuda_keyring
 from gpudoctor.knowledge import sonames, system_libraries
+from gpudoctor.knowledge.import_errors import Survived
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.registry import BY_MODULE
-from gpudoctor.targets import NAMES, OnPython, in_container
+from gpudoctor.targets import NAMES, OnPython, gpus_of, in_container
 from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
 
 
@@ -132,6 +133,34 @@ def clear_executable_stack(facts: Facts, files: tuple[str, ...], proof: Task | N
     tasks = (*install_system(facts, "patchelf"), cmd("patchelf", "--clear-execstack", *files))
     undo = (cmd("patchelf", "--set-execstack", *files),)
     return Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=proof)
+
+
+def without_compiled_part(on: OnPython, one: PackageImport, row: Survived) -> tuple[Fix, ...]:
+    """Install a build of a package whose compiled part loads here: this machine's own, from source, or a newer one."""
+    proof, name = import_proof(on, one), one.package
+    found = jetson.wheels(on.facts)
+    if found is None:
+        newer = f"Upgrade {name} to a release that is built for this CUDA or ROCm and this GPU.{lasting(on.facts)}"
+        return (Fix(newer, (install(on.python, name, upgrade=True),), "reinstall-package", verify=proof),)
+    task = install(on.python, name, index=found.index or None, force=True, no_deps=True)
+    wheel = jetson.other_wheel(on.facts, on.python, name, (task,), proof)
+    message = (
+        f"Build {name} {one.version} from source on this Jetson, with the nvcc of JetPack {found.jetpack} (its package "
+        f"nvidia-jetpack) and cmake.{lasting(on.facts)}"
+    )
+    built = Fix(message, _from_source(on, one, row), "reinstall-package", verify=proof)
+    return (*((wheel,) if wheel else ()), built)
+
+
+def _from_source(on: OnPython, one: PackageImport, row: Survived) -> Tasks:
+    number = release(one.version)
+    if row.build:
+        gpus = gpus_of(on.facts, "nvidia")
+        capability = text_of(gpus[0].capability).replace(".", "") if gpus else "native"
+        words = {"version": number, "capability": capability, "python": on.python.path}
+        return tuple(cmd(*(word.format(**words) for word in line.split())) for line in row.build)
+    options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", one.package)
+    return (install(on.python, f"{one.package}=={number}", force=True, no_deps=True, options=options),)
 
 
 def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) -> tuple[Fix, ...]:

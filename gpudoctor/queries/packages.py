@@ -7,6 +7,7 @@ from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import first_for_numpy2, python_rules
 from gpudoctor.maybe import Unknown, known
+from gpudoctor.targets import gpus_of
 
 _NAME = re.compile(r"[\w.-]*")
 _PLAIN = str.maketrans("", "", "() ")  # "numpy (>=1.20)", as older metadata has it
@@ -47,7 +48,7 @@ def compiling(facts: Facts, python: Python) -> tuple[list[str], bool]:
 
 def _has(facts: Facts, capability: str) -> bool:
     """Whether a GPU has this compute capability or a higher one."""
-    found = [gpu.capability for gpu in facts.gpus if gpu.vendor == "nvidia"]
+    found = [gpu.capability for gpu in gpus_of(facts, "nvidia")]
     reached = [version(c) >= version(capability) for c in found if isinstance(c, str)]
     return any(reached) or (bool(found) and not reached and bool(known(found[0])))
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor import catalogue
@@ -299,7 +300,7 @@ def test_a_mask_that_names_no_device(mask: str, hidden: bool) -> None:
 
 @pytest.mark.parametrize(("mask", "hidden"), [("1", False), ("3", False), ("4", True), ("2.1", False)])
 def test_each_tile_of_a_data_center_gpu_is_a_device(mask: str, hidden: bool) -> None:
-    card = change(arc_host(), "pci.1.device", "0bd5").pci[1]
+    card = msgspec.structs.replace(ARC, device="0bd5")
     facts = arc_host(xpu(0), host__environment={"ZE_AFFINITY_MASK": mask}, pci=(card, card))
     assert (verdicts("intel.selector-hides-all", facts)[0][0] == "problem") is hidden
 
