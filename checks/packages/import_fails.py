@@ -88,6 +88,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
             "tensorflow.*",
             "jax.*",
             "cupy.*",
+            "environment.variable-refused",
         ),
         *("driver.*", "device.*", "container.*", "wsl.*", "host.*", "rocm.*", "intel.*", "visibility.*", "cuda.*"),
     ),
