@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting
-from gpudoctor.knowledge.python_rules import release_for_torch, torch_of
+from gpudoctor.knowledge.python_rules import python_rules, torch_of_torchcodec
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.packages import is_own_build, numbers, package
 from gpudoctor.targets import OnFramework, torches
@@ -14,8 +14,8 @@ def _minor(on: OnFramework) -> str:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    ours = release_for_torch("torchcodec", _minor(on))
-    spec = f"torchcodec=={ours}.*" if ours else "torchcodec"
+    ours = [codec for codec, torch in python_rules().torchcodec.items() if torch == _minor(on)]
+    spec = f"torchcodec=={ours[-1]}.*" if ours else "torchcodec"
     message = f"Install the torchcodec release for PyTorch {_minor(on)}; its metadata does not pin one."
     command = install(on.python, spec, upgrade=not ours)
     proof = verify(on.python, "import torch, torchcodec; print(torchcodec.__version__)")
@@ -41,7 +41,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 def torchcodec_mismatch(on: OnFramework) -> str | None:
     """The table names another minor release of PyTorch."""
     codec = package(on.python, "torchcodec")
-    wanted = torch_of("torchcodec", codec.version) if codec else None
+    wanted = torch_of_torchcodec(codec.version) if codec else None
     if codec is None or wanted is None or codec.installer not in ("pip", "uv", "poetry"):
         return None  # conda builds each release against several releases of PyTorch
     torch = known(on.framework.version) or ""

@@ -5,7 +5,7 @@ from gpudoctor.facts import Facts, Python
 from gpudoctor.fixes import system
 from gpudoctor.fixes.python import conda_install, conda_of
 from gpudoctor.knowledge import packages, repositories
-from gpudoctor.maybe import Unknown, known_or, text_of
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.packages import major
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.targets import in_container
@@ -79,24 +79,6 @@ def _repository(facts: Facts) -> Tasks:
     machine = known_or(facts.host.architecture, None) or "x86_64"
     added = repositories.commands("debian", known_or(own.version, None) or "", machine)
     return (*added, as_root("apt-get", "update")) if added else ()
-
-
-def cuda_keyring(facts: Facts, arch: str = "") -> Tasks:
-    """Add NVIDIA's CUDA repository on Debian and Ubuntu; () where it is there, and elsewhere.
-
-    Args:
-        facts: the machine.
-        arch: as NVIDIA writes it, "sbsa" or "x86_64"; "": that of the machine.
-    """
-    own = facts.host.distribution
-    if own.id not in ("debian", "ubuntu") or has_source(facts, "nvidia"):
-        return ()
-    release = (known_or(own.version, None) or "").replace(".", "") if own.id == "ubuntu" else text_of(own.version)
-    arch = arch or ("sbsa" if known_or(facts.host.architecture, None) == "aarch64" else "x86_64")
-    address = f"https://developer.download.nvidia.com/compute/cuda/repos/{own.id}{release}/{arch}"
-    file = "/var/cache/apt/archives/cuda-keyring.deb"
-    get = as_root("curl", "-fsSLo", file, f"{address}/cuda-keyring_1.1-1_all.deb")
-    return (get, as_root("apt-get", "install", file), as_root("apt-get", "update"))
 
 
 def devel_image(facts: Facts, wanted: str) -> tuple[Fix, ...]:

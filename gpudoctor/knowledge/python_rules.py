@@ -73,6 +73,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     companions: dict[str, tuple[str, str]]
     stable_abi: dict[str, str]
     rocm_index: dict[str, tuple[str, str, str, str]]
+    torchcodec: dict[str, str]
     of_torch: dict[str, dict[str, str]]
     keras: Keras
     builds: dict[str, frozenset[str]]
@@ -115,9 +116,9 @@ def wants_cuda_minor(torchaudio: str) -> bool:
     return version(first) <= version(torchaudio) < version(last)
 
 
-def torch_of(package: str, number: str) -> str | None:
-    """Return the torch ("2.9") for which a release of a package was built, or None where the table has none."""
-    return _torch_by_release(package).get(".".join(number.partition("+")[0].split(".")[:2]))
+def torch_of_torchcodec(number: str) -> str | None:
+    """Return the torch ("2.9") for which a release of torchcodec was built, or None where the table has none."""
+    return python_rules().torchcodec.get(".".join(number.partition("+")[0].split(".")[:2]))
 
 
 def release_for_torch(package: str, torch: str) -> str | None:

@@ -13,7 +13,7 @@ from gpudoctor.knowledge.python_rules import (
     links_libcuda,
     lowest_capability,
     release_for_torch,
-    torch_of,
+    torch_of_torchcodec,
     torchvision_for,
     wants_cuda_minor,
 )
@@ -123,8 +123,8 @@ def test_cuda_in_name(name: str, expected: tuple[str, str] | None) -> None:
 @pytest.mark.parametrize(
     ("codec", "expected"), [("0.1.1", "2.5"), ("0.9.1+cu128", "2.9"), ("0.12.0", None), ("odd", None)]
 )
-def test_torch_of(codec: str, expected: str | None) -> None:
-    assert torch_of("torchcodec", codec) == expected
+def test_torch_of_torchcodec(codec: str, expected: str | None) -> None:
+    assert torch_of_torchcodec(codec) == expected
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,6 @@ def test_torch_of(codec: str, expected: str | None) -> None:
         ("fbgemm-gpu-cpu", "2.8.0", "1.3"),
         ("fbgemm-gpu-nightly", "2.8.0", None),
         ("fbgemm-gpu", "2.99.0", None),
-        ("torchcodec", "2.7.1", "0.5"),
         ("flash-attn", "2.8.0", None),
     ],
 )
