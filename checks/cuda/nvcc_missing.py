@@ -26,7 +26,7 @@ def _cuda(on: OnPython) -> str:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    wanted, (names, always) = _cuda(on), compiling(on.python)
+    wanted, (names, always) = _cuda(on), compiling(on.facts, on.python)
     fixes = [toolkit(on.facts, on.python, wanted), *devel_image(on.facts, wanted)]
     return (*(fix for name in names if not always for fix in _ready(on, name, wanted)), *fixes)
 
@@ -53,6 +53,7 @@ def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
     references=(
         "https://github.com/deepspeedai/DeepSpeed/issues/2772",
         "https://github.com/flashinfer-ai/flashinfer/issues/1781",
+        "https://github.com/sgl-project/sglang/issues/13468",
     ),
     targets=pythons,
     caused_by=("cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
@@ -61,8 +62,10 @@ def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
 )
 def nvcc_missing(on: OnPython) -> Problem | None:
     """Such a package with a CUDA build of PyTorch and a GPU, but no nvcc where build tools look."""
-    names, always = compiling(on.python)
-    if not names or not nvidia_gpus(on.facts) or not (_torch(on) or "pycuda" in names):
+    if not nvidia_gpus(on.facts):
+        return None
+    names, always = compiling(on.facts, on.python)
+    if not names or not (_torch(on) or "pycuda" in names):
         return None
     home = on.facts.toolkits.home
     if known(home.nvcc) is not None or any(c.name.startswith("cuda-nvcc") for c in conda_of(on.python)):

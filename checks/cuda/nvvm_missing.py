@@ -1,12 +1,13 @@
 """numba-cuda without libNVVM."""
 
-from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
 from gpudoctor.maybe import known
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.libraries import cuda_major
+from gpudoctor.queries.loading import failures
 from gpudoctor.queries.packages import package, wheels
 from gpudoctor.targets import OnPython, pythons
 
@@ -42,7 +43,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )
-def nvvm_missing(on: OnPython) -> str | None:
+def nvvm_missing(on: OnPython) -> Problem | None:
     """numba-cuda without a wheel, a conda package or a toolkit that has NVVM."""
     found = package(on.python, "numba-cuda")
     if found is None or not nvidia_gpus(on.facts):
@@ -54,4 +55,6 @@ def nvvm_missing(on: OnPython) -> str | None:
     home = on.facts.toolkits.home
     if home.path is not None and known(home.exists):
         return None
-    return f"numba-cuda {found.version} is installed, but CUDA's compiler library libNVVM was not found."
+    message = f"numba-cuda {found.version} is installed, but CUDA's compiler library libNVVM was not found."
+    # An import that fails was seen to fail, and comes first: only a program that compiles kernels notices this one.
+    return Problem(message, severity=Severity.WARNING if failures(on.python) else None)

@@ -10,7 +10,7 @@ from gpudoctor.tasks import export, query
 
 def _building(on: OnPython) -> str | None:
     """The installed package that runs ninja by its bare name, as torch/utils/cpp_extension.py does."""
-    return next((name for name in compiling(on.python)[0] if name != "pycuda"), None)
+    return next((name for name in compiling(on.facts, on.python)[0] if name != "pycuda"), None)
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

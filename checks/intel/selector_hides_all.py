@@ -3,19 +3,31 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
 from gpudoctor.fixes.intel import verify
+from gpudoctor.knowledge.intel import tiles
 from gpudoctor.queries.intel import sees_none, xpu_torches
 from gpudoctor.targets import OnLive, cards_of
 from gpudoctor.tasks import unset
 
 _SELECTOR, _MASK = "ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK"
-_TILES = 2  # the maximum of an Intel card; each counts as a device by default (ZE_FLAT_DEVICE_HIERARCHY)
 
 
-def _accepts(term: str) -> bool:
+def _devices(on: OnLive) -> int:
+    """How many devices there are at most: by default each tile of a card counts (ZE_FLAT_DEVICE_HIERARCHY)."""
+    return sum(tiles(card.device) for card in cards_of(on.facts, "intel"))
+
+
+def _exists(number: str, devices: int) -> bool:
+    """Whether there may be a device of a number ("0", "0.1", "3.*"); a text that is none may select anything."""
+    root = number_of(number.strip().partition(".")[0])
+    return root is None or not devices or root < devices
+
+
+def _accepts(term: str, devices: int) -> bool:
     """Whether a term selects a Level Zero GPU: level_zero:*, *:gpu, level_zero:0,1."""
-    backend, _, devices = term.strip().lower().partition(":")
-    chosen = [device.strip() for device in devices.split(",")]
-    return backend in ("*", "level_zero") and any(d in ("*", "gpu") or d[:1].isdigit() for d in chosen)
+    backend, _, chosen = term.strip().lower().partition(":")
+    names = [name.strip() for name in chosen.split(",")]
+    wanted = any(n in ("*", "gpu") or (n[:1].isdigit() and _exists(n, devices)) for n in names)
+    return backend in ("*", "level_zero") and wanted
 
 
 def _discards(term: str) -> bool:
@@ -23,28 +35,26 @@ def _discards(term: str) -> bool:
     return backend in ("*", "level_zero") and devices.strip() in ("*", "gpu")
 
 
-def _hides(value: str) -> bool:
+def _hides(value: str, devices: int) -> bool:
     terms = [term.strip() for term in value.split(";") if term.strip()]
     accepting = [term for term in terms if not term.startswith("!")]
     if any(_discards(term) for term in terms if term.startswith("!")):
         return True
-    return bool(accepting) and not any(_accepts(term) for term in accepting)
+    return bool(accepting) and not any(_accepts(term, devices) for term in accepting)
 
 
-def _masks(on: OnLive, value: str) -> bool:
+def _masks(value: str, devices: int) -> bool:
     """Whether each number of a mask ("0", "0,1", "3.1") is beyond all possible devices."""
-    roots = [number_of(part.strip().partition(".")[0]) for part in value.split(",")]
-    devices = _TILES * len(cards_of(on.facts, "intel"))
-    return devices > 0 and all(root is not None and root >= devices for root in roots)
+    return bool(devices) and not any(_exists(part, devices) for part in value.split(","))
 
 
 def _hiding(on: OnLive) -> tuple[str, str] | None:
     """The variable that hides all GPUs, and its value."""
     environment = on.facts.host.environment
     selector, mask = environment.get(_SELECTOR, ""), environment.get(_MASK, "")
-    if selector and _hides(selector):
+    if selector and _hides(selector, _devices(on)):
         return _SELECTOR, selector
-    return (_MASK, mask) if mask and _masks(on, mask) else None
+    return (_MASK, mask) if mask and _masks(mask, _devices(on)) else None
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
@@ -76,4 +86,6 @@ def selector_hides_all(on: OnLive) -> Problem | None:
         return None
     name, value = found
     which = "selects no Level Zero GPU" if name == _SELECTOR else "names no existing GPU"
-    return Problem(f"{name}={value} {which}.")
+    cards = len(cards_of(on.facts, "intel"))
+    there = f": this machine has {cards} Intel GPU{'s' if cards > 1 else ''}, numbered from 0" if cards else ""
+    return Problem(f"{name}={value} {which}{there}.")

@@ -6,6 +6,7 @@ from gpudoctor.fixes.extensions import rebuild
 from gpudoctor.maybe import phrase
 from gpudoctor.queries.extensions import COMPANIONS, abi, lack, pin, strangers, unfit
 from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.loading import failures, torch_symbol_in
 from gpudoctor.targets import OnPython, pythons
 
 _ABI = {
@@ -20,8 +21,16 @@ _RUNTIME = (
 
 
 def _unfit(on: OnPython) -> tuple[Extension, ...]:
-    """Those that lack something, less torchvision and torchaudio, which have a check of their own."""
-    return tuple(e for e in unfit(on.python) if e.package not in COMPANIONS)
+    """Those that lack something, less torchvision and torchaudio, which have a check of their own.
+
+    The loader names what the files do not show: a library may leave it to its package to import PyTorch first.
+    """
+    found = [e for e in unfit(on.python) if e.package not in COMPANIONS]
+    there = {e.package for e in found} | set(COMPANIONS)
+    for one, error in failures(on.python):
+        if one.package not in there and (symbol := torch_symbol_in(error)):
+            found.append(Extension(package=one.package, version=one.version, path=symbol[0], unresolved=symbol[1:]))
+    return tuple(found)
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

@@ -2,17 +2,25 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
-from gpudoctor.fixes.loading import clear_executable_stack, import_proof
+from gpudoctor.fixes.jetson import is_jetson
+from gpudoctor.fixes.loading import clear_executable_stack, import_proof, without_compiled_part
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
+from gpudoctor.knowledge.import_errors import Survived, survived
 from gpudoctor.knowledge.symptoms import recognise
 from gpudoctor.maybe import Unknown
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.frameworks import first_line
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.loading import failures, imports_of, is_native, know_all
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import Manual
+
+_SBSA = (
+    "The wheels of PyPI for aarch64 are built for servers (SBSA). A Jetson runs only code that was compiled for its "
+    "own compute capability, against the CUDA of Jetson Linux (L4T)."
+)
 
 
 def _dead(on: OnPython) -> list[PackageImport]:
@@ -25,10 +33,21 @@ def _first(on: OnPython) -> PackageImport | None:
     return next((one for one, _ in failing), None) or next(iter(_dead(on)), None)
 
 
+def _crippled(on: OnPython) -> tuple[PackageImport, Survived, str] | None:
+    """A package that was imported and reports that its compiled part did not load, with a GPU to use it for."""
+    if not (nvidia_gpus(on.facts) or amd_gpus(on.facts)):
+        return None
+    for one in imports_of(on.python):
+        if one.error is None and (found := survived(one.package, one.stderr)):
+            return one, *found
+    return None
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     one = _first(on)
     if one is None:
-        return ()
+        found = _crippled(on)
+        return without_compiled_part(on, found[0], found[1]) if found else ()
     proof, version = import_proof(on, one), release(one.version)
     if one.executable_stack:
         return (clear_executable_stack(on.facts, one.executable_stack, proof),)
@@ -55,6 +74,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     references=(
         "https://docs.python.org/3/reference/import.html",
         "https://github.com/NVIDIA/TransformerEngine/issues/1981",
+        "https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1941",
     ),
     targets=pythons,
     caused_by=(
@@ -68,6 +88,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
             "tensorflow.*",
             "jax.*",
             "cupy.*",
+            "environment.variable-refused",
         ),
         *("driver.*", "device.*", "container.*", "wsl.*", "host.*", "rocm.*", "intel.*", "visibility.*", "cuda.*"),
     ),
@@ -75,9 +96,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def import_fails(on: OnPython) -> Problem | None:
-    """Its import raises, or kills the process."""
+    """Its import raises, kills the process, or reports that its compiled part does not load."""
     one = _first(on)
     if one is None:
+        if found := _crippled(on):
+            return _without_part(on, *found)
         know_all(on.python)
         return None
     others = sorted({each.package for each, _ in failures(on.python)} - {one.package})
@@ -92,3 +115,14 @@ def import_fails(on: OnPython) -> Problem | None:
     cause = hint.cause if hint else f"{row.meaning[:1].upper()}{row.meaning[1:]}." if row else None
     severity = Severity.ERROR if is_native(error) else None
     return Problem(message, (error[:1500], *one.stderr.splitlines()[-3:]), severity=severity, cause=cause)
+
+
+def _without_part(on: OnPython, one: PackageImport, row: Survived, error: str) -> Problem:
+    message = (
+        f"import {one.module} ({one.package} {one.version}) goes on without its compiled library, which does not load: "
+        f"{error.rstrip('.')}. Then {row.lost}."
+    )
+    lines = tuple(line.strip()[:400] for line in one.stderr.splitlines() if line.strip())[:4]
+    hint = import_errors.hint(error)
+    cause = _SBSA if is_jetson(on.facts) else hint.cause if hint else None
+    return Problem(message, lines, cause=cause)

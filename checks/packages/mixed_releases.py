@@ -7,6 +7,7 @@ from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.release_families import ReleaseFamily
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.loading import failures
 from gpudoctor.queries.packages import release
 from gpudoctor.queries.release_families import MixedReleases, mixed
 from gpudoctor.targets import OnPython, pythons
@@ -99,6 +100,9 @@ def mixed_releases(on: OnPython) -> Problem | None:
     listed = " and ".join(f"{p.name} {p.version}" for p in others)
     verb = "do not match" if len(others) > 1 else "does not match"
     message = f"{listed} {verb} {first.name} {first.version}: {family.effect}."
+    errors = [error for one, error in failures(on.python) if family.pattern_of(one.package)]
+    if errors and not _is_overridden(on, family):
+        return Problem(message, (errors[0][:1500],), severity=Severity.ERROR)
     if not family.refused:
         return Problem(message)
     if _is_overridden(on, family):

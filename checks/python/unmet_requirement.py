@@ -38,14 +38,14 @@ def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
         return True
     if name == "torch" and unmet.found is None:  # where its files are there, its metadata is what is missing
         return one_of(on.python, "torch") is not None
-    if any({name, unmet.package} <= _names(found) for found in mixed(on.python)):
+    if unmet.found is not None and any(_are_of(found, name, unmet.package) for found in mixed(on.python)):
         return True
     about_torch = name == "torch" and (is_extension(unmet.package) or unmet.package == "vllm")
     return unmet.found is not None and (name.startswith("jax") or about_torch or name in ("numpy", "triton"))
 
 
-def _names(found: MixedReleases) -> set[str]:
-    return {found.first.name, *(p.name for p in found.others)}
+def _are_of(found: MixedReleases, *names: str) -> bool:
+    return all(found.family.pattern_of(name) for name in names)
 
 
 def _is_close(unmet: UnmetRequirement) -> bool:

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.checks.pytorch import PYTORCH
 from gpudoctor.families import starting
 from gpudoctor.fixes.imports import hinted, torch_again
+from gpudoctor.fixes.jetson import is_jetson
 from gpudoctor.fixes.python import conda_of, from_distribution, manager_of, reinstall_torch
 from gpudoctor.targets import OnLive
 
@@ -20,7 +21,7 @@ def _is_pips(on: OnLive) -> bool:
     Elsewhere a project's file, conda, the distribution or NVIDIA's index for Jetsons decides.
     """
     python = on.python
-    if on.facts.host.platform == "jetson" or manager_of(python) not in ("pip", "uv"):
+    if is_jetson(on.facts) or manager_of(python) not in ("pip", "uv"):
         return False
     by_conda = any(c.name in ("pytorch", "libtorch") for c in conda_of(python))
     return not (isinstance(python.project, str) or by_conda or from_distribution(python, ("torch",)))

@@ -11,12 +11,14 @@ from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.python_rules import (
     on_torch_index,
     python_rules,
+    release_for_torch,
     serves_later_torch,
     torchaudio_for,
     torchvision_for,
 )
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.extensions import COMPANIONS, pin
+from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import is_own_build, major, packages_of, release
 from gpudoctor.targets import OnPython
 from gpudoctor.tasks import Command, Task, cmd, query
@@ -31,6 +33,10 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
             for message, command in _pinned(on.python, name, version, wanted, torch)
         )
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
+    if torch and (ours := release_for_torch(name, number)):
+        commands = another_build(on.python, f"{name}=={ours}.*", index=_index(on.python, torch))
+        message = f"Install {name} {ours}, the release for PyTorch {number}, which stays as it is."
+        return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify),)
     if torch and number[:1].isdigit() and serves_later_torch(name, number):
         commands = another_build(on.python, name, index=torch_index(on.python, torch))
         message = (
@@ -153,6 +159,8 @@ def torch_index(python: Python, torch: Framework) -> str | None:
 
 
 def _proof(on: OnPython, name: str) -> Task | None:
+    if one := import_of(on.python, name):
+        return frameworks.verify(on.python, f"import {one.module}")
     read = () if isinstance(on.python.extensions, Unknown) else on.python.extensions
     first = next((e for e in read if e.package == name), None)
     return extension_proof(on.python, first) if first else None

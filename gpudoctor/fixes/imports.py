@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import LiveFramework
-from gpudoctor.fixes.loading import clear_executable_stack, of_driver, of_system
+from gpudoctor.fixes.loading import clear_executable_stack, of_cuda_repository, of_driver, of_system
 from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, manager_of, torch_family, version_of
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import import_errors
@@ -51,7 +51,8 @@ def hinted(on: OnLive) -> tuple[Fix, ...]:
     if on.live.executable_stack:
         return (clear_executable_stack(on.facts, on.live.executable_stack, _proof(on)),)
     missing = missing_in_words(on.live.import_error or "")
-    if found := of_driver(on.facts, missing) or of_system(on.facts, missing, _proof(on)):
+    found = of_driver(on.facts, missing) or of_system(on.facts, missing, _proof(on))
+    if found := found or of_cuda_repository(on.facts, missing, _proof(on)):
         return found
     hint = import_errors.hint(on.live.import_error or "")
     if not hint or not hint.fix:

@@ -9,6 +9,11 @@ from gpudoctor.tasks import Shell, Task, Tasks, as_root, cmd, query
 GUIDE = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
 
 
+def is_jetson(facts: Facts) -> bool:
+    """Whether this is Jetson Linux, on the board or in a container with its release file."""
+    return facts.host.platform == "jetson" or isinstance(facts.host.l4t, str)
+
+
 def wheels(facts: Facts) -> jetson.JetPackRelease | None:
     """The JetPack of this machine; None where its release is not known."""
     return jetson.release(facts.host.l4t) if isinstance(facts.host.l4t, str) else None
@@ -65,3 +70,21 @@ def matching_modules(facts: Facts) -> tuple[Fix, ...]:
     )
     build = Shell("export KERNEL_HEADERS=$PWD/kernel/kernel-jammy-src && make modules && sudo -E make modules_install")
     return back, Fix(message, (build,), "reinstall-package", needs="reboot", impact="persistent", verify=verify)
+
+
+def other_wheel(facts: Facts, python: Python, name: str, tasks: Tasks, verify: Task) -> Fix | None:
+    """Install a package from the Jetson AI Lab's index for this JetPack; None where it has none for this Python.
+
+    Args:
+        facts: the machine.
+        python: the environment.
+        name: the package.
+        tasks: what is done.
+        verify: the command that shows that it helped.
+    """
+    found = wheels(facts)
+    own = ".".join(python.version.split(".")[:2]) if isinstance(python.version, str) else ""
+    if found is None or not found.index or own != found.python:
+        return None
+    message = f"Install the {name} wheel that is built for JetPack {found.jetpack}, from {found.index}."
+    return Fix(message, tasks, "reinstall-package", verify=verify)

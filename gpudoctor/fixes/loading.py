@@ -4,17 +4,20 @@ import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, PackageImport
-from gpudoctor.fixes import container, system
+from gpudoctor.fixes import container, jetson, system
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
 from gpudoctor.knowledge import sonames, system_libraries
-from gpudoctor.maybe import text_of
+from gpudoctor.knowledge.import_errors import Survived
+from gpudoctor.maybe import known_or, text_of
+from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
-from gpudoctor.targets import NAMES, OnPython, in_container
-from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
+from gpudoctor.targets import NAMES, OnPython, gpus_of, in_container
+from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, query
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
@@ -132,11 +135,40 @@ def clear_executable_stack(facts: Facts, files: tuple[str, ...], proof: Task | N
     return Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=proof)
 
 
+def without_compiled_part(on: OnPython, one: PackageImport, row: Survived) -> tuple[Fix, ...]:
+    """Install a build of a package whose compiled part loads here: this machine's own, from source, or a newer one."""
+    proof, name = import_proof(on, one), one.package
+    found = jetson.wheels(on.facts)
+    if found is None:
+        newer = f"Upgrade {name} to a release that is built for this CUDA or ROCm and this GPU.{lasting(on.facts)}"
+        return (Fix(newer, (install(on.python, name, upgrade=True),), "reinstall-package", verify=proof),)
+    task = install(on.python, name, index=found.index or None, force=True, no_deps=True)
+    wheel = jetson.other_wheel(on.facts, on.python, name, (task,), proof)
+    message = (
+        f"Build {name} {one.version} from source on this Jetson, with the nvcc of JetPack {found.jetpack} (its package "
+        f"nvidia-jetpack) and cmake.{lasting(on.facts)}"
+    )
+    built = Fix(message, _from_source(on, one, row), "reinstall-package", verify=proof)
+    return (*((wheel,) if wheel else ()), built)
+
+
+def _from_source(on: OnPython, one: PackageImport, row: Survived) -> Tasks:
+    number = release(one.version)
+    if row.build:
+        gpus = gpus_of(on.facts, "nvidia")
+        capability = text_of(gpus[0].capability).replace(".", "") if gpus else "native"
+        words = {"version": number, "capability": capability, "python": on.python.path}
+        return tuple(cmd(*(word.format(**words) for word in line.split())) for line in row.build)
+    options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", one.package)
+    return (install(on.python, f"{one.package}=={number}", force=True, no_deps=True, options=options),)
+
+
 def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) -> tuple[Fix, ...]:
     """Bring the libraries that a package needs, or the build of it that fits what is here."""
     one = import_of(on.python, package)
     proof = import_proof(on, one) if one else None
-    if outside := of_driver(on.facts, missing) or of_system(on.facts, missing, proof):
+    outside = of_driver(on.facts, missing) or of_system(on.facts, missing, proof)
+    if outside := outside or of_cuda_repository(on.facts, missing, proof):
         return outside
     releases = sorted({r for name in missing if (r := sonames.ffmpeg_of(name))}, key=int)
     if releases:
@@ -166,6 +198,40 @@ def of_driver(facts: Facts, missing: tuple[str, ...]) -> tuple[Fix, ...]:
         "servers without a display (headless) leave them out."
     )
     return (Fix(message, (), verify=filtered(query("ldconfig", "-p"), query("grep", stem))),)
+
+
+def of_cuda_repository(facts: Facts, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
+    """Install NVIDIA's packages of libraries that no wheel brings (NVPL, cuDSS); none where one has another origin."""
+    rows = [system_libraries.in_cuda_repository(name) for name in missing]
+    if not rows or None in rows:
+        return ()
+    cuda = text_of(known_or(driver_cuda(facts), None) or "12").partition(".")[0]
+    names = dict.fromkeys(n.format(major=cuda) for row in rows if row for n in row.packages)
+    arch = next((row.arch for row in rows if row and row.arch), "")
+    tasks = (*_cuda_keyring(facts, arch), *install_system(facts, *names)) if system.family_of(facts) else ()
+    message = (
+        f"Install {' and '.join(names)} from NVIDIA's CUDA repository: this build links to {', '.join(missing)}, which "
+        f"neither its wheel nor a requirement of it brings.{lasting(facts)}"
+    )
+    return (Fix(message, tasks, "reinstall-package", root=True, verify=proof),)
+
+
+def _cuda_keyring(facts: Facts, arch: str = "") -> Tasks:
+    """Add NVIDIA's CUDA repository on Debian and Ubuntu; () where it is there, and elsewhere.
+
+    Args:
+        facts: the machine.
+        arch: as NVIDIA writes it, "sbsa" or "x86_64"; "": that of the machine.
+    """
+    own = facts.host.distribution
+    if own.id not in ("debian", "ubuntu") or has_source(facts, "nvidia"):
+        return ()
+    release = (known_or(own.version, None) or "").replace(".", "") if own.id == "ubuntu" else text_of(own.version)
+    arch = arch or ("sbsa" if known_or(facts.host.architecture, None) == "aarch64" else "x86_64")
+    address = f"https://developer.download.nvidia.com/compute/cuda/repos/{own.id}{release}/{arch}"
+    file = "/var/cache/apt/archives/cuda-keyring.deb"
+    get = as_root("curl", "-fsSLo", file, f"{address}/cuda-keyring_1.1-1_all.deb")
+    return (get, as_root("apt-get", "install", file), as_root("apt-get", "update"))
 
 
 def of_system(facts: Facts, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:

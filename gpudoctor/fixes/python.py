@@ -189,7 +189,7 @@ def reinstall_torch(
         framework: the PyTorch that is replaced.
         gpu: the GPU that it has to run on; None: the first of the machine.
     """
-    if facts.host.platform == "jetson":
+    if jetson.is_jetson(facts):
         return (_jetson(facts, python),)
     choice, names = torch_choice(facts, python, gpu), torch_family(python)
     if choice is None:

@@ -20,10 +20,20 @@ class Hint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     conda: tuple[str, ...] = ()
 
 
+class Survived(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message of a package whose import goes on without its compiled part; group 1 is the error, if any."""
+
+    package: str
+    pattern: str
+    lost: str  # what then does not work
+    build: tuple[str, ...] = ()  # commands that build it; empty: pip does so from PyPI's source distribution
+
+
 class ImportErrors(KnowledgeTable, frozen=True):
     """The table ``import_errors.toml``."""
 
     hint: tuple[Hint, ...]
+    survived: tuple[Survived, ...]
 
 
 @cache
@@ -35,3 +45,12 @@ def import_errors() -> ImportErrors:
 def hint(text: str) -> Hint | None:
     """Return the first row whose pattern is in the text of an import error, or None."""
     return next((row for row in import_errors().hint if re.search(row.pattern, text)), None)
+
+
+def survived(package: str, stderr: str) -> tuple[Survived, str] | None:
+    """Return what a package's import wrote about its compiled part, which did not load, with the error; or None."""
+    for row in import_errors().survived:
+        match = re.search(row.pattern, stderr, re.M) if row.package == package else None
+        if match:
+            return row, (match[1] if match.re.groups else match[0]).strip()
+    return None

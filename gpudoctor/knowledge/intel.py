@@ -37,6 +37,7 @@ class IntelTable(KnowledgeTable, frozen=True):
     cards: IntelRows
     legacy: LegacyDevices
     packages: dict[str, tuple[str, ...]]
+    tiles: dict[str, int]
 
 
 @cache
@@ -51,6 +52,12 @@ def family(device: str) -> IntelFamily | None:
     except ValueError:
         return None
     return next((row for row in _intel().cards.rows if int(row.first, 16) <= number <= int(row.last, 16)), None)
+
+
+def tiles(device: str) -> int:
+    """Return how many tiles a GPU of this device id has at most; each is a device of Level Zero by default."""
+    found = family(device)
+    return _intel().tiles.get(found.name, 1) if found else 1
 
 
 def legacy_generation(device: str) -> str | None:

@@ -25,6 +25,7 @@ class OnnxruntimeRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     preload_since: str
     last_rocm: str
+    first_migraphx: str
     exclusive: tuple[str, ...]
 
 

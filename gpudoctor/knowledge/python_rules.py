@@ -20,6 +20,7 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     always: frozenset[str]
     sometimes: frozenset[str]
     ready: dict[str, str]
+    floor: dict[str, tuple[str, str]]  # first release, lowest compute capability
 
 
 class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,6 +78,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     stable_abi: dict[str, str]
     rocm_index: dict[str, tuple[str, str, str, str]]
     torchcodec: dict[str, str]
+    of_torch: dict[str, dict[str, str]]
     keras: Keras
     builds: dict[str, frozenset[str]]
     named_after_cuda: NamedAfterCuda
@@ -121,6 +123,21 @@ def wants_cuda_minor(torchaudio: str) -> bool:
 def torch_of_torchcodec(number: str) -> str | None:
     """Return the torch ("2.9") for which a release of torchcodec was built, or None where the table has none."""
     return python_rules().torchcodec.get(".".join(number.partition("+")[0].split(".")[:2]))
+
+
+def release_for_torch(package: str, torch: str) -> str | None:
+    """Return the newest release ("0.9") of a package that was built for a release of torch; None: none is known."""
+    minor = ".".join(torch.partition("+")[0].split(".")[:2])
+    found = [own for own, wanted in _torch_by_release(package).items() if wanted == minor]
+    return found[-1] if found else None
+
+
+def _torch_by_release(package: str) -> dict[str, str]:
+    """By the name up to a variant (fbgemm-gpu-cpu, fbgemm-gpu-genai); nightly builds are numbered by their date."""
+    table = python_rules().of_torch
+    names = (name for name in table if package == name or package.startswith(f"{name}-"))
+    name = next(names, None)
+    return table[name] if name and "nightly" not in package else {}
 
 
 def cuda_in_name(name: str) -> tuple[str, str] | None:

@@ -60,6 +60,7 @@ class Sonames(KnowledgeTable, frozen=True):
     cupy_wheels: Since
     library: dict[str, WheelLibrary]
     by_name: tuple[OpenedByName, ...]
+    late: dict[str, str]
     gcc: dict[str, str]
     ffmpeg: Ffmpeg
     rocm: Rocm
@@ -105,6 +106,12 @@ def opened_by(package: str, file: str) -> tuple[str, ...]:
     """Return the libraries that a file of a package opens by name, without their versions."""
     rows = (r for r in sonames().by_name if r.package == package and file.startswith(r.library))
     return tuple(stem for row in rows for stem in row.opens)
+
+
+def opened_late(wheel: str) -> tuple[str, str] | None:
+    """Return the library of a wheel (without -cu12) that frameworks open on first use, and what fails without it."""
+    table = sonames()
+    return next(((stem, fails) for stem, fails in table.late.items() if table.library[stem].wheel == wheel), None)
 
 
 def vendor_of(soname: str) -> str | None:

@@ -2,8 +2,17 @@
 
 from functools import cache
 
+import msgspec
+
 from gpudoctor.knowledge.packages import Family
 from gpudoctor.knowledge.table import KnowledgeTable, load
+
+
+class NvidiaPackages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Packages of NVIDIA's CUDA repository; `arch` is the only one that has them, "" where all have."""
+
+    packages: tuple[str, ...]
+    arch: str
 
 
 class SystemLibraries(KnowledgeTable, frozen=True):
@@ -11,6 +20,7 @@ class SystemLibraries(KnowledgeTable, frozen=True):
 
     package: dict[str, dict[Family, str]]
     capability: dict[str, str]
+    nvidia: dict[str, NvidiaPackages]
 
 
 @cache
@@ -32,3 +42,8 @@ def package_of(soname: str, family: Family) -> str | None:
 def capability_of(soname: str) -> str | None:
     """Return the driver capability with which a container gets a library of the NVIDIA driver: "video"."""
     return system_libraries().capability.get(soname)
+
+
+def in_cuda_repository(soname: str) -> NvidiaPackages | None:
+    """Return the packages of NVIDIA's CUDA repository with a library that no wheel brings; None for others."""
+    return next((row for start, row in system_libraries().nvidia.items() if soname.startswith(start)), None)

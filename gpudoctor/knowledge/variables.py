@@ -90,6 +90,27 @@ class Unread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     instead: str = ""
 
 
+class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A variable that ends a package with an error, in releases from `since` to before `before`.
+
+    values: those that are refused, as a regular expression. when: "unset", only while `other` is not set; "differs",
+    only while `other` has another value. vendor: only with GPUs of this one. capabilities: only where all of them have
+    one of these compute capabilities.
+    """
+
+    name: str
+    package: str
+    since: str
+    before: str
+    values: str
+    effect: str
+    instead: str = ""
+    when: Literal["", "unset", "differs"] = ""
+    other: str = ""
+    vendor: Literal["", "nvidia", "amd"] = ""
+    capabilities: tuple[str, ...] = ()
+
+
 class Variables(KnowledgeTable, frozen=True):
     """The table ``variables.toml``."""
 
@@ -101,6 +122,7 @@ class Variables(KnowledgeTable, frozen=True):
     selects: SelectsRows
     switch: tuple[BackendSwitch, ...]
     unread: tuple[Unread, ...]
+    refused: tuple[Refused, ...]
 
 
 @cache

@@ -15,6 +15,10 @@ from gpudoctor.targets import framework_name
 # The words of glibc's loader: elf/dl-version.c, and elf/dl-load.c with strerror(ENOENT).
 _VERSION = pattern(r"(/[^\s:]+): version [`']([^']+)' not found \(required by ([^)\n]+)\)")
 _WORDS = pattern(r"undefined symbol|cannot enable executable stack")
+# A symbol in PyTorch's namespaces, mangled: probes.python.extension_search has the grammar.
+_SYMBOL = pattern(
+    r"([^\s:]+\.so[\w.]*): undefined symbol: (_Z(?:T[VTIS]|GV)?N[rVKRO]*(?:2at|3c10|5torch|6caffe2)[A-Z\d]\w*)"
+)
 _LIBRARY = pattern(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 
 
@@ -90,6 +94,12 @@ def _in_files(python: Python) -> Iterator[OldCopy]:
             if gap.version.startswith(("GLIBC_", "__nvJitLink")) and not was_imported(python, extension.package):
                 who = f"{extension.package} {extension.version}"
                 yield OldCopy(who, gap.version, gap.path, extension.path, gap.newest)
+
+
+def torch_symbol_in(error: str) -> tuple[str, str] | None:
+    """The file and the symbol of PyTorch that the loader did not find for it, as an error names them."""
+    found = _SYMBOL.search(error)
+    return (found[1], found[2]) if found else None
 
 
 def missing_in_words(error: str) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Collection
 
-from gpudoctor.facts import Package, Python
+from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import first_for_numpy2, python_rules
 from gpudoctor.maybe import Unknown, known
+from gpudoctor.targets import gpus_of
 
 _NAME = re.compile(r"[\w.-]*")
 _PLAIN = str.maketrans("", "", "() ")  # "numpy (>=1.20)", as older metadata has it
@@ -29,13 +30,27 @@ def package(python: Python, name: str) -> Package | None:
     return next((p for p in known(python.packages) if p.name == name), None)
 
 
-def compiling(python: Python) -> tuple[list[str], bool]:
-    """The packages that compile code for GPUs when they run, and whether they always do."""
-    rules, there = python_rules().nvcc, {p.name for p in packages_of(python)}
-    always = sorted(there & rules.always)
+def compiling(facts: Facts, python: Python) -> tuple[list[str], bool]:
+    """The packages that compile code for GPUs when they run, and whether they always do.
+
+    Raises:
+        UnknownFactError: a package compiles for some GPUs, and of none it is known whether it is one of them.
+    """
+    rules, there = python_rules().nvcc, {p.name: p for p in packages_of(python)}
+    always = sorted(name for name in rules.always if name in there and "+pt" not in there[name].version)
+    floors = ((name, first, lowest) for name, (first, lowest) in rules.floor.items() if name in there)
+    suited = (n for n, first, lowest in floors if numbers(there[n].version) >= numbers(first) and _has(facts, lowest))
+    always = sorted((*always, *suited))
     ready = {name for name, kernels in rules.ready.items() if kernels in there}
-    sometimes = sorted((there & rules.sometimes) - ready)
+    sometimes = sorted((there.keys() & rules.sometimes) - ready)
     return (always, True) if always else (sometimes, False)
+
+
+def _has(facts: Facts, capability: str) -> bool:
+    """Whether a GPU has this compute capability or a higher one."""
+    found = [gpu.capability for gpu in gpus_of(facts, "nvidia")]
+    reached = [version(c) >= version(capability) for c in found if isinstance(c, str)]
+    return any(reached) or (bool(found) and not reached and bool(known(found[0])))
 
 
 def need_numpy1(python: Python) -> list[Package]:

@@ -12,6 +12,7 @@ from gpudoctor.knowledge.python_rules import (
     has_floor,
     links_libcuda,
     lowest_capability,
+    release_for_torch,
     torch_of_torchcodec,
     torchvision_for,
     wants_cuda_minor,
@@ -124,3 +125,17 @@ def test_cuda_in_name(name: str, expected: tuple[str, str] | None) -> None:
 )
 def test_torch_of_torchcodec(codec: str, expected: str | None) -> None:
     assert torch_of_torchcodec(codec) == expected
+
+
+@pytest.mark.parametrize(
+    ("package", "torch", "expected"),
+    [
+        ("fbgemm-gpu", "2.12.0+cu130", "1.7"),
+        ("fbgemm-gpu-cpu", "2.8.0", "1.3"),
+        ("fbgemm-gpu-nightly", "2.8.0", None),
+        ("fbgemm-gpu", "2.99.0", None),
+        ("flash-attn", "2.8.0", None),
+    ],
+)
+def test_release_for_torch(package: str, torch: str, expected: str | None) -> None:
+    assert release_for_torch(package, torch) == expected

@@ -95,6 +95,14 @@ def test_without_version_py_the_local_part_or_condas_build_tells(version: str, b
     assert look(files, package("torch", version), conda=builds)[0].cuda == cuda
 
 
+@pytest.mark.parametrize(("version", "variant"), [("2.5.1+xpu", "xpu"), ("2.5.1+cu124", "cuda"), ("2.5.1", "cpu")])
+def test_releases_whose_version_file_has_no_line_for_xpu(version: str, variant: str) -> None:
+    cuda = "'12.4'" if variant == "cuda" else "None"
+    text = f"__version__ = '{version}'\ndebug = False\ncuda: Optional[str] = {cuda}\nhip: Optional[str] = None\n"
+    files = {f"{SITE}/torch/__init__.py": "", f"{SITE}/torch/version.py": text}
+    assert look(files, package("torch", version))[0].variant == variant
+
+
 def test_the_folder_that_import_takes_decides_and_the_others_are_told() -> None:
     text = TORCH.format(version="2.1.0+cu121", cuda="'12.1'", hip="None", xpu="None")
     files = {f"{USER}/torch/__init__.py": "", f"{USER}/torch/version.py": text, f"{SITE}/torch/__init__.py": ""}

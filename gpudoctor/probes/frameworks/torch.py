@@ -76,15 +76,14 @@ def _platform(
 ) -> Maybe[str | None]:
     """torch/version.py decides; where it is gone, the version's local part or conda's build string does.
 
-    Of a build for Intel's GPUs either does: the first ones (2.4) have no such line in version.py.
+    Up to 2.6 it has no line for XPU (https://github.com/huggingface/kernels/pull/165), so +xpu decides there.
     """
-    if not isinstance(text, Unknown):
-        tagged = name == "xpu" and (known_or(version, None) or "").endswith("+xpu")
-        return said.get(name) or ("xpu" if tagged else None)
+    if not isinstance(text, Unknown) and (said.get(name) or name != "xpu"):
+        return said.get(name) or None
     tag = known_or(version, None) or ""
     local = tag.partition("+")[2] or _conda_tag(python)
     if not local:
-        return text
+        return text if isinstance(text, Unknown) else None
     if local.startswith("cpu"):
         return None
     shape = {"cuda": r"cu(\d+)", "hip": r"rocm([\d.]+)", "xpu": r"(xpu)"}[name]

@@ -12,6 +12,10 @@ from gpudoctor.registry import BY_MODULE
 
 # A package that is compiled against a framework requires it; "torch" alone, not torchmetrics.
 _REQUIRES = pattern(r"(?mi)^Requires-Dist:\s*(?:torch|jax|jaxlib|cupy[\w-]*|tensorflow)\s*(?![\w.-])(?![^\n]*extra)")
+# What names itself after PyTorch or GPUs, or has them among its keywords or classifiers, and requires no framework: the
+# user is to choose the build (fbgemm-gpu requires NumPy alone).
+_NAMED = pattern(r"(?:^|-)(?:torch|pytorch|gpu|cuda\d*|cu\d{2,3}|rocm\d*)(?:-|$)")
+_DESCRIBED = pattern(r"(?mi)^(?:Keywords:.*\b(?:pytorch|torch|cuda|rocm)\b|Classifier: Environment :: GPU\b)")
 # Libraries, and the sources that torch.utils.cpp_extension compiles when they are first needed.
 _COMPILED = pattern(r"(?m)^[^,\n]+\.(?:so|cu|cuh|cpp)(?:\.[\d.]+)?,")
 # What computes on GPUs, or gives access to them, as others require it; those first that dropped modules lately.
@@ -44,13 +48,16 @@ def _chosen(machine: Machine, found: Sequence[FoundDistribution], names: Directo
         if computes(name):
             if not name.startswith(_HELPERS):
                 yield one
-        elif not matters(name) and _is_compiled(machine, one):
+        elif (not matters(name) or name.startswith("torch-")) and _is_compiled(machine, one):
             yield completed(machine, one, names)
 
 
 def _is_compiled(machine: Machine, one: FoundDistribution) -> bool:
-    """Whether a package that no table names requires a framework and brings compiled code, or sources of it."""
-    if not one.place.endswith(".dist-info") or not _REQUIRES.search(text_of(machine, f"{one.place}/METADATA")):
+    """Whether a package that no table names is for a framework or GPUs, and brings compiled code, or sources of it."""
+    if not one.place.endswith(".dist-info"):
+        return False
+    text = text_of(machine, f"{one.place}/METADATA").partition("\n\n")[0]  # a description follows
+    if not (_REQUIRES.search(text) or _NAMED.search(one.package.name) or _DESCRIBED.search(text)):
         return False
     return bool(_COMPILED.search(text_of(machine, f"{one.place}/RECORD")))
 

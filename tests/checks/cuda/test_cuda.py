@@ -264,6 +264,29 @@ def test_nvcc_missing() -> None:
     assert one(nvcc_missing, change(facts, "toolkits.home.nvcc", Unknown("hung"))) == ("unknown", "hung")
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "capability", "outcome"),
+    [
+        ("sgl-kernel", "0.3.17", "10.0", "problem"),
+        ("sgl-kernel", "0.3.17", "9.0", "problem"),
+        ("sgl-kernel", "0.3.17", "8.9", "pass"),  # SGLang imports deep_gemm for Hopper and Blackwell alone
+        ("sgl-kernel", "0.0.5", "9.0", "pass"),  # without deep_gemm
+        ("deep-gemm", "2.1.1", "9.0", "problem"),
+        ("sgl-kernel", "0.3.17", Unknown("NVML: Unknown Error"), "unknown"),
+        ("gsplat", "1.5.3", "8.9", "problem"),
+        ("gsplat", "1.5.3+pt24cu124", "8.9", "pass"),  # compiled already
+    ],
+)
+def test_packages_that_compile_for_some_gpus(name: str, version: str, capability: object, outcome: str) -> None:
+    packages = (package(name, version),)
+    facts = environment(torch("2.9.1", cuda="12.8"), packages=packages, facts=machine(toolkits=NO_TOOLKIT))
+    facts = change(facts, "gpus.0.capability", capability)
+    assert one(nvcc_missing, facts)[0] == outcome
+    if outcome == "problem":
+        assert severity(nvcc_missing, facts) == "warn"
+        assert "cuda-toolkit-12-8" in commands(nvcc_missing, facts)
+
+
 def test_kernels_that_are_mostly_ready_made_are_advice() -> None:
     facts = compiling("flashinfer-python")
     assert severity(nvcc_missing, facts) == "advice"

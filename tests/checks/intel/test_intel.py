@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor import catalogue
@@ -311,6 +312,9 @@ def test_without_the_extension_nobody_is_asked() -> None:
         ("*:gpu", False),
         ("opencl:*", True),
         ("opencl:cpu;level_zero:1", False),
+        ("level_zero:1,7", False),
+        ("level_zero:2", True),
+        ("level_zero:4.0", True),
         ("*:cpu", True),
         ("!opencl:*", False),
         ("!level_zero:*", True),
@@ -319,20 +323,30 @@ def test_without_the_extension_nobody_is_asked() -> None:
 )
 def test_selector_hides_all(value: str, hidden: bool) -> None:
     facts = arc_host(xpu(0), host__environment={"ONEAPI_DEVICE_SELECTOR": value})
-    message = f"ONEAPI_DEVICE_SELECTOR={value} selects no Level Zero GPU."
+    message = (
+        f"ONEAPI_DEVICE_SELECTOR={value} selects no Level Zero GPU: this machine has 2 Intel GPUs, numbered from 0."
+    )
     assert verdicts("intel.selector-hides-all", facts) == [("problem", message) if hidden else ("pass", "")]
 
 
 @pytest.mark.parametrize(
     ("mask", "hidden"),
-    [("0", False), ("3", False), ("4", True), ("4.0,5.1", True), ("0,7", False), ("", False), ("x", False)],
+    [("0", False), ("1", False), ("2", True), ("4.0,5.1", True), ("0,7", False), ("", False), ("x", False)],
 )
 def test_a_mask_that_names_no_device(mask: str, hidden: bool) -> None:
-    """Two cards of up to two tiles each have at most the numbers 0 to 3."""
+    """Arc and the graphics of a CPU have one tile each."""
     facts = arc_host(xpu(0), host__environment={"ZE_AFFINITY_MASK": mask})
     (verdict,) = run(CHECKS["intel.selector-hides-all"], facts)
-    assert verdict.message == (f"ZE_AFFINITY_MASK={mask} names no existing GPU." if hidden else "")
+    there = "this machine has 2 Intel GPUs, numbered from 0"
+    assert verdict.message == (f"ZE_AFFINITY_MASK={mask} names no existing GPU: {there}." if hidden else "")
     assert [fix.commands for fix in verdict.fixes] == [("unset ZE_AFFINITY_MASK",)] * hidden
+
+
+@pytest.mark.parametrize(("mask", "hidden"), [("1", False), ("3", False), ("4", True), ("2.1", False)])
+def test_each_tile_of_a_data_center_gpu_is_a_device(mask: str, hidden: bool) -> None:
+    card = msgspec.structs.replace(ARC, device="0bd5")
+    facts = arc_host(xpu(0), host__environment={"ZE_AFFINITY_MASK": mask}, pci=(card, card))
+    assert (verdicts("intel.selector-hides-all", facts)[0][0] == "problem") is hidden
 
 
 def test_a_selector_beside_a_pytorch_that_sees_the_gpu_is_no_problem() -> None:

@@ -17,7 +17,7 @@ from gpudoctor.checks.libraries.wheel_incomplete import wheel_incomplete
 from gpudoctor.checks.libraries.wheel_missing import wheel_missing
 from gpudoctor.facts import Facts, FileOverlap, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
-from tests.builders import change, host, live
+from tests.builders import change, host, library, live
 from tests.checks.environments import SITE, commands, environment, machine, need, one, package, severity, torch
 
 LT = f"{SITE}/nvidia/cublas/lib/libcublasLt.so.11"
@@ -151,6 +151,39 @@ def test_wheel_missing() -> None:
     elsewhere = torch("2.6.0", needs=(need("libcudnn.so.9", "/usr/lib/libcudnn.so.9", "cache"),))
     assert one(wheel_missing, environment(elsewhere, unmet=(lacks,))) == ("pass", "")
     assert one(wheel_missing, environment(torch("2.6.0"))) == ("pass", "")
+
+
+NVRTC = UnmetRequirement(package="torch", version="2.9.1", requires="nvidia-cuda-nvrtc==13.0.48")
+
+
+def lacks_nvrtc(**changes: Any) -> Facts:
+    """PyTorch without the wheel of NVRTC, which it opens when it first compiles a kernel."""
+    return environment(torch("2.9.1", cuda="13.0"), unmet=(NVRTC,), facts=machine("13.0"), **changes)
+
+
+def test_a_wheel_whose_library_is_opened_when_it_is_first_used() -> None:
+    found, message = one(wheel_missing, lacks_nvrtc())
+    assert (found, "and libnvrtc.so.13 is nowhere else" in message) == ("problem", True)
+    assert severity(wheel_missing, lacks_nvrtc()) == "warn"
+    assert "pip install nvidia-cuda-nvrtc==13.0.48" in commands(wheel_missing, lacks_nvrtc())
+    older = UnmetRequirement(package="torch", version="2.9.1", requires="nvidia-cuda-nvrtc-cu12==12.8.93")
+    text = one(wheel_missing, environment(torch("2.9.1", cuda="12.8"), unmet=(older,)))[1]
+    assert "and libnvrtc.so.12 is nowhere else" in text
+
+
+def test_a_library_that_is_opened_late_and_is_elsewhere() -> None:
+    toolkit = library("libnvrtc.so.13", path="/usr/local/cuda-13.0/lib64/libnvrtc.so.13")
+    system = change(lacks_nvrtc(), "toolkits.libraries", (toolkit,))
+    other = change(lacks_nvrtc(), "toolkits.libraries", (library("libnvrtc.so.12"),))
+    wheel = lacks_nvrtc(packages=(package("nvidia-cuda-nvrtc-mine", "13.0", libraries=("libnvrtc.so.13",)),))
+    no_gpu = change(change(lacks_nvrtc(), "gpus", ()), "pci", ())
+    nccl = UnmetRequirement(package="torch", version="2.9.1", requires="nvidia-nvtx==13.0.39")
+    assert [one(wheel_missing, facts)[0] for facts in (system, other, wheel, no_gpu)] == [
+        *("pass", "problem", "pass", "pass"),
+    ]
+    assert one(wheel_missing, environment(torch("2.9.1", cuda="13.0"), unmet=(nccl,)))[0] == "pass"
+    unread = change(lacks_nvrtc(), "toolkits.libraries", Unknown("closed"))
+    assert one(wheel_missing, unread) == ("unknown", "closed")
 
 
 def test_wheel_incomplete() -> None:

@@ -13,9 +13,10 @@ from gpudoctor.checks.onnxruntime.import_hangs import import_hangs
 from gpudoctor.checks.onnxruntime.libraries_not_found import libraries_not_found
 from gpudoctor.checks.onnxruntime.no_gpu import no_gpu
 from gpudoctor.checks.onnxruntime.wrong_cuda_major import wrong_cuda_major
-from gpudoctor.facts import DriverLibrary, Framework
+from gpudoctor.facts import DriverLibrary, Facts, Framework
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, live, plain_host, with_framework
+from tests.checks.amd_machines import amd_host
 from tests.checks.environments import (
     blind,
     change_toolkits,
@@ -136,6 +137,34 @@ def test_cpu_package() -> None:
     assert severity(cpu_package, environment(cpu)) == "advice"
     assert one(cpu_package, environment(ort())) == ("pass", "")
     assert one(cpu_package, environment(ort(variant=Unknown("closed")))) == ("unknown", "closed")
+
+
+def radeon(*frameworks: Framework, **amd: Any) -> Facts:
+    """An AMD GPU with ROCm, and frameworks."""
+    return environment(*frameworks, facts=amd_host(**amd))
+
+
+def test_the_cpu_package_next_to_an_amd_gpu() -> None:
+    """1.23 dropped the ROCm provider, and a program that asks for it runs on the CPU."""
+    cpu = ort("1.23.2", "onnxruntime", variant="cpu", cuda=None, live=blind())
+    outcome, message = one(cpu_package, radeon(cpu))
+    assert (outcome, "No release after 1.22 has the ROCMExecutionProvider" in message) == ("problem", True)
+    assert severity(cpu_package, radeon(cpu)) == "advice"
+    text = commands(cpu_package, radeon(cpu))
+    assert "uninstall -y onnxruntime\n" in text
+    assert "'onnxruntime-migraphx>=1.23'" in text
+    assert "apt-get install migraphx" in text
+    older = ort("1.20.1", "onnxruntime", variant="cpu", cuda=None, live=blind())
+    assert "No release" not in one(cpu_package, radeon(older))[1]
+    assert "'onnxruntime-migraphx>=1.23'" in commands(cpu_package, radeon(older))
+
+
+def test_the_cpu_package_that_is_meant_so_next_to_an_amd_gpu() -> None:
+    cpu = ort("1.23.2", "onnxruntime", variant="cpu", cuda=None, live=blind())
+    hip = torch("2.9.0+rocm6.4", cuda=None, hip="6.4", variant="rocm")
+    amd = ort("1.23.2", "onnxruntime-migraphx", variant="rocm", cuda=None, hip="7.0")
+    for facts in (radeon(cpu, hip), radeon(amd), radeon(cpu, rocm=None, rocm_path=None)):
+        assert one(cpu_package, facts)[0] == "pass"
 
 
 def test_driver_too_old() -> None:

@@ -10,7 +10,7 @@ from gpudoctor.checks.packages.built_for_another_torch import built_for_another_
 from gpudoctor.checks.packages.ctranslate2_cudnn import ctranslate2_cudnn
 from gpudoctor.checks.packages.extension_abi import extension_abi
 from gpudoctor.checks.packages.torchvision_mismatch import torchvision_mismatch
-from gpudoctor.facts import Extension, Facts, UnmetRequirement
+from gpudoctor.facts import Extension, Facts, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.extensions import abi
 from tests.builders import change, framework, with_framework
@@ -135,6 +135,27 @@ def extended(name: str, symbol: str, requires: tuple[str, ...] = ()) -> Facts:
     path = f"{SITE}/{name}/_C.so"
     lacks = Extension(package=name, version="2.7.4", path=path, unresolved=(symbol,) if symbol else ())
     return environment(torch("2.7.0"), packages=(package(name, "2.7.4", requires=requires),), extensions=(lacks,))
+
+
+SYMBOL = "_ZNR5torch7Library4_defEON3c106eitherINS1_12OperatorNameENS1_14FunctionSchemaEEE"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "outcome"),
+    [(SYMBOL, "problem"), ("_ZN2at5emptyE", "problem"), ("_ZNK3rmm16cuda_stream_view10is_defaultEv", "pass")],
+)
+def test_a_symbol_of_pytorch_in_the_words_of_the_loader(symbol: str, outcome: str) -> None:
+    """The files of fbgemm-gpu leave it to the package to import PyTorch first."""
+    error = f"OSError: {SITE}/fbgemm_gpu/fbgemm_gpu_config.so: undefined symbol: {symbol}"
+    one_import = PackageImport(package="fbgemm-gpu", version="1.6.0", module="fbgemm_gpu", error=error)
+    facts = environment(torch("2.12.0+cu130", cuda="13.0"), packages=(package("fbgemm-gpu", "1.6.0"),))
+    facts = change(facts, "pythons.0.imports", (one_import,))
+    assert one(extension_abi, facts)[0] == outcome
+    if outcome == "problem":
+        assert f"undefined symbol {symbol} in fbgemm_gpu_config.so" in one(extension_abi, facts)[1]
+        assert "--index-url https://download.pytorch.org/whl/cu130 'fbgemm-gpu==1.7.*'" in commands(
+            extension_abi, facts
+        )
 
 
 def test_extension_abi() -> None:

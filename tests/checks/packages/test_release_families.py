@@ -2,12 +2,13 @@
 
 import pytest
 
+from gpudoctor.checks.cuda.nvvm_missing import nvvm_missing
 from gpudoctor.checks.packages.mixed_releases import mixed_releases
 from gpudoctor.checks.packages.part_missing import part_missing
 from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
 from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.checks.rocm.device_wheel_missing import device_wheel_missing
-from gpudoctor.facts import DriverLibrary, Facts, Package, UnmetRequirement
+from gpudoctor.facts import DriverLibrary, Facts, Package, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, with_framework
 from tests.checks.amd_machines import amd_host
@@ -49,6 +50,33 @@ def test_flashinfer_cubin_is_on_pypi_for_a_part_of_its_releases() -> None:
     assert "Remove flashinfer-cubin and flashinfer-jit-cache" in both
     unknown = change(flashinfer(cache="0.6.9"), "pythons.0.frameworks.0.cuda", Unknown("closed"))
     assert f"{PIP} install" not in commands(mixed_releases, unknown)  # its index is not known
+
+
+def rapids(error: str | None = None, package_name: str = "cudf-cu12") -> Facts:
+    """Librmm of a newer release than cudf, and what an import did."""
+    names = {"cudf-cu12": "25.8.0", "libcudf-cu12": "25.8.0", "librmm-cu12": "25.10.0", "numba-cuda": "0.18.1"}
+    facts = having(*(package(name, version) for name, version in names.items()), cuda="12.8")
+    one_import = PackageImport(package=package_name, version="25.8.0", module="cudf", error=error)
+    pin = UnmetRequirement(package="libcudf-cu12", version="25.8.0", requires="librmm-cu12==25.8.*", found="25.10.0")
+    return change(change(facts, "pythons.0.imports", (one_import,)), "pythons.0.unmet", (pin,))
+
+
+SYMBOL = "ImportError: /x/libcudf.so: undefined symbol: _ZNK3rmm16cuda_stream_view10is_defaultEv"
+
+
+@pytest.mark.parametrize(
+    ("error", "of", "status", "nvvm"),
+    [
+        (SYMBOL, "cudf-cu12", "fail", "warn"),
+        (None, "cudf-cu12", "warn", "fail"),
+        (SYMBOL, "flash-attn", "warn", "warn"),  # the import of another package says nothing about this family
+    ],
+)
+def test_a_family_whose_import_fails_comes_first(error: str | None, of: str, status: str, nvvm: str) -> None:
+    facts = rapids(error, of)
+    assert severity(mixed_releases, facts) == status
+    assert severity(nvvm_missing, facts) == nvvm
+    assert one(unmet_requirement, facts) == ("pass", "")
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,30 @@ def test_packages_that_no_table_names_count_where_they_are_compiled_against_a_fr
     assert [modules_of(one) for one in found] == [("ctranslate2",), ("ktransformers",), ("openequivariance",)]
 
 
+@pytest.mark.parametrize(
+    ("name", "file", "head", "counts"),
+    [
+        ("fbgemm-gpu", "config.so", "Requires-Dist: numpy\n", True),
+        ("cumm-cu126", "core_cc.so", "", True),
+        ("torch-points-kernels", "points.so", "", True),
+        ("open3d", "pybind.so", "Classifier: Environment :: GPU :: NVIDIA CUDA\n", True),
+        ("kernels", "ops.so", "Keywords: deep learning,PyTorch,CUDA\n", True),
+        ("gpu-names", "names.py", "Keywords: CUDA\n", False),  # nothing compiled
+        ("scientific", "fast.so", "Keywords: science\n\nKeywords: CUDA, which the description speaks of\n", False),
+        ("gpujoke", "fast.so", "", False),
+        ("recurrent", "fast.so", "", False),
+    ],
+)
+def test_packages_that_are_for_gpus_by_name_or_description(
+    tmp_path: Path, name: str, file: str, head: str, counts: bool
+) -> None:
+    """Where the user is to choose the build of PyTorch, the metadata requires none."""
+    module = name.replace("-", "_")
+    lay(tmp_path, name, f"{module}/{file}")
+    (tmp_path / f"{module}-1.0.dist-info/METADATA").write_text(f"Name: {name}\nVersion: 1.0\n{head}")
+    assert [one.package.name for one in found_in(tmp_path)] == [name] * counts
+
+
 def test_each_is_imported_in_a_child(tmp_path: Path) -> None:
     lay(tmp_path, "ctranslate2", code="raise OSError('libcublas.so.12: cannot open shared object file')")
     lay(tmp_path, "bitsandbytes", code="import sys; print('careful', file=sys.stderr)")

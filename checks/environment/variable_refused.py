@@ -1,0 +1,96 @@
+"""A variable is set that the installed release of a package refuses, here or on this GPU."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts, Gpu, Package
+from gpudoctor.fixes.variables import unset
+from gpudoctor.knowledge.variables import Refused, variables
+from gpudoctor.maybe import known, present
+from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.packages import numbers, package
+from gpudoctor.targets import OnPython, gpu_name, pythons
+from gpudoctor.tasks import Variable, export
+
+_GPUS = {"nvidia": nvidia_gpus, "amd": amd_gpus}
+
+
+class _Refusal(NamedTuple):
+    """A row that applies here, the package, and the GPU that lacks the feature."""
+
+    row: Refused
+    owner: Package
+    gpu: Gpu | None
+
+
+def _found(on: OnPython) -> Iterator[_Refusal]:
+    for row in variables().refused:
+        if not _is_set(on.facts, row):
+            continue
+        owner = package(on.python, row.package)
+        if owner is None or not numbers(row.since) <= numbers(owner.version) < numbers(row.before):
+            continue
+        gpus = _GPUS[row.vendor](on.facts) if row.vendor else ()
+        if row.capabilities:  # the values of different GPUs: one that has the feature may be the one that is used
+            gpus = gpus if all(known(gpu.capability) in row.capabilities for gpu in gpus) else ()
+        if gpus or not row.vendor:
+            yield _Refusal(row, owner, gpus[0] if row.capabilities else None)
+
+
+def _is_set(facts: Facts, row: Refused) -> bool:
+    """Whether the variable has such a value, and the other one that the row names is as the row says."""
+    values = facts.host.environment
+    value, other = values.get(row.name), values.get(row.other, "")
+    if value is None or not re.fullmatch(row.values, value.strip()):
+        return False
+    return {"": True, "unset": not other, "differs": bool(other) and other != value}[row.when]
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    rows = {found.row.name: found.row for found in reversed(tuple(_found(on)))}
+    why = " ".join(dict.fromkeys(row.instead for row in rows.values() if row.instead))
+    fix, values = unset(on.facts, *rows, why=why), on.facts.host.environment
+    moved = {row.other: values[name] for name, row in rows.items() if row.other and not values.get(row.other)}
+    if not moved:
+        return (fix,)
+    message = f"Select the GPUs by {' and '.join(moved)} in place of {' and '.join(rows)}. {fix.message}"
+    tasks = (*(export(name, value) for name, value in moved.items()), *fix.tasks)
+    return (replace(fix, message=message, tasks=tasks, undo=(*fix.undo, *(Variable(name) for name in moved))),)
+
+
+@check(
+    title="A variable is set that an installed package refuses (ROCR_VISIBLE_DEVICES, VLLM_FLASH_ATTN_VERSION)",
+    severity=Severity.ERROR,
+    cause="Some packages end with an error where a variable has a value that they do not accept, contradicts another "
+    "one, or demands a feature that this GPU does not have. Shell profiles, images and job scripts set such variables "
+    "for other releases or other GPUs.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/ray-project/ray/issues/53737",
+        "https://github.com/ray-project/ray/issues/52701",
+        "https://github.com/vllm-project/vllm/issues/12429",
+        "https://github.com/vllm-project/vllm/pull/35069",
+    ),
+    targets=pythons,
+    caused_by=("python.*",),
+    affects=("wheels",),
+    validated_on=("simulated 2026-11",),
+)
+def variable_refused(on: OnPython) -> Problem | None:
+    """A variable of the table is set, and the installed release refuses its value on this machine."""
+    known(on.python.packages)
+    found = tuple(_found(on))
+    if not found:
+        return None
+    row, owner, gpu = found[0]
+    values = on.facts.host.environment
+    beside = f" and {row.other}={values[row.other]}" if row.when == "differs" else ""
+    where = f" on {gpu_name(gpu)} (compute capability {present(gpu.capability)})" if gpu else ""
+    others = sorted({one.row.name for one in found} - {row.name})
+    more = f" The same applies to {', '.join(others)}." if others else ""
+    message = f"{owner.name} {owner.version} refuses {row.name}={values[row.name]}{beside}{where}: {row.effect}.{more}"
+    return Problem(message, tuple(f"{one.row.name}={values[one.row.name]}" for one in found))

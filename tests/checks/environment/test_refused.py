@@ -1,0 +1,82 @@
+"""Variables that an installed release refuses."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.environment.variable_refused import variable_refused
+from gpudoctor.facts import Facts
+from gpudoctor.maybe import Unknown
+from tests.builders import change
+from tests.checks.amd_machines import amd_host
+from tests.checks.environments import A100, commands, environment, machine, one, package, torch
+
+ADA = {"name": "NVIDIA L40S", "generation": "Ada", "capability": "8.9", "chip": "AD102"}
+
+
+def radeon(ray: str, **variables: str) -> Facts:
+    return change(environment(torch("2.7.0"), packages=(package("ray", ray),), facts=amd_host()), *_set(variables))
+
+
+def on(name: str, version: str, card: dict[str, Any] | None = None, **variables: str) -> Facts:
+    facts = environment(torch("2.7.0"), packages=(package(name, version),), facts=machine(card=card))
+    return change(facts, *_set(variables))
+
+
+def _set(variables: dict[str, str]) -> tuple[str, dict[str, str]]:
+    return "host.environment", variables
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (
+            radeon("2.46.0", ROCR_VISIBLE_DEVICES="0", HIP_VISIBLE_DEVICES="0"),
+            "ray 2.46.0 refuses ROCR_VISIBLE_DEVICES=0",
+        ),
+        (radeon("2.51.1", ROCR_VISIBLE_DEVICES="0"), "Please use HIP_VISIBLE_DEVICES"),
+        (radeon("2.45.0", CUDA_VISIBLE_DEVICES="1"), "AssertionError"),
+        (
+            radeon("2.51.1", CUDA_VISIBLE_DEVICES="1", HIP_VISIBLE_DEVICES="0"),
+            "and HIP_VISIBLE_DEVICES=0: `import ray`",
+        ),
+        (on("vllm", "0.9.2", ADA, VLLM_FLASH_ATTN_VERSION="3"), "on GPU 0 (NVIDIA L40S) (compute capability 8.9)"),
+        (on("deepspeed", "0.16.0", DS_ACCELERATOR="rocm"), "deepspeed 0.16.0 refuses DS_ACCELERATOR=rocm"),
+        (on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="async"), "must be default, platform"),
+    ],
+)
+def test_what_a_release_refuses(facts: Facts, words: str) -> None:
+    outcome, message = one(variable_refused, facts)
+    assert (outcome, words in message) == ("problem", True), message
+    assert "unset " in commands(variable_refused, facts)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        radeon("2.44.1", ROCR_VISIBLE_DEVICES="0"),  # it reads that one
+        radeon("2.51.1", ROCR_VISIBLE_DEVICES="0", HIP_VISIBLE_DEVICES="0"),
+        radeon("2.51.1", CUDA_VISIBLE_DEVICES="0"),
+        radeon("2.51.1", CUDA_VISIBLE_DEVICES="0", HIP_VISIBLE_DEVICES="0"),
+        radeon("2.46.0", HIP_VISIBLE_DEVICES="0"),
+        on("ray", "2.46.0", ROCR_VISIBLE_DEVICES="0"),  # Ray asks only about the GPUs that are there
+        on("vllm", "0.9.2", A100, VLLM_FLASH_ATTN_VERSION="3"),
+        on("vllm", "0.9.2", ADA, VLLM_FLASH_ATTN_VERSION="2"),
+        on("vllm", "0.16.0", ADA, VLLM_FLASH_ATTN_VERSION="3"),  # it reads the variable no more
+        on("deepspeed", "0.16.0", DS_ACCELERATOR="cuda"),
+        on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="Platform"),
+    ],
+)
+def test_what_is_accepted(facts: Facts) -> None:
+    assert one(variable_refused, facts) == ("pass", "")
+
+
+def test_an_unknown_gpu_is_no_finding() -> None:
+    facts = on("vllm", "0.9.2", ADA, VLLM_FLASH_ATTN_VERSION="3")
+    assert one(variable_refused, change(facts, "gpus.0.capability", Unknown("NVML: Unknown Error")))[0] == "unknown"
+
+
+def test_the_gpus_stay_selected() -> None:
+    text = commands(variable_refused, radeon("2.51.1", ROCR_VISIBLE_DEVICES="1"))
+    assert "export HIP_VISIBLE_DEVICES=1" in text
+    assert "unset ROCR_VISIBLE_DEVICES" in text
