@@ -39,7 +39,7 @@ def _podman_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     targets=_podman_hosts,
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def cdi_missing(facts: Facts) -> Problem | None:
     """Podman and the toolkit are installed and the GPU works; neither a specification nor the older hook exists."""

@@ -69,7 +69,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     references=(KERNELS, "https://docs.kernel.org/gpu/xe/index.html"),
     targets=intel_cards,
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def not_driven(on: OnCard) -> Problem | None:
     """Nothing is bound to it."""
