@@ -12,7 +12,8 @@ ROWS = rows()
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_the_verdict(row: Row) -> None:
-    assert wrong(row, check(facts=facts(row))) == []
+    faults = wrong(row, check(facts=facts(row)))
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
