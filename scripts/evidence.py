@@ -108,7 +108,7 @@ def marks(one: Check[Any], month: str) -> tuple[str, ...]:
     proven = {proof.level for proof in proofs().get(one.id, ())}
     kept = {name for name in before if name in ("hardware", "simulated")} | proven
     best = [name for name in LEVELS if name in kept] or ["table"]
-    strong = [name for name in best if name != "facts"] or best  # beside better evidence it says nothing
+    strong = [name for name in best if name != "facts"] or best  # next to better evidence it adds nothing
     return tuple(before.get(name, f"{name} {month}") for name in strong)
 
 
