@@ -21,7 +21,15 @@ def pages() -> dict[str, str]:
     """Every generated page: its path under docs, and its text."""
     every = catalogue.load(checks.ids())
     found = {f"checks/{one.id.replace('.', '/')}.md": MADE + check_markdown(one) + _code(one) for one in every}
-    return found | {"checks/README.md": MADE + _list(), "cli.md": MADE + command_line()}
+    found |= {"checks/README.md": MADE + _list(), "checks/validated.md": MADE + _validated()}
+    return found | {"cli.md": MADE + command_line()}
+
+
+def _validated() -> str:
+    sys.path.insert(0, str(HERE))  # where somebody else than Python itself has loaded this file
+    from validated import page
+
+    return str(page())
 
 
 def _code(one: Check[Any]) -> str:
@@ -59,6 +67,7 @@ def _list() -> str:
         "# The checks",
         "",
         f"{len(every)} checks. `gpudoctor explain ID` prints the same text; `--verbose` adds where it is in the code.",
+        "[What each check was seen on](validated.md) lists the evidence for each.",
         "",
     ]
     lines += [f"- {text}" for text in SEVERITY.values()]

@@ -160,8 +160,8 @@ class Check(Generic[S]):
         targets: gives what it is asked about.
         caused_by: ids (or "area.*") of the checks whose problem explains this one.
         affects: whom it touches: wheels, extensions, several-gpus, containers, display, tools, everything.
-        validated_on: where it has met its problem so far, with a date: table (rows of tests alone), simulated (a
-            whole host), recorded, hardware.
+        validated_on: where it has met its problem so far, each with its month, the strongest first: hardware,
+            environment, simulated, facts, table. `scripts/evidence.py` explains them, and writes what tests prove.
         essential: where it is unknown, the report is incomplete.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.

@@ -50,7 +50,7 @@ def _given(facts: Facts) -> bool:
     references=("https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",),
     targets=nvidia_hardware,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def few_cpus(facts: Facts) -> Problem | None:
     """A framework computes in a container or job with fewer than two cores per visible GPU."""

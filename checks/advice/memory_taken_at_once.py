@@ -52,7 +52,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     ),
     targets=nvidia_hardware,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def memory_taken_at_once(facts: Facts) -> Problem | None:
     """TensorFlow or JAX uses the GPU with another framework in its environment, and nothing limits it."""

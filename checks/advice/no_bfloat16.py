@@ -48,7 +48,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     ),
     targets=nvidia_hardware,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def no_bfloat16(facts: Facts) -> Problem | None:
     """A framework works here, and a visible GPU is older than Ampere."""

@@ -37,7 +37,7 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
     references=("https://huggingface.co/docs/transformers/model_memory_anatomy",),
     targets=nvidia_hardware,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def small_memory(facts: Facts) -> Problem | None:
     """A training framework works here, and no visible GPU has more than 8 GB of its own."""

@@ -25,7 +25,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     targets=mac_torches,
     caused_by=("apple.rosetta-python", "python.*"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def mps_not_built(on: OnLive) -> Problem | None:
     """PyTorch reports it, on a Mac with an Apple GPU."""

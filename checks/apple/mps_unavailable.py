@@ -55,7 +55,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     targets=mac_torches,
     caused_by=("apple.rosetta-python", "python.*"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def mps_unavailable(on: OnLive) -> Problem | None:
     """It reports that MPS is built in but not available, on a Mac with an Apple GPU."""

@@ -32,7 +32,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=mac_pythons,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def rosetta_python(on: OnPython) -> Problem | None:
     """The interpreter reports x86_64 on a Mac with Apple silicon; it matters where a framework is installed."""

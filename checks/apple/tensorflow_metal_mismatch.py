@@ -39,7 +39,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=mac_tensorflows,
     caused_by=("python.*", "apple.rosetta-python"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def tensorflow_metal_mismatch(on: OnFramework) -> Problem | None:
     """According to the table they do not load together, and no import has shown otherwise."""

@@ -30,7 +30,7 @@ def _fixes(on: Rented) -> tuple[Fix, ...]:
     targets=gpu_instances,
     caused_by=("device.fallen-off-the-bus", "device.switched-off"),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def fewer_gpus(on: Rented) -> Problem | None:
     """Compare the vendor's cards on PCI with the table."""

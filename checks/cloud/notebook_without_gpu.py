@@ -26,7 +26,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     ),
     targets=notebooks,
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def notebook_without_gpu(facts: Facts) -> str | None:
     """No card on PCI, no node and no GPU that a driver lists."""

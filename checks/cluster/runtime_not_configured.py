@@ -70,7 +70,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=kubernetes_nodes,
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def runtime_not_configured(facts: Facts) -> Problem | None:
     """The toolkit is installed, no file that the runtime reads names it, and there is no CDI specification."""

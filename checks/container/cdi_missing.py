@@ -80,7 +80,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=_hosts,
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def cdi_missing(facts: Facts) -> Problem | None:
     """The toolkit is installed and the GPU works; neither a specification nor, for Podman, the older hook exists."""

@@ -36,7 +36,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=docker_host,
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def docker_config_broken(facts: Facts) -> Problem | None:
     """The file was read and is not valid JSON: an ERROR where the daemon does not respond."""

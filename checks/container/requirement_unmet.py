@@ -97,7 +97,7 @@ def _inside_fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=_targets,
     caused_by=("driver.*", "device.*"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def requirement_unmet(facts: Facts) -> Problem | None:
     """Inside: the image's major is newer than libcuda's, and no framework works anyway. Outside: Docker refused it."""

@@ -41,7 +41,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=(*CUDA_SYSTEM, "python.*", "cuda.home-stale", "packages.part-missing"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def nvvm_missing(on: OnPython) -> Problem | None:
     """numba-cuda without a wheel, a conda package or a toolkit that has NVVM."""

@@ -58,7 +58,7 @@ def _enough(version: object, needed: str) -> bool:
     targets=pythons,
     caused_by=("python.*", "pytorch.arch-missing", "packages.triton-mismatch"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def triton_ptxas_too_old(on: OnPython) -> Problem | None:
     """This Triton release includes a ptxas from before the GPU, and no variable selects another."""

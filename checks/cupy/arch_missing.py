@@ -27,5 +27,5 @@ arch_missing = builds.arch_missing(
     "neither its own kernels nor NVRTC support them. The package for CUDA 12 does.",
     references=(CUPY.docs, "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html"),
     caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major"),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )

@@ -4,5 +4,5 @@ from gpudoctor.checks.cupy import CUPY
 from gpudoctor.families import builds
 
 driver_too_old = builds.driver_too_old(
-    CUPY, __name__, causes=("cupy.several-packages",), validated_on=("table 2026-11",)
+    CUPY, __name__, causes=("cupy.several-packages",), validated_on=("simulated 2026-11",)
 )

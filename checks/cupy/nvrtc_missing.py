@@ -34,7 +34,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=cupys,
     caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "libraries.*"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def nvrtc_missing(on: OnFramework) -> Problem | None:
     """The loader finds no libnvrtc of CuPy's CUDA major, and none of another."""

@@ -25,5 +25,5 @@ several_packages = rivals.several_packages(
     fixes=_fixes,
     severity=Severity.ERROR,
     references=(CUPY.docs, "https://github.com/rapidsai/cugraph/issues/3057"),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )

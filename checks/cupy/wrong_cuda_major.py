@@ -26,5 +26,5 @@ wrong_cuda_major = builds.wrong_cuda_major(
     cause="Each CuPy package is for one CUDA major, whose libraries it opens by name; those of another major do not "
     "match. That PyTorch finds its libraries proves nothing, as CuPy searches elsewhere.",
     references=(CUPY.docs, "https://github.com/BLAST-WarpX/warpx/issues/4621"),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )

@@ -34,7 +34,7 @@ _FIXES = (
     targets=own_kernel,
     caused_by=("device.fallen-off-the-bus", "driver.library-mismatch"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def confidential_not_ready(facts: Facts) -> Problem | str | None:
     """Where CUDA fails: the mode is on, and the GPUs accept no work."""

@@ -101,7 +101,7 @@ def _commands(facts: Facts) -> Tasks:
     targets=nvidia_addresses,
     caused_by=("driver.half-upgraded", "driver.mixed-installation"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def gsp_firmware_missing(on: OnAddress) -> Problem | None:
     """The kernel's failure to load the file, or the driver's message, about a GPU that does not respond."""

@@ -121,7 +121,7 @@ def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
     targets=machine,
     caused_by=("device.*", "driver.*", "container.*", "wsl.*", "rocm.*", "cloud.*", "cluster.*"),
     affects=("everything",),
-    validated_on=("hardware 2026-11: a server without a GPU",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
     essential=True,
 )
 def no_gpu(facts: Facts) -> Problem | None:

@@ -58,7 +58,7 @@ _FIXES = (
         "device.nvlink-fault",
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def program_faults(on: OnAddress) -> Problem | None:
     """Such Xids of the last hours, or of one program again and again; without a time nothing shows that they are."""

@@ -21,7 +21,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     targets=nvidia_addresses,
     caused_by=("device.row-remap-failed", "device.fallen-off-the-bus"),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def retired_pages_pending(on: OnAddress) -> Problem | None:
     """NVML's flag; GPUs without page retirement have none."""

@@ -68,7 +68,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     targets=nvidia_addresses,
     caused_by=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.nvlink-fault"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def xid_driver(on: OnAddress) -> Problem | None:
     """Xids of the class driver since it was loaded."""

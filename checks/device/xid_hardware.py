@@ -51,7 +51,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     targets=nvidia_addresses,
     caused_by=("device.fallen-off-the-bus", "device.power-cable-missing"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def xid_hardware(on: OnAddress) -> Problem | None:
     """Xids of the class hardware since the driver was loaded."""

@@ -30,7 +30,7 @@ _FIX = Fix(
     targets=own_kernel,
     caused_by=(*DEAD, *SURROUNDINGS),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def device_nodes_missing(facts: Facts) -> Problem | None:
     """Fewer nodes than the module's GPUs, where NVML or CUDA fails."""

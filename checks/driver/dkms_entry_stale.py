@@ -39,7 +39,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=own_kernel,
     caused_by=(*DEAD, "driver.vfio-in-the-way"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def dkms_entry_stale(facts: Facts) -> Problem | None:
     """A broken entry, and no module for the running kernel."""

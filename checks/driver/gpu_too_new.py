@@ -29,7 +29,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     ),
     targets=alike_cards,
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def gpu_too_new(on: OnCard) -> Problem | None:
     """The generation's first branch is newer than the module's."""

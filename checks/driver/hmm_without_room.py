@@ -53,7 +53,7 @@ _BROKEN = (
         *NODES,
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def hmm_without_room(facts: Facts) -> Problem | None:
     """The result 802 of cuInit, or the kernel's message about it, on a machine without NVSwitch boards."""

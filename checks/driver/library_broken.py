@@ -128,7 +128,7 @@ def _again(facts: Facts, verify: Task | None) -> Fix:
     targets=nvidia_machine,
     caused_by=(*VERSIONS, "driver.library-missing", "host.address-space-limit", *SURROUNDINGS),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def library_broken(facts: Facts) -> Problem | None:
     """The loader finds a copy of libcuda.so.1 or libnvidia-ml.so.1, and dlopen fails."""

@@ -63,7 +63,7 @@ def _by_variable(folder: str) -> Fix:
     targets=own_kernel,
     caused_by=("driver.mixed-installation", *SURROUNDINGS),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def library_missing(facts: Facts) -> Problem | None:
     """A loaded module, and libcuda or libnvidia-ml nowhere on the loader's path."""

@@ -77,7 +77,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=nvidia_machine,
     caused_by=("device.xid-hardware", "device.fallen-off-the-bus"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def mps_unreachable(facts: Facts) -> Problem | None:
     """Look for one of the codes that only MPS returns."""

@@ -20,7 +20,7 @@ from gpudoctor.targets import cards_of
     targets=own_kernel,
     caused_by=(*DEAD, "driver.vfio-in-the-way", "driver.repository-of-another-release"),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def not_installed(facts: Facts) -> Problem | None:
     """Look for module, libraries, DKMS entries and packages: one trace is enough: it is installed."""

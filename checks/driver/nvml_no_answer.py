@@ -18,7 +18,7 @@ from gpudoctor.targets import nvidia_machine
     targets=nvidia_machine,
     caused_by=(*DEAD, "device.xid-hardware", "device.xid-driver", "host.gpu-driver-oops", *SURROUNDINGS),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("facts 2026-11",),
     essential=True,
 )
 def nvml_no_answer(facts: Facts) -> Problem | None:

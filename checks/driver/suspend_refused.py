@@ -33,7 +33,7 @@ _UNITS = ("nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.s
     targets=own_kernel,
     caused_by=("host.gpu-driver-oops",),
     affects=("display",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def suspend_refused(facts: Facts) -> Problem | None:
     """The driver's own message in the log."""

@@ -40,7 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     references=("https://docs.kernel.org/admin-guide/kernel-parameters.html",),
     targets=own_kernel,
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def unknown_option(facts: Facts) -> Problem | None:
     """The kernel's message in the log, about an option that is still set."""

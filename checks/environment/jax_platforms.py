@@ -32,7 +32,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=jaxes,
     caused_by=("python.*",),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def jax_platforms(on: OnFramework) -> Problem | None:
     """JAX with a CUDA plugin and an NVIDIA GPU, and a list without either of its names."""

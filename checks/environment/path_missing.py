@@ -33,7 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     ),
     targets=machine,
     affects=("extensions",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def path_missing(facts: Facts) -> Problem | None:
     """A variable whose program has no other choice."""

@@ -42,7 +42,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     targets=lives,
     caused_by=("python.*",),
     affects=("wheels",),
-    validated_on=("recorded 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def xla_flags_unknown(on: OnLive) -> Problem | None:
     """The framework exited with XLA's error about a flag that is set here."""

@@ -38,7 +38,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=own_kernel,
     caused_by=(*DEAD, *VERSIONS, "driver.not-loaded"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def subnet_manager_missing(facts: Facts) -> str | None:
     """Where CUDA fails on such a board, with a fabric manager and without its subnet manager."""

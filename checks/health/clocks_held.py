@@ -43,7 +43,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         "device.needs-reset",
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def clocks_held(on: OnGpu) -> Problem | None:
     """An application clock below its default; or a low clock under load for which the driver gives no reason."""

@@ -30,7 +30,7 @@ _FIXES = (
     targets=nvidia_gpus,
     caused_by=("device.fallen-off-the-bus", "device.needs-reset", "health.overheated"),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def power_brake(on: OnGpu) -> Problem | None:
     """NVML's own reason for the clocks."""

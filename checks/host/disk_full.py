@@ -68,7 +68,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=machine,
     caused_by=("driver.*", "device.*"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def disk_full(facts: Facts) -> Problem | None:
     """Less than 1 GiB is free, or a directory that is needed is not writable."""

@@ -41,7 +41,7 @@ def _kills(facts: Facts) -> list[LogEvent]:
     targets=machine,
     caused_by=("health.unified-memory-exhausted", "host.memory-limit"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def out_of_memory_kills(facts: Facts) -> Problem | None:
     """Programs that compute were killed; in a container the log is the host's, so it is skipped."""

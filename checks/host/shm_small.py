@@ -32,7 +32,7 @@ LITTLE = 256 << 20
     targets=machine,
     caused_by=("driver.*", "device.*"),
     affects=("several-gpus",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def shm_small(facts: Facts) -> Problem | None:
     """/dev/shm is missing or tiny, with several GPUs or PyTorch with a GPU."""

@@ -37,7 +37,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     ),
     targets=extended_torches,
     affects=("extensions",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def extension_mismatch(on: OnFramework) -> Problem | None:
     """Major and minor release differ."""

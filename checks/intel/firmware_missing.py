@@ -33,7 +33,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     ),
     targets=intel_cards,
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def firmware_missing(on: OnCard) -> Problem | None:
     """The kernel logged it for this card."""

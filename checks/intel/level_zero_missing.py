@@ -17,7 +17,7 @@ from gpudoctor.targets import OnLive
     targets=xpu_torches,
     caused_by=("intel.not-driven",),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def level_zero_missing(on: OnLive) -> Problem | None:
     """It finds no GPU, and one of the two libraries is missing."""

@@ -35,7 +35,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         *ENVIRONMENT,
     ),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def no_gpu(on: OnLive) -> Problem | None:
     """An XPU build on a machine with an Intel card reports that none is available."""

@@ -94,7 +94,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     ),
     targets=intel_cards,
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def not_driven(on: OnCard) -> Problem | None:
     """Nothing is bound to it; or xe to a card that i915 is for, by force_probe."""

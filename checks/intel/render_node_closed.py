@@ -21,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=intel_computers,
     caused_by=("intel.not-driven", "intel.firmware-missing"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def render_node_closed(facts: Facts) -> Problem | None:
     """There are nodes, and none of them opens."""

@@ -22,7 +22,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=plain_torches,
     caused_by=("python.*", "intel.not-driven", "intel.firmware-missing"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def torch_not_for_xpu(on: OnFramework) -> Problem | None:
     """A build for CUDA or the CPU; with Level Zero installed, the GPU is meant for compute."""

@@ -63,7 +63,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=jaxes,
     caused_by=("python.*",),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def cpu_only(on: OnFramework) -> Problem | None:
     """No plugin beside a GPU, where JAX is what computes here; as another package's dependency it may stay so."""

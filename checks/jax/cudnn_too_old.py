@@ -29,5 +29,5 @@ cudnn_too_old = builds.cudnn_too_old(
     "framework's pin, or a copy that is found first, brought it.",
     references=(JAX.docs, "https://github.com/jax-ml/jax/issues/22416"),
     caused_by=("python.*", "libraries.*", "jax.plugin-skew", "jax.several-plugins"),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )

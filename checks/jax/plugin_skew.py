@@ -42,7 +42,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=jaxes,
     caused_by=("python.*", "jax.several-plugins"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def plugin_skew(on: OnFramework) -> Problem | None:
     """The plugin's release differs from jaxlib's."""

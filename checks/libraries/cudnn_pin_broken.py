@@ -104,7 +104,7 @@ def _separate(on: OnPython, other: Package, broken: UnmetRequirement) -> Fix:
     targets=pythons,
     caused_by=("python.*",),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def cudnn_pin_broken(on: OnPython) -> Problem | None:
     """PyTorch pins nvidia-cudnn to one version, and another is installed."""

@@ -89,7 +89,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.*", "libraries.overlapping-wheels"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def pin_broken(on: OnPython) -> Problem | None:
     """A requirement of one of NVIDIA's wheels, and an older one or one of another major is installed."""

@@ -63,7 +63,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=torches,
     caused_by=("python.shadowed-module", "libraries.shadowed-by-path"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def rocm_shadowed(on: OnFramework) -> Problem | None:
     """Libraries of another release win: an ERROR where PyTorch does not even import, ADVICE where it works."""

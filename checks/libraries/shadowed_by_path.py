@@ -114,7 +114,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.shadowed-module", "python.user-site-leaks"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def shadowed_by_path(on: OnPython) -> Problem | None:
     """A copy from LD_LIBRARY_PATH is loaded instead of the wheel's, in another version."""

@@ -46,7 +46,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.*", "libraries.overlapping-wheels", "onnxruntime.both-packages", "cupy.several-packages"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def wheel_incomplete(on: OnPython) -> Problem | None:
     """RECORD lists libraries that do not exist, or that are shorter than it and their own headers say."""

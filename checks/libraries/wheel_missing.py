@@ -72,7 +72,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.*", "libraries.wheel-incomplete"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def wheel_missing(on: OnPython) -> Problem | None:
     """A pinned nvidia-* wheel is not installed, and its library, also one that is opened late, is nowhere else."""

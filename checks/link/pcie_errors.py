@@ -50,7 +50,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     targets=nvidia_gpus,
     caused_by=("device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def pcie_errors(on: OnGpu) -> Problem | None:
     """More per minute than NVIDIA considers healthy, averaged since boot; corrected alone they are advice."""

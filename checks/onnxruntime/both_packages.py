@@ -46,5 +46,5 @@ both_packages = rivals.several_packages(
     effect=_effect,
     severity=Severity.WARNING,
     references=("https://onnxruntime.ai/docs/install/", "https://github.com/ultralytics/ultralytics/issues/21092"),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )

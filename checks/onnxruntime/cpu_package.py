@@ -58,7 +58,7 @@ _AMD = (
     targets=onnxruntimes,
     caused_by=("python.*",),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )
 def cpu_package(on: OnFramework) -> Problem | None:
     """The CPU package alone, and no other framework that uses the GPU."""

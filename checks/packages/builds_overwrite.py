@@ -53,7 +53,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("pytorch.wrong-vendor",),
     affects=("extensions",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def builds_overwrite(on: OnPython) -> Problem | None:
     """The RECORDs of two builds claim the same files, on a machine with a GPU."""

@@ -56,7 +56,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         *("pytorch.cpu-build", "pytorch.wrong-vendor"),
     ),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def extension_abi(on: OnPython) -> Problem | None:
     """Symbols in PyTorch's namespaces that none of its libraries defines, or a CUDA runtime that is not there."""

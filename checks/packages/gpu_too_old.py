@@ -72,7 +72,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("pytorch.arch-missing",),
     affects=("extensions",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def gpu_too_old(on: OnPython) -> Problem | None:
     """Every visible NVIDIA GPU is below the lowest compute capability of a package."""

@@ -47,7 +47,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=pythons,
     affects=("extensions",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def llama_cpp_cpu(on: OnPython) -> Problem | None:
     """The ggml library is split into parts, none for a GPU; older releases are one library, which shows nothing."""

@@ -98,7 +98,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=torches,
     caused_by=("python.*", "libraries.wheel-incomplete", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def torchvision_mismatch(on: OnFramework) -> Problem | None:
     """Its torch requirement, its version or its build does not match."""

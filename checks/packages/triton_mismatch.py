@@ -44,7 +44,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("packages.builds-overwrite",),
     affects=("extensions",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def triton_mismatch(on: OnPython) -> Problem | None:
     """PyTorch's Triton pin is violated by more than a patch release."""

@@ -110,7 +110,7 @@ def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.*", "libraries.pin-broken"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def undeclared_requirement(on: OnPython) -> Problem | None:
     """A row of the table of requirements that no metadata names does not hold."""

@@ -49,7 +49,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.shadowed-module",),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )
 def built_for_another_python(on: OnPython) -> Problem | None:
     """Extension modules with a Python version's tag, and none of them this one's."""

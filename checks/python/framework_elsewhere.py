@@ -49,7 +49,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.environment-not-run",),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def framework_elsewhere(on: OnPython) -> Problem | None:
     """No framework here on a machine with a GPU, but one elsewhere."""

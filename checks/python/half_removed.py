@@ -106,7 +106,7 @@ def _again(on: OnPython, module: str, name: str, version: str | None, whole: boo
     ),
     targets=_targets,
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def half_removed(on: OnPython) -> Problem | None:
     """A directory that is no longer a package, metadata without its module, or pip's leftovers."""

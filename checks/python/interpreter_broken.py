@@ -37,7 +37,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=_all,
     caused_by=("host.*",),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
     essential=True,
 )
 def interpreter_broken(on: OnPython) -> Problem | None:

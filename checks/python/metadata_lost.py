@@ -41,7 +41,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.half-removed",),
     affects=("tools",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )
 def metadata_lost(on: OnPython) -> Problem | None:
     """A .dist-info directory without METADATA, or without the RECORD that its installer writes."""

@@ -46,7 +46,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.half-removed",),
     affects=("tools",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )
 def metadata_twice(on: OnPython) -> Problem | None:
     """Several .dist-info directories of one package in one place; the files show which is right."""

@@ -77,7 +77,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=_targets,
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def shadowed_module(on: OnPython) -> Problem | None:
     """A path from PYTHONPATH, the working directory or a .pth file wins over the environment's package."""

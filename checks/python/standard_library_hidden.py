@@ -55,7 +55,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=pythons,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )
 def standard_library_hidden(on: OnPython) -> Problem | None:
     """A path from PYTHONPATH or the working directory comes before a module that a framework's import loads."""

@@ -106,7 +106,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     caused_by=("python.*", "libraries.*"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def unmet_requirement(on: OnPython) -> Problem | None:
     """What `pip check` reports for the packages that matter and their dependencies, and no other check does."""

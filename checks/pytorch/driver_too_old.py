@@ -8,5 +8,5 @@ driver_too_old = builds.driver_too_old(
     __name__,
     causes=("pytorch.arch-missing",),
     references=(builds.MINOR_VERSIONS, "https://github.com/vllm-project/vllm/issues/33992"),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )

@@ -3,4 +3,4 @@
 from gpudoctor.checks.pytorch import PYTORCH
 from gpudoctor.families import starting
 
-import_hangs = starting.import_hangs(PYTORCH, __name__, validated_on=("simulated 2026-11",))
+import_hangs = starting.import_hangs(PYTORCH, __name__, validated_on=("facts 2026-11",))

@@ -57,7 +57,7 @@ def _fixes(on: OnPair) -> tuple[Fix, ...]:
     targets=amd_pairs,
     caused_by=("python.*", "rocm.not-loaded", "pytorch.wrong-vendor"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def device_wheel_missing(on: OnPair) -> Problem | None:
     """Its metadata lists a wheel for this GPU's target, and none for it or its family is installed."""

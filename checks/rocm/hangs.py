@@ -67,7 +67,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "rocm.not-driven",
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def hangs(on: OnBoard) -> Problem | None:
     """Timeouts of compute or graphics rings, or of the compute queue scheduler."""

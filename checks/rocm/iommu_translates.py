@@ -23,7 +23,7 @@ from gpudoctor.targets import amd_compute, in_container
     targets=amd_compute,
     caused_by=("rocm.not-loaded", "rocm.not-driven"),
     affects=("several-gpus",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def iommu_translates(facts: Facts) -> Problem | None:
     """Two or more cards that the IOMMU refused accesses; of Instinct on bare metal a domain that translates counts."""

@@ -141,7 +141,7 @@ def _kernel(facts: Facts) -> Fix:
     targets=_cards,
     caused_by=("rocm.dkms-build-failed", "rocm.half-installed"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def not_driven(on: OnCard) -> Problem | None:
     """No driver is bound; an integrated GPU next to one that works is a WARNING."""

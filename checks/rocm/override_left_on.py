@@ -35,7 +35,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=amd_compute,
     caused_by=("rocm.override-of-another-isa", "rocm.not-loaded"),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def override_left_on(facts: Facts) -> Problem | None:
     """ADVICE where the framework supports the GPU itself, WARNING where it matches only some GPUs."""

@@ -76,7 +76,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "rocm.override-left-on",
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def page_faults(on: OnBoard) -> Problem | None:
     """The log has faults of the GPU's address translation."""

@@ -31,7 +31,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=amd_compute,
     caused_by=("rocm.half-installed",),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def render_node_closed(facts: Facts) -> Problem | None:
     """No render node opens."""

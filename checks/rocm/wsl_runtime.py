@@ -74,7 +74,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE),
     targets=_wheels,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def wsl_runtime(on: OnLive) -> Problem | None:
     """It was imported and reports no GPU."""

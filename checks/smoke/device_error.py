@@ -31,7 +31,7 @@ def _fixes(on: OnRun) -> tuple[Fix, ...]:
         "cupy.arch-missing",
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def device_error(on: OnRun) -> Problem | None:
     """Errors after which nothing works in the process."""

@@ -51,7 +51,7 @@ def _slow(on: OnTests, test: SmokeTest) -> tuple[Severity, str] | None:
         "jax.arch-missing",
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def slow_matmul(on: OnTests) -> Problem | None:
     """Each data type compared with the multiprocessors' rate; a bare driver's simple kernels are not judged."""

@@ -40,7 +40,7 @@ def _idle(on: OnTests, test: SmokeTest) -> str | None:
     targets=partial(gpu_tests, name="matmul", figure="rate"),
     caused_by=(*SLOW, "pytorch.arch-missing", "tensorflow.arch-missing", "cupy.arch-missing", "jax.arch-missing"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def tensor_cores_idle(on: OnTests) -> Problem | None:
     """fp16 and bf16 at less than a fifth of what the tensor cores do."""

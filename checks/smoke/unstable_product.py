@@ -44,7 +44,7 @@ def _state(test: SmokeTest) -> str:
     targets=partial(smoke_tests, name="stress"),
     caused_by=(*wrong_before("smoke.unstable-product"), "health.overheated", "smoke.throttled"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def unstable_product(on: OnTests) -> Problem | None:
     """Counts of elements that differ from the first result, and of those that are not finite."""

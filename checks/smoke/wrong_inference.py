@@ -34,7 +34,7 @@ def _wrong(test: SmokeTest) -> str | None:
     targets=partial(smoke_tests, name="inference", figure="error"),
     caused_by=wrong_before("smoke.wrong-inference"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def wrong_inference(on: OnTests) -> Problem | None:
     """The outputs for the large batch."""

@@ -45,7 +45,7 @@ def _wrong(test: SmokeTest) -> str | None:
     targets=partial(smoke_tests, name="mixed-precision", figure="gradient error"),
     caused_by=wrong_before("smoke.wrong-mixed-precision"),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def wrong_mixed_precision(on: OnTests) -> Problem | None:
     """Loss, worst gradient, overflow."""

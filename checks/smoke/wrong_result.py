@@ -31,7 +31,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "rocm.override-left-on",
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def wrong_result(on: OnTests) -> Problem | None:
     """The whole result by random projections, each row by itself, and a part of the large matmul."""

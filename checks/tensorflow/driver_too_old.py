@@ -9,5 +9,5 @@ driver_too_old = builds.driver_too_old(
     __name__,
     causes=("tensorflow.several-packages",),
     severity_of=severity_of,
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )

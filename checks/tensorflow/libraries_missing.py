@@ -27,7 +27,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=tensorflows,
     caused_by=("python.*", "tensorflow.driver-too-old", "libraries.wheel-incomplete", "libraries.wheel-missing"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def libraries_missing(on: OnFramework) -> Problem | None:
     """Libraries that TensorFlow opens by name are nowhere, in no version."""

@@ -36,7 +36,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=tensorflows,
     caused_by=("python.*", "libraries.wheel-incomplete"),
     affects=("wheels",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def libraries_not_found(on: OnFramework) -> Problem | None:
     """Every missing library is in an installed wheel."""

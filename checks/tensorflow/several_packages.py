@@ -31,5 +31,5 @@ several_packages = rivals.several_packages(
     fixes=_fixes,
     severity=Severity.WARNING,
     references=(TENSORFLOW.docs,),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )

@@ -48,5 +48,5 @@ wrong_cuda_major = builds.wrong_cuda_major(
         "https://www.tensorflow.org/install/source#gpu",
         "https://github.com/tensorflow/tensorflow/issues/61689",
     ),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )

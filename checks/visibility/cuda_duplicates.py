@@ -16,7 +16,7 @@ from gpudoctor.targets import nvidia_machine
     references=("https://github.com/pytorch/pytorch/blob/main/torch/cuda/__init__.py",),
     targets=nvidia_machine,
     caused_by=("driver.cuda-no-answer", "driver.crashes"),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def cuda_duplicates(facts: Facts) -> Problem | None:
     """An entry is repeated, and CUDA shows no device."""

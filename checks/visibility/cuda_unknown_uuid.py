@@ -16,7 +16,7 @@ from gpudoctor.targets import nvidia_machine
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",),
     targets=nvidia_machine,
     caused_by=("driver.cuda-no-answer", "driver.crashes"),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def cuda_unknown_uuid(facts: Facts) -> Problem | None:
     """The first invalid entry is a UUID that matches no GPU, or several."""

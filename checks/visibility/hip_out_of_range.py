@@ -18,7 +18,7 @@ from gpudoctor.targets import amd_compute
     references=("https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html",),
     targets=amd_compute,
     caused_by=("rocm.not-loaded",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def hip_out_of_range(facts: Facts) -> Problem | None:
     """An index is beyond the last GPU: an ERROR where nothing is left, else a WARNING."""

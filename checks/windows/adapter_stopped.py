@@ -44,7 +44,7 @@ def _fixes(on: OnAdapter) -> tuple[Fix, ...]:
     ),
     targets=windows_adapters,
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def adapter_stopped(on: OnAdapter) -> Problem | None:
     """It has an error code; a disabled integrated GPU is not a problem, and a missing driver is another check's."""

@@ -46,7 +46,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     targets=windows_frameworks,
     caused_by=("python.*",),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def dll_not_loaded(on: OnLive) -> Problem | None:
     """Its import fails with one of Windows's errors for that."""

@@ -30,7 +30,7 @@ _FIX = Fix(
     references=("https://learn.microsoft.com/windows/wsl/wsl-config#gpu-settings",),
     targets=wsl_machine,
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("simulated 2026-11",),
 )
 def gpu_disabled(facts: Facts) -> str | None:
     """The setting is there, and CUDA does not initialize."""

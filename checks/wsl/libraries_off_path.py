@@ -60,7 +60,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=wsl_machine,
     caused_by=("wsl.version-1", "wsl.no-dxg", "wsl.gpu-disabled"),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def libraries_off_path(facts: Facts) -> Problem | None:
     """A copy is in WSL's directory, and none where the loader looks."""

@@ -37,7 +37,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=windows_gpu,
     caused_by=("container.no-gpus-passed", "container.no-compute-capability", "wsl.linux-driver-installed"),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def library_too_old(facts: Facts) -> Problem | None:
     """The result of cuInit is 500, and the file is missing."""

@@ -5,4 +5,6 @@ prints of it stands in `texts/NAME.txt`; `test_texts.py` compares the two. Read 
 committed: it is right where the first finding is the cause, its fix mends this machine, and nothing else alarms.
 
 `GPUDOCTOR_TEXTS=write pytest tests/machines` writes the texts anew.
+
+Machines of bundles that users sent are in `recorded/`, with their verdicts in `recorded.toml`: `scripts/add_case.py`.
 """
