@@ -34,7 +34,7 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
         )
     number = release(str(torch.version)) if torch and isinstance(torch.version, str) else "the installed one"
     if torch and (ours := release_for_torch(name, number)):
-        commands = another_build(on.python, f"{name}=={ours}.*", index=_index(on.python, torch))
+        commands = another_build(on.python, f"{name}=={ours}.*", index=torch_index(on.python, torch))
         message = f"Install {name} {ours}, the release for PyTorch {number}, which stays as it is."
         return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify),)
     if torch and number[:1].isdigit() and serves_later_torch(name, number):
