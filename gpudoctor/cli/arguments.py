@@ -41,6 +41,16 @@ class Parser(argparse.ArgumentParser):
                 setattr(found, action.dest, self._get_values(action, late[:1]))
         return found, rest
 
+    def former(self, option: argparse.Action, *names: str) -> None:
+        """Let an option be typed by names that it once had, which no help and no completion shows."""
+        self._option_string_actions.update(dict.fromkeys(names, option))
+
+    def format_help(self) -> str:
+        """The help with its examples and exit codes, which nobody else loads."""
+        from gpudoctor.cli.help_page import page
+
+        return page(self)
+
     def _refuse(self, given: str, words: Sequence[str]) -> NoReturn:
         """Tell of an argument that is no option and has no place; `words` are the commands that stood before it."""
         parsers = [self]
@@ -57,9 +67,22 @@ class Parser(argparse.ArgumentParser):
         actions = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
         return next((dict(action.choices) for action in actions), {})
 
+    def command(self, name: str) -> "Parser":
+        """The parser of a command.
+
+        Raises:
+            UsageError: there is no such command.
+        """
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                self._check_value(action, name)
+                found: Parser = action.choices[name]
+                return found
+        self.error(f'Unexpected argument "{name}". See `{self.prog} --help`.')
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            names = list(action.choices)
+            names = public(action) if isinstance(action, argparse._SubParsersAction) else list(action.choices)
             what = _what(action)
             near = _near(str(value), names) or f" Choose from: {', '.join(names)}."
             self.error(f'Unknown {what} "{value}".{near}')
@@ -77,6 +100,11 @@ class Parser(argparse.ArgumentParser):
         """
         text = message.removeprefix("argument ")
         raise UsageError(text if text.endswith((".", "?")) else f"{text[0].upper()}{text[1:]}.")
+
+
+def public(action: "argparse._SubParsersAction[Any]") -> list[str]:
+    """The names of the commands that people type; those that only programs start have no help."""
+    return [one.dest for one in action._choices_actions]
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
