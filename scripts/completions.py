@@ -17,9 +17,11 @@ from gpudoctor.smoketests.suite import DTYPES, TESTS
 # Functions of the scripts, because a shell would hold a list of 400 names for each option that takes one of them.
 _IDS = {"bash": "_gpudoctor_ids", "zsh": "_gpudoctor_ids", "fish": "(_gpudoctor_ids)"}
 _ANYTHING = {"bash": "_gpudoctor_ids_files", "zsh": "_gpudoctor_ids_files", "fish": "(_gpudoctor_ids_files)"}
+_HOSTS = {"bash": "_gpudoctor_hosts", "zsh": "_hosts", "fish": "(__fish_print_hostnames)"}
 _FUNCTIONS = {
     "bash": """_gpudoctor_ids() {{ compgen -W "{names}" -- "$1"; }}
-_gpudoctor_ids_files() {{ _gpudoctor_ids "$1"; compgen -f -- "$1"; }}""",
+_gpudoctor_ids_files() {{ _gpudoctor_ids "$1"; compgen -f -- "$1"; }}
+_gpudoctor_hosts() {{ compgen -A hostname -- "$1"; }}""",
     "zsh": """_gpudoctor_ids() {{ compadd "$@" -- {names}; }}
 _gpudoctor_ids_files() {{ _alternative 'ids:check:_gpudoctor_ids' 'files:file:_files'; }}""",
     "fish": """function _gpudoctor_ids; string split ' ' -- '{names}'; end
@@ -31,6 +33,7 @@ _COMPLETE: dict[str, dict[str, Any]] = {
     "ID|AREA": _IDS,
     "ID|AREA|TEXT": _IDS,
     "ID|AREA|CODE|MESSAGE|FILE|-": _ANYTHING,
+    "NODES": _HOSTS,  # in zsh, options are offered only where the argument that is missing has completions
     "DIR": shtab.DIRECTORY,
     **dict.fromkeys(("A", "B", "DIR|FILE", "ENV", "FILE", "FILE.tar.gz", "OLD", "PATH"), shtab.FILE),
 }

@@ -226,6 +226,7 @@ complete -c gpudoctor -n '_shtab_gpudoctor_using fleet run' -l exclusive -d 'req
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet run' -l queue-timeout -x -d 'how long to wait for a busy node (default: 60; 30)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet run' -l print -d 'print a manifest to apply yourself, and contact no node'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet run; and test $_shtab_gpudoctor_npos -eq 0' -ka "slurm ssh ray kubernetes" -d 'the engine that starts gpudoctor: slurm, ssh, ray, kubernetes'
+complete -c gpudoctor -n '_shtab_gpudoctor_using fleet run; and test $_shtab_gpudoctor_npos -eq 1' -ka "(__fish_print_hostnames)" -d 'node set such as node[01-16,20] (default: the nodes of the run in DIR, else all that ENGINE lists)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet; and test $_shtab_gpudoctor_npos -eq 0' -a report -d 'summarize the reports of many machines'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -s h -l help -d 'show this help message and exit'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l since -xka "(__fish_complete_path (commandline -ct))" -d 'show what changed since then: a summary as JSON, or reports (default: the last summary, kept in the directory of a run)'
