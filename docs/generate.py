@@ -14,7 +14,7 @@ from gpudoctor.check_engine import Check
 from gpudoctor.check_pages import SEVERITY, check_markdown
 from gpudoctor.check_sources import module_file, rule_files, sources
 from gpudoctor.cli import parser
-from gpudoctor.cli.arguments import Parser, public
+from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.help_page import grouped_commands
 from gpudoctor.cli.help_texts import HELP_TEXTS
 from scripts.completions import completions
@@ -101,8 +101,7 @@ def _command(name: str, one: Parser) -> list[str]:
 
 def _public(one: Parser) -> list[tuple[str, Parser]]:
     """The commands that people type."""
-    actions = [action for action in one._actions if isinstance(action, argparse._SubParsersAction)]
-    return [(name, action.choices[name]) for action in actions for name in public(action)]
+    return [(name, one.command(name)) for name in one.public_commands()]
 
 
 def _end(name: str) -> list[str]:

@@ -1,6 +1,5 @@
-"""Makes the scripts that `gpudoctor completion` prints, by shtab from the parser: `python docs/generate.py` writes them."""
+"""Makes the scripts that `gpudoctor completion` prints, by shtab from the parser; docs/generate.py writes them."""
 
-import argparse
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,9 +75,7 @@ def _marked() -> Parser:
 def _every(one: Parser, command: str = "") -> Iterator[tuple[str, Parser]]:
     """A parser and those of its commands, each with the name of its command and the short help in place of the long."""
     yield command, one
-    for action in one._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for row in action._choices_actions:
-                found: Parser = action.choices[row.dest]
-                found.description = row.help
-                yield from _every(found, row.dest)
+    for name, text in one.public_commands().items():
+        found = one.command(name)
+        found.description = text
+        yield from _every(found, name)

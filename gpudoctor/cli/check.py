@@ -11,8 +11,8 @@ from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, op
 
 if TYPE_CHECKING:
     from gpudoctor.check_engine import Verdict
-    from gpudoctor.facts import Facts
     from gpudoctor.cli.output_options import ReportOutput
+    from gpudoctor.facts import Facts
     from gpudoctor.machine import Machine
     from gpudoctor.pipeline import CheckOptions
     from gpudoctor.report.model import Report

@@ -6,7 +6,6 @@ from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.output import out, out_json
 
-
 DESCRIPTION = """List the checks by area: all of them, those of an area, or those whose ID or title mentions a text."""
 
 

@@ -19,7 +19,11 @@ def page(one: Parser) -> str:
     head.add_text(one.description)
     options = one._get_formatter()
     for group in one._action_groups:
-        _section(options, group.title, (action for action in group._group_actions if not _holds_commands(action)))
+        _section(
+            options,
+            group.title,
+            (one for one in group._group_actions if not isinstance(one, argparse._SubParsersAction)),
+        )
     if not words:
         _section(options, "options without a command (see gpudoctor tui --help)", _short(one.commands()["tui"]))
     parts = [head.format_help(), *_commands(one), options.format_help(), _end(" ".join(words))]
@@ -30,10 +34,6 @@ def _section(formatter: argparse.HelpFormatter, title: str | None, actions: Iter
     formatter.start_section(title)
     formatter.add_arguments(actions)
     formatter.end_section()
-
-
-def _holds_commands(action: argparse.Action) -> bool:
-    return isinstance(action, argparse._SubParsersAction)
 
 
 def _commands(one: Parser) -> list[str]:
@@ -59,8 +59,7 @@ def _commands(one: Parser) -> list[str]:
 
 def grouped_commands(one: Parser) -> dict[str, list[tuple[str, str]]]:
     """The commands that people type, with their help, by the title of their group; empty where there are none."""
-    actions = [action for action in one._actions if isinstance(action, argparse._SubParsersAction)]
-    rows = {row.dest: str(row.help) for action in actions for row in action._choices_actions}
+    rows = one.public_commands()
     groups = GROUPS if set(rows) == set(COMMANDS) else {"commands": tuple(rows)}
     return {title: [(name, rows[name]) for name in names] for title, names in groups.items() if names}
 

@@ -18,4 +18,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     parts = one.add_subparsers(dest="part", metavar="COMMAND", required=False)
     for part in PARTS:
         import_module(f"gpudoctor.cli.fleet.{part}").add(parts)
-    one.set_defaults(run=lambda _: out(one.format_help()) or OK)  # without a part
+
+    def run(_: argparse.Namespace) -> int:
+        out(one.format_help())
+        return OK
+
+    one.set_defaults(run=run)  # without a part

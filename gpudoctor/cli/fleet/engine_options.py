@@ -61,8 +61,8 @@ OPTIONS = (
     EngineOption("--exclusive", KUBERNETES, "exclusive", "", "request all GPUs of a node, instead of running next "
                                                              "to jobs"),
     EngineOption(
-        "--queue-timeout", (*SLURM, *KUBERNETES), "patience", "SECONDS", "how long to wait for a busy node (default: 60; "
-                                                                    "30)",
+        "--queue-timeout", (*SLURM, *KUBERNETES), "patience", "SECONDS",
+        "how long to wait for a busy node (default: 60; 30)",
         number=True, former="--patience",
     ),
 )  # fmt: skip
