@@ -1,4 +1,7 @@
-"""Writes docs/checks/** and docs/cli.md from the checks and from the parser: `python docs/generate.py`."""
+"""Writes docs/checks/**, docs/cli.md and the scripts of Tab completion, from the checks and from the parser.
+
+Usage: python docs/generate.py
+"""
 
 import argparse
 import sys
@@ -12,7 +15,11 @@ from gpudoctor.check_pages import SEVERITY, check_markdown
 from gpudoctor.check_sources import module_file, rule_files, sources
 from gpudoctor.cli import parser
 from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.help_page import grouped_commands
+from gpudoctor.cli.help_texts import HELP_TEXTS
+from scripts.completions import completions
 
+SCRIPTS = "../gpudoctor/cli/completions/"
 HERE = Path(__file__).resolve().parent
 MADE = "<!-- Made by docs/generate.py: change the check or the option, then run it again. -->\n\n"
 
@@ -30,6 +37,11 @@ def _validated() -> str:
     from validated import page
 
     return str(page())
+
+
+def files() -> dict[str, str]:
+    """Every generated file: the pages, and the scripts that `gpudoctor completion` prints."""
+    return pages() | {SCRIPTS + name: text for name, text in completions().items()}
 
 
 def _code(one: Check[Any]) -> str:
@@ -82,18 +94,30 @@ def _list() -> str:
 def command_line() -> str:
     """The page of the command line; argparse's own help changes its layout with Python's version."""
     top = parser()
-    lines = ["# The command line", "", str(top.description), "", "```", "gpudoctor COMMAND [OPTION ...]", "```", ""]
-    lines += [*_table(top), "", str(top.epilog), ""]
-    for name, one in top.commands().items():
+    lines = ["# The command line", "", str(top.description), "", "```", "gpudoctor [COMMAND] [OPTION ...]", "```", ""]
+    lines += [*_tables(top), *_end("")]
+    for name, one in _public(top):
         lines += _command(name, one)
-        for part, of_part in one.commands().items():
+        for part, of_part in _public(one):
             lines += _command(f"{name} {part}", of_part)
     return "\n".join([*lines, *ENVIRONMENT]) + "\n"
 
 
 def _command(name: str, one: Parser) -> list[str]:
     lines = [f"{'#' * (len(name.split()) + 1)} gpudoctor {name}", "", " ".join(str(one.description).split()), ""]
-    return [*lines, "```", _usage(name, one), "```", "", *_table(one, name), ""]
+    return [*lines, "```", _usage(name, one), "```", "", *_tables(one, name), *_end(name)]
+
+
+def _public(one: Parser) -> list[tuple[str, Parser]]:
+    """The commands that people type."""
+    return [(name, one.command(name)) for name in one.public_commands()]
+
+
+def _end(name: str) -> list[str]:
+    """The examples and the exit codes."""
+    text = HELP_TEXTS[name]
+    codes = [f"| {code if code[0].isalpha() else f'`{code}`'} | {meaning} |" for code, meaning in text.codes.items()]
+    return ["Examples:", "", "```", *text.examples, "```", "", "| exit code | |", "|---|---|", *codes, ""]
 
 
 ENVIRONMENT = [
@@ -121,16 +145,23 @@ def _shown(action: argparse.Action) -> str:
     return {"*": f"[{value} ...]", "?": f"[{value}]"}.get(str(action.nargs), value)
 
 
-def _table(one: argparse.ArgumentParser, name: str = "") -> list[str]:
-    lines = ["| | |", "|---|---|"]
-    for action in one._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            rows = [(choice.dest, choice.help) for choice in action._choices_actions]
-            anchor = "-".join(["gpudoctor", *name.split()])
-            lines += [f"| [`{part}`](#{anchor}-{part}) | {_cell(text or '')} |" for part, text in rows]
-        else:
-            lines.append(f"| {_names(action)} | {_cell(_help(action))} |")
-    return lines
+_HEAD = ("| | |", "|---|---|")
+
+
+def _tables(one: Parser, name: str = "") -> list[str]:
+    """The commands by group, then the arguments; the options of an engine after a line that names it."""
+    anchor = "-".join(["gpudoctor", *name.split()])
+    lines = []
+    for title, rows in grouped_commands(one).items():
+        cells = [f"| [`{part}`](#{anchor}-{part}) | {_cell(text)} |" for part, text in rows]
+        lines += [f"| {title.capitalize()} | |", "|---|---|", *cells, ""]
+    lines += _HEAD
+    for group in one._action_groups:
+        shown = [action for action in group._group_actions if not isinstance(action, argparse._SubParsersAction)]
+        if shown and group.title not in ("positional arguments", "options"):
+            lines += ["", f"Options {group.title}:", "", *_HEAD]
+        lines += [f"| {_names(action)} | {_cell(_help(action))} |" for action in shown]
+    return [*lines, ""]
 
 
 def _names(action: argparse.Action) -> str:
@@ -150,7 +181,7 @@ def _cell(text: str) -> str:
 
 def stale() -> list[str]:
     """The pages that are missing, differ from what would be written, or belong to no check any more."""
-    wanted = pages()
+    wanted = files()
     there = {str(p.relative_to(HERE)) for p in (HERE / "checks").rglob("*.md")} | {"cli.md"}
     differ = {name for name, text in wanted.items() if not (HERE / name).is_file() or _read(name) != text}
     return sorted(differ | (there - set(wanted)))
@@ -162,7 +193,7 @@ def _read(name: str) -> str:
 
 def main() -> int:
     """Write what is stale and take away what is left over."""
-    wanted = pages()
+    wanted = files()
     for name in stale():
         path = HERE / name
         if name in wanted:

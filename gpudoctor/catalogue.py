@@ -167,6 +167,12 @@ def search(text: str, most: int = 5) -> tuple[str, ...]:
     return tuple(f"{one.id}: {one.title}" for _, one in near[:most])
 
 
+def mentioning(text: str) -> list[Check[Any]]:
+    """The checks whose id or title has each word of a text, in any case; none for an empty text; all are imported."""
+    words = text.lower().split()
+    return [one for one in load(ids()) if words and all(word in f"{one.id} {one.title}".lower() for word in words)]
+
+
 def _words(text: str) -> set[str]:
     return {
         word for word in re.findall(r"[a-z0-9]{3,}", text.lower()) if word not in ("the", "and", "not", "for", "with")

@@ -75,7 +75,7 @@ STARTING = [
     ("facts", "--quick", "--python", sys.executable),
     ("record", "--quick"),
     ("bundle", "--quick", "theirs.tar.gz"),
-    ("setup", "pytorch", "--cpu", "--as", "shell"),
+    ("setup", "pytorch", "--cpu", "--format", "shell"),
     ("fix", "driver.library-mismatch"),
     ("checks",),
     ("run", "--", "true"),

@@ -18,23 +18,17 @@ class UsageError(Exception):
     """What the user gave cannot be used; the message is one sentence."""
 
 
-COMMANDS = (
-    "check",
-    "smoke",
-    "run",
-    "tui",
-    "serve",
-    "mcp",
-    "facts",
-    "record",
-    "bundle",
-    "diff",
-    "explain",
-    "checks",
-    "setup",
-    "fix",
-    "fleet",
-)
+# By what somebody wants to do, as the help lists them.
+GROUPS = {
+    "Diagnose": ("check", "explain", "run", "smoke", "checks"),
+    "Repair": ("fix", "setup"),
+    "Share": ("bundle", "facts", "diff", "record"),
+    "Many machines": ("fleet",),
+    "Screens": ("tui", "serve"),
+    "For assistants": ("mcp",),
+    "More": ("completion", "help", "version"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 def parser(command: str | None = None) -> "Parser":
@@ -45,12 +39,15 @@ def parser(command: str | None = None) -> "Parser":
 
     top = Parser(
         prog="gpudoctor",
+        usage="gpudoctor [COMMAND] [OPTION ...]",
         description="Find out why your GPU isn't working for machine learning, and get the commands that fix it. "
-        "Without a command, gpudoctor opens an application in the terminal.",
-        epilog="Exit codes: 0 no failures, 1 failures, 2 usage error, 3 no GPU, or too much is unknown.",
+        "Without a command, gpudoctor opens an application in the terminal, or runs `gpudoctor check` if there is no "
+        "terminal.",
     )
-    top.add_argument("--version", action="version", version=f"gpudoctor {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    top.add_argument(
+        "--version", "-V", action="version", version=f"gpudoctor {__version__}", help="print the version and exit"
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="gpudoctor")
     for name in COMMANDS if command not in COMMANDS else (command,):
         import_module(f"gpudoctor.cli.{name}").add(commands)
     return top
@@ -103,17 +100,14 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _with_command(words: list[str]) -> list[str]:
-    """The words with their command: without one, the application is meant."""
-    if not words:
-        from gpudoctor.cli.tui import must_be_a_terminal
+    """The words with their command: without one, the application is meant, or without a terminal its diagnosis."""
+    if words and (not words[0].startswith("-") or words[0] in ("-h", "--help", "-V", "--version")):
+        return words
+    from gpudoctor.cli.terminal import is_terminal
 
-        must_be_a_terminal(
-            "Without a command, gpudoctor opens an application, which needs a terminal. `gpudoctor check` prints "
-            "the diagnosis as text; `gpudoctor --help` lists the commands."
-        )
-    if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help", "--version")):
-        return ["tui", *words]
-    return words
+    only_there = any(word.startswith(("--samples", "--fleet")) for word in words)  # `check` has no such options
+    drawn = only_there or all(is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr))
+    return ["tui" if drawn else "check", *words]
 
 
 def _complain(argv: Sequence[str] | None, sentence: str) -> int:

@@ -2,10 +2,13 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.terminal import columns
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -41,6 +44,16 @@ class Parser(argparse.ArgumentParser):
                 setattr(found, action.dest, self._get_values(action, late[:1]))
         return found, rest
 
+    def former(self, option: argparse.Action, *names: str) -> None:
+        """Let an option be typed by names that it once had, which no help and no completion shows."""
+        self._option_string_actions.update(dict.fromkeys(names, option))
+
+    def format_help(self) -> str:
+        """The help with its examples and exit codes, which nobody else loads."""
+        from gpudoctor.cli.help_page import page
+
+        return page(self)
+
     def _refuse(self, given: str, words: Sequence[str]) -> NoReturn:
         """Tell of an argument that is no option and has no place; `words` are the commands that stood before it."""
         parsers = [self]
@@ -54,12 +67,28 @@ class Parser(argparse.ArgumentParser):
 
     def commands(self) -> "dict[str, Parser]":
         """The parsers of the commands by name."""
-        actions = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
-        return next((dict(action.choices) for action in actions), {})
+        return next((dict(action.choices) for action in self._actions if _holds_commands(action)), {})
+
+    def public_commands(self) -> dict[str, str]:
+        """The short help of each command that people type; those that only programs start have none."""
+        rows = (row for one in self._actions if _holds_commands(one) for row in one._choices_actions)
+        return {row.dest: str(row.help) for row in rows}
+
+    def command(self, name: str) -> "Parser":
+        """The parser of a command.
+
+        Raises:
+            UsageError: there is no such command.
+        """
+        for action in filter(_holds_commands, self._actions):
+            self._check_value(action, name)
+        if name not in self.commands():
+            self.error(f'Unexpected argument "{name}". See `{self.prog} --help`.')
+        return self.commands()[name]
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            names = list(action.choices)
+            names = list(self.public_commands() if _holds_commands(action) else action.choices)
             what = _what(action)
             near = _near(str(value), names) or f" Choose from: {', '.join(names)}."
             self.error(f'Unknown {what} "{value}".{near}')
@@ -79,6 +108,10 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(text if text.endswith((".", "?")) else f"{text[0].upper()}{text[1:]}.")
 
 
+def _holds_commands(action: argparse.Action) -> "TypeGuard[argparse._SubParsersAction[Any]]":
+    return isinstance(action, argparse._SubParsersAction)
+
+
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
     for action in parser._actions:
         yield from action.option_strings
@@ -93,7 +126,7 @@ def _near(given: str, names: Sequence[str]) -> str:
 
 def _what(action: argparse.Action) -> str:
     """What a value is called: a command, of an option its value, else by the name of its place."""
-    if isinstance(action, argparse._SubParsersAction):
+    if _holds_commands(action):
         return "command"
     return f"{action.option_strings[0]} value" if action.option_strings else str(action.metavar or action.dest).lower()
 

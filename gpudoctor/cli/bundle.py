@@ -10,7 +10,7 @@ from gpudoctor.cli.output import out
 
 DESCRIPTION = """Check this machine and pack facts, report, kernel log lines and tool versions for a bug report. Names
 of users and hosts, home directories, serial numbers, UUIDs and secrets are masked. Only you can read the file; review
-it before you share it. Exit codes: 0 written, 2 not written."""
+it before you share it."""
 ENDINGS = (".tar.gz", ".tgz")
 
 

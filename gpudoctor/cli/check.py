@@ -11,6 +11,7 @@ from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, op
 
 if TYPE_CHECKING:
     from gpudoctor.check_engine import Verdict
+    from gpudoctor.cli.output_options import ReportOutput
     from gpudoctor.facts import Facts
     from gpudoctor.machine import Machine
     from gpudoctor.pipeline import CheckOptions
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """Check this machine: what is wrong, why, and the commands that fix it.
 Changes nothing, sends nothing."""
 
+# The names of gpudoctor.demo, which is loaded for those who open one.
+DEMOS = ("mismatch", "cpu-wheel", "bad-link")
 FAIL_ON: Any = {
     "choices": ("fail", "warn", "never"),
     "default": "fail",
@@ -37,6 +40,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--fail-on", **FAIL_ON)
     one.add_argument("--smoke", action="store_true", help="also run the quick smoke tests (`gpudoctor smoke` has more)")
     one.add_argument("--facts", metavar="FILE", help="check facts written by `gpudoctor facts` (-: standard input)")
+    demo_option(one, "check")
     expect_options(one)
     one.add_argument("--symptom", metavar="TEXT", help="an error message you saw: findings that explain it come first")
     one.add_argument(
@@ -64,6 +68,13 @@ def python_option(one: Parser) -> None:
         metavar="PATH",
         help="the interpreter, virtual environment or conda environment to check; repeatable (default: the active "
         "environment, else .venv in this or a parent directory)",
+    )
+
+
+def demo_option(one: Parser, verb: str) -> None:
+    """Add the option that takes a recorded demo machine instead of this one."""
+    one.add_argument(
+        "--demo", choices=DEMOS, metavar="NAME", help=f"{verb} a recorded demo machine: {', '.join(DEMOS)}"
     )
 
 
@@ -99,12 +110,26 @@ def run(arguments: argparse.Namespace) -> int:
     except SelectionError as error:
         raise UsageError(str(error)) from None
     report, facts, hidden = leaving(report, facts, options, form)
+    if arguments.demo is not None:
+        report = _of_a_demo(report, arguments.demo, form)
     if arguments.symptom:
         from gpudoctor.symptoms import attach
 
         report = attach(report, hidden(arguments.symptom))
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
+
+
+def _of_a_demo(report: "Report", name: str, form: "ReportOutput") -> "Report":
+    """The report with a sentence that it is of a demo; on standard error where the format may not show sentences."""
+    import msgspec
+
+    from gpudoctor.cli.output import complain
+
+    sentence = f'Demo "{name}": this is a recorded machine, not yours.'
+    if form.name != "text":
+        complain(sentence)
+    return msgspec.structs.replace(report, next=(sentence, *report.next))
 
 
 def report_and_facts(
@@ -171,13 +196,16 @@ def options_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) 
 
 
 def facts_of(arguments: argparse.Namespace) -> "Facts | None":
-    """The facts file that was given, read.
+    """The facts file or the demo that was given, read.
 
     Raises:
-        UsageError: it cannot be read, or an option that looks at this machine was given beside it.
+        UsageError: it cannot be read, or an option that looks at this machine was given next to it.
     """
-    if arguments.facts is None:
+    demo = getattr(arguments, "demo", None)
+    if arguments.facts is None and demo is None:
         return None
+    if demo is not None:
+        return _demo_facts(arguments, demo)
     if arguments.python or arguments.root != "/":
         option = "--python" if arguments.python else "--root"
         raise UsageError(f"{option} cannot be used with --facts: the file contains what was found on its own machine.")
@@ -191,6 +219,20 @@ def facts_of(arguments: argparse.Namespace) -> "Facts | None":
         return read(arguments.facts)
     except FactsFileError as error:
         raise UsageError(str(error)) from None
+
+
+def _demo_facts(arguments: argparse.Namespace, name: str) -> "Facts":
+    """The facts of a demo.
+
+    Raises:
+        UsageError: an option that looks at this machine or at a file was given next to it.
+    """
+    given = {"--facts": arguments.facts, "--python": arguments.python, "--root": arguments.root != "/"}
+    if others := [option for option, value in (given | {"--smoke": arguments.smoke}).items() if value]:
+        raise UsageError(f"{others[0]} cannot be used with --demo, which opens a recorded machine.")
+    from gpudoctor import demo
+
+    return demo.load(name)
 
 
 def machine_of(arguments: argparse.Namespace, smoke: bool = False) -> "Machine":

@@ -6,11 +6,15 @@ from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.output import out, out_json
 
+DESCRIPTION = """List the checks by area: all of them, those of an area, or those whose ID or title mentions a text."""
+
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = commands.add_parser("checks", help="list all checks", description="List all checks by area.")
-    one.add_argument("selector", nargs="*", metavar="ID|AREA", help="only this area, or these checks")
+    one = commands.add_parser("checks", help="list the checks, or search their titles", description=DESCRIPTION)
+    one.add_argument(
+        "selector", nargs="*", metavar="ID|AREA|TEXT", help="only these checks or areas, or those that mention a text"
+    )
     one.add_argument("--json", action="store_true", help="print JSON")
     one.set_defaults(run=run)
 
@@ -21,14 +25,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show(selectors: list[str], as_json: bool = False) -> int:
-    """Print the checks that were selected."""
+    """Print the checks that were selected.
+
+    Raises:
+        UsageError: there are none.
+    """
     from gpudoctor import catalogue
 
+    text, mentioned = " ".join(selectors), False
     try:
-        wanted = catalogue.select(catalogue.ids(), selectors)
+        found = catalogue.load(catalogue.select(catalogue.ids(), selectors))
     except catalogue.SelectionError as error:
-        raise UsageError(str(error)) from None
-    found = catalogue.load(wanted)
+        found = catalogue.mentioning(text)
+        mentioned = True
+        if not found:
+            raise UsageError(str(error)) from None
     if as_json:
         import json
 
@@ -36,6 +47,7 @@ def show(selectors: list[str], as_json: bool = False) -> int:
         out_json(json.dumps(rows, indent=2) + "\n")
         return OK
     from gpudoctor.cli.terminal import columns
+    from gpudoctor.report.sanitize import clean
 
     width, area = columns(), ""
     for one in found:
@@ -43,7 +55,9 @@ def show(selectors: list[str], as_json: bool = False) -> int:
             out(f"{'' if not area else chr(10)}{one.area}\n")
             area = one.area
         out(_row(one.id, one.severity.value, one.title, width))
-    out(f"\n{len(found)} check{'s' * (len(found) != 1)}. Details: `gpudoctor explain ID`\n")
+    number = f"{len(found)} check{'s' * (len(found) != 1)}"
+    mention = f" mention{'s' * (len(found) == 1)} {clean(text)}" if mentioned else ""
+    out(f"\n{number}{mention}. Details: `gpudoctor explain ID`\n")
     return OK
 
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from gpudoctor.comparison import ComparedMachine, Comparison
 
 DESCRIPTION = """Compare two machines, or one machine before and after a change: files written by `gpudoctor facts` or
-`gpudoctor check --json`. Expected differences (time, load, temperature, processes, serial numbers) are ignored. Exit
-codes: 0 no relevant differences, 1 relevant differences, 2 a file cannot be read."""
+`gpudoctor check --json`. Expected differences (time, load, temperature, processes, serial numbers) are ignored."""
 SCHEMA = "gpudoctor.diff/1"
 
 

@@ -47,7 +47,8 @@ def _read(arguments: argparse.Namespace) -> "tuple[Expectation, ...]":
     from gpudoctor.expect.discovery import expectations
     from gpudoctor.expect.file_permissions import ExpectFileError
 
-    automatic = arguments.facts is None and not arguments.no_expect
+    recorded = arguments.facts is not None or arguments.demo is not None
+    automatic = not recorded and not arguments.no_expect
     try:
         return expectations(arguments.expect, arguments.root, automatic)
     except ExpectFileError as error:

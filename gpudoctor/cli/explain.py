@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """Explain anything: a check's ID, an area, an error code (803, "Xid 79", "exit 137"), a message, a log (a
 file, or - for standard input), or the logs of all ranks of a job (files, or their directory). A message or log is
 recognized, this machine is checked, and what the message means and what fixes it is shown first. A log of another
-machine is explained from itself alone. Exit codes: 0 no trouble in the log and none found here, 1 trouble recognized, 3
-an error that gpudoctor does not know, or too much is unknown."""
+machine is explained from itself alone."""
 PIECE = 1 << 18
 LOGS = (".log", ".txt", ".out", ".err")
 GZIP = b"\x1f\x8b"

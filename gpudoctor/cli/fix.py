@@ -17,15 +17,13 @@ if TYPE_CHECKING:
 DESCRIPTION = """Fix a finding of `gpudoctor check`: show its fix, run it after you confirm, then run the check again.
 Without an ID, the first finding. Commands that need root run only with --with-root; those that need your shell or your
 input are shown, not run. Everything that runs is recorded in a journal."""
-EPILOG = """Exit codes: 0 fixed, or done and in effect after the step shown; 2 usage error, 3 not a finding of this
-machine, 4 a step failed or the check still fails, 5 nothing was run."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     from gpudoctor.cli.check import python_option, timeout_option
 
-    one = commands.add_parser("fix", help="apply a fix (asks first)", description=DESCRIPTION, epilog=EPILOG)
+    one = commands.add_parser("fix", help="apply a fix (asks first)", description=DESCRIPTION)
     one.add_argument("id", nargs="?", metavar="ID", help="the finding's ID, as in `gpudoctor check`")
     one.add_argument("--undo", action="store_true", help="undo the last run of fix or setup")
     one.add_argument("--choice", type=int, default=1, metavar="N", help="apply the Nth fix (default: 1)")

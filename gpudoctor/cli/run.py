@@ -38,7 +38,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     one = commands.add_parser(
         "run",
-        help="run a command; explain why it fails, or why it does not use the GPU",
+        help="run a command; explain why it fails or leaves the GPU unused",
         description=DESCRIPTION,
         usage="gpudoctor run [OPTION ...] -- COMMAND [ARG ...]",
     )

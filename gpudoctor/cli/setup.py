@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 DESCRIPTION = """Plan the setup from this machine as it is to frameworks that compute on its GPU: driver, container
 toolkit, matching wheels, and verification. Prints the plan and changes nothing; --run carries out the steps of the
 Python environment."""
-EPILOG = """Exit codes: 0 everything requested is possible, 2 usage error, 3 something requested is not possible here
-(the rest is planned), 4 a step failed, 5 nothing was run."""
 
 FORMS = ("shell", "dockerfile", "ansible", "cloud-init", "environment.yml")
 
@@ -28,9 +26,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     from gpudoctor.cli.check import python_option, timeout_option
 
-    one = commands.add_parser(
-        "setup", help="plan driver, wheels and environment for this GPU", description=DESCRIPTION, epilog=EPILOG
-    )
+    one = commands.add_parser("setup", help="plan driver, wheels and environment for this GPU", description=DESCRIPTION)
     one.add_argument(
         "frameworks",
         nargs="+",
@@ -60,7 +56,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--facts", metavar="FILE", help="plan for the machine of this facts file")
     form = one.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the plan as one JSON document")
-    form.add_argument("--as", dest="form", choices=FORMS, help="write the plan as a file of this kind")
+    kind = form.add_argument(
+        "--format", dest="form", choices=FORMS, metavar="KIND", help=f"write the plan as a file: {', '.join(FORMS)}"
+    )
+    one.former(kind, "--as")
     form.add_argument("--run", dest="carry", action="store_true", help="run the environment's steps (asks first)")
     one.add_argument("--yes", "-y", action="store_true", help="with --run: do not ask for confirmation")
     one.add_argument("--with-root", action="store_true", help="with --run: also run steps that need root")
@@ -79,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     facts = found(arguments)
     made = plan(facts, setup_request(arguments, facts))
     if made.machine.kernel == "Windows" and arguments.form not in (None, "environment.yml"):
-        raise UsageError(f"--as {arguments.form} is for Linux; this plan is for Windows.")
+        raise UsageError(f"--format {arguments.form} is for Linux; this plan is for Windows.")
     if arguments.carry:
         return _carried(arguments, made)
     show(arguments, made)
@@ -237,7 +236,7 @@ def setup_request(arguments: argparse.Namespace, facts: "Facts") -> "SetupReques
 
     elsewhere = arguments.form in ELSEWHERE
     if arguments.into and arguments.form:
-        raise UsageError("--as describes a new environment: --into cannot be used with it.")
+        raise UsageError("--format describes a new environment: --into cannot be used with it.")
     default = "/opt/gpu-env" if elsewhere else "gpu-env"
     folder = default if arguments.env is None else arguments.env
     try:
@@ -264,9 +263,9 @@ def _manager(arguments: argparse.Namespace, elsewhere: bool) -> str | None:
         UsageError: the form knows no such manager.
     """
     if elsewhere and arguments.manager not in (None, "uv", "pip"):
-        raise UsageError(f"--as {arguments.form} supports uv and pip, not {arguments.manager}.")
+        raise UsageError(f"--format {arguments.form} supports uv and pip, not {arguments.manager}.")
     if arguments.form == "environment.yml":
         if arguments.manager not in (None, "conda"):
-            raise UsageError(f"--as environment.yml supports conda, not {arguments.manager}.")
+            raise UsageError(f"--format environment.yml supports conda, not {arguments.manager}.")
         return "conda"
     return str(arguments.manager) if arguments.manager else "uv" if elsewhere else None

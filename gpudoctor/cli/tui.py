@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import facts_of, machine_of, source
+from gpudoctor.cli.check import demo_option, facts_of, machine_of, source
 
 if TYPE_CHECKING:
-    from gpudoctor.facts import Facts
     from gpudoctor.sampling.lines import SampleLine
     from gpudoctor.tui.session import SessionSource
 
@@ -32,12 +31,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def recorded(one: Parser) -> None:
     """Add the options that open a recorded machine instead of this one."""
-    from gpudoctor.demo import DEMOS
-
     one.add_argument("--facts", metavar="FILE", help="open a machine recorded by `gpudoctor facts`")
-    one.add_argument(
-        "--demo", metavar="NAME", choices=list(DEMOS), help=f"open a recorded demo machine: {', '.join(DEMOS)}"
-    )
+    demo_option(one, "open")
     one.add_argument(
         "--samples", metavar="FILE", help="play recorded GPU samples instead of reading them from the driver"
     )
@@ -104,7 +99,7 @@ def source_of(arguments: argparse.Namespace) -> SessionSource:
     """
     if arguments.facts == "-":
         raise UsageError("--facts - cannot be used here: the application reads keys from standard input.")
-    facts = facts_of(arguments) if arguments.demo is None else _demo(arguments)
+    facts = facts_of(arguments)
     samples = _samples(arguments.samples)
     from gpudoctor.pipeline import CheckOptions
     from gpudoctor.tui.session import SessionSource
@@ -129,21 +124,3 @@ def _samples(path: str | None) -> tuple[SampleLine, ...]:
         return opened(path)
     except RecordingError as error:
         raise UsageError(str(error)) from None
-
-
-def _demo(arguments: argparse.Namespace) -> Facts:
-    """The facts of the chosen demo."""
-    others = [
-        name
-        for name, given in (
-            ("--facts", arguments.facts),
-            ("--python", arguments.python),
-            ("--root", arguments.root != "/"),
-        )
-        if given
-    ]
-    if others:
-        raise UsageError(f"{others[0]} cannot be used with --demo, which opens a recorded machine.")
-    from gpudoctor import demo
-
-    return demo.load(arguments.demo)

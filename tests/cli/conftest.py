@@ -103,6 +103,6 @@ def fleet(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.setattr(engines, "engine", local.made)
 
     def ran(*arguments: str) -> Ran:
-        return run("fleet", "run", "local", *arguments, "--into", str(tmp_path / "run"))
+        return run("fleet", "run", "local", *arguments, "--output", str(tmp_path / "run"))
 
     return ran

@@ -1,10 +1,14 @@
 """`gpudoctor check`: exit codes, selections, and one JSON document."""
 
+import html
 import json
 from pathlib import Path
 
 import pytest
 
+from gpudoctor import demo
+from gpudoctor.cli.check import DEMOS
+from gpudoctor.cli.output_options import NAMES
 from tests.cli.conftest import Run
 
 
@@ -92,3 +96,17 @@ def test_facts_from_standard_input(facts_file: str) -> None:
     ran = gpudoctor("check", "--facts", "-", "--json", stdin=text)
     assert json.loads(ran.out)["gpus"][0]["name"] == "NVIDIA GeForce RTX 4090"
     assert ran.err == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_demo_in_every_format_says_that_it_is_one(run: Run, name: str) -> None:
+    ran = run("check", "--demo", "mismatch", "--format", name)
+    assert ran.code in (1, 2)  # 2: a failure, in the convention of Nagios
+    assert "550.107.02" in ran.out or name == "prometheus"
+    sentence = 'Demo "mismatch": this is a recorded machine, not yours.'
+    assert ran.err == ("" if name == "text" else f"gpudoctor: {sentence}\n")
+    assert name not in ("text", "json", "markdown", "html") or sentence in html.unescape(ran.out).replace('\\"', '"')
+
+
+def test_the_demos_are_those_that_ship() -> None:
+    assert tuple(demo.DEMOS) == DEMOS

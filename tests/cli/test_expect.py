@@ -114,7 +114,7 @@ def test_a_mount_that_does_not_answer_does_not_hold_us_up(monkeypatch: pytest.Mo
     monkeypatch.setattr(expect_options, "SECONDS", 0.05)
     monkeypatch.setattr("gpudoctor.expect.discovery.expectations", lambda *_: answers.wait(60))
     try:
-        arguments = Namespace(expect=[], facts=None, root="/", no_expect=False)
+        arguments = Namespace(expect=[], facts=None, demo=None, root="/", no_expect=False)
         with pytest.raises(UsageError, match=r"could not be read within 0\.05 s; --no-expect skips"):
             expect_options.expecting(arguments, CheckOptions())
     finally:

@@ -1,6 +1,7 @@
 """`gpudoctor checks`, `gpudoctor explain`, help and version."""
 
 import json
+import re
 
 import pytest
 
@@ -29,6 +30,18 @@ def test_checks_of_one_area_and_of_none(run: Run) -> None:
     assert run("checks", "acme.warns", "acme.well").out.endswith("2 checks. Details: `gpudoctor explain ID`\n")
 
 
+def test_checks_that_mention_a_text(run: Run) -> None:
+    ran = run("checks", "nvlink")
+    assert "\n  link.nvlink-down " in ran.out
+    assert re.search(r"\n\d+ checks mention nvlink\. Details: `gpudoctor explain ID`\n$", ran.out)
+    ran = run("checks", "OUT", "of", "memory")
+    assert "\n  smoke.out-of-memory " in ran.out
+    assert "mention OUT of memory." in ran.out
+    ran = run("checks", "warns one")
+    assert ran.out.endswith("\n1 check mentions warns one. Details: `gpudoctor explain ID`\n")
+    assert [row["id"] for row in json.loads(run("checks", "warns one", "--json").out)] == ["acme.warns"]
+
+
 def test_explain(run: Run) -> None:
     ran = run("explain", "acme.fails")
     assert ran.code == 0
@@ -51,5 +64,6 @@ def test_help(run: Run, line: str) -> None:
     assert ran.out.startswith("usage: gpudoctor")
 
 
-def test_version(run: Run) -> None:
-    assert run("--version") == (0, f"gpudoctor {__version__}\n", "")
+@pytest.mark.parametrize("word", ["--version", "-V", "version"])
+def test_version(run: Run, word: str) -> None:
+    assert run(word) == (0, f"gpudoctor {__version__}\n", "")

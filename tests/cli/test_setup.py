@@ -79,7 +79,7 @@ def test_json_is_the_plan(run: Run, ada: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_written(run: Run, ada: str, form: str) -> None:
-    ran = run("setup", "pytorch", "--facts", ada, "--as", form)
+    ran = run("setup", "pytorch", "--facts", ada, "--format", form)
     assert (ran.code, ran.err) == (0, "")
     assert "torch==2.14.*" in ran.out
 
@@ -89,9 +89,12 @@ def test_every_form_is_written(run: Run, ada: str, form: str) -> None:
     [
         (("pytorhc",), 'Unknown framework "pytorhc". Did you mean "pytorch"?'),
         (("pytorch", "--python-version", "3"), '--python-version takes a release of Python such as 3.12, not "3".'),
-        (("pytorch", "--as", "ansible", "--manager", "pixi"), "--as ansible supports uv and pip, not pixi."),
+        (("pytorch", "--format", "ansible", "--manager", "pixi"), "--format ansible supports uv and pip, not pixi."),
         (("pytorch", "--run"), "--run cannot be used with --facts: the file is from another machine."),
-        (("pytorch", "--as", "environment.yml", "--manager", "uv"), "--as environment.yml supports conda, not uv."),
+        (
+            ("pytorch", "--format", "environment.yml", "--manager", "uv"),
+            "--format environment.yml supports conda, not uv.",
+        ),
         (("pytorch", "--env", ""), '"" cannot be the directory of an environment.'),
         (("pytorch", "--yes"), "--yes works only with --run."),
         (("pytorch", "--with-root"), "--with-root works only with --run."),
@@ -204,16 +207,16 @@ def test_a_plan_for_another_machine_names_no_folder_of_this_one(run: Run, ada: s
 def test_forms_of_linux_are_refused_for_windows(run: Run, tmp_path: Path) -> None:
     windows = next(m for m in machines() if m.name == "windows-with-nvidia")
     file = _file(tmp_path, windows.make())
-    ran = run("setup", "pytorch", "--facts", file, "--as", "shell")
+    ran = run("setup", "pytorch", "--facts", file, "--format", "shell")
     assert (ran.code, ran.out) == (2, "")
-    assert "--as shell is for Linux; this plan is for Windows." in ran.err
-    assert run("setup", "pytorch", "--facts", file, "--as", "environment.yml").code == 0
+    assert "--format shell is for Linux; this plan is for Windows." in ran.err
+    assert run("setup", "pytorch", "--facts", file, "--format", "environment.yml").code == 0
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_form_lets_what_a_facts_file_holds_reach_the_terminal(run: Run, tmp_path: Path, form: str) -> None:
     evil = change(machine("ada"), "pythons.0.path", "/x\x1b]0;title\x07/python")
     evil = change(evil, "host.distribution.name", "Ubuntu\x1b[31m\nRUN touch /evil\n- name: evil")
-    ran = run("setup", "pytorch", "--manager", "pip", "--facts", _file(tmp_path, evil), "--as", form)
+    ran = run("setup", "pytorch", "--manager", "pip", "--facts", _file(tmp_path, evil), "--format", form)
     assert not set(ran.out) & {"\x1b", "\x07"}
     assert not [line for line in ran.out.splitlines() if line.startswith(("RUN touch", "- name: evil"))]

@@ -80,7 +80,9 @@ VICTIMS: dict[str, Callable[[Path], Victim]] = {
     "run, explaining": lambda at: Victim((*ME, "run", "--", "false"), 2.0),
     "setup": lambda at: Victim((*ME, "setup", "torch", "--run", "--yes"), 2.0),
     "fix": lambda at: Victim((*ME, "fix", "--yes"), 2.0),
-    "fleet": lambda at: Victim((*FLEET, "fleet", "run", "local", "hang1,a,down1", "--into", str(at / "out/run")), 1.5),
+    "fleet": lambda at: Victim(
+        (*FLEET, "fleet", "run", "local", "hang1,a,down1", "--output", str(at / "out/run")), 1.5
+    ),
     "tui": lambda at: Victim((*ME, "tui"), 2.0, terminal=True),
     "tui of a demo": lambda at: Victim((*ME, "tui", "--demo", "mismatch"), 2.0, terminal=True),
     "serve": lambda at: Victim((*ME, "serve", "--demo", "mismatch", "--port", port()), 2.0),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.cli import OK, main, parser, serve, tui
+from gpudoctor.cli import OK, main, parser, serve, terminal, tui
 from gpudoctor.demo import DEMOS
 from tests.cli import gpudoctor
 from tests.cli.conftest import Run
@@ -27,10 +27,11 @@ def _arguments(line: str) -> Any:
     [
         ("--demo mismach", 'Unknown --demo value "mismach". Did you mean "mismatch"?'),
         ("--demo zzz", 'Unknown --demo value "zzz". Choose from: mismatch, cpu-wheel, bad-link.'),
-        ("--zzz", 'Unknown option "--zzz". See `gpudoctor tui --help`.'),
+        ("--zzz", 'Unknown option "--zzz". See `gpudoctor check --help`.'),
+        ("tui --zzz", 'Unknown option "--zzz". See `gpudoctor tui --help`.'),
         ("tui more", 'Unexpected argument "more". See `gpudoctor tui --help`.'),
         ("tui", "The application needs a terminal. `gpudoctor check` prints the diagnosis as text."),
-        ("--quick", "The application needs a terminal. `gpudoctor check` prints the diagnosis as text."),
+        ("tui --quick", "The application needs a terminal. `gpudoctor check` prints the diagnosis as text."),
         ("serve --port 0", "--port takes 1 to 65535, not 0."),
         ("serve --port 65536", "--port takes 1 to 65535, not 65536."),
         ("serve --port http", "--port takes 1 to 65535, not http."),
@@ -110,7 +111,7 @@ def _note(seen: list[Any], arguments: Any) -> int:
 @pytest.mark.parametrize("line", ["", "--demo mismatch", "--facts x", "--python x --quick"])
 def test_no_command_means_the_application(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(tui, "must_be_a_terminal", lambda _: None)
+    monkeypatch.setattr(terminal, "is_terminal", lambda _: True)
     monkeypatch.setattr(tui, "run", partial(_note, seen))
     assert main(line.split()) == OK
     assert [arguments.command for arguments in seen] == ["tui"]

@@ -16,11 +16,6 @@ from tests.probes.environments import script
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        (
-            "",
-            "Without a command, gpudoctor opens an application, which needs a terminal. `gpudoctor check` prints the "
-            "diagnosis as text; `gpudoctor --help` lists the commands.",
-        ),
         ("chek", 'Unknown command "chek". Did you mean "check"?'),
         ("zzz", f'Unknown command "zzz". Choose from: {", ".join(COMMANDS)}.'),
         ("check --jsn", 'Unknown option "--jsn". Did you mean "--json"?'),
@@ -44,6 +39,15 @@ from tests.probes.environments import script
         ("check --only acme --skip acme", "No checks left: --skip removes everything that --only selects."),
         ("check --only=", 'Unknown check or area "". `gpudoctor checks` lists them all.'),
         ("checks zzz", 'Unknown check or area "zzz". `gpudoctor checks` lists them all.'),
+        ("checks nvlinkk", 'Unknown check or area "nvlinkk". Did you mean "link"?'),
+        ("help chek", 'Unknown command "chek". Did you mean "check"?'),
+        ("help check more", 'Unexpected argument "more". See `gpudoctor check --help`.'),
+        ("fleet nod", 'Unknown command "nod". Choose from: run, report, merge.'),
+        ("check --demo mismach", 'Unknown --demo value "mismach". Did you mean "mismatch"?'),
+        ("check --demo mismatch --python x", "--python cannot be used with --demo, which opens a recorded machine."),
+        ("check --demo mismatch --facts x", "--facts cannot be used with --demo, which opens a recorded machine."),
+        ("check --demo mismatch --smoke", "--smoke cannot be used with --demo, which opens a recorded machine."),
+        ("--samples x", "The application needs a terminal. `gpudoctor check` prints the diagnosis as text."),
         ("explain", NOTHING),
         ("explain acme.fail", 'Unknown check "acme.fail". Did you mean "acme.fails"?'),
         ("explain fails", 'Unknown check "fails". Did you mean "acme.fails"?'),

@@ -93,7 +93,7 @@ def commands(facts: str, good: str, folder: Path) -> list[tuple[tuple[str, ...],
         (("record", "--facts", facts, "--force"), _expectations),
         (("bundle", "--facts", facts, "--force", str(bundle)), lambda text: _bundle(text, bundle)),
     ]
-    return found + [(("setup", "--facts", facts, "--as", form, "pytorch"), AS[form]) for form in AS]
+    return found + [(("setup", "--facts", facts, "--format", form, "pytorch"), AS[form]) for form in AS]
 
 
 def _expectations(text: str) -> None:

@@ -194,7 +194,7 @@ def test_no_form_runs_what_a_machine_says(form: str, tmp_path: Path) -> None:
     scripts = []
     for seed in range(max(6, FILES // 10)):
         path.write_bytes(msgspec.json.encode(tainted(grounds[seed % 3], seed, SHELL)))
-        ran = held(("setup", "--facts", str(path), "--as", form, EVERYTHING[seed % 5], "--container-toolkit"), len)
+        ran = held(("setup", "--facts", str(path), "--format", form, EVERYTHING[seed % 5], "--container-toolkit"), len)
         scripts += FORMS[form](ran.out)
     run_without_programs("\n".join(scripts), tmp_path)
 
@@ -209,7 +209,7 @@ def test_no_form_runs_the_name_of_an_environment(form: str, tmp_path: Path) -> N
         scripts = []
         for place in ENVIRONMENTS:
             words = ["setup", "--facts", str(path), "pytorch", f"--env={place}", "--manager", manager]
-            words += ["--json"] if form == "json" else ["--as", form]
+            words += ["--json"] if form == "json" else ["--format", form]
             ran = held(words, len)
             if ran.code == 0 and form in FORMS:
                 scripts += FORMS[form](ran.out)

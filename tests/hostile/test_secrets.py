@@ -141,7 +141,7 @@ def test_reports(facts_file: str, form: str, option: str) -> None:
         ("explain", "--log", "log"),
         ("explain", "--log", "log", "--json"),
         ("setup", "pytorch"),
-        ("setup", "pytorch", "--as", "shell"),
+        ("setup", "pytorch", "--format", "shell"),
         ("record", "--force"),
     ],
     ids=" ".join,

@@ -165,8 +165,8 @@ def test_it_is_suspended_and_goes_on(terminal: Terminal) -> None:
     [
         ("TERM=dumb {}", "The application cannot run on this terminal (TERM=dumb)."),
         ("TERM=dumb {} tui --demo mismatch", "The application cannot run on this terminal (TERM=dumb)."),
-        ("{} | cat", "Without a command, gpudoctor opens an application, which needs a terminal."),
-        ("{} --demo mismatch </dev/null", "The application needs a terminal."),
+        ("{} --demo mismatch | cat", 'Demo "mismatch": this is a recorded machine, not yours.'),
+        ("{} tui --demo mismatch </dev/null", "The application needs a terminal."),
         ("{} --facts /proc/none", "The facts file /proc/none cannot be read: No such file or directory."),
         ("{} --root /proc/none", "--root /proc/none is not a directory."),
     ],

@@ -19,6 +19,7 @@ class EngineOption(NamedTuple):
         help: one line.
         several: whether it may be repeated.
         number: whether its value is a number of seconds.
+        former: the name that it once had.
     """
 
     flag: str
@@ -28,6 +29,7 @@ class EngineOption(NamedTuple):
     help: str
     several: bool = False
     number: bool = False
+    former: str = ""
 
     @property
     def dest(self) -> str:
@@ -59,21 +61,27 @@ OPTIONS = (
     EngineOption("--exclusive", KUBERNETES, "exclusive", "", "request all GPUs of a node, instead of running next "
                                                              "to jobs"),
     EngineOption(
-        "--patience", (*SLURM, *KUBERNETES), "patience", "SECONDS", "how long to wait for a busy node (default: 60; "
-                                                                    "30)",
-        number=True,
+        "--queue-timeout", (*SLURM, *KUBERNETES), "patience", "SECONDS",
+        "how long to wait for a busy node (default: 60; 30)",
+        number=True, former="--patience",
     ),
 )  # fmt: skip
 
 
-def engine_options(one: Parser) -> None:
-    """Add the options of all engines."""
+def engine_options(one: Parser) -> "dict[str, argparse._ArgumentGroup]":
+    """Add the options of all engines, each engine's in a group; gives the groups by engine."""
+    groups = {option.whose: one.add_argument_group(f"with {option.whose}") for option in OPTIONS}
     for option in OPTIONS:
         given: Any = {"metavar": option.metavar} if option.metavar else {}
         action = "append" if option.several else "store" if option.metavar else "store_true"
         default: Any = [] if option.several else None
-        reported = f"{option.whose}: {option.help}" + ("; repeatable" if option.several else "")
-        one.add_argument(option.flag, dest=option.dest, action=action, default=default, help=reported, **given)
+        shown = option.help + ("; repeatable" if option.several else "")
+        added = groups[option.whose].add_argument(
+            option.flag, dest=option.dest, action=action, default=default, help=shown, **given
+        )
+        if option.former:
+            one.former(added, option.former)
+    return groups
 
 
 def typed_options(arguments: argparse.Namespace) -> dict[str, tuple[str, ...]]:

@@ -43,7 +43,7 @@ def job_of(arguments: argparse.Namespace) -> "NodeJob":
     except ExpectFileError as error:
         raise UsageError(str(error)) from None
     seconds = limit(arguments)
-    argv = [*program, "fleet", "node", "--limit", f"{seconds:g}"]
+    argv = [*program, "fleet", "node", "--timeout", f"{seconds:g}"]
     argv += [flag for flag in ("--quick", "--smoke") if getattr(arguments, flag[2:])]
     argv += ["--expect-text", sent] if sent else []
-    return NodeJob(tuple(argv), seconds, arguments.fan, not arguments.no_gpus)
+    return NodeJob(tuple(argv), seconds, arguments.jobs, not arguments.no_gpus)

@@ -8,7 +8,7 @@ from gpudoctor.cli.fleet.job import program_of
 from gpudoctor.cli.fleet.node import limit
 
 _OF_A_RUN = (
-    "into", "again", "expect", "smoke", "quick", "json", "no_gpus", "pairs", "exclusive", "patience", "context",
+    "output", "rerun", "expect", "smoke", "quick", "json", "no_gpus", "pairs", "exclusive", "queue_timeout", "context",
     "kubeconfig",
 )  # fmt: skip
 

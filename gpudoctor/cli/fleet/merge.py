@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Merge the reports of many nodes into one file with one line per node: {"node": NAME, "report": {...}}.
 The node is the report's file name without .json, so `gpudoctor check --json > shared/$(hostname).json` on each node is
-enough. If a node has several reports, the newest counts. Exit codes: 0 all reports are in the file, 2 nothing can be
-read or written, 3 some nodes that were asked have no readable report."""
+enough. If a node has several reports, the newest counts."""
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:

@@ -7,14 +7,13 @@ from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 
 DESCRIPTION = """Check this node of a fleet and write its report in lines that `gpudoctor fleet run` puts together
-again. Engines start it; to check one machine yourself, use `gpudoctor check`. Exit codes: 0 the report was written, 2
-usage error, 3 the report could not be made."""
+again. Engines start it; to check one machine yourself, use `gpudoctor check`."""
 LEAST, MOST, USUAL, USUAL_SMOKE = 5.0, 86400.0, 180.0, 900.0  # seconds
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = parts.add_parser("node", help="check this node of a fleet (started by engines)", description=DESCRIPTION)
+    one = parts.add_parser("node", description=DESCRIPTION)  # no help: engines start it, not people
     one.add_argument(
         "--name", metavar="NODE", help="the node's name in the ledger (default: Slurm's, else the host name)"
     )
@@ -27,19 +26,20 @@ def looks(one: Parser) -> None:
     """Add the options that say what is looked at on a node, and for how long."""
     one.add_argument("--quick", action="store_true", help="do not import frameworks: a second or less")
     one.add_argument("--smoke", action="store_true", help="also run the quick smoke tests")
-    one.add_argument(
-        "--limit",
+    timeout = one.add_argument(
+        "--timeout",
         type=_seconds,
         metavar="SECONDS",
         help=f"stop a node after this many seconds, even if something hangs (default: {USUAL:g}, with --smoke "
         f"{USUAL_SMOKE:g})",
     )
+    one.former(timeout, "--limit")
 
 
 def limit(arguments: argparse.Namespace) -> float:
     """The limit of one node, in seconds."""
-    if arguments.limit is not None:
-        return float(arguments.limit)
+    if arguments.timeout is not None:
+        return float(arguments.timeout)
     return USUAL_SMOKE if arguments.smoke else USUAL
 
 
@@ -49,7 +49,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not LEAST <= value <= MOST:
-        raise UsageError(f"--limit takes {LEAST:g} to {MOST:g} seconds, not {text}.")
+        raise UsageError(f"--timeout takes {LEAST:g} to {MOST:g} seconds, not {text}.")
     return value
 
 

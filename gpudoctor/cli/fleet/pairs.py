@@ -33,7 +33,7 @@ def paired(engine: "Engine", arguments: argparse.Namespace, folder: str) -> tupl
     from gpudoctor.fleet.runner.engine import EngineError
     from gpudoctor.fleet.runner.pairing import How, ask, groups
 
-    how = How(tuple(program_of(arguments)), USUAL, arguments.fan, not arguments.no_gpus, arguments.again)
+    how = How(tuple(program_of(arguments)), USUAL, arguments.jobs, not arguments.no_gpus, arguments.rerun)
     line = StatusLine()
     try:
         with endable() as ending:

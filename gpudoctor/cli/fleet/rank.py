@@ -8,16 +8,13 @@ from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.fleet.node import LEAST, MOST
 
 DESCRIPTION = """Run a PyTorch all-reduce with this node's neighbor and write its speed in lines that `gpudoctor fleet
-run --pairs` puts together again. Engines start it, on all nodes of a round at once. Exit codes: 0 the result was
-written, 2 usage error, or this node is not one of the named nodes, 3 it did not end within its limit."""
+run --pairs` puts together again. Engines start it, on all nodes of a round at once."""
 PORT, USUAL = 29653, 150.0  # seconds
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
-    one = parts.add_parser(
-        "rank", help="run an all-reduce with this node's neighbor (started by engines)", description=DESCRIPTION
-    )
+    one = parts.add_parser("rank", description=DESCRIPTION)  # no help: engines start it, not people
     one.add_argument(
         "--pairs",
         required=True,
@@ -29,7 +26,14 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument(
         "--port", type=_whole, default=PORT, metavar="N", help=f"port on which pairs connect (default: {PORT})"
     )
-    one.add_argument("--limit", type=float, default=USUAL, metavar="SECONDS", help=f"(default: {USUAL:g})")
+    timeout = one.add_argument(
+        "--timeout",
+        type=float,
+        default=USUAL,
+        metavar="SECONDS",
+        help=f"stop after this many seconds (default: {USUAL:g})",
+    )
+    one.former(timeout, "--limit")
     one.add_argument("--python", default="", metavar="PATH", help="the interpreter with PyTorch")
     one.set_defaults(run=run)
 
@@ -48,12 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
     nodes = tuple(arguments.pairs.split(","))
     if len(nodes) % 2 or not all(nodes):
         raise UsageError("--pairs needs an even number of names.")
-    if not LEAST <= arguments.limit <= MOST:
-        raise UsageError(f"--limit takes {LEAST:g} to {MOST:g} seconds.")
+    if not LEAST <= arguments.timeout <= MOST:
+        raise UsageError(f"--timeout takes {LEAST:g} to {MOST:g} seconds.")
     if sys.stdout is None:
         raise UsageError("Standard output is closed.")
-    node.end_in(arguments.limit)
-    task = PairTask(nodes, arguments.gpus, arguments.port, arguments.limit, arguments.python)
+    node.end_in(arguments.timeout)
+    task = PairTask(nodes, arguments.gpus, arguments.port, arguments.timeout, arguments.python)
     try:
         answer(task, arguments.name, node.only_lines())
     except PairError as error:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from gpudoctor.fleet.summary import Fleet
 
 DESCRIPTION = """Summarize the reports of many machines: causes and their nodes, worst first; configuration drift
-between identical nodes; outliers among measured values; changes since last time. Exit codes: 0 every node reported and
-nothing failed, 1 failures, 2 usage error, 3 nodes did not report, have no GPU, or have too much unknown."""
+between identical nodes; outliers among measured values; changes since last time."""
 _NAMED = 200  # letters of a set of nodes in a sentence
 
 

@@ -1,4 +1,4 @@
-"""`gpudoctor fleet run ENGINE [NODES] --into DIR`: the same examination on many machines."""
+"""`gpudoctor fleet run ENGINE [NODES] --output DIR`: the same examination on many machines."""
 
 import argparse
 import os
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from gpudoctor.fleet.runner.run_directory import RunDirectory
 
 DESCRIPTION = """Check many machines at once, through the engine that starts commands on them. Each node has its own
-time limit, a ledger records what became of each, and the same command resumes an interrupted run. Exit codes: 0 every
-node reported and nothing failed, 1 failures, 2 usage error, 3 nodes did not report, or have no GPU."""
+time limit, a ledger records what became of each, and the same command resumes an interrupted run."""
 NODES = "node set such as node[01-16,20] (default: the nodes of the run in DIR, else all that ENGINE lists)"
-FAN = 64
-MOST_FAN = 10_000
+JOBS = 64
+MOST_JOBS = 10_000
 
 
 def add(parts: "argparse._SubParsersAction[Parser]") -> None:
@@ -40,9 +39,15 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
         help=f"the engine that starts gpudoctor: {', '.join(ENGINES)}",
     )
     one.add_argument("nodes", metavar="NODES", nargs="?", default="", help=NODES)
-    one.add_argument("--into", type=_named, metavar="DIR", help="directory of the run: ledger and reports")
-    one.add_argument("--again", action="store_true", help="run again on nodes that have already reported")
-    one.add_argument("--fan", type=_fan, default=FAN, metavar="N", help=f"number of nodes at once (default: {FAN})")
+    output = one.add_argument(
+        "--output", "-o", type=_named, metavar="DIR", help="directory of the run: ledger and reports"
+    )
+    rerun = one.add_argument("--rerun", action="store_true", help="run again on nodes that have already reported")
+    jobs = one.add_argument(
+        "--jobs", type=_jobs, default=JOBS, metavar="N", help=f"number of nodes at once (default: {JOBS})"
+    )
+    for option, former in ((output, "--into"), (rerun, "--again"), (jobs, "--fan")):
+        one.former(option, former)
     looks(one)
     one.add_argument(
         "--expect",
@@ -60,23 +65,22 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     )
     one.add_argument("--no-gpus", action="store_true", help="do not request GPUs from the engine")
     pairs_option(one)
-    engine_options(one)
-    one.add_argument(
-        "--print", action="store_true", help="kubernetes: print a manifest to apply yourself, and contact no node"
-    )
     one.add_argument("--json", action="store_true", help="print the summary as one JSON document")
+    engine_options(one)["kubernetes"].add_argument(
+        "--print", action="store_true", help="print a manifest to apply yourself, and contact no node"
+    )
     one.set_defaults(run=run)
 
 
-def _fan(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_FAN):
-        raise UsageError(f"--fan takes a whole number from 1 to {MOST_FAN}, not {text}.")
+def _jobs(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_JOBS):
+        raise UsageError(f"--jobs takes a whole number from 1 to {MOST_JOBS}, not {text}.")
     return int(text)
 
 
 def _named(text: str) -> str:
     if not text:
-        raise UsageError("--into needs a directory name; an unset shell variable gives an empty one.")
+        raise UsageError("--output needs a directory name; an unset shell variable gives an empty one.")
     return text
 
 
@@ -87,15 +91,15 @@ def run(arguments: argparse.Namespace) -> int:
 
         out(printed(arguments))
         return OK
-    if arguments.into is None:
-        raise UsageError("--into DIR is missing: the directory for the ledger and the reports.")
+    if arguments.output is None:
+        raise UsageError("--output DIR is missing: the directory for the ledger and the reports.")
     _must_be_text(arguments.nodes, arguments.program, *chain(*typed_options(arguments).values()))
     arguments.nodes = arguments.nodes or _asked_before(arguments)
     job = job_of(arguments)
     engine, targets = _engine(arguments)
     folder = _opened(arguments, job)
     try:
-        outcome, number = _conducted(engine, targets, job, folder, arguments.again)
+        outcome, number = _conducted(engine, targets, job, folder, arguments.rerun)
         if arguments.pairs and not number and not outcome.error:
             why, number = paired(engine, arguments, folder.path)
             outcome = outcome._replace(error=why)
@@ -131,7 +135,7 @@ def _asked_before(arguments: argparse.Namespace) -> str:
     from gpudoctor.fleet.runner.run_directory import FolderError, read
 
     try:
-        before = read(arguments.into)
+        before = read(arguments.output)
     except FolderError as error:
         raise UsageError(str(error)) from None
     return before.nodes if before and before.engine == arguments.engine else ""
@@ -177,7 +181,7 @@ def _opened(arguments: argparse.Namespace, job: "NodeJob") -> "RunDirectory":
         fan=job.fan,
     )
     try:
-        return RunDirectory(arguments.into, asked)
+        return RunDirectory(arguments.output, asked)
     except (FolderError, LedgerError) as error:
         raise UsageError(str(error)) from None
 
@@ -228,6 +232,6 @@ def _told(arguments: argparse.Namespace) -> int:
     """
     from gpudoctor.cli import parser
 
-    words = ["fleet", "report", *(["--json"] if arguments.json else []), os.path.join(os.curdir, arguments.into)]
+    words = ["fleet", "report", *(["--json"] if arguments.json else []), os.path.join(os.curdir, arguments.output)]
     asked = parser("fleet").parse_args(words)
     return int(asked.run(asked))

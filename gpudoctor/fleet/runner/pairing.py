@@ -150,7 +150,7 @@ def _wave(
     """Let these pairs sum at once."""
     nodes = tuple(node for pair in pairs for node in pair)
     argv = (*how.program, "fleet", "rank", "--pairs", ",".join(nodes), "--gpus", str(group.gpus))
-    argv += ("--limit", f"{how.seconds:g}", *how.more)
+    argv += ("--timeout", f"{how.seconds:g}", *how.more)
     ear = _Ear(nodes)
     _run(engine, nodes, NodeJob(argv, how.seconds, len(nodes), how.gpus and group.gpus > 0), ear, stop, hurry)
     if stop.is_set():  # who was cut off has measured nothing

@@ -18,7 +18,7 @@ CLASSES = {"fail": "heading fail", "warn": "heading warn", "open": "heading advi
 ROOMY = 100  # columns from which on the times have a line of their own
 OPEN = (("o", "opens the reports of many machines: the directory of a run, or files that were collected."), ("", ""))
 HOW = (
-    ("run", "`gpudoctor fleet run slurm NODES --into DIR` checks many nodes and collects their reports in DIR."),
+    ("run", "`gpudoctor fleet run slurm NODES --output DIR` checks many nodes and collects their reports in DIR."),
     ("collect", "`gpudoctor check --json > SHARED/$(hostname).json` on each machine works without a scheduler."),
     ("open", "`gpudoctor tui --fleet DIR` starts here."),
 )

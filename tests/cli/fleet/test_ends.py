@@ -22,7 +22,7 @@ REAL = [sys.executable, local.__file__, "fleet", "run", "local"]
 
 def started(tmp_path: Path, nodes: str) -> "subprocess.Popen[bytes]":
     """A run that has hung on its first node, and whose other ones have reported."""
-    argv = [*REAL, nodes, "--into", str(tmp_path / "run")]
+    argv = [*REAL, nodes, "--output", str(tmp_path / "run")]
     env = ENV | {"MARK": str(tmp_path)}
     run = subprocess.Popen(
         argv, env=env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -100,7 +100,7 @@ def test_two_runs_at_once(tmp_path: Path, fleet: Run) -> None:
 
 def test_a_full_disk(tmp_path: Path) -> None:
     nodes = ",".join(f"n{number}" for number in range(30))  # a ledger of several blocks, reports of less than one
-    line = f"ulimit -f 1; exec {' '.join(REAL)} {nodes} --into {tmp_path}/run"
+    line = f"ulimit -f 1; exec {' '.join(REAL)} {nodes} --output {tmp_path}/run"
     env = ENV | {"PYTHONDONTWRITEBYTECODE": "1"}  # Python 3.11 would leave a module's bytecode cut short
     ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env, cwd="/", timeout=60)
     sentence = Ran(ended.returncode, ended.stdout, ended.stderr).sentence
@@ -108,7 +108,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert "; run the same command to continue with the others." in sentence
     kept = states(tmp_path)
     assert 0 < len(kept) < 30
-    again = [*REAL, nodes, "--into", str(tmp_path / "run")]
+    again = [*REAL, nodes, "--output", str(tmp_path / "run")]
     ended = subprocess.run(again, capture_output=True, text=True, env=ENV, timeout=60)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert states(tmp_path) == dict.fromkeys(nodes.split(","), "reported")
@@ -116,7 +116,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 def test_a_terminal_shows_how_it_stands_and_nothing_of_it_stays(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    argv = [*REAL, "hang1,a,b", "--into", str(tmp_path / "run")]
+    argv = [*REAL, "hang1,a,b", "--output", str(tmp_path / "run")]
     with subprocess.Popen(
         argv, env=ENV | {"TERM": "xterm"}, cwd="/", stdout=subprocess.DEVNULL, stderr=theirs, start_new_session=True
     ) as run:

@@ -54,7 +54,7 @@ def killed(at: int, folder: Path) -> bool:
             with open(os.devnull, "w") as nowhere:
                 sys.stdout = sys.stderr = nowhere
                 sys.addaudithook(killing(at, str(folder)))
-                code = main(("fleet", "run", "local", ",".join(NODES), "--into", str(folder)))
+                code = main(("fleet", "run", "local", ",".join(NODES), "--output", str(folder)))
         finally:
             os._exit(code)
     ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -69,7 +69,7 @@ def test_a_run_that_is_killed_at_any_step_is_gone_on_with(
     monkeypatch.setattr(engines, "engine", lambda name, **options: Here())
     folder, at = tmp_path / "run", 1
     while killed(at, folder):
-        ran = run("fleet", "run", "local", ",".join(NODES), "--into", str(folder))
+        ran = run("fleet", "run", "local", ",".join(NODES), "--output", str(folder))
         assert (ran.code, ran.err) == (0, ""), at
         assert states(tmp_path) == dict.fromkeys(NODES, "reported"), at
         assert reports(tmp_path) == {f"{node}.json" for node in NODES}, at

@@ -63,7 +63,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 
 def _run(run: Run, tmp_path: Path, *more: str) -> Ran:
-    return run("fleet", "run", "local", NODES, "--pairs", *more, "--into", str(tmp_path / "run"))
+    return run("fleet", "run", "local", NODES, "--pairs", *more, "--output", str(tmp_path / "run"))
 
 
 def test_links_that_are_alike_change_nothing(run: Run, engine: Engine, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_links_that_are_alike_change_nothing(run: Run, engine: Engine, tmp_path:
     ]
     _run(run, tmp_path)
     assert len(engine.ranks) == 2, "those that have summed are left alone"
-    _run(run, tmp_path, "--again")
+    _run(run, tmp_path, "--rerun")
     assert len(engine.ranks) == 4
 
 
@@ -117,8 +117,8 @@ def test_an_engine_that_breaks_then_is_said_and_the_reports_stay(run: Run, engin
         (("--pairs", "a,"), "--pairs needs an even number of names."),
         (("--pairs", "a,b", "--gpus", "x"), "x is not a whole number from 0 to 65535."),
         (("--pairs", "a,b", "--port", "70000"), "70000 is not a whole number from 0 to 65535."),
-        (("--pairs", "a,b", "--limit", "1"), "--limit takes 5 to 86400 seconds."),
-        (("--pairs", "a,b", "--limit", "nan"), "--limit takes 5 to 86400 seconds."),
+        (("--pairs", "a,b", "--timeout", "1"), "--timeout takes 5 to 86400 seconds."),
+        (("--pairs", "a,b", "--timeout", "nan"), "--timeout takes 5 to 86400 seconds."),
     ],
 )
 def test_what_a_node_cannot_be_asked(run: Run, arguments: tuple[str, ...], message: str) -> None:

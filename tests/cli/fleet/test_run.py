@@ -21,14 +21,14 @@ ROOT = Path(local.__file__).parents[3]
 
 
 def test_all_report(fleet: Run, tmp_path: Path) -> None:
-    ran = fleet("a,b,noise1", "--quick", "--fan", "2")
+    ran = fleet("a,b,noise1", "--quick", "--jobs", "2")
     assert (ran.code, ran.err) == (0, "")
     assert "3 nodes are healthy" in ran.out
     assert states(tmp_path) == dict.fromkeys(("a", "b", "noise1"), "reported")
     assert reports(tmp_path) == {"a.json", "b.json", "noise1.json"}
     said = asked(tmp_path)
     assert (said["engine"], said["nodes"], said["fan"], said["seconds"]) == ("local", "a,b,noise1", 2, 180.0)
-    assert said["command"] == ["gpudoctor", "fleet", "node", "--limit", "180", "--quick"]
+    assert said["command"] == ["gpudoctor", "fleet", "node", "--timeout", "180", "--quick"]
 
 
 def test_some_do_not_and_a_second_run_asks_only_those(fleet: Run, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_again_asks_all(fleet: Run, tmp_path: Path) -> None:
     made = (tmp_path / "run" / "reports" / "a.json").stat().st_ino
     assert fleet("a").code == 0
     assert (tmp_path / "run" / "reports" / "a.json").stat().st_ino == made
-    assert fleet("a", "--again").code == 0
+    assert fleet("a", "--rerun").code == 0
     assert (tmp_path / "run" / "earlier" / "a.json").stat().st_ino == made
     assert reports(tmp_path) == {"a.json"}
 
@@ -80,16 +80,16 @@ def test_a_real_node_is_held_against_the_file_that_was_read_here(
     (tmp_path / "ours.toml").chmod(0o644)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    ran = fleet("real1", "--quick", "--limit", "60", "--expect", "ours.toml")
+    ran = fleet("real1", "--quick", "--timeout", "60", "--expect", "ours.toml")
     assert ran.code == 1
     (finding,) = json.loads((tmp_path / "run/reports/real1.json").read_text())["findings"][:1]
     assert finding["cause"] == "ours.toml:1 expects at least 1000000."
 
 
 def test_how_gpudoctor_is_started_there(fleet: Run, tmp_path: Path) -> None:
-    assert fleet("a", "--with", "env 'A=1 2' /opt/gpudoctor", "--smoke", "--limit", "77.5").code == 0
+    assert fleet("a", "--with", "env 'A=1 2' /opt/gpudoctor", "--smoke", "--timeout", "77.5").code == 0
     assert asked(tmp_path)["command"] == [
-        "env", "A=1 2", "/opt/gpudoctor", "fleet", "node", "--limit", "77.5", "--smoke",
+        "env", "A=1 2", "/opt/gpudoctor", "fleet", "node", "--timeout", "77.5", "--smoke",
     ]  # fmt: skip
 
 
@@ -101,27 +101,33 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("run zzz --into x", "Unknown engine"),
-        ("run slrm --into x", 'Unknown engine "slrm". Did you mean "slurm"?'),
-        ("run local a", "--into DIR is missing: the directory for the ledger and the reports."),
-        ("run local a --into=", "--into needs a directory name; an unset shell variable gives an empty"),
-        ("run local a --into x --fan 0", "--fan takes a whole number from 1 to 10000, not 0."),
-        ("run local a --into x --fan ²", "--fan takes a whole number from 1 to 10000, not ²."),
-        ("run local a --into x --limit 0", "--limit takes 5 to 86400 seconds, not 0."),
-        ("run local a --into x --with=", "--with needs a command; an unset shell variable gives an empty"),
-        ("run local a --into x --with '", "--with ' is not a command: No closing quotation."),
-        ("run local a --into x --expect /proc/none", "/proc/none cannot be read: No such file or directory."),
-        ("run local a --into x --partition p", "--partition cannot be used with local; it is for slurm."),
-        ("run local a --into x --patience 5", "--patience cannot be used with local; it is for slurm and kubernetes."),
-        ("run slurm a --into x --patience -5", "--patience takes 0 to 86400 seconds, not -5."),
-        ("run slurm a --into x --patience soon", "--patience takes 0 to 86400 seconds, not soon."),
-        ("run ssh n\udcff --into x", "n\\udcff is not valid UTF-8."),
-        ("run ssh n1 --user \udcff --into x", "\\udcff is not valid UTF-8."),
+        ("run zzz --output x", "Unknown engine"),
+        ("run slrm --output x", 'Unknown engine "slrm". Did you mean "slurm"?'),
+        ("run local a", "--output DIR is missing: the directory for the ledger and the reports."),
+        ("run local a --output=", "--output needs a directory name; an unset shell variable gives an empty"),
+        ("run local a --output x --jobs 0", "--jobs takes a whole number from 1 to 10000, not 0."),
+        ("run local a --output x --jobs ²", "--jobs takes a whole number from 1 to 10000, not ²."),
+        ("run local a --output x --timeout 0", "--timeout takes 5 to 86400 seconds, not 0."),
+        ("run local a --output x --with=", "--with needs a command; an unset shell variable gives an empty"),
+        ("run local a --output x --with '", "--with ' is not a command: No closing quotation."),
+        ("run local a --output x --expect /proc/none", "/proc/none cannot be read: No such file or directory."),
+        ("run local a --output x --partition p", "--partition cannot be used with local; it is for slurm."),
+        (
+            "run local a --output x --queue-timeout 5",
+            "--queue-timeout cannot be used with local; it is for slurm and kubernetes.",
+        ),
+        ("run slurm a --output x --queue-timeout -5", "--queue-timeout takes 0 to 86400 seconds, not -5."),
+        ("run slurm a --output x --queue-timeout soon", "--queue-timeout takes 0 to 86400 seconds, not soon."),
+        ("run ssh n\udcff --output x", "n\\udcff is not valid UTF-8."),
+        ("run ssh n1 --user \udcff --output x", "\\udcff is not valid UTF-8."),
         ("run kubernetes --print --image i --pairs", "--pairs cannot be used with --print, which contacts no node."),
         ("run ssh --print", "--print cannot be used with ssh: only kubernetes uses manifests."),
         ("run kubernetes --print", "kubernetes needs --image: a container image with gpudoctor."),
-        ("run kubernetes a --into x", "kubernetes needs --image: a container image with gpudoctor."),
-        ("run kubernetes --print --image i --into x", "--into cannot be used with --print, which contacts no node."),
+        ("run kubernetes a --output x", "kubernetes needs --image: a container image with gpudoctor."),
+        (
+            "run kubernetes --print --image i --output x",
+            "--output cannot be used with --print, which contacts no node.",
+        ),
         ("run kubernetes --print --image i --namespace A_b", "'A_b' is not a valid Kubernetes name."),
         (
             "run kubernetes --print --image i --no-gpus",
@@ -131,12 +137,12 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
             "run kubernetes --print --image i node[1-2]",
             "A manifest selects nodes by labels such as nvidia.com/gpu.present",
         ),
-        ("run ray --into x --address=", "--address needs a value; an unset shell variable gives an empty one."),
-        ("run local nonsense --into x", '"nonsense" is not a node set.'),
-        ("run local --into x", "local lists no node."),
-        ("run local a --into /proc/none/x", "/proc/none/x cannot be used: No such file or directory."),
-        ("run local a --into x --agin", 'Unknown option "--agin". Did you mean "--again"?'),
-        ("run local a b --into x", 'Unexpected argument "b". See `gpudoctor fleet run --help`'),
+        ("run ray --output x --address=", "--address needs a value; an unset shell variable gives an empty one."),
+        ("run local nonsense --output x", '"nonsense" is not a node set.'),
+        ("run local --output x", "local lists no node."),
+        ("run local a --output /proc/none/x", "/proc/none/x cannot be used: No such file or directory."),
+        ("run local a --output x --rerrun", 'Unknown option "--rerrun". Did you mean "--rerun"?'),
+        ("run local a b --output x", 'Unexpected argument "b". See `gpudoctor fleet run --help`'),
         ("rn", 'Unknown command "rn". Did you mean "run"?'),
     ],
 )
@@ -172,7 +178,7 @@ def test_options_reach_the_engine_that_they_are_of(run: Run, monkeypatch: pytest
         return local.Local()
 
     monkeypatch.setattr(engines, "engine", made)
-    arguments = ["--ssh-option=-p2222", "--ssh-option", "-4", "--user", "me", "--into", str(tmp_path / "run")]
+    arguments = ["--ssh-option=-p2222", "--ssh-option", "-4", "--user", "me", "--output", str(tmp_path / "run")]
     assert run("fleet", "run", "ssh", "a", *arguments).code == 0
     assert found == {"name": "ssh", "options": ("-p2222", "-4"), "user": "me"}
     assert asked(tmp_path)["options"] == {"--user": ["me"], "--ssh-option": ["-p2222", "-4"]}
@@ -184,7 +190,7 @@ def test_a_manifest_to_apply_oneself(run: Run) -> None:
         "--image",
         "here/gpudoctor:1",
         "gpu=yes,rack=7",
-        "--limit",
+        "--timeout",
         "90",
         "--with",
         "/opt/gpudoctor",
@@ -230,20 +236,20 @@ def test_without_clustershell(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
     into = str(tmp_path / "run")
     for engine in ("ssh", "kubernetes", "slurm"):
         image = ["--image", "i"] if engine == "kubernetes" else []
-        assert run("fleet", "run", engine, "node[1-2]", "--into", into, *image).sentence.endswith(install)
+        assert run("fleet", "run", engine, "node[1-2]", "--output", into, *image).sentence.endswith(install)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_nodes_may_stand_behind_the_options(fleet: Run, run: Run, tmp_path: Path) -> None:
     into = str(tmp_path / "run")
-    assert run("fleet", "run", "local", "--into", into, "a").code == 0
-    assert run("fleet", "run", "--quick", "local", "--into", into, "--fan", "1", "b", "--json").code == 0
+    assert run("fleet", "run", "local", "--output", into, "a").code == 0
+    assert run("fleet", "run", "--quick", "local", "--output", into, "--jobs", "1", "b", "--json").code == 0
     assert set(states(tmp_path)) == {"a", "b"}
 
 
 def test_an_engine_that_is_not_there(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(engines, "engine", lambda name, **_: local.Local("missing"))
-    assert run("fleet", "run", "ray", "--into", str(tmp_path / "run")).sentence == "There is no local engine here."
+    assert run("fleet", "run", "ray", "--output", str(tmp_path / "run")).sentence == "There is no local engine here."
 
 
 @pytest.mark.parametrize(

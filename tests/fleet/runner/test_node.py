@@ -93,7 +93,7 @@ def test_even_where_no_thread_of_python_runs_any_more() -> None:
 def test_what_hangs_on_a_node_costs_its_own_answers_only(tmp_path: Path) -> None:
     script(tmp_path / "env/bin/python", "trap '' TERM; sleep 300 & wait; wait")
     env = {"VIRTUAL_ENV": str(tmp_path / "env"), "MARK": str(tmp_path)}
-    ran = gpudoctor("fleet", "node", "--quick", "--name", "a", "--limit", "6", env=env)
+    ran = gpudoctor("fleet", "node", "--quick", "--name", "a", "--timeout", "6", env=env)
     assert (ran.code, ran.err) == (0, "")
     assert "did not respond" in answer(ran)[1]["python"]["error"]  # type: ignore[index]
     end = time.monotonic() + 10
@@ -155,8 +155,8 @@ def test_an_argument_of_somebody_elses_making_is_held_too() -> None:
 
 
 def test_wrong_usage_and_streams_that_are_gone() -> None:
-    assert gpudoctor("fleet", "node", "--limit", "1").sentence == "--limit takes 5 to 86400 seconds, not 1."
-    assert gpudoctor("fleet", "node", "--limit", "soon").sentence == "--limit takes 5 to 86400 seconds, not soon."
+    assert gpudoctor("fleet", "node", "--timeout", "1").sentence == "--timeout takes 5 to 86400 seconds, not 1."
+    assert gpudoctor("fleet", "node", "--timeout", "soon").sentence == "--timeout takes 5 to 86400 seconds, not soon."
     line = "gpudoctor fleet node --quick"
     assert shell(f"{line} >&-").sentence == "Standard output is closed."
     assert shell(f"{line} >/dev/full").sentence == "Standard output: No space left on device."

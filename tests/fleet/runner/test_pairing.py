@@ -55,7 +55,7 @@ def test_all_pairs_sum_in_two_rounds(tmp_path: Path) -> None:
     assert _ask(engine, tmp_path) == 6
     first, second = engine.jobs
     assert first == NodeJob(
-        ("gpudoctor", "fleet", "rank", "--pairs", "n0,n1,n2,n3,n4,n5", "--gpus", "2", "--limit", "60"), 60, 6, True
+        ("gpudoctor", "fleet", "rank", "--pairs", "n0,n1,n2,n3,n4,n5", "--gpus", "2", "--timeout", "60"), 60, 6, True
     )
     assert second.argv[4] == "n1,n2,n3,n4,n5,n0"
     found = list(links(str(tmp_path)))

@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(bool(why := slurm_cluster.why_not()), reason=why),
 ]
 NODES = ("node1", "node2", "node3", "node4")
-COMMAND = (sys.executable, "-m", "gpudoctor", "fleet", "node", "--quick", "--limit")
+COMMAND = (sys.executable, "-m", "gpudoctor", "fleet", "node", "--quick", "--timeout")
 # Says hello as every node does, and does no more.
 GREETS = """\
 #!/bin/sh
@@ -239,7 +239,7 @@ def test_what_slurm_does_not_know_or_refuses(cluster: Cluster) -> None:
 
 def test_the_command_line_over_a_real_slurm(cluster: Cluster, tmp_path: Path) -> None:
     program = shlex.join((sys.executable, "-m", "gpudoctor"))
-    argv = [sys.executable, "-m", "gpudoctor", "fleet", "run", "slurm", "node[1-4]", "--into", str(tmp_path / "run")]
+    argv = [sys.executable, "-m", "gpudoctor", "fleet", "run", "slurm", "node[1-4]", "--output", str(tmp_path / "run")]
     begun = time.monotonic()
     ended = run_child([*argv, "--quick", "--with", program, "--json"], timeout=120, env=cluster.env)
     assert ended.code in (0, 1, 3), ended.err

@@ -22,7 +22,7 @@ from tests.real.ssh_nodes import SECONDS, Nodes, why_not
 WHY_NOT = why_not()
 pytestmark = [pytest.mark.ssh, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 LIMIT = 20.0  # seconds of a node: a quick check takes one or two
-JOB = NodeJob(("gpudoctor", "fleet", "node", "--quick", "--limit", str(LIMIT)), LIMIT)
+JOB = NodeJob(("gpudoctor", "fleet", "node", "--quick", "--timeout", str(LIMIT)), LIMIT)
 OURS = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gpudoctor "$@"\n'
 # Says hello as every node does, and then something else happens.
 GREETS = """\
