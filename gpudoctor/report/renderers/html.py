@@ -41,9 +41,10 @@ def render(report: Report, facts: Facts | None = None) -> str:
     """
     status = report.status if report.status in STATES else "incomplete"
     return templates().get_template("report.html.jinja").render(
-        report=report, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE), counts=counts(report),
+        report=report, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE),
         rows=[(label, _COLUMNS.sub(" · ", text)) for label, text in header.rows(report)],
-        groups=alike(report.findings), machine=machine(facts, report) if facts is not None else "",
+        counts=counts(report, skipped=False), groups=alike(report.findings),
+        machine=machine(facts, report) if facts is not None else "",
         title=title, remarks=remarks, table_rows=table_rows,
     )  # fmt: skip
 
