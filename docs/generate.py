@@ -14,14 +14,23 @@ from gpudoctor.cli import parser
 from gpudoctor.cli.arguments import Parser
 
 HERE = Path(__file__).resolve().parent
+if str(HERE.parent) not in sys.path:
+    sys.path.insert(0, str(HERE.parent))
+
+from tests.sample_findings import samples  # noqa: E402 - the checkout's, which is on no path of a script's
+
 MADE = "<!-- Made by docs/generate.py: change the check or the option, then run it again. -->\n\n"
 
 
 def pages() -> dict[str, str]:
     """Every generated page: its path under docs, and its text."""
     every = catalogue.load(checks.ids())
-    found = {f"checks/{one.id.replace('.', '/')}.md": MADE + check_markdown(one) + _code(one) for one in every}
+    found = {f"checks/{one.id.replace('.', '/')}.md": MADE + _page(one) for one in every}
     return found | {"checks/README.md": MADE + _list(), "cli.md": MADE + command_line()}
+
+
+def _page(one: Check[Any]) -> str:
+    return check_markdown(one, samples().get(one.id, ())) + _code(one)
 
 
 def _code(one: Check[Any]) -> str:
@@ -29,7 +38,7 @@ def _code(one: Check[Any]) -> str:
     lines = ["", "## In the code", "", f"- Rule: {', '.join(map(_file, rule_files(one)))}"]
     lines += [f"- Tests: {', '.join(map(_file, tests(one)))}", "- Facts, and the probes that fill them:"]
     for part, modules in sources(one).items():
-        lines.append(f"  - `{part}`: {', '.join(_file(module_file(module)) for module in modules)}")
+        lines.append(f"    - `{part}`: {', '.join(_file(module_file(module)) for module in modules)}")
     return "\n".join(lines) + "\n"
 
 

@@ -130,7 +130,9 @@ def test_what_verifies_every_way_is_shown_after_the_last_of_them() -> None:
     later = FixEntry("Hold.", ("apt-mark hold x",), verify="b", later=True)
     text = render(changed(findings=(msgspec.structs.replace(FINDING, fixes=(*ways, later)),)))
     assert text.count("verify      a\n") == 1
-    assert text.index("modprobe nvidia") < text.index("verify      a") < text.index("later") < text.index("verify      b")
+    assert (
+        text.index("modprobe nvidia") < text.index("verify      a") < text.index("later") < text.index("verify      b")
+    )
 
 
 def test_evidence_that_the_message_quotes_is_not_shown_again() -> None:

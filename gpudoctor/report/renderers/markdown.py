@@ -91,7 +91,7 @@ def _message(report: Report) -> Iterator[str]:
         return
     yield f"### MESSAGE: {plain(root.meaning)}"
     yield fence([root.message, *root.details])
-    yield from _fixes(root.fixes)
+    yield from fixes(root.fixes)
 
 
 def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield plain(entry.message)
     if others:
         yield "\n".join(f"- Also: {plain(message)}" for message in sentences(entry, others))
-    yield from _fixes(entry.fixes)
+    yield from fixes(entry.fixes)
     for other in others:
         if commands := own_commands(other, entry):
             yield f"The same for {plain(other.subject)}:"
@@ -111,8 +111,9 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield _more(entry, others)
 
 
-def _fixes(fixes: tuple[FixEntry, ...]) -> Iterator[str]:
-    for place, (fix, verify) in enumerate(zip(fixes, verifications(fixes), strict=True)):
+def fixes(entries: tuple[FixEntry, ...]) -> Iterator[str]:
+    """Each fix with its commands, as paragraphs and fences."""
+    for place, (fix, verify) in enumerate(zip(entries, verifications(entries), strict=True)):
         yield from _fix(fix, label(fix, place).capitalize(), verify)
 
 

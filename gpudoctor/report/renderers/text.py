@@ -101,7 +101,8 @@ def finding(
         labelled(out, "also" if number == 0 else "", message)
     fixes(out, entry.fixes, verbose)
     _for_the_others(out, entry, others)
-    labelled(out, "cause", entry.cause)
+    if entry.cause:
+        labelled(out, "cause", entry.cause)
     for seen in evidence((entry, *others)):
         labelled(out, "evidence", seen, "dim")
     _effects(out, effects((entry, *others)))
