@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.check_engine import Check, Fix
 from gpudoctor.report.model import FindingEntry
 
-_WIDE = 100  # columns of what is shown as it is printed
+_WIDE = 76  # columns of what is shown as it is printed: so many are seen on the site without scrolling
 
 SEVERITY = {
     "fail": "fail: something needed does not work",

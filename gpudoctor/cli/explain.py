@@ -134,7 +134,7 @@ def _check(id_: str, verbose: bool, arguments: argparse.Namespace | None) -> int
 
 
 def _reported(arguments: argparse.Namespace, one: "Check[Any]") -> None:
-    """Print what a check reports on the machine; frameworks are imported only for a check that looks at how they run."""
+    """Print what a check reports on the machine; frameworks are imported only for a check that looks at them."""
     import msgspec
 
     from gpudoctor import single_check
