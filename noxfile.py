@@ -43,9 +43,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Whether the generated pages and the samples are fresh."""
-    session.install(*TEST)
+    """Whether the generated pages and the samples are fresh, and the site, into build/site."""
+    session.install(*TEST, "-e", ".[docs]")
     session.run("pytest", "-q", "-n", "auto", "tests/docs")
+    session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
 
 
 @nox.session

@@ -21,13 +21,18 @@ from scripts.completions import completions
 
 SCRIPTS = "../gpudoctor/cli/completions/"
 HERE = Path(__file__).resolve().parent
+if str(HERE.parent) not in sys.path:
+    sys.path.insert(0, str(HERE.parent))
+
+from tests.sample_findings import samples  # noqa: E402 - the checkout's, which is on no path of a script's
+
 MADE = "<!-- Made by docs/generate.py: change the check or the option, then run it again. -->\n\n"
 
 
 def pages() -> dict[str, str]:
     """Every generated page: its path under docs, and its text."""
     every = catalogue.load(checks.ids())
-    found = {f"checks/{one.id.replace('.', '/')}.md": MADE + check_markdown(one) + _code(one) for one in every}
+    found = {f"checks/{one.id.replace('.', '/')}.md": MADE + _page(one) for one in every}
     found |= {"checks/README.md": MADE + _list(), "checks/validated.md": MADE + _validated()}
     return found | {"cli.md": MADE + command_line()}
 
@@ -44,12 +49,16 @@ def files() -> dict[str, str]:
     return pages() | {SCRIPTS + name: text for name, text in completions().items()}
 
 
+def _page(one: Check[Any]) -> str:
+    return check_markdown(one, samples().get(one.id, ())) + _code(one)
+
+
 def _code(one: Check[Any]) -> str:
     """Where the check is in the code."""
     lines = ["", "## In the code", "", f"- Rule: {', '.join(map(_file, rule_files(one)))}"]
     lines += [f"- Tests: {', '.join(map(_file, tests(one)))}", "- Facts, and the probes that fill them:"]
     for part, modules in sources(one).items():
-        lines.append(f"  - `{part}`: {', '.join(_file(module_file(module)) for module in modules)}")
+        lines.append(f"    - `{part}`: {', '.join(_file(module_file(module)) for module in modules)}")
     return "\n".join(lines) + "\n"
 
 

@@ -2,9 +2,15 @@
 
 import re
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from gpudoctor.check_engine import Check, Fix
+from gpudoctor.report.model import FindingEntry
+
+_WIDE = 76  # columns of what is shown as it is printed: so many are seen on the site without scrolling
 
 SEVERITY = {
     "fail": "fail: something needed does not work",
@@ -29,8 +35,13 @@ def check_page(one: Check[Any], width: int = 80) -> str:
     return "\n".join(parts) + "\n"
 
 
-def check_markdown(one: Check[Any]) -> str:
-    """The page under docs/checks."""
+def check_markdown(one: Check[Any], samples: Sequence[tuple[str, FindingEntry]] = ()) -> str:
+    """The page under docs/checks.
+
+    Args:
+        one: the check.
+        samples: machines in a few words, each with what the check reports there.
+    """
     lines = [f"# {one.id}", "", f"**{_plain(one.title)}**", "", _plain(one.cause), ""]
     lines += ["| | |", "|---|---|"]
     lines += [f"| {name} | {_linked(value) if name == 'caused by' else value} |" for name, value in _rows(one)]
@@ -38,13 +49,29 @@ def check_markdown(one: Check[Any]) -> str:
     lines += ["", "## Fixes", ""]
     if not fixes:
         lines += ["The commands depend on the machine: `gpudoctor check` prints them."]
+        lines += ["For example:"] * bool(samples)
+        lines += [
+            line for machine, entry in samples for line in ("", f"### {_plain(machine)}", "", *_sample(entry, True))
+        ]
     for fix in fixes:
         lines += [f"- {_plain(fix.message)}"]
         if fix.commands:
-            lines += ["", "  ```sh", *(f"  {command}" for command in fix.commands), "  ```", ""]
+            lines += ["", "    ```sh", *(f"    {command}" for command in fix.commands), "    ```", ""]
+    if fixes and samples:
+        lines += ["", "## Sample output", "", f"{_plain(samples[0][0])}:", "", *_sample(samples[0][1], False)]
     if one.references:
         lines += ["", "## Sources", "", *(f"- <{reference}>" for reference in one.references)]
     return re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _sample(entry: FindingEntry, with_fixes: bool) -> list[str]:
+    """What the text report shows of a finding and the page does not, then its fixes, to be copied."""
+    from gpudoctor.report.renderers.markdown import fence, fixes
+    from gpudoctor.report.renderers.text import console, finding, written
+
+    page = console(_WIDE)
+    finding(page, msgspec.structs.replace(entry, cause="", fixes=(), check=""), [], False, False, hint=False)
+    return "\n\n".join([fence([written(page).strip("\n")]), *(fixes(entry.fixes) if with_fixes else ())]).split("\n")
 
 
 def _plain(text: str) -> str:

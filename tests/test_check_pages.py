@@ -14,6 +14,7 @@ import gpudoctor
 from gpudoctor.check_engine import Check, Fix, Severity
 from gpudoctor.check_pages import check_markdown, check_page
 from gpudoctor.facts import Facts
+from gpudoctor.report.model import FindingEntry, FixEntry
 from gpudoctor.targets import machine
 from gpudoctor.tasks import cmd
 
@@ -91,10 +92,10 @@ Somebody forgot \\*the\\* cable, and `nvidia-smi` says so in a sentence that is 
 
 - Plug it.
 
-  ```sh
-  plug --in
-  plug --test
-  ```
+    ```sh
+    plug --in
+    plug --test
+    ```
 
 ## Sources
 
@@ -143,7 +144,7 @@ def test_the_page_of_each_check_names_its_rule_its_tests_and_its_probes() -> Non
             code = text.partition("\n## In the code\n")[2]
             assert f"- Rule: [`{name.removesuffix('.md').replace('-', '_')}.py`]" in code
             assert re.search(r"^- Tests: \[`tests/checks/[\w/]*test_\w+\.py`\]", code, re.M), name
-            assert re.search(r"^  - `[\w.]+`: \[`gpudoctor/(probes|smoketests)\b", code, re.M), name
+            assert re.search(r"^    - `[\w.]+`: \[`gpudoctor/(probes|smoketests)\b", code, re.M), name
 
 
 def test_links_of_the_written_pages_lead_somewhere() -> None:
@@ -173,3 +174,61 @@ def test_the_walk_through_adding_a_check_leads_to_a_check(tmp_path: Path) -> Non
     assert subprocess.run(lint, cwd=tmp_path, capture_output=True).returncode == 0
     shape = [sys.executable, "-m", "ruff", "format", "--check", *(name for name, _ in files)]
     assert subprocess.run(shape, cwd=tmp_path, capture_output=True).returncode == 0
+
+
+SEEN = FindingEntry(
+    check="x.y",
+    status="warn",
+    subject="this machine",
+    title="The cable is not plugged",
+    message="The cable is on the desk.",
+    cause="Somebody forgot it.",
+    evidence=("PCI: nothing",),
+    fixes=(FixEntry("Plug it.", ("plug --in",), verify="plug --test"),),
+)
+SAMPLES = [("Ubuntu 24.04", SEEN), ("Fedora 43", SEEN)]
+
+
+def test_fixes_that_depend_on_the_machine_are_shown_of_some() -> None:
+    page = check_markdown(MOVING, SAMPLES)
+    assert (
+        """For example:
+
+### Ubuntu 24.04
+
+```text
+WARN      The cable is not plugged
+          The cable is on the desk.
+evidence  PCI: nothing
+```
+
+**Fix:** Plug it.
+
+```sh
+plug --in
+```
+
+**Verify:**
+
+```sh
+plug --test
+```
+
+### Fedora 43
+"""
+        in page
+    )
+    assert "Somebody forgot it" not in page  # the page has the check's own cause
+
+
+def test_fixes_that_are_the_same_everywhere_are_listed_once() -> None:
+    page = check_markdown(ONE, SAMPLES)
+    assert page.count("## Sample output\n\nUbuntu 24.04:\n\n```text\nWARN      The cable") == 1
+    assert "Fedora" not in page
+    assert "**Fix:**" not in page
+
+
+def test_each_page_shows_what_its_check_reports() -> None:
+    for name, text in _generator().pages().items():
+        if name.count("/") == 2:
+            assert re.search(r"^```text\n(FAIL|WARN|ADVICE) ", text, re.M), name

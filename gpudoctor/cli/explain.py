@@ -6,7 +6,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
@@ -16,6 +16,7 @@ from gpudoctor.cli.output import out, out_json
 if TYPE_CHECKING:
     from io import FileIO
 
+    from gpudoctor.check_engine import Check
     from gpudoctor.report.model import RankEntry, Report
     from gpudoctor.symptoms import Log
     from gpudoctor.symptoms.origin import Where
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _logs(arguments, arguments.log)
     if not text:
         raise UsageError(NOTHING)
-    if (code := named(text, arguments.verbose)) is not None:
+    if (code := named(text, arguments.verbose, arguments)) is not None:
         return code
     paths = arguments.what if all(map(os.path.exists, arguments.what)) else [text]  # `explain run/*.log`
     return _logs(arguments, paths) if all(map(_is_path, paths)) else _message(arguments, text)
@@ -81,8 +82,13 @@ def _is_path(text: str) -> bool:
     return text == "-" or os.path.exists(text) or ("/" in text and " " not in text) or text.endswith(LOGS)
 
 
-def named(text: str, verbose: bool) -> int | None:
+def named(text: str, verbose: bool, arguments: argparse.Namespace | None = None) -> int | None:
     """Print what a name stands for, a check or an area, before a file of that name; None where it is none.
+
+    Args:
+        text: the name.
+        verbose: print where a check is in the code, too.
+        arguments: the machine that the check is asked about; None: of none.
 
     Raises:
         UsageError: it is an ID that is not there.
@@ -91,7 +97,7 @@ def named(text: str, verbose: bool) -> int | None:
 
     every = catalogue.ids()
     if text in every:
-        return _check(text, verbose)
+        return _check(text, verbose, arguments)
     areas = {one.split(".")[0] for one in every}
     if text in areas:
         from gpudoctor.cli import checks
@@ -100,7 +106,7 @@ def named(text: str, verbose: bool) -> int | None:
     if re.fullmatch(r"[a-z][a-z0-9-]*\.[a-z][a-z0-9-]*", text) is None or os.path.exists(text) or text.endswith(LOGS):
         return None
     if former := catalogue.renamed(text):
-        return _check(former[0], verbose)
+        return _check(former[0], verbose, arguments)
     if text.startswith("expect."):
         raise UsageError(f"{text} is an expectation: its subject names the file and line that define it.")
     if text.partition(".")[0] in areas:
@@ -108,19 +114,56 @@ def named(text: str, verbose: bool) -> int | None:
     return None
 
 
-def _check(id_: str, verbose: bool) -> int:
-    """Print one check's page; with `verbose`, where it is in the code, too."""
+def _check(id_: str, verbose: bool, arguments: argparse.Namespace | None) -> int:
+    """Print one check's page and what it reports on the machine; with `verbose`, where it is in the code, too."""
     from gpudoctor import catalogue
     from gpudoctor.check_pages import check_page
     from gpudoctor.cli.terminal import columns
 
     (one,), width = catalogue.load([id_]), min(columns(), 100)
     out(check_page(one, width))
+    if arguments and not arguments.elsewhere:
+        sys.stdout.flush()  # the page is there while the machine is looked at
+        _reported(arguments, one)
     if verbose:
         from gpudoctor import check_sources
 
         out(check_sources.page(one, width))
     return OK
+
+
+def _reported(arguments: argparse.Namespace, one: "Check[Any]") -> None:
+    """Print what a check reports on the machine; frameworks are imported only for a check that looks at them."""
+    import msgspec
+
+    from gpudoctor import single_check
+    from gpudoctor.check_engine import MACHINE
+    from gpudoctor.cli.terminal import colours, columns
+    from gpudoctor.report.grouping import alike
+    from gpudoctor.report.renderers.text import console, finding, labelled, written
+
+    given, options = facts_of(arguments), options_of(arguments, [one.id], [])
+    quick = msgspec.structs.replace(options, quick=True)
+    report, facts, _ = judged(None if given else machine_of(arguments), quick, given)
+    if not given and not options.quick and single_check.wants_more(one, facts):
+        report, _, _ = judged(machine_of(arguments), options)
+    page, where = console(columns(), colours(sys.stdout)), "Here" if given is None else "There"
+    for entry, *others in alike(report.findings):  # what the page has already is left out
+        title = where if entry.subject == MACHINE.label else f"{where}, {entry.subject}"
+        shown = msgspec.structs.replace(entry, title=title, cause="", references=(), check="")
+        finding(page, shown, others, False, False)
+    if not report.findings:
+        unknown = "; ".join(dict.fromkeys(entry.reason for entry in report.unknown))
+        page.print()
+        labelled(page, where.lower(), _ended(report.summary.passed, unknown))
+    out(written(page))
+
+
+def _ended(passed: int, unknown: str) -> str:
+    """How a check without a problem ended."""
+    if unknown:
+        return f"Unknown: {unknown}"
+    return "No problem: the check passed." if passed else "Does not apply to this machine."
 
 
 def _message(arguments: argparse.Namespace, text: str) -> int:

@@ -4,12 +4,13 @@ from gpudoctor.report.model import Report
 from gpudoctor.report.numbers import number
 
 
-def counts(report: Report, unknown: str = "unknown") -> list[str]:
+def counts(report: Report, unknown: str = "unknown", skipped: bool = True) -> list[str]:
     """The numbers with their words, worst first; without a GPU nothing is said to have passed.
 
     Args:
         report: whose.
         unknown: the words for what is unknown, which may say how to see it.
+        skipped: name the checks that do not apply to this machine too: of no use to who repairs it.
     """
     s = report.summary
     passed = "without a finding" if report.status == "no-gpu" else "passed"
@@ -21,6 +22,6 @@ def counts(report: Report, unknown: str = "unknown") -> list[str]:
         (s.broken, "broken"),
         (s.unknown, unknown),
         (s.passed, passed),
-        (s.skipped, "not applicable"),
+        (s.skipped if skipped else 0, "not applicable"),
     )
     return [f"{number(count)} {name}" for count, name in parts if count or name in ("failed", passed)]

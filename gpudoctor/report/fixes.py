@@ -66,6 +66,17 @@ def label(fix: FixEntry, place: int) -> str:
     return "later" if fix.later else "or" if place else "fix"
 
 
+def verifications(fixes: tuple[FixEntry, ...]) -> list[str]:
+    """The command that verifies each fix; empty where it is one of its own, or the same as of the next: shown there."""
+    found: list[str] = []
+    following = ""
+    for fix in reversed(fixes):
+        own = fix.verify if fix.verify and fix.verify not in fix.commands else ""
+        found.append("" if own == following else own)
+        following = own
+    return found[::-1]
+
+
 def notes(fix: FixEntry) -> list[str]:
     """What has to be known next to the commands."""
     found = ["needs root"] if fix.root and not fix.as_root else []

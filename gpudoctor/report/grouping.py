@@ -39,8 +39,10 @@ def sentences(entry: FindingEntry, others: Iterable[FindingEntry]) -> list[str]:
 
 
 def evidence(group: Iterable[FindingEntry]) -> list[str]:
-    """Everything that was seen of findings that are shown as one, each line once."""
-    return list(dict.fromkeys(line for entry in group for line in entry.evidence))
+    """What was seen of findings that are shown as one: each line once, and none that a message quotes in full."""
+    group = tuple(group)
+    messages = "\n".join(entry.message for entry in group)
+    return list(dict.fromkeys(line for entry in group for line in entry.evidence if line.rstrip(".") not in messages))
 
 
 def effects(group: Iterable[FindingEntry]) -> dict[str, int]:

@@ -126,6 +126,19 @@ def test_an_id_is_explained_as_before(run: Run) -> None:
     assert ran.out.startswith("Driver/library version mismatch: module and libraries differ\n===")
 
 
+def test_an_id_ends_with_what_the_check_reports_on_the_machine(run: Run, explain: Run, tmp_path: Path) -> None:
+    def asked(id_: str, machine: str) -> str:
+        return run("explain", id_, "--facts", str(tmp_path / machine)).out
+
+    hidden = asked("visibility.cuda-hides-all", "hidden")
+    assert re.search(r"\n\nFAIL      There\n          CUDA_VISIBLE_DEVICES.*\nfix  ", hidden, re.S)
+    assert "cause  " not in hidden
+    assert asked("visibility.cuda-hides-all", "well").endswith("\n\nthere     No problem: the check passed.\n")
+    assert asked("wsl.version-1", "well").endswith("\n\nthere     Does not apply to this machine.\n")
+    assert re.search(r"\nhere      \w+", run("explain", "wsl.version-1").out)
+    assert "\nhere  " not in run("explain", "wsl.version-1", "--elsewhere").out
+
+
 def test_the_long_page_of_a_check_names_its_code_and_its_facts(run: Run) -> None:
     short, long = run("explain", "device.none"), run("explain", "device.none", "-v")
     assert long.code == 0

@@ -19,7 +19,7 @@ NOT_RUN = {
     "uvx gpudoctor-cli": "takes gpudoctor from the package index",
     "pipx run gpudoctor-cli": "takes gpudoctor from the package index",
     "pip install gpudoctor-cli": "takes gpudoctor from the package index",
-    "pip install 'gpudoctor-cli[": "takes gpudoctor from the package index",
+    "pip install 'gpudoctor-cli": "the same, with an extra",
     ".venv/bin/pytest": "runs the tests themselves",
     ".venv/bin/python docs/generate.py": "writes pages; tests/test_check_pages.py holds that they are fresh",
     ".venv/bin/ruff": "the gate runs it",

@@ -101,18 +101,18 @@ Python    /opt/env/bin/python (3.11.7, venv, managed by uv)
 FAIL      The loaded NVIDIA module and the NVIDIA libraries are of different
           versions
           The kernel runs module 550.90.07, the libraries are 550.107.02.
-cause     The driver was updated while its kernel module was loaded.
-evidence  /proc/driver/nvidia/version: 550.90.07
 fix       Reboot.
             sudo reboot
           (needs root)
 verify      nvidia-smi
+cause     The driver was updated while its kernel module was loaded.
+evidence  /proc/driver/nvidia/version: 550.90.07
 effects   - PyTorch 2.5.1 sees no GPU.
           - The same. (2 times)
 id        driver.library-mismatch
 run       gpudoctor fix driver.library-mismatch --with-root
 
-FAIL  1 failed, 1 warning, 3 consequences, 64 passed, 40 not applicable (1.3 s)
+FAIL  1 failed, 1 warning, 3 consequences, 64 passed (1.3 s)
 After the first fix, run `gpudoctor check` again.
 """
     )
@@ -125,8 +125,25 @@ def test_a_command_that_mends_and_shows_whether_it_helped_is_shown_once() -> Non
     assert "verify" not in text
 
 
+def test_what_verifies_every_way_is_shown_after_the_last_of_them() -> None:
+    ways = (FixEntry("Reboot.", ("reboot",), verify="a"), FixEntry("Reload.", ("modprobe nvidia",), verify="a"))
+    later = FixEntry("Hold.", ("apt-mark hold x",), verify="b", later=True)
+    text = render(changed(findings=(msgspec.structs.replace(FINDING, fixes=(*ways, later)),)))
+    assert text.count("verify      a\n") == 1
+    assert (
+        text.index("modprobe nvidia") < text.index("verify      a") < text.index("later") < text.index("verify      b")
+    )
+
+
+def test_evidence_that_the_message_quotes_is_not_shown_again() -> None:
+    seen = ("libraries are 550.107.02.", "NVML: 18")
+    text = render(changed(findings=(msgspec.structs.replace(FINDING, evidence=seen),)))
+    assert [line for line in text.splitlines() if line.startswith("evidence")] == ["evidence  NVML: 18"]
+
+
 def test_verbose_adds_the_unknown_the_ruled_out_and_the_sources() -> None:
     text = render(REPORT, verbose=True)
+    assert "64 passed, 40 not applicable" in text
     assert "ruled out driver.not-loaded" in text
     assert "see       https://docs.nvidia.com/deploy/nvml-api/" in text
     assert "health.memory-held (GPU 3): NVML: Not Supported" in text

@@ -3,6 +3,7 @@
 import pytest
 
 from gpudoctor.report.model import Consequence, FindingEntry, Report
+from gpudoctor.report.renderers.text import render
 from gpudoctor.symptoms import attach
 from tests.symptoms.builders import finding
 
@@ -68,6 +69,12 @@ def test_no_finding_comes_goes_or_changes(text: str) -> None:
     assert sorted(f.check for f in report.findings) == sorted(f.check for f in REPORT.findings)
     assert (report.status, report.summary) == (REPORT.status, REPORT.summary)
     assert attach(Report(), text).findings == ()
+
+
+def test_the_finding_that_explains_is_shown_once() -> None:
+    text = render(attach(REPORT, "CUDA error 802: system not yet initialized"))
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("id ")].count("fabric.not-ready") == 1
+    assert text.count("\nid  ") == len(REPORT.findings)
 
 
 def test_a_consequence_explains_as_its_cause_does() -> None:

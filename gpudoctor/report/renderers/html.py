@@ -47,11 +47,12 @@ def render(report: Report, facts: Facts | None = None) -> str:
 
         drawn = {"compared": cpu_gpu_words, "plot": picture}
     return templates().get_template("report.html.jinja").render(
-        report=report, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE), counts=counts(report),
+        report=report, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE),
         rows=[(label, _COLUMNS.sub(" · ", text)) for label, text in header.rows(report)],
-        groups=alike(report.findings), machine=machine(facts, report) if facts is not None else "",
-        smoke=[entry for entry in report.smoke if listed(entry)], title=title, remarks=remarks, table_rows=table_rows,
-        **drawn,
+        counts=counts(report, skipped=False), groups=alike(report.findings),
+        machine=machine(facts, report) if facts is not None else "",
+        smoke=[entry for entry in report.smoke if listed(entry)],
+        title=title, remarks=remarks, table_rows=table_rows, **drawn,
     )  # fmt: skip
 
 

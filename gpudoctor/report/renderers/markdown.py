@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from gpudoctor.report.fixes import label, notes
-from gpudoctor.report.grouping import alike, own_commands, sentences
+from gpudoctor.report.fixes import label, notes, verifications
+from gpudoctor.report.grouping import alike, evidence, own_commands, sentences
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 from gpudoctor.report.renderers import text
 from gpudoctor.report.sanitize import clean
@@ -91,8 +91,7 @@ def _message(report: Report) -> Iterator[str]:
         return
     yield f"### MESSAGE: {plain(root.meaning)}"
     yield fence([root.message, *root.details])
-    for place, fix in enumerate(root.fixes):
-        yield from _fix(fix, label(fix, place).capitalize())
+    yield from fixes(root.fixes)
 
 
 def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> Iterator[str]:
@@ -100,27 +99,32 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield plain(entry.message)
     if others:
         yield "\n".join(f"- Also: {plain(message)}" for message in sentences(entry, others))
-    yield f"**Cause:** {plain(entry.cause)}"
-    if seen := dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
-        yield "**Evidence:**"
-        yield fence(seen)
-    for place, fix in enumerate(entry.fixes):
-        yield from _fix(fix, label(fix, place).capitalize())
+    yield from fixes(entry.fixes)
     for other in others:
         if commands := own_commands(other, entry):
             yield f"The same for {plain(other.subject)}:"
             yield fence(commands, "sh")
+    yield f"**Cause:** {plain(entry.cause)}"
+    if seen := evidence((entry, *others)):
+        yield "**Evidence:**"
+        yield fence(seen)
     yield _more(entry, others)
 
 
-def _fix(fix: FixEntry, word: str) -> Iterator[str]:
+def fixes(entries: tuple[FixEntry, ...]) -> Iterator[str]:
+    """Each fix with its commands, as paragraphs and fences."""
+    for place, (fix, verify) in enumerate(zip(entries, verifications(entries), strict=True)):
+        yield from _fix(fix, label(fix, place).capitalize(), verify)
+
+
+def _fix(fix: FixEntry, word: str, verify: str) -> Iterator[str]:
     after = plain("; ".join(notes(fix)))
     yield f"**{word}:** {plain(fix.message)}" + (f" ({after})" if after else "")
     if fix.commands:
         yield fence(fix.commands, "sh")
-    if fix.verify:
+    if verify:
         yield "**Verify:**"
-        yield fence([fix.verify], "sh")
+        yield fence([verify], "sh")
     if fix.undo:
         yield f"**Undo:** {plain(fix.undo)}"
 

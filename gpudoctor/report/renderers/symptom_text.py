@@ -7,12 +7,11 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.maybe import phrase, phrases
-from gpudoctor.report.fixes import label
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, RankEntry, Report, SymptomEntry
 from gpudoctor.report.numbers import number, spans
 from gpudoctor.report.renderers.header import header
-from gpudoctor.report.renderers.text import console, finding, fix_lines, headline, labelled, written
+from gpudoctor.report.renderers.text import console, finding, fix_lines, fixes, headline, labelled, written
 from gpudoctor.report.sanitize import wrapped
 
 # Ids of one area that are listed by name; more are counted.
@@ -93,8 +92,7 @@ def _message(out: Console, root: SymptomEntry, verbose: bool) -> None:
         labelled(out, "ruled out", f"{_ids(root.ruled_out, verbose)} (on this machine)", "dim")
     if root.unknown:
         labelled(out, "unknown", f"{_ids(root.unknown, verbose)} (could not be checked)", "dim")
-    for place, one in enumerate(root.fixes):
-        fix_lines(out, one, label(one, place), verbose)
+    fixes(out, root.fixes, verbose)
     for place, known in enumerate(root.nearest):
         labelled(out, "nearest" if place == 0 else "", _sentenced(known))
     _advice(out, root)
@@ -140,7 +138,7 @@ def _others(out: Console, entries: Sequence[SymptomEntry]) -> None:
         for details in entry.details:
             labelled(out, "", details)
         for one in entry.fixes[:1] if entry.role in ("also", "warning") else ():
-            fix_lines(out, one, "  fix", False)
+            fix_lines(out, one, "  fix", False, one.verify or "")
         _advice(out, entry)
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from gpudoctor.report.fixes import label, notes
+from gpudoctor.report.fixes import label, notes, verifications
 from gpudoctor.report.grouping import effects, evidence, own_commands, sentences
 from gpudoctor.report.model import word
 from gpudoctor.report.numbers import amount, number
@@ -50,5 +50,7 @@ def templates() -> Environment:
     )
     made.filters |= {"prose": prose, "word": word, "number": number, "amount": amount}
     made.tests["address"] = address
-    made.globals |= {one.__name__: one for one in (label, notes, own_commands, sentences, evidence, effects)}
+    made.globals |= {
+        one.__name__: one for one in (label, notes, verifications, own_commands, sentences, evidence, effects)
+    }
     return made

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from gpudoctor.report.counts import counts
 from gpudoctor.report.fixes import label as label_of
-from gpudoctor.report.fixes import notes
-from gpudoctor.report.grouping import alike, own_commands, sentences
-from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, word
+from gpudoctor.report.fixes import notes, verifications
+from gpudoctor.report.grouping import alike, effects, evidence, own_commands, sentences
+from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 from gpudoctor.report.renderers.header import header
 from gpudoctor.report.sanitize import clean, wrapped
 
@@ -27,20 +27,21 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         report: what to show.
         width: columns; None: 80.
         colour: whether ANSI colours are wanted.
-        verbose: list what is unknown, what was ruled out, and references too.
+        verbose: list what is unknown, what was ruled out, and references too, and count what does not apply.
     """
     out = console(width, colour)
+    shown: list[FindingEntry] = []
     if report.symptoms:
         from gpudoctor.report.renderers.symptom_text import answer
 
-        answer(out, report, verbose)
+        shown = answer(out, report, verbose)
         out.print()
     header(out, report)
     if report.smoke:
         from gpudoctor.report.renderers.smoke_text import table
 
         table(out, report)
-    for entry, *others in alike(report.findings):
+    for entry, *others in alike(one for one in report.findings if one not in shown):
         finding(out, entry, others, verbose, len(report.pythons) > 1)
     if verbose:
         _unknown(out, report)
@@ -81,7 +82,7 @@ def finding(
     label: tuple[str, str] | None = None,
     hint: bool = True,
 ) -> None:
-    """Print a finding, with what others of its kind say besides.
+    """Print a finding, with what others of its kind say besides: what to do first, why afterwards.
 
     Args:
         out: where to.
@@ -98,13 +99,13 @@ def finding(
     labelled(out, "", entry.message)
     for number, message in enumerate(sentences(entry, others)):
         labelled(out, "also" if number == 0 else "", message)
-    labelled(out, "cause", entry.cause)
-    for seen in dict.fromkeys(seen for one in (entry, *others) for seen in one.evidence):
-        labelled(out, "evidence", seen, "dim")
-    for number, fix in enumerate(entry.fixes):
-        fix_lines(out, fix, label_of(fix, number), verbose)
+    fixes(out, entry.fixes, verbose)
     _for_the_others(out, entry, others)
-    _consequences(out, tuple(follows for one in (entry, *others) for follows in one.consequences))
+    if entry.cause:
+        labelled(out, "cause", entry.cause)
+    for seen in evidence((entry, *others)):
+        labelled(out, "evidence", seen, "dim")
+    _effects(out, effects((entry, *others)))
     if verbose and entry.affects:
         labelled(out, "affects", ", ".join(entry.affects), "dim")
     if verbose and entry.ruled_out:
@@ -131,15 +132,21 @@ def labelled(out: Console, label: str, text: str, style: str = "") -> None:
         label = ""
 
 
-def fix_lines(out: Console, fix: FixEntry, label: str, verbose: bool) -> None:
-    """A fix next to its label: the sentence, what is typed, what has to be known."""
+def fixes(out: Console, entries: tuple[FixEntry, ...], verbose: bool) -> None:
+    """Each fix next to its label; a command that verifies several in a row is shown after the last of them."""
+    for number, (fix, verify) in enumerate(zip(entries, verifications(entries), strict=True)):
+        fix_lines(out, fix, label_of(fix, number), verbose, verify)
+
+
+def fix_lines(out: Console, fix: FixEntry, label: str, verbose: bool, verify: str) -> None:
+    """A fix next to its label: the sentence, what is typed, what has to be known, and what verifies it."""
     labelled(out, label, fix.message)
     for command in fix.commands:
         command_line(out, command)
     if after := notes(fix):
         labelled(out, "", f"({'; '.join(after)})", "dim")
-    if fix.verify and fix.verify not in fix.commands:
-        command_line(out, fix.verify, "verify")
+    if verify:
+        command_line(out, verify, "verify")
     if fix.undo and (verbose or fix.later):
         labelled(out, "undo", fix.undo, "dim")
 
@@ -160,11 +167,8 @@ def command_line(out: Console, command: str, label: str = "") -> None:
         label = ""
 
 
-def _consequences(out: Console, consequences: tuple[Consequence, ...]) -> None:
+def _effects(out: Console, reported: dict[str, int]) -> None:
     """What follows from the cause; the same sentence for many subjects is said once."""
-    reported: dict[str, int] = {}
-    for one in consequences:
-        reported[one.message] = reported.get(one.message, 0) + 1
     for number, (message, times) in enumerate(reported.items()):
         mark = "- " if len(reported) > 1 else ""
         labelled(
@@ -182,7 +186,7 @@ def _unknown(out: Console, report: Report) -> None:
 
 
 def _counts(out: Console, report: Report, verbose: bool) -> None:
-    words = ", ".join(counts(report, "unknown" if verbose else "unknown (--verbose lists them)"))
+    words = ", ".join(counts(report, "unknown" if verbose else "unknown (--verbose lists them)", verbose))
     colour = COLOUR.get(report.status, "bold magenta")
     out.print()
     out.print(Text.assemble((word(report.status), colour), f"  {words} ({report.seconds:.1f} s)"))
