@@ -4,7 +4,7 @@ from collections import Counter
 
 from gpudoctor.fleet.summary import Cause, Drift, Fleet
 from gpudoctor.report.model import FindingEntry
-from gpudoctor.report.numbers import number
+from gpudoctor.report.numbers import moment, number
 
 MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
 OFTEN = 5  # devices that are named because they are outliers in several figures
@@ -36,11 +36,6 @@ def apart(fleet: Fleet) -> str:
 
 def _some(count: int, what: str) -> str:
     return f"{number(count)} {what}{'s' * (count != 1)}"
-
-
-def moment(text: str) -> str:
-    """A time as a person reads it."""
-    return text.replace("T", " ").removesuffix("Z").strip()[:19] + " UTC" if text.endswith("Z") else text
 
 
 def share(cause: Cause) -> str:

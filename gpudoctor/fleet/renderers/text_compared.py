@@ -4,9 +4,9 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.fleet.renderers.lines import bar, folded_lines
-from gpudoctor.fleet.renderers.phrases import MARKS, agreement, moment, often_apart
+from gpudoctor.fleet.renderers.phrases import MARKS, agreement, often_apart
 from gpudoctor.fleet.summary import Change, Drift, Fleet, Spread
-from gpudoctor.report.numbers import amount, number
+from gpudoctor.report.numbers import amount, moment, number
 from gpudoctor.report.sanitize import clean, wrapped
 
 # What a screen holds; --all shows the rest.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 
 from markupsafe import Markup, escape
 
@@ -14,6 +15,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.report.counts import counts
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import Report
+from gpudoctor.report.numbers import moment
 from gpudoctor.report.renderers import header
 from gpudoctor.report.renderers.html_machine import machine
 from gpudoctor.report.renderers.templates import templates
@@ -41,11 +43,19 @@ def render(report: Report, facts: Facts | None = None) -> str:
     """
     status = report.status if report.status in STATES else "incomplete"
     return templates().get_template("report.html.jinja").render(
-        report=report, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE), counts=counts(report),
+        report=report, name=_name(report, facts), moment=moment, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE), counts=counts(report),
         rows=[(label, _COLUMNS.sub(" · ", text)) for label, text in header.rows(report)],
         groups=alike(report.findings), machine=machine(facts, report) if facts is not None else "",
         title=title, remarks=remarks, table_rows=table_rows,
     )  # fmt: skip
+
+
+def _name(report: Report, facts: Facts | None) -> str:
+    """Which machine it is: its name, which is masked where the facts are, and its GPUs."""
+    host = facts.host.hostname if facts is not None and isinstance(facts.host.hostname, str) else ""
+    names = Counter(gpu.name or gpu.vendor for gpu in report.gpus)
+    gpus = " + ".join(f"{count} x {name}" for name, count in names.items())
+    return ", ".join(part for part in (host, gpus or report.machine.product or report.machine.distribution) if part)
 
 
 def read(path: str) -> Markup:
