@@ -1,4 +1,4 @@
-"""axe-core, which finds what people with a screen reader or weak eyes cannot use; PyPI has it as a file of a package."""
+"""axe-core, which finds what people with a screen reader or weak eyes cannot use; PyPI has it in a package."""
 
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
