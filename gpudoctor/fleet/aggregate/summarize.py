@@ -41,9 +41,7 @@ def together(
 
 
 def judged(fleet: Fleet) -> Fleet:
-    """The summary in which each node is as ill as the worst cause that names it: a link, or what a scheduler
-    lists, is no part of a report.
-    """
+    """The summary in which each node is as ill as the worst cause that names it: some causes are in no report."""
     fail = {node for cause in fleet.causes if cause.status == "fail" for node in _having(cause)}
     warn = {node for cause in fleet.causes if cause.status == "warn" for node in _having(cause)}
     states = {state: set(unfolded(folded, fleet.counts[state])) for state, folded in fleet.states.items()}

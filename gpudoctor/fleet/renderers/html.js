@@ -87,7 +87,7 @@
   };
   const outlier = ([n, device, value, deviations]) => {
     const [figure, unit, median] = data.spreads[n];
-    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} sigma, MAD`;
+    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} sigma`;
     return made("li", `${device}, ${figure}: ${digits(value)} ${unit}; the median is ${digits(median)} (${far})`);
   };
 

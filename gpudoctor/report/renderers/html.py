@@ -43,7 +43,8 @@ def render(report: Report, facts: Facts | None = None) -> str:
     """
     status = report.status if report.status in STATES else "incomplete"
     return templates().get_template("report.html.jinja").render(
-        report=report, name=_name(report, facts), moment=moment, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE), counts=counts(report),
+        report=report, name=_name(report, facts), moment=moment, status=status,
+        sentence=STATES[status], policy=POLICY, style=read(STYLE), counts=counts(report),
         rows=[(label, _COLUMNS.sub(" · ", text)) for label, text in header.rows(report)],
         groups=alike(report.findings), machine=machine(facts, report) if facts is not None else "",
         title=title, remarks=remarks, table_rows=table_rows,

@@ -34,6 +34,7 @@ def ran(
     """The summary of a run.
 
     Args:
+        tmp_path: where its directory is made.
         nodes: of each its report's verdict, and how many GPUs the engine lists for it.
         engine: that ran.
         found: the GPUs that each node finds that passes; None: eight.
@@ -44,13 +45,13 @@ def ran(
     run = Run(engine=engine, options={"--srun-option": options} if options else {})
     (folder / RUN).write_bytes(msgspec.json.encode(run))
     ledger = Ledger(str(folder / LEDGER))
-    for node, (verdict, gpus) in nodes.items():
+    for node, (verdict, listed) in nodes.items():
         asked = verdict == "asked"
         made = report(
             status="no-gpu" if asked else verdict, findings=(ASKED,) * asked, listed=found if verdict == "pass" else ()
         )
         (folder / REPORTS / f"{node}.json").write_bytes(msgspec.json.encode(made))
-        ledger.note(node, "reported", gpus=gpus)
+        ledger.note(node, "reported", gpus=listed)
     ledger.close()
     return together([str(folder)])
 

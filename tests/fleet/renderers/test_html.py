@@ -96,7 +96,7 @@ def test_every_section_is_there_without_the_script() -> None:
         "580.95.05 on 743 of 750",
         "570.172.08",
         "Measurements",
-        "node0017 GPU 3: 13.1 GB/s (-104.5 sigma, MAD)",
+        "node0017 GPU 3: 13.1 GB/s (-104.5 sigma)",
         "Since 2026-11-20 03:20:44 UTC",
         "pass before, fail now (7 nodes) node[0005-0008,0501-0503]",
     )
