@@ -8,8 +8,8 @@ from gpudoctor.cli.fleet.job import program_of
 from gpudoctor.cli.fleet.node import limit
 
 _OF_A_RUN = (
-    "into", "again", "expect", "smoke", "quick", "json", "no_gpus", "pairs", "exclusive", "patience", "context",
-    "kubeconfig",
+    "into", "again", "dry_run", "expect", "smoke", "quick", "json", "no_gpus", "pairs", "exclusive", "patience",
+    "context", "kubeconfig",
 )  # fmt: skip
 
 

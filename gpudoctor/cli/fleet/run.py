@@ -1,4 +1,4 @@
-"""`gpudoctor fleet run ENGINE [NODES] --into DIR`: the same examination on many machines."""
+"""`gpudoctor fleet run ENGINE [NODES]`: the same check on many machines."""
 
 import argparse
 import os
@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.fleet.dry_run import shown
 from gpudoctor.cli.fleet.engine_options import chosen_options, engine_options, typed_options
 from gpudoctor.cli.fleet.job import job_of
 from gpudoctor.cli.fleet.node import looks
 from gpudoctor.cli.fleet.pairs import paired, pairs_option
+from gpudoctor.cli.fleet.results import made_directory
 from gpudoctor.cli.output import complain, out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpudoctor.fleet.runner.engine import Engine, FleetTarget, NodeJob
+    from gpudoctor.fleet.runner.engine import Engine, FleetTarget, NodeJob, ShownEngine
     from gpudoctor.fleet.runner.orchestrator import RunOutcome
     from gpudoctor.fleet.runner.run_directory import RunDirectory
 
@@ -40,7 +42,11 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
         help=f"the engine that starts gpudoctor: {', '.join(ENGINES)}",
     )
     one.add_argument("nodes", metavar="NODES", nargs="?", default="", help=NODES)
-    one.add_argument("--into", type=_named, metavar="DIR", help="directory of the run: ledger and reports")
+    one.add_argument("--into", type=_named, metavar="DIR", help="directory of the run: ledger and reports "
+                     "(default: gpudoctor-fleet-DATE, a new one for each run)")  # fmt: skip
+    one.add_argument(
+        "--dry-run", action="store_true", help="show the nodes, the command and the directory, and start nothing"
+    )
     one.add_argument("--again", action="store_true", help="run again on nodes that have already reported")
     one.add_argument("--fan", type=_fan, default=FAN, metavar="N", help=f"number of nodes at once (default: {FAN})")
     looks(one)
@@ -87,12 +93,16 @@ def run(arguments: argparse.Namespace) -> int:
 
         out(printed(arguments))
         return OK
-    if arguments.into is None:
-        raise UsageError("--into DIR is missing: the directory for the ledger and the reports.")
     _must_be_text(arguments.nodes, arguments.program, *chain(*typed_options(arguments).values()))
     arguments.nodes = arguments.nodes or _asked_before(arguments)
     job = job_of(arguments)
     engine, targets = _engine(arguments)
+    if arguments.dry_run:
+        out(shown(engine, targets, job, arguments))
+        return OK
+    if arguments.into is None:
+        arguments.into = made_directory()
+        complain(f"The results go to {arguments.into}; to continue this run later, add --into {arguments.into}.")
     folder = _opened(arguments, job)
     try:
         outcome, number = _conducted(engine, targets, job, folder, arguments.again)
@@ -131,13 +141,13 @@ def _asked_before(arguments: argparse.Namespace) -> str:
     from gpudoctor.fleet.runner.run_directory import FolderError, read
 
     try:
-        before = read(arguments.into)
+        before = read(arguments.into) if arguments.into else None
     except FolderError as error:
         raise UsageError(str(error)) from None
     return before.nodes if before and before.engine == arguments.engine else ""
 
 
-def _engine(arguments: argparse.Namespace) -> "tuple[Engine, Sequence[FleetTarget]]":
+def _engine(arguments: argparse.Namespace) -> "tuple[ShownEngine, Sequence[FleetTarget]]":
     """The engine, and the nodes that are wished for.
 
     Raises:

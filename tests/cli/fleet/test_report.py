@@ -90,7 +90,7 @@ def test_one_that_fails_gives_1(run: Run, folder: str) -> None:
     ran = run("fleet", "report", folder)
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.startswith("FAIL  9 of 10 nodes are healthy; 1 fails.\n")
-    assert "  FAIL         1  n10: The driver is not loaded -> " in ran.out
+    assert "  FAIL         1  n10: The driver is not loaded (driver.not-loaded)\n" in ran.out
     assert "driver (loaded): 580.95.05 on 9 of 10" in ran.out
 
 

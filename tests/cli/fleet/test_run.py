@@ -103,7 +103,6 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
     [
         ("run zzz --into x", "Unknown engine"),
         ("run slrm --into x", 'Unknown engine "slrm". Did you mean "slurm"?'),
-        ("run local a", "--into DIR is missing: the directory for the ledger and the reports."),
         ("run local a --into=", "--into needs a directory name; an unset shell variable gives an empty"),
         ("run local a --into x --fan 0", "--fan takes a whole number from 1 to 10000, not 0."),
         ("run local a --into x --fan ²", "--fan takes a whole number from 1 to 10000, not ²."),
