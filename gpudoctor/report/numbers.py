@@ -1,4 +1,4 @@
-"""Numbers as every renderer writes them: 1,000, 89%, and no more digits than matter."""
+"""Numbers and times as every renderer writes them: 1,000, 89%, and no more digits than matter."""
 
 from collections.abc import Sequence
 
@@ -27,3 +27,8 @@ def spans(numbers: Sequence[int], most: int = 8) -> str:
             found.append([one, one])
     texts = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a} to {b}" for a, b in found]
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def moment(text: str) -> str:
+    """A time as a person reads it: 2026-11-21T03:21:07Z is "2026-11-21 03:21:07 UTC"."""
+    return text.replace("T", " ").removesuffix("Z").strip()[:19] + " UTC" if text.endswith("Z") else text

@@ -8,8 +8,8 @@ from gpudoctor.cli.fleet.job import program_of
 from gpudoctor.cli.fleet.node import limit
 
 _OF_A_RUN = (
-    "output", "rerun", "expect", "smoke", "quick", "json", "no_gpus", "pairs", "exclusive", "queue_timeout", "context",
-    "kubeconfig",
+    "output", "rerun", "dry_run", "expect", "smoke", "quick", "json", "no_gpus", "pairs", "exclusive", "queue_timeout",
+    "context", "kubeconfig",
 )  # fmt: skip
 
 

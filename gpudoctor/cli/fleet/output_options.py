@@ -23,12 +23,14 @@ class FleetOutput(NamedTuple):
         path: the file; None: standard output.
         mask: whether names of users are taken out, and names of nodes; None: as the format does it.
         everything: whether the text lists everything.
+        cause: the ID of the causes that the text shows alone, with their details; empty: all in short.
     """
 
     name: str
     path: str | None
     mask: bool | None
     everything: bool
+    cause: str = ""
 
 
 def options(one: Parser) -> None:
@@ -39,6 +41,7 @@ def options(one: Parser) -> None:
     one.add_argument("--format", choices=NAMES, metavar="NAME", help=f"output format: {', '.join(NAMES)}")
     one.add_argument("--output", "-o", metavar="FILE", help="write to a file, atomically (-: standard output)")
     one.add_argument("--all", action="store_true", help="show everything: all node names, causes, facts and figures")
+    one.add_argument("--cause", metavar="ID", help="text: show only the causes with this check ID, with all details")
     one.add_argument(
         "--mask",
         action=argparse.BooleanOptionalAction,
@@ -65,7 +68,11 @@ def chosen(arguments: argparse.Namespace) -> FleetOutput:
 
         if is_terminal(sys.stdout):
             raise UsageError("Parquet is binary: write it to a file with --output, or to a pipe.")
-    return FleetOutput(name, path, arguments.mask, arguments.all)
+    if arguments.cause is not None and name != "text":
+        raise UsageError(f"--cause cannot be used with --format {name}, which has the details of all causes.")
+    if arguments.cause == "":
+        raise UsageError("--cause needs a check ID; an unset shell variable gives an empty one.")
+    return FleetOutput(name, path, arguments.mask, arguments.all, arguments.cause or "")
 
 
 def deliver(fleet: "Fleet", form: FleetOutput) -> None:
@@ -75,6 +82,9 @@ def deliver(fleet: "Fleet", form: FleetOutput) -> None:
         UsageError: it cannot be written, or a library is missing.
         OSError: standard output cannot be written to.
     """
+    known = list(dict.fromkeys(one.check for one in fleet.causes if one.check))
+    if form.cause and form.cause not in known:
+        raise UsageError(f"No cause {form.cause} here: {', '.join(known) or 'there is none'}.")
     made = _rendered(_leaving(fleet, form), form)
     if form.path is not None:
         from gpudoctor.facts.facts_file import write
@@ -111,8 +121,8 @@ def _rendered(fleet: "Fleet", form: FleetOutput) -> str | bytes:
         from gpudoctor.fleet.renderers.text import render
 
         if form.path is not None:
-            return render(fleet, everything=form.everything)
-        return render(fleet, columns(), colours(sys.stdout), form.everything)
+            return render(fleet, everything=form.everything, cause=form.cause)
+        return render(fleet, columns(), colours(sys.stdout), form.everything, form.cause)
     try:
         return FORMATS[form.name].render()(fleet)
     except ParquetError as error:

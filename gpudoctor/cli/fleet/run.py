@@ -1,4 +1,4 @@
-"""`gpudoctor fleet run ENGINE [NODES] --output DIR`: the same examination on many machines."""
+"""`gpudoctor fleet run ENGINE [NODES]`: the same check on many machines."""
 
 import argparse
 import os
@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
+from gpudoctor.cli.fleet.dry_run import shown
 from gpudoctor.cli.fleet.engine_options import chosen_options, engine_options, typed_options
 from gpudoctor.cli.fleet.job import job_of
 from gpudoctor.cli.fleet.node import looks
 from gpudoctor.cli.fleet.pairs import paired, pairs_option
+from gpudoctor.cli.fleet.results import made_directory
 from gpudoctor.cli.output import complain, out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpudoctor.fleet.runner.engine import Engine, FleetTarget, NodeJob
+    from gpudoctor.fleet.runner.engine import Engine, FleetTarget, NodeJob, ShownEngine
     from gpudoctor.fleet.runner.orchestrator import RunOutcome
     from gpudoctor.fleet.runner.run_directory import RunDirectory
 
@@ -40,7 +42,11 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     )
     one.add_argument("nodes", metavar="NODES", nargs="?", default="", help=NODES)
     output = one.add_argument(
-        "--output", "-o", type=_named, metavar="DIR", help="directory of the run: ledger and reports"
+        "--output", "-o", type=_named, metavar="DIR",
+        help="directory of the run: ledger and reports (default: gpudoctor-fleet-DATE, a new one for each run)",
+    )  # fmt: skip
+    one.add_argument(
+        "--dry-run", action="store_true", help="show the nodes, the command and the directory, and start nothing"
     )
     rerun = one.add_argument("--rerun", action="store_true", help="run again on nodes that have already reported")
     jobs = one.add_argument(
@@ -91,12 +97,16 @@ def run(arguments: argparse.Namespace) -> int:
 
         out(printed(arguments))
         return OK
-    if arguments.output is None:
-        raise UsageError("--output DIR is missing: the directory for the ledger and the reports.")
     _must_be_text(arguments.nodes, arguments.program, *chain(*typed_options(arguments).values()))
     arguments.nodes = arguments.nodes or _asked_before(arguments)
     job = job_of(arguments)
     engine, targets = _engine(arguments)
+    if arguments.dry_run:
+        out(shown(engine, targets, job, arguments))
+        return OK
+    if arguments.output is None:
+        arguments.output = made_directory()
+        complain(f"The results go to {arguments.output}; to continue this run later, add --output {arguments.output}.")
     folder = _opened(arguments, job)
     try:
         outcome, number = _conducted(engine, targets, job, folder, arguments.rerun)
@@ -135,13 +145,13 @@ def _asked_before(arguments: argparse.Namespace) -> str:
     from gpudoctor.fleet.runner.run_directory import FolderError, read
 
     try:
-        before = read(arguments.output)
+        before = read(arguments.output) if arguments.output else None
     except FolderError as error:
         raise UsageError(str(error)) from None
     return before.nodes if before and before.engine == arguments.engine else ""
 
 
-def _engine(arguments: argparse.Namespace) -> "tuple[Engine, Sequence[FleetTarget]]":
+def _engine(arguments: argparse.Namespace) -> "tuple[ShownEngine, Sequence[FleetTarget]]":
     """The engine, and the nodes that are wished for.
 
     Raises:

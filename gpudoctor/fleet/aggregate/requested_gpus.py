@@ -1,32 +1,52 @@
-"""Nodes without a GPU of which the engine that asked them, such as Slurm by its GRES, lists GPUs."""
+"""Nodes with fewer GPUs than the engine that asked them lists for them, such as Slurm by its GRES."""
 
 import os
+import shlex
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.aggregate.report_sources import SourceError
-from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.nodesets import fold, natural
 from gpudoctor.fleet.runner import run_directory
 from gpudoctor.fleet.runner.ledger import LedgerEntry
 from gpudoctor.fleet.summary import Cause, Fleet
+from gpudoctor.report.model import FixEntry
 from gpudoctor.report.numbers import number
 
 CHECK = "fleet.gpus-missing"
-TITLE = "No GPU found on a node that should have GPUs"
+NONE, FEWER = "No GPU found on a node that should have GPUs", "Fewer GPUs found than the scheduler lists"
 # How each engine that counts GPUs says so.
-_LISTS = {"slurm": "Slurm lists {} in GRES", "kubernetes": "Kubernetes lists {} as allocatable", "ray": "Ray lists {}"}
+_LISTS = {"slurm": "Slurm lists gpu:{}", "kubernetes": "Kubernetes lists nvidia.com/gpu: {}", "ray": "Ray lists {} GPU"}
+# Options of srun by which a job is not given all GPUs of its node, srun(1).
+_PART = ("--gres", "--gpus", "-G", "--tres", "--jobid", "--overlap")
+_NAMED = 20  # nodes in a command that takes them one by one
 _entry = msgspec.json.Decoder(LedgerEntry).decode
 
 
-def with_promised(fleet: Fleet, ledgers: Iterable[str], only: Container[str] | None = None) -> Fleet:
-    """The summary with a failure for nodes that have no GPU, though their engine lists some for them.
+class _Shortage(NamedTuple):
+    """What a cause is about."""
+
+    engine: str
+    listed: int
+    found: int
+
+
+def with_promised(
+    fleet: Fleet,
+    ledgers: Iterable[str],
+    found: Callable[[], Iterable[tuple[str, int]]] = tuple,
+    only: Container[str] | None = None,
+) -> Fleet:
+    """The summary with a failure for nodes that have no GPU, or fewer than their engine lists for them.
 
     Args:
-        fleet: the summary of the reports; nodes whose own report already fails for it are told there.
+        fleet: the summary of the reports; nodes without a GPU whose own report already fails for it are told there.
         ledgers: paths of the runs' ledgers.
+        found: gives the nodes of which it is known how many GPUs the driver lists, and how many.
         only: names of the nodes that count; None: all.
 
     Raises:
@@ -36,46 +56,83 @@ def with_promised(fleet: Fleet, ledgers: Iterable[str], only: Container[str] | N
     for cause in fleet.causes:
         if cause.check == "device.no-gpu" and cause.status == "fail":
             empty.difference_update(unfolded(cause.nodes, cause.count))
-    if not empty:
-        return fleet
-    found: dict[tuple[str, int], set[str]] = defaultdict(set)
+    short: dict[_Shortage, set[str]] = defaultdict(set)
     for path in dict.fromkeys(os.path.realpath(one) for one in ledgers):
-        engine = _engine(os.path.dirname(path))
-        for node, gpus in _listed(path).items():
-            if node in empty and (only is None or node in only):
-                found[engine, gpus].add(node)
-    if not found:
+        listed = {node: gpus for node, gpus in _listed(path).items() if only is None or node in only}
+        if not listed:
+            continue
+        engine, whole = _engine(os.path.dirname(path))
+        for node in empty & listed.keys():
+            short[_Shortage(engine, listed[node], 0)].add(node)
+        for node, count in found() if whole else ():
+            if node in listed and _fewer(engine, count, listed[node]):
+                short[_Shortage(engine, listed[node], count)].add(node)
+    if not short:
         return fleet
     order = {"fail": 0, "warn": 1}
-    causes = sorted((*fleet.causes, *_causes(found)), key=lambda cause: order.get(cause.status, 2))
+    causes = sorted((*fleet.causes, *_causes(short)), key=lambda cause: order.get(cause.status, 2))
     return msgspec.structs.replace(fleet, causes=tuple(causes))
 
 
-def _causes(found: dict[tuple[str, int], set[str]]) -> Iterator[Cause]:
-    for (engine, gpus), nodes in sorted(found.items(), key=lambda one: (-len(one[1]), one[0])):
-        lists = _LISTS.get(engine, f"{engine} lists {{}}").format(f"{number(gpus)} GPU{'s' * (gpus != 1)}")
+def _fewer(engine: str, found: int, listed: int) -> bool:
+    """Whether GPUs are missing.
+
+    Kubernetes' device plugin lists each GPU several times where they are shared (time-slicing, MPS), and Ray whatever
+    number it was started with: there a multiple of what is found is no shortage.
+    """
+    return found < listed and (engine == "slurm" or listed % found > 0)
+
+
+def _causes(short: dict[_Shortage, set[str]]) -> Iterator[Cause]:
+    for one, nodes in sorted(short.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        engine, listed, found = one
+        lists = _LISTS.get(engine, f"{engine} lists {{}} GPU").format(number(listed))
+        lists += "s" * (listed != 1 and lists.endswith("GPU"))
         which = "each of these nodes" if len(nodes) > 1 else "this node"
+        gone = "is gone" if listed - found == 1 else "are gone"
+        what = "The GPU" if listed - found == 1 else f"{number(listed - found)} GPUs"
         yield Cause(
             check=CHECK,
             status="fail",
-            title=TITLE,
-            cause=f"{lists} for {which}, but gpudoctor found none. Drain the node, then run `gpudoctor check` on the "
-            "node itself, as root and outside of a job: that shows whether the GPU is gone or was not given to the "
-            "job.",
+            title=FEWER if found else NONE,
+            cause=f"{lists} for {which}, the driver finds {number(found) if found else 'none'}. {what} {gone} (not "
+            "seated, no power, or fell off the bus: Xid 79 in the kernel log), or the job was not given all.",
             message="",
             example=min(nodes),
             nodes=fold(nodes),
             count=len(nodes),
             times=len(nodes),
+            fixes=(
+                FixEntry(
+                    "Drain the nodes." if len(nodes) > 1 else "Drain the node.",
+                    _drain(engine, nodes, f"{found} of {listed} GPUs found"),
+                    root=engine == "slurm",
+                ),
+                FixEntry(
+                    "Then check the node itself, as root and outside of a job.", ("sudo gpudoctor check",), root=True
+                ),
+            ),
         )
 
 
-def _engine(path: str) -> str:
+def _drain(engine: str, nodes: set[str], why: str) -> tuple[str, ...]:
+    if engine == "slurm":
+        names = shlex.quote(fold(nodes))
+        return (f"sudo scontrol update nodename={names} state=drain reason={shlex.quote(why)}",)
+    if engine == "kubernetes" and len(nodes) <= _NAMED:
+        return (f"kubectl cordon {shlex.join(sorted(nodes, key=natural))}",)
+    return ()
+
+
+def _engine(path: str) -> tuple[str, bool]:
+    """The engine of a run, and whether its nodes were given all of their GPUs."""
     try:
         run = run_directory.read(path)
     except run_directory.FolderError:
         run = None
-    return run.engine if run else "the engine"
+    if run is None:
+        return "the engine", False
+    return run.engine, not any(one.startswith(_PART) for one in run.options.get("--srun-option", ()))
 
 
 def _listed(path: str) -> dict[str, int]:

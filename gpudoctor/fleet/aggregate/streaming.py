@@ -44,6 +44,17 @@ def summed(
     Raises:
         SourceError: a directory, a file of lines or a ledger cannot be read.
     """
+    return summary(tallied(sources, hold=hold, tell=tell, only=only), created)
+
+
+def tallied(
+    sources: Reports,
+    *,
+    hold: Hold | None = None,
+    tell: Callable[[int], None] | None = None,
+    only: Container[str] | None = None,
+) -> Tally:
+    """What is kept of all reports; the arguments and errors are those of `summed`."""
     tally = Tally(hold)
     for number, sent in enumerate(sources):
         if only is None or sent.node in only:
@@ -51,6 +62,11 @@ def summed(
         if tell is not None and number & _OFTEN == _OFTEN:
             tell(number + 1)
     asked(tally.absent, tally.names, sources.ledgers, only)
+    return tally
+
+
+def summary(tally: Tally, created: str = "") -> Fleet:
+    """What is kept, as the summary of a fleet."""
     states = tally.states()
     groups, drifts, spreads = tally.grouped()
     causes, missing = tally.causes(), tally.absent.entries()

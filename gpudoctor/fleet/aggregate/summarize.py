@@ -8,7 +8,7 @@ from gpudoctor.fleet.aggregate.links import folders, with_links
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.aggregate.report_sources import Sources
 from gpudoctor.fleet.aggregate.requested_gpus import with_promised
-from gpudoctor.fleet.aggregate.streaming import summed
+from gpudoctor.fleet.aggregate.streaming import summary, tallied
 from gpudoctor.fleet.aggregate.tally import Hold
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import STATES, Cause, Fleet
@@ -33,13 +33,15 @@ def together(
         SourceError: something cannot be read, or there is no report.
     """
     sources = Sources(paths)
-    fleet = with_promised(summed(sources, hold=hold, only=only, tell=tell), sources.ledgers, only)
-    linked = with_links(fleet, folders(sources.ledgers), only)
-    return fleet if linked is fleet else judged(linked)
+    tally = tallied(sources, hold=hold, only=only, tell=tell)
+    own = summary(tally)
+    fleet = with_promised(own, sources.ledgers, tally.found_gpus, only)
+    fleet = with_links(fleet, folders(sources.ledgers), only)
+    return own if fleet is own else judged(fleet)
 
 
 def judged(fleet: Fleet) -> Fleet:
-    """The summary in which each node is as ill as the worst cause that names it: a link is no part of a report."""
+    """The summary in which each node is as ill as the worst cause that names it: some causes are in no report."""
     fail = {node for cause in fleet.causes if cause.status == "fail" for node in _having(cause)}
     warn = {node for cause in fleet.causes if cause.status == "warn" for node in _having(cause)}
     states = {state: set(unfolded(folded, fleet.counts[state])) for state, folded in fleet.states.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -12,7 +12,8 @@ from gpudoctor.fleet.aggregate import hardware, inventory_facts
 from gpudoctor.fleet.aggregate.causes import Causes
 from gpudoctor.fleet.aggregate.drift import drifts
 from gpudoctor.fleet.aggregate.inputs import Sent
-from gpudoctor.fleet.aggregate.inventory_sections import InventorySection
+from gpudoctor.fleet.aggregate.inventory_facts import Hardware
+from gpudoctor.fleet.aggregate.inventory_sections import ABSENT, InventorySection
 from gpudoctor.fleet.aggregate.majority import agreed
 from gpudoctor.fleet.aggregate.measurements import Figures, measured
 from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, MissingReports
@@ -121,6 +122,17 @@ class Tally:
         for state in STATES:
             found[state] += self.absent.of(state)
         return {state: found[state] for state in STATES if found[state]}
+
+    def found_gpus(self) -> Iterator[tuple[str, int]]:
+        """Each node with the GPUs that its driver lists; not where there is none, or where MIG divides one."""
+        counts: dict[int, int] = {}
+        for name, number in zip(self.names, self._gpus.of, strict=True):
+            if number not in counts:
+                hardware = self._gpus.value(number, inventory_facts.HARDWARE)
+                divided = self._gpus.value(number, "gpus.*.mig") not in (False, None, ABSENT)
+                counts[number] = hardware.number if isinstance(hardware, Hardware) and not divided else 0
+            if counts[number]:
+                yield name, counts[number]
 
     def causes(self) -> tuple[Cause, ...]:
         """The causes, worst first."""

@@ -4,7 +4,8 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const grid = document.getElementById("grid");
   if (!grid) return;
-  const said = document.getElementById("said");
+  const said = document.getElementById("said"), none = document.getElementById("none");
+  const header = document.querySelector("header.verdict"), root = document.documentElement;
   const cells = [...grid.children];
   const states = cells.map(cell => Number(cell.className.slice(1)));
   const wanted = new Set();
@@ -25,7 +26,7 @@
     return [
       cell.title, data.hardware[data.of[place]], data.states[states[place]],
       ...(more.c || []).flatMap(n => [data.causes[n][0], data.causes[n][2]]),
-      ...(more.d || []).map(n => `${data.departures[n][0]} = ${data.departures[n][1]}`),
+      ...(more.d || []).map(n => `${data.departures[n][0]} ${data.departures[n][3]} = ${data.departures[n][1]}`),
       ...(more.o || []).map(([n, device]) => `${data.spreads[n][0]} ${device}`),
       more.m === undefined ? "" : data.missing[more.m],
     ].join("\n").toLowerCase();
@@ -58,15 +59,18 @@
     });
     const narrowed = seen.length < cells.length;
     const total = `${cells.length.toLocaleString("en-US")} nodes`;
-    const some = seen.length ? `${seen.length.toLocaleString("en-US")} of ${total}` : "No nodes match.";
-    count.textContent = narrowed ? some : total;
+    count.textContent = narrowed ? `${seen.length.toLocaleString("en-US")} of ${total}` : total;
+    none.hidden = seen.length > 0;
+    grid.hidden = !seen.length;
+    none.textContent = seen.length ? "" : `No node matches ${search.value.trim() || "the selected states"}`
+      + (search.value.trim() && wanted.size ? " in the selected states." : ".");
     all.hidden = !narrowed && !text && !wanted.size;
     if (current >= 0 && cells[current].hidden) choose(-1);
   };
 
   const section = (title, items) => {
     if (!items.length) return [];
-    const part = made("div", "", made("h4", title), made("ul", "", ...items));
+    const part = made("div", "", made("h3", title), made("ul", "", ...items));
     part.className = "part";
     return [part];
   };
@@ -79,11 +83,11 @@
   const departure = n => {
     const [fact, value, most] = data.departures[n];
     const rest = most ? `, most nodes have ${most}` : ", no value has a majority";
-    return made("li", "", made("code", fact), `: ${value}${rest}`);
+    return made("li", `${fact}: ${value}${rest}`);
   };
   const outlier = ([n, device, value, deviations]) => {
     const [figure, unit, median] = data.spreads[n];
-    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} sigma, MAD`;
+    const far = `${deviations > 0 ? "+" : ""}${digits(deviations)} sigma`;
     return made("li", `${device}, ${figure}: ${digits(value)} ${unit}; the median is ${digits(median)} (${far})`);
   };
 
@@ -91,9 +95,11 @@
     const more = of(place);
     const close = made("button", "Close");
     close.type = "button";
-    close.addEventListener("click", () => { choose(-1); grid.focus(); });
+    close.addEventListener("click", () => { choose(-1); grid.focus({preventScroll: true}); });
+    const title = made("div", "", made("h2", cells[place].title), close);
+    title.className = "title";
     const parts = [
-      made("h3", cells[place].title),
+      title,
       made("p", "", made("b", data.states[states[place]]), data.hardware[data.of[place]] ? `, ${data.hardware[data.of[place]]}` : ""),
       ...(more.m === undefined ? [] : [made("p", data.missing[more.m])]),
       ...section("Problems", (more.c || []).map(cause)),
@@ -101,7 +107,9 @@
       ...section("Outliers", (more.o || []).map(outlier)),
     ];
     if (parts.length === 2) parts.push(made("p", "No findings for this node."));
-    said.replaceChildren(...parts, close);
+    said.replaceChildren(...parts);
+    said.hidden = false;
+    root.classList.add("open");
   };
 
   function choose(place) {
@@ -114,18 +122,29 @@
     if (place < 0) {
       grid.removeAttribute("aria-activedescendant");
       said.replaceChildren();
+      said.hidden = true;
+      root.classList.remove("open");
       return;
     }
     const cell = cells[place];
     cell.classList.add("at");
     cell.id = "chosen";
-    cell.setAttribute("role", "option");
     cell.setAttribute("aria-selected", "true");
     cell.setAttribute("aria-label", `${cell.title}: ${data.states[states[place]]}`);
     grid.setAttribute("aria-activedescendant", "chosen");
     describe(place);
-    cell.scrollIntoView({block: "nearest"});
+    reveal(cell);
   }
+
+  // Scrolls no further than needed, and never under the header or the drawer.
+  const reveal = cell => {
+    cell.scrollIntoView({block: "nearest"});
+    const at = cell.getBoundingClientRect(), drawer = said.getBoundingClientRect();
+    const bottom = drawer.left <= at.left ? drawer.top : innerHeight;
+    const top = header.getBoundingClientRect().bottom;
+    if (at.top < top) scrollBy(0, at.top - top - 8);
+    else if (at.bottom > bottom) scrollBy(0, at.bottom - bottom + 8);
+  };
 
   const columns = () => {
     const top = seen[0].offsetTop;
@@ -144,6 +163,10 @@
     }
   };
 
+  for (const cell of cells) {
+    cell.setAttribute("role", "option");
+    cell.setAttribute("aria-selected", "false");
+  }
   grid.tabIndex = 0;
   grid.setAttribute("role", "listbox");
   grid.setAttribute("aria-label", "Nodes: move with the arrow keys");
@@ -151,10 +174,11 @@
     const place = cells.indexOf(event.target.closest("i"));
     if (place < 0) return;
     choose(place);
-    said.scrollIntoView({block: "nearest"});
+  });
+  document.addEventListener("keydown", event => {
+    if (event.key === "Escape" && current >= 0) choose(-1);
   });
   grid.addEventListener("keydown", event => {
-    if (event.key === "Escape") return choose(-1);
     const by = seen.length ? step(event.key) : 0;
     if (!by || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
@@ -192,9 +216,32 @@
       grid.focus({preventScroll: true});
     });
   }
+  // The names of a node set; where the browser has no clipboard for us, as over http, they are selected and copied.
+  const copied = async code => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+    } catch {
+      const folded = code.closest("details");
+      if (folded) folded.open = true;
+      getSelection().selectAllChildren(code);
+      document.execCommand("copy");
+    }
+  };
+  for (const button of document.querySelectorAll("button.copy")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await copied(button.closest(".nodes").querySelector("code"));
+      button.textContent = "copied";
+      setTimeout(() => { button.textContent = "copy"; }, 2000);
+    });
+  }
   search.addEventListener("input", () => { key = ""; filter(); });
   all.addEventListener("click", () => { released(); search.value = ""; filter(); });
   document.getElementById("filter").append(search, all, count);
-  document.documentElement.classList.add("ready");
+  root.classList.add("ready");
+  const top = () => root.style.setProperty("--top", getComputedStyle(header).position === "sticky"
+    ? `${header.offsetHeight}px` : "0px");
+  new ResizeObserver(top).observe(header);
+  top();
   filter();
 })();

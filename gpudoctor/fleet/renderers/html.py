@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
+from gpudoctor.fleet.renderers.fact_names import fact_name
 from gpudoctor.fleet.renderers.html_grid import board, page_data
 from gpudoctor.fleet.renderers.html_spread import drawn
 from gpudoctor.fleet.renderers.nodes import nodes
@@ -16,7 +17,6 @@ from gpudoctor.fleet.renderers.phrases import (
     apart,
     as_finding,
     count_of,
-    moment,
     often_apart,
     share,
     when,
@@ -24,11 +24,13 @@ from gpudoctor.fleet.renderers.phrases import (
 from gpudoctor.fleet.renderers.verdict import sentence, status
 from gpudoctor.fleet.summary import Departure, Drift, Fleet
 from gpudoctor.report.model import word
+from gpudoctor.report.numbers import moment
 from gpudoctor.report.renderers.html import POLICY, STYLE, read
 from gpudoctor.report.renderers.templates import templates
 from gpudoctor.report.sanitize import document
 
 FOLDS = 300  # letters of a node set that a page shows without a click
+LISTED = 12  # causes in the list of contents
 
 
 def render(fleet: Fleet) -> str:
@@ -42,9 +44,29 @@ def render(fleet: Fleet) -> str:
         sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), grid=board(every) if every else None,
         causes=[(cause, as_finding(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
         often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
+        fact_name=fact_name,
+        contents=list(_contents(fleet, bool(every))), listed=LISTED, heading=_heading(fleet),
         policy=f"{POLICY}; script-src 'sha256-{digest}'", style=read(STYLE) + read(os.path.join(here, "html.css")),
         script=script, data=_data(page_data(fleet, every)),
     )  # fmt: skip
+
+
+def _heading(fleet: Fleet) -> str:
+    return "Problems to fix" if fleet.counts.get("fail") else "Findings"
+
+
+def _contents(fleet: Fleet, nodes: bool) -> Iterator[tuple[str, str, int]]:
+    """Each section that the page has: its anchor, its title, how many entries it has (0: they are not counted)."""
+    sections = (
+        ("nodes", "Nodes", fleet.total if nodes else 0),
+        ("findings", _heading(fleet), len(fleet.causes)),
+        ("missing", "Without a report", sum(one.count for one in fleet.missing)),
+        ("drift", "Configuration drift", len(fleet.drifts)),
+        ("measurements", "Measurements", len(fleet.spreads)),
+    )
+    yield from (one for one in sections if one[2])
+    if fleet.since or fleet.changes:
+        yield "changes", "Changes", len(fleet.changes)
 
 
 def _drifts(fleet: Fleet) -> Iterator[tuple[str, Drift, str, list[tuple[int, Departure]], int]]:

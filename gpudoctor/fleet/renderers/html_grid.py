@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any, NamedTuple
 
+from gpudoctor.fleet.renderers.fact_names import fact_name
 from gpudoctor.fleet.renderers.nodes import FleetNode
 from gpudoctor.fleet.renderers.phrases import named
 from gpudoctor.fleet.summary import STATES, Fleet
@@ -96,7 +97,7 @@ def page_data(fleet: Fleet, nodes: list[FleetNode]) -> dict[str, Any]:
         "hardware": list(hardware),
         "of": [hardware[node.hardware] for node in drawn],
         "causes": [[one.check, one.status, one.title] for one in fleet.causes],
-        "departures": [[drift.fact, one.value, drift.majority] for drift, one in departures],
+        "departures": [[fact_name(drift.fact), one.value, drift.majority, drift.fact] for drift, one in departures],
         "spreads": [[one.figure, one.unit, one.median] for one in fleet.spreads],
         "missing": [one.why for one in fleet.missing],
         "nodes": more,

@@ -3,10 +3,13 @@
 from collections import Counter
 
 from gpudoctor.fleet.summary import Cause, Drift, Fleet
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.model import FindingEntry
-from gpudoctor.report.numbers import number
+from gpudoctor.report.numbers import moment, number
 
 MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
+WORDS = 7  # of a fix that is told in short
+_END = pattern(r"[.:;,](?:\s|$)|\s\(")  # of its first clause
 OFTEN = 5  # devices that are named because they are outliers in several figures
 
 
@@ -38,15 +41,17 @@ def _some(count: int, what: str) -> str:
     return f"{number(count)} {what}{'s' * (count != 1)}"
 
 
-def moment(text: str) -> str:
-    """A time as a person reads it."""
-    return text.replace("T", " ").removesuffix("Z").strip()[:19] + " UTC" if text.endswith("Z") else text
-
-
 def share(cause: Cause) -> str:
     """On how many nodes it is, and how often where a node has it several times."""
     times = f", {number(cause.times)} times" if cause.times > cause.count else ""
     return count_of(cause.count) + times
+
+
+def in_short(cause: Cause) -> str:
+    """The first fix in some words; empty: there is none."""
+    fixes = [fix for fix in as_finding(cause).fixes if not fix.later]
+    words = _END.split(fixes[0].message, maxsplit=1)[0].replace("`", "").split() if fixes else []
+    return " ".join(words[:WORDS]) + ("..." if len(words) > WORDS else "")
 
 
 def count_of(nodes: int) -> str:

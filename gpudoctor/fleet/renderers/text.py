@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.fleet.renderers.lines import folded_lines
-from gpudoctor.fleet.renderers.phrases import apart, as_finding, count_of, named, share, when
+from gpudoctor.fleet.renderers.phrases import apart, as_finding, count_of, in_short, named, share, when
 from gpudoctor.fleet.renderers.text_compared import NODE_LINES, changes, drifts, listed, section, spreads
 from gpudoctor.fleet.renderers.verdict import sentence, states, status
 from gpudoctor.fleet.summary import Cause, Fleet
@@ -20,7 +20,9 @@ UNKNOWN = "bold magenta"
 CAUSES, GROUPS, MISSING = 20, 15, 15
 
 
-def render(fleet: Fleet, width: int | None = None, colour: bool = False, everything: bool = False) -> str:
+def render(
+    fleet: Fleet, width: int | None = None, colour: bool = False, everything: bool = False, cause: str = ""
+) -> str:
     """The summary as text.
 
     Args:
@@ -28,10 +30,19 @@ def render(fleet: Fleet, width: int | None = None, colour: bool = False, everyth
         width: columns; None: 80.
         colour: whether ANSI colors are wanted.
         everything: also what is cut where there is much of it: every cause, fact and figure, each node's name.
+        cause: only the details of causes with this ID.
     """
     out = console(width, colour)
+    if cause:
+        _verdict(out, fleet)
+        for one in fleet.causes:
+            if one.check == cause:
+                _cause(out, one, True)
+        return written(out)
     _head(out, fleet, everything)
-    _causes(out, fleet, everything)
+    _overview(out, fleet, everything)
+    for one in fleet.causes if everything else ():
+        _cause(out, one, True)
     _missing(out, fleet, everything)
     drifts(out, fleet, everything)
     spreads(out, fleet, everything)
@@ -73,13 +84,26 @@ def _nodes(out: Console, label: str, head: str, folded: str = "", everything: bo
         label, head = "", " " * len(head)
 
 
-def _causes(out: Console, fleet: Fleet, everything: bool) -> None:
+def _overview(out: Console, fleet: Fleet, everything: bool) -> None:
+    """A line for each cause: its status, how many nodes and which, what it is, and how it is fixed."""
     shown = fleet.causes if everything else fleet.causes[:CAUSES]
+    if not shown:
+        return
+    section(out, "Causes" if everything else "Causes (details and commands: --cause ID, or --all)")
+    room = max(20, out.width - INDENT - 8)
     for cause in shown:
-        _cause(out, cause, everything)
+        word, style = LABEL.get(cause.status, ("?", UNKNOWN))
+        (nodes,) = folded_lines(cause.nodes, room // 2, 1)
+        how = in_short(cause)
+        message = (
+            f"{nodes}: {cause.title}" + (f" -> {how}" if how else "") + (f" ({cause.check})" if cause.check else "")
+        )
+        head = Text.assemble((f"  {word:<{INDENT - 2}}", style), f"{number(cause.count):>6}  ")
+        for line in wrapped(message, room):
+            out.print(Text.assemble(head, line), soft_wrap=True)
+            head = Text(" " * (INDENT + 8))
     if hidden := len(fleet.causes) - len(shown):
-        out.print()
-        out.print(Text(f"And {number(hidden)} more (--all shows them)."), soft_wrap=True)
+        out.print(Text(f"  And {number(hidden)} more (--all shows them)."), soft_wrap=True)
 
 
 def _cause(out: Console, cause: Cause, everything: bool) -> None:

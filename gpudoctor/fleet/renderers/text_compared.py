@@ -3,10 +3,11 @@
 from rich.console import Console
 from rich.text import Text
 
+from gpudoctor.fleet.renderers.fact_names import fact_name
 from gpudoctor.fleet.renderers.lines import bar, folded_lines
-from gpudoctor.fleet.renderers.phrases import MARKS, agreement, moment, often_apart
+from gpudoctor.fleet.renderers.phrases import MARKS, agreement, often_apart
 from gpudoctor.fleet.summary import Change, Drift, Fleet, Spread
-from gpudoctor.report.numbers import amount, number
+from gpudoctor.report.numbers import amount, moment, number
 from gpudoctor.report.sanitize import clean, wrapped
 
 # What a screen holds; --all shows the rest.
@@ -44,7 +45,9 @@ def drifts(out: Console, fleet: Fleet, everything: bool) -> None:
 
 
 def _drift(out: Console, drift: Drift, everything: bool) -> None:
-    head, *more = wrapped(f"{drift.fact}: {agreement(drift)}", out.width - 4)
+    name = fact_name(drift.fact)
+    path = f" [{drift.fact}]" if everything and name != drift.fact else ""  # as gpudoctor.toml names it
+    head, *more = wrapped(f"{name}{path}: {agreement(drift)}", out.width - 4)
     out.print(Text("  " + head), soft_wrap=True)
     for line in more:
         out.print(Text("    " + line), soft_wrap=True)
@@ -64,7 +67,7 @@ def spreads(out: Console, fleet: Fleet, everything: bool) -> None:
     apart = [one for one in fleet.spreads if one.outliers]
     shown = list(fleet.spreads) if everything else apart[:SPREADS]
     if shown:
-        section(out, "Outliers")
+        section(out, "Outliers (distance from the median in sigma = 1.4826 x MAD)")
         _often(out, fleet)
     for spread in shown:
         _spread(out, spread, everything)
@@ -94,7 +97,7 @@ def _spread(out: Console, spread: Spread, everything: bool) -> None:
     out.print(Text("    " + bar(spread, BAR), "cyan"), soft_wrap=True)
     shown = spread.outliers if everything else spread.outliers[:OUTLIERS]
     for one in shown:
-        message = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} sigma, MAD)"
+        message = f"{one.node} {one.device}: {amount(one.value)} ({one.deviations:+.1f} sigma)"
         for line in wrapped(message, out.width - 4):
             out.print(Text("    " + line, "bold"), soft_wrap=True)
     if hidden := len(spread.outliers) - len(shown) + spread.more:

@@ -96,3 +96,14 @@ class Engine(Protocol):
         Raises:
             EngineError: the engine cannot be used.
         """
+
+
+class ShownEngine(Engine, Protocol):
+    """An engine that can show what it would start; all that users choose from are such."""
+
+    def shown(self, target: FleetTarget, job: NodeJob) -> str:
+        """What would be started for a node, as it would be typed; nothing is started. `targets` was called before.
+
+        Raises:
+            EngineError: the engine cannot be used.
+        """

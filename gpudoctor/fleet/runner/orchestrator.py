@@ -61,7 +61,8 @@ def conduct(
     """
     stop = stop or Event()
     asked = [one for one in targets if not _why_not(one)]
-    register = Register(folder, targets, stop)
+    # Where no GPUs are requested, a node need not be given those that it has: nobody can tell then whether one is gone.
+    register = Register(folder, targets, stop, gpus=job.gpus)
     for target in targets:
         if why := _why_not(target):
             register.not_asked(target.node, why)

@@ -82,12 +82,13 @@ class Register:
         folder: where reports land, and whose ledger is kept.
         targets: that are asked; what comes of others is dropped.
         stop: set when nothing more can be written.
+        gpus: whether the ledger notes how many GPUs a node should find.
     """
 
-    def __init__(self, folder: RunDirectory, targets: Iterable[FleetTarget], stop: Event) -> None:
+    def __init__(self, folder: RunDirectory, targets: Iterable[FleetTarget], stop: Event, gpus: bool = True) -> None:
         self.error = ""  # why the run cannot go on, a sentence; empty: it can
         self._folder, self._stop = folder, stop
-        self._gpus = {one.node: one.gpus for one in targets}
+        self._gpus = {one.node: one.gpus if gpus else None for one in targets}
         self._left = dict.fromkeys(self._gpus)
         self._total = len(self._left)
         self._states: dict[str, str] = {}

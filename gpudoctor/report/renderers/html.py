@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 
 from markupsafe import Markup, escape
 
@@ -14,6 +15,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.report.counts import counts
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import Report
+from gpudoctor.report.numbers import moment
 from gpudoctor.report.renderers import header
 from gpudoctor.report.renderers.html_machine import machine
 from gpudoctor.report.renderers.templates import templates
@@ -47,13 +49,22 @@ def render(report: Report, facts: Facts | None = None) -> str:
 
         drawn = {"compared": cpu_gpu_words, "plot": picture}
     return templates().get_template("report.html.jinja").render(
-        report=report, status=status, sentence=STATES[status], policy=POLICY, style=read(STYLE),
+        report=report, name=_name(report, facts), moment=moment, status=status,
+        sentence=STATES[status], policy=POLICY, style=read(STYLE),
         rows=[(label, _COLUMNS.sub(" · ", text)) for label, text in header.rows(report)],
         counts=counts(report, skipped=False), groups=alike(report.findings),
         machine=machine(facts, report) if facts is not None else "",
         smoke=[entry for entry in report.smoke if listed(entry)],
         title=title, remarks=remarks, table_rows=table_rows, **drawn,
     )  # fmt: skip
+
+
+def _name(report: Report, facts: Facts | None) -> str:
+    """Which machine it is: its name, which is masked where the facts are, and its GPUs."""
+    host = facts.host.hostname if facts is not None and isinstance(facts.host.hostname, str) else ""
+    names = Counter(gpu.name or gpu.vendor for gpu in report.gpus)
+    gpus = " + ".join(f"{count} x {name}" for name, count in names.items())
+    return ", ".join(part for part in (host, gpus or report.machine.product or report.machine.distribution) if part)
 
 
 def read(path: str) -> Markup:

@@ -90,8 +90,19 @@ def test_one_that_fails_gives_1(run: Run, folder: str) -> None:
     ran = run("fleet", "report", folder)
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.startswith("FAIL  9 of 10 nodes are healthy; 1 fails.\n")
+    assert "  FAIL         1  n10: The driver is not loaded (driver.not-loaded)\n" in ran.out
+    assert "driver (loaded): 580.95.05 on 9 of 10" in ran.out
+
+
+def test_the_details_of_one_cause(run: Run, folder: str) -> None:
+    ran = run("fleet", "report", folder, "--cause", "driver.not-loaded")
+    assert ran.code == 1
     assert "FAIL      The driver is not loaded (1 node)\n          n10\n" in ran.out
-    assert "nvidia.kernel.loaded: 580.95.05 on 9 of 10" in ran.out
+    assert "Configuration drift" not in ran.out
+    wrong = run("fleet", "report", folder, "--cause", "driver.lost")
+    assert (wrong.code, wrong.sentence) == (2, "No cause driver.lost here: driver.not-loaded.")
+    both = run("fleet", "report", folder, "--cause", "driver.not-loaded", "--json")
+    assert "--cause cannot be used with --format json" in both.sentence
 
 
 def test_warnings_are_no_failure(run: Run, tmp_path: Path) -> None:
@@ -192,12 +203,12 @@ def test_as_wide_as_the_terminal_and_in_its_colours(folder: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "person", "node"),
     [
-        (["--format", "text"], True, True),
+        (["--format", "text", "--all"], True, True),
         (["--format", "json"], True, True),
         (["--format", "html"], False, True),
         (["--format", "html", "--no-mask"], True, True),
         (["--format", "html", "--mask"], False, False),
-        (["--format", "text", "--mask"], False, False),
+        (["--format", "text", "--all", "--mask"], False, False),
     ],
 )
 def test_who_is_named_where(run: Run, tmp_path: Path, arguments: list[str], person: bool, node: bool) -> None:
@@ -344,7 +355,7 @@ def test_expectations_are_held(run: Run, tmp_path: Path) -> None:
     assert run("fleet", "report", path, "--expect", _expect(tmp_path, 'version = ">=570"')).code == 0
     ran = run("fleet", "report", path, "--expect", _expect(tmp_path, 'is = "580.95.05"'))
     assert ran.code == 1
-    assert "FAIL      nvidia.kernel.loaded is not as expected (1 node)\n          n10\n" in ran.out
+    assert "  FAIL         1  n10: nvidia.kernel.loaded is not as expected" in ran.out
     assert "gpudoctor explain" not in ran.out  # which knows nothing of what a file expects
     advice = _expect(tmp_path, 'is = "580.95.05"\nseverity = "advice"')
     assert run("fleet", "report", path, "--expect", advice).code == 0

@@ -103,7 +103,6 @@ def test_the_limit_with_smoke_tests_is_longer(fleet: Run, tmp_path: Path) -> Non
     [
         ("run zzz --output x", "Unknown engine"),
         ("run slrm --output x", 'Unknown engine "slrm". Did you mean "slurm"?'),
-        ("run local a", "--output DIR is missing: the directory for the ledger and the reports."),
         ("run local a --output=", "--output needs a directory name; an unset shell variable gives an empty"),
         ("run local a --output x --jobs 0", "--jobs takes a whole number from 1 to 10000, not 0."),
         ("run local a --output x --jobs ²", "--jobs takes a whole number from 1 to 10000, not ²."),

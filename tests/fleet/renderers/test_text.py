@@ -6,8 +6,12 @@ import msgspec
 import pytest
 
 from gpudoctor.fleet.renderers import text
+from gpudoctor.fleet.renderers.fact_names import fact_name
 from gpudoctor.fleet.renderers.lines import bar, folded_lines
+from gpudoctor.fleet.renderers.phrases import in_short
 from gpudoctor.fleet.summary import Departure, Drift, Fleet, Outlier, Spread
+from gpudoctor.report.inventory import GPU, MACHINE
+from gpudoctor.report.model import FixEntry
 from tests.fleet.fleets import EMPTY, FLEETS, H100, healthy, large
 
 LARGE = text.render(large(1000))
@@ -24,20 +28,20 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "950 of 1,000",
         "unreachable      2  node[0998-0999]",
         "differ    configuration drift in 3 facts; outliers in 1 measured figure",
-        "FAIL      The driver's libraries",
-        "node[0005-0008,0501-0503]\n          node0005: The libraries are 580.95.05",
-        "sudo reboot",
-        "run       gpudoctor fix driver.library-mismatch --with-root  (on the node)",
-        "FAIL      A GPU has fewer PCIe lanes than it could have (3 nodes, 5 times)",
-        "WARN      Programs may lock too little memory (34 nodes)",
+        "Causes (details and commands: --cause ID, or --all)",
+        "  FAIL         7  node[0005-0008,0501-0503]: The driver's libraries",
+        "-> Reboot\n                  (driver.library-mismatch)",
+        "  FAIL         3  node[0012-0014]: A GPU has fewer PCIe lanes",
+        "-> Seat the card again (link.narrow-pcie)",
+        "  WARN        34  node[0025-0058]: Programs may lock too little memory -> Raise",
         "Without a report",
         "unreachable: ssh: connect to host: No route to host",
         f"Configuration drift: {H100}",
-        "nvidia.kernel.loaded: 580.95.05 on 743 of 750",
+        "driver (loaded): 580.95.05 on 743 of 750",
         "570.172.08",
-        "packages.torch: no majority",
-        "Outliers",
-        "node0017 GPU 3: 13.1 (-104.5 sigma, MAD)",
+        "package torch: no majority",
+        "Outliers (distance from the median in sigma = 1.4826 x MAD)",
+        "node0017 GPU 3: 13.1 (-104.5 sigma)",
         "Since 2026-11-20 03:20:44 UTC",
         "- pass before, fail now",
         "Fix the first cause on node0005",
@@ -47,6 +51,56 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
     for words in order:
         places.append(LARGE.index(words, places[-1] if places else 0))
     assert places == sorted(places)
+
+
+def test_details_of_a_cause_and_of_all() -> None:
+    details = (
+        "FAIL      The driver's libraries",
+        "node[0005-0008,0501-0503]\n          node0005: The libraries are 580.95.05",
+        "sudo reboot",
+        "run       gpudoctor fix driver.library-mismatch --with-root  (on the node)",
+    )
+    other = "FAIL      A GPU has fewer PCIe lanes than it could have (3 nodes, 5 times)"
+    one = text.render(large(1000), cause="driver.library-mismatch")
+    assert all(words in one for words in details)
+    assert other not in one
+    assert "Without a report" not in one
+    whole = text.render(large(1000), everything=True)
+    assert all(words in whole for words in (*details, other, "driver (loaded) [nvidia.kernel.loaded]: 580.95.05"))
+    assert not any(words in LARGE for words in (*details, other))
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("Reboot: this loads module 550.120.", "Reboot"),
+        ("Raise the limit.", "Raise the limit"),
+        ("Install a build for CUDA 12.8 with `pip`, then import it.", "Install a build for CUDA 12.8 with..."),
+        ("", ""),
+    ],
+)
+def test_a_fix_in_some_words(message: str, words: str) -> None:
+    one = msgspec.structs.replace(large(40).causes[0], fixes=(FixEntry(message),))
+    assert in_short(one) == words
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("nvidia.kernel.loaded", "driver (loaded)"),
+        ("gpus.*.vbios and 3 more facts", "VBIOS and 3 more facts"),
+        ("packages.nvidia-nccl-cu12", "package nvidia-nccl-cu12"),
+        ("packages[~/venv/bin/python].torch", "package torch (~/venv/bin/python)"),
+        ("packages.*", "packages"),
+        ("something.new", "something.new"),
+    ],
+)
+def test_facts_have_names_for_people(path: str, name: str) -> None:
+    assert fact_name(path) == name
+
+
+def test_every_compared_fact_has_a_name() -> None:
+    assert not [path for path in (*MACHINE, *(f"gpus.*.{name}" for name in GPU)) if fact_name(path) == path]
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -182,7 +236,7 @@ def test_a_state_that_nobody_knows_is_shown() -> None:
 def test_a_fact_that_nearly_every_node_has_alone() -> None:
     drift = Drift(hardware=H100, fact="host.memory", majority="", count=0, known=40, departures=(), values=38)
     reported = text.render(msgspec.structs.replace(large(40), drifts=(drift,)))
-    assert "host.memory: nearly every node differs (38 values on 40 nodes)" in " ".join(reported.split())
+    assert "memory: nearly every node differs (38 values on 40 nodes)" in " ".join(reported.split())
 
 
 def test_values_that_are_not_listed_are_counted() -> None:
@@ -202,7 +256,9 @@ def test_a_device_that_stands_apart_in_several_figures_is_named_once() -> None:
 
 def test_many_causes_that_are_not_told_apart_have_no_fix() -> None:
     one = msgspec.structs.replace(large(40).causes[0], check="", title="Other findings")
-    reported = text.render(msgspec.structs.replace(large(40), causes=(one,)))
+    fleet = msgspec.structs.replace(large(40), causes=(one,))
+    assert "node[005-008,021-023]: Other findings\n" in text.render(fleet)
+    reported = text.render(fleet, everything=True)
     assert "Other findings (7 nodes)" in reported
     assert "gpudoctor fix" not in reported
     assert not re.search("^id", reported, re.MULTILINE)

@@ -43,6 +43,9 @@ class Local:
         if self._broken:
             raise EngineError("The local engine broke.")
 
+    def shown(self, target: FleetTarget, job: NodeJob) -> str:
+        return " ".join(argv(target.node, job)[:1])
+
     def _ask(self, node: str, job: NodeJob, tell: Tell, stop: Event) -> None:
         if stop.is_set() or (self._broken and not node.startswith("real")):
             return

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import cast
 
-from gpudoctor.fleet.runner.engine import Engine
+from gpudoctor.fleet.runner.engine import ShownEngine
 
 # name: (module, class)
 ENGINES = {
@@ -14,11 +14,11 @@ ENGINES = {
 }
 
 
-def engine(name: str, **options: object) -> Engine:
+def engine(name: str, **options: object) -> ShownEngine:
     """The engine of this name.
 
     Raises:
         EngineError: its library or its program is not here.
     """
     module, kind = ENGINES[name]
-    return cast(Engine, getattr(import_module(f"{__name__}.{module}"), kind)(**options))
+    return cast(ShownEngine, getattr(import_module(f"{__name__}.{module}"), kind)(**options))

@@ -93,6 +93,20 @@ class ClusterShell:
             else:  # ClusterShell before 1.10 tells no more of nodes behind it
                 ear.over(node, "unreachable", "The connection to the gateway was lost.")
 
+    def shown(self, target: FleetTarget, job: NodeJob) -> str:
+        """The ssh of a node, as ClusterShell makes it."""
+        from ClusterShell.Task import task_self
+
+        from gpudoctor.fleet.runner.engines.ssh_clients import command_line
+
+        task = task_self()
+        try:
+            self._set(task, _fan(job.fan))
+            found = shlex.join(command_line(task, target.node, _command(job.argv)))
+        finally:
+            task.abort(kill=True)  # this thread's next task starts afresh
+        return f"{found}\n(through the gateways of {self._topology})" if self._topology else found
+
     def _conduct(self, ear: "Ear", names: Sequence[str], job: NodeJob, limit: float) -> None:
         """Run ClusterShell's loop until all are over, `tell` fails, or it is time to stop."""
         from ClusterShell.NodeSet import NodeSet

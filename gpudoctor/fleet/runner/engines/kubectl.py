@@ -1,6 +1,7 @@
 """kubectl as the way to Kubernetes: it knows the user's clusters and how they let him in, so no library is needed."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -52,6 +53,10 @@ class Kubectl:
         other = Kubectl("", "", "", ended)
         other._words = self._words
         return other
+
+    def line(self, *words: str) -> str:
+        """A command as it would be typed."""
+        return shlex.join((*self._words, *words))
 
     def call(
         self, *words: str, stdin: bytes = b"", on_line: Callable[[str], object] | None = None, seconds: float = WHOLE

@@ -17,7 +17,7 @@ from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, Ove
 from gpudoctor.fleet.runner.engines.kubectl import Kubectl, KubectlError
 from gpudoctor.fleet.runner.engines.kubernetes_manifest import manifest
 from gpudoctor.fleet.runner.engines.kubernetes_objects import KubernetesNode, target
-from gpudoctor.fleet.runner.engines.kubernetes_round import KubernetesRound, RoundLimits, Wish
+from gpudoctor.fleet.runner.engines.kubernetes_round import CREATE, KubernetesRound, RoundLimits, Wish, job_of
 from gpudoctor.fleet.runner.engines.node_selection import named
 
 __all__ = ("Kubernetes", "manifest")
@@ -86,8 +86,14 @@ class Kubernetes:
             else:
                 asked.append(self._nodes[one.node])
         if asked and not stop.is_set():
-            request = Wish(job, self._image, self._class() if job.gpus else "", self._exclusive)
-            KubernetesRound(self._kubectl, asked, request, self._limits, tell, stop).conduct()
+            KubernetesRound(self._kubectl, asked, self._wish(job), self._limits, tell, stop).conduct()
+
+    def shown(self, target: FleetTarget, job: NodeJob) -> str:
+        """The kubectl and the Job of a node; RUN stands for the number of the run."""
+        from gpudoctor.setup.exporters.common import yaml
+
+        made = job_of(self._nodes[target.node], "gpudoctor-RUN-1", "gpudoctor-RUN", self._wish(job), self._limits)
+        return "\n".join([f"{self._kubectl.line(*CREATE)} <<'END'", *yaml(made), "END"])
 
     def _ask(self, selector: str) -> dict[str, KubernetesNode]:
         words = ("nodes", *((f"--selector={selector}",) if selector else ()))
@@ -96,6 +102,9 @@ class Kubernetes:
         except KubectlError as error:
             raise EngineError(f"Kubernetes does not list its nodes: {str(error).rstrip('.')}.") from None
         return {node.name: node for node in found}
+
+    def _wish(self, job: NodeJob) -> Wish:
+        return Wish(job, self._image, self._class() if job.gpus else "", self._exclusive)
 
     def _class(self) -> str:
         if self._runtime_class is not None:

@@ -23,6 +23,8 @@ from gpudoctor.fleet.runner.engines.kubernetes_objects import (
 )
 from gpudoctor.lazy_regex import pattern
 
+# Without validation, for which kubectl would fetch the whole schema each time; the tests hold jobs against it.
+CREATE = ("create", "--filename=-", "--output=name", "--validate=false")
 AT_ONCE = 8  # logs that are read at a time, each by a process
 # Words of the API server where it will not: no permission, a policy, a quota.
 _WILL_NOT = pattern(r"[Ff]orbidden|denied|Unauthorized|exceeded quota|violates PodSecurity")
@@ -59,6 +61,15 @@ class Wish(NamedTuple):
     image: str
     runtime_class: str
     exclusive: bool
+
+
+def job_of(node: KubernetesNode, name: str, instance: str, request: Wish, limits: RoundLimits) -> dict[str, object]:
+    """The Job of a node, which Kubernetes itself ends should nobody else."""
+    whole = limits.unscheduled + limits.starting + request.job.seconds + limits.slack + limits.silent
+    return manifest.job(
+        name, instance, node, request.job.argv, image=request.image, seconds=whole,
+        runtime_class=request.runtime_class, gpus=request.job.gpus, exclusive=request.exclusive,
+    )  # fmt: skip
 
 
 class _Asked:
@@ -136,11 +147,9 @@ class KubernetesRound:
             self._create(batch)
 
     def _create(self, batch: Sequence[_Asked]) -> None:
-        items = [self._job(one) for one in batch]
+        items = [job_of(one.node, one.job, self.instance, self._wish, self._limits) for one in batch]
         listed = {"apiVersion": "v1", "kind": "List", "items": items}
-        # Without validation, for which kubectl would fetch the whole schema each time; the tests hold jobs against it.
-        words = ("create", "--filename=-", "--output=name", "--validate=false")
-        ended = self._kubectl.call(*words, stdin=msgspec.json.encode(listed))
+        ended = self._kubectl.call(*CREATE, stdin=msgspec.json.encode(listed))
         made = {line.rpartition("/")[2] for line in ended.out.splitlines()}
         said = complaints(ended.err.splitlines())
         if self._stop.is_set():
@@ -153,14 +162,6 @@ class KubernetesRound:
             if one.job not in made:
                 why = next((line for line in said if one.job in line), last_words(ended)).replace(one.job, "it")
                 self._over([(one, _refusal("Kubernetes rejected the job", why))])
-
-    def _job(self, one: _Asked) -> dict[str, object]:
-        request, limits = self._wish, self._limits
-        whole = limits.unscheduled + limits.starting + request.job.seconds + limits.slack + limits.silent
-        return manifest.job(
-            one.job, self.instance, one.node, request.job.argv, image=request.image, seconds=whole,
-            runtime_class=request.runtime_class, gpus=request.job.gpus, exclusive=request.exclusive,
-        )  # fmt: skip
 
     def _look(self) -> None:
         """See how all stand; what is over is told and deleted."""

@@ -9,6 +9,7 @@ RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES need not be set anywhere.
 """
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -87,6 +88,12 @@ class Ray:
                 raise EngineError(self._why(round_, ended))
             round_.leave(stop.is_set(), ended)
         round_.leave(stop.is_set(), None)
+
+    def shown(self, target: FleetTarget, job: NodeJob) -> str:
+        """The command of a node's task; Ray's own command line starts no task on a chosen node."""
+        node = next((one.id for name, one in named(self._nodes).items() if name == target.node), "")
+        pinned = f"# Ray task on node {node}: num_cpus=0, num_gpus=0, max_retries=0"
+        return f"{pinned}, started by {shlex.join((self._python, DRIVER))}\n{shlex.join(job.argv)}"
 
     def _ask(self) -> None:
         reported = _Round({}, (), lambda _: None)

@@ -1,6 +1,7 @@
 """Slurm: one srun a node, and sinfo is asked first which nodes can be."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Sequence
 from threading import Event, Lock, Thread
@@ -10,7 +11,7 @@ from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, Ove
 from gpudoctor.fleet.runner.engines import slurm_commands
 from gpudoctor.fleet.runner.engines.node_selection import named
 from gpudoctor.fleet.runner.engines.slurm_nodes import by_node, place, target
-from gpudoctor.fleet.runner.engines.slurm_task import SlurmTask, Way
+from gpudoctor.fleet.runner.engines.slurm_task import SlurmTask, Way, command
 
 
 class Slurm:
@@ -71,6 +72,10 @@ class Slurm:
             if one.why_not:
                 tell(Over(one.node, "not asked", one.why_not))
         _Crew([one for one in targets if not one.why_not], self, job, tell, stop).work()
+
+    def shown(self, target: FleetTarget, job: NodeJob) -> str:
+        """The srun of a node; RUN stands for the number of the run."""
+        return shlex.join(command(target, job, self.way(target.node), "gpudoctor-RUN-0"))
 
     def way(self, node: str) -> Way:
         """How a job is started on a node."""

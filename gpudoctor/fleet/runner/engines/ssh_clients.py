@@ -72,6 +72,14 @@ class Worker(WorkerSsh):  # type: ignore[misc]
             self.eh.late(node)
 
 
+def command_line(task: Any, node: str, command: str) -> list[str]:
+    """The ssh that a task would start for a node."""
+    worker = Worker(node, handler=None, command=command)
+    worker._set_task(task)
+    (client,) = worker._engine_clients()
+    return list(client._build_cmd()[0])
+
+
 class _Heard:
     """What came from a node so far."""
 

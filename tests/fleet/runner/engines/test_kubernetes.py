@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+import yaml
 
 from gpudoctor.fleet.runner import protocol
 from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, NodeLine, Over
@@ -29,6 +31,10 @@ WELL = [None, NEW, waiting("ContainerCreating"), RUNNING, ended(0)]
 
 def logs(name: str) -> str:
     return "\n".join(["a greeting", protocol.hello(name), *protocol.lines(name, REPORT), ""])
+
+
+def without_numbers(text: str) -> str:
+    return re.sub(r"gpudoctor-(RUN|[0-9a-f]{8})", "gpudoctor-N", text)
 
 
 class Cluster:
@@ -321,3 +327,17 @@ def test_what_is_no_list_is_said(text: str, message: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(made, "lines", lambda *words, **more: [text])
     with pytest.raises(kubectl.KubectlError, match=message):
         made.objects({"Node": KubernetesNode}, "nodes")
+
+
+def test_what_it_shows_is_what_it_creates(cluster: Cluster) -> None:
+    cluster.add("n1", *WELL, log=logs("n1"))
+    engine = cluster.engine(namespace="gpus")
+    targets = engine.targets("")
+    first, *job, last = engine.shown(targets[0], JOB).splitlines()
+    assert shlex.split(first)[:2] == ["kubectl", "--namespace=gpus"]
+    assert shlex.split(first)[-5:-1] == ["create", "--filename=-", "--output=name", "--validate=false"]
+    assert last == "END"
+    assert not [one for one in cluster.calls() if one["words"][0] != "get"]
+    engine.run(targets, JOB, lambda _: None, Event())
+    (made,) = cluster.jobs()
+    assert without_numbers(json.dumps(yaml.safe_load("\n".join(job)))) == without_numbers(json.dumps(made))
