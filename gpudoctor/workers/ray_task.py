@@ -126,6 +126,9 @@ class RayCommand:
         self._end(signal.SIGKILL)
         os.close(self._lifeline)
         self._streams.close()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream:
+                stream.close()
 
 
 def surroundings() -> dict[str, str]:

@@ -53,6 +53,12 @@ class Family:
         """End both; the child ends when its own child did."""
         os.kill(self.grandchild, signal.SIGKILL)
         self.child.wait()
+        self.close()
+
+    def close(self) -> None:
+        """Close the pipe."""
+        if self.child.stdout:
+            self.child.stdout.close()
 
 
 @pytest.fixture
@@ -61,6 +67,7 @@ def family() -> Iterator[Family]:
     yield found
     if found.child.poll() is None:
         found.end()
+    found.close()
 
 
 def test_only_somebody_elses_processes_count(family: Family) -> None:

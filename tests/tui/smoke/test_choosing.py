@@ -21,7 +21,7 @@ def test_the_quick_suite_is_preset_and_what_would_run_is_said() -> None:
         assert there.picked("tests") == QUICK
         assert there.app.focused is there.place.query_one("#tests")
         assert "7 tests: NumPy on CPU." not in there.text
-        assert "Tests 7 of 12" in there.text
+        assert "Tests 7 of 13" in there.text
         assert "PyTorch on GPU 0" in there.text
 
     at(machine(), do)
@@ -46,7 +46,7 @@ def test_keys_toggle_one_and_all() -> None:
         assert there.picked("tests") == QUICK[2:]
         await there.press("a")
         assert there.picked("tests") == EVERY
-        assert "Tests 12 of 12" in there.text
+        assert "Tests 13 of 13" in there.text
         await there.press("a")
         assert there.picked("tests") == ()
         assert "Select at least one test." in there.text
@@ -151,12 +151,12 @@ def test_on_a_narrow_screen_a_key_turns_from_the_choice_to_the_results() -> None
         assert "Select tests and press s to start." not in there.text
         await there.press("e")
         assert "Select tests and press s to start." in there.text
-        assert "Tests 7 of 12" not in there.text
+        assert "Tests 7 of 13" not in there.text
         await there.press("e")
         assert there.app.focused is there.place.query_one("#tests")
         await there.pilot.resize_terminal(150, 40)
         await there.press("down")
         assert "Select tests and press s to start." in there.text
-        assert "Tests 7 of 12" in there.text
+        assert "Tests 7 of 13" in there.text
 
     at(plain_host(), do, (80, 24))
