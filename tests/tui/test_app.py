@@ -10,6 +10,7 @@ from textual.widgets import Input
 
 from gpudoctor import demo
 from gpudoctor.tui.app import Doctor
+from gpudoctor.tui.commands import Commands
 from gpudoctor.tui.screens import PLACES
 from gpudoctor.tui.session import SessionSource
 from tests.builders import nvidia_host
@@ -244,15 +245,28 @@ def test_the_palette_offers_places_keys_and_other_machines() -> None:
     async def go(pilot: Pilot[Any]) -> None:
         app = await judged(pilot)
         names = _offered(app)
-        assert names[:5] == [f"Go to {place.title}" for place in PLACES]
-        assert {"Re-run checks", "Save report", "Copy", "Keys", "Switch theme", "Open a facts file", "Quit"} <= {*names}
+        assert {f"Go to {place.title}" for place in PLACES} <= {*names}
+        named = {name.partition(" (")[0] for name in names}
+        assert {
+            "Run fix",
+            "Re-run checks",
+            "Save",
+            "Copy",
+            "Keys",
+            "Theme",
+            "Search",
+            "Open a facts file",
+            "Quit",
+        } <= named
+        assert len(names) == len({*names})
         assert {f"Open the demo {name}" for name in demo.DEMOS} <= {*names}
 
     run(opened, go)
 
 
 @pytest.mark.parametrize(
-    ("typed", "mode"), [("smoke", "smoke"), ("pythons", "environment"), ("earlier", "compare"), ("temperature", "gpus")]
+    ("typed", "mode"),
+    [("smoke", "smoke"), ("python", "environment"), ("earlier", "compare"), ("temperature", "gpus"), ("stop", "smoke")],
 )
 def test_the_palette_finds_a_place_by_its_name_or_by_what_it_shows(typed: str, mode: str) -> None:
     async def go(pilot: Pilot[Any]) -> None:
@@ -266,11 +280,31 @@ def test_the_palette_finds_a_place_by_its_name_or_by_what_it_shows(typed: str, m
     run(opened, go)
 
 
+WORDS = {
+    "fix": "Run fix", "run fix": "Run fix", "apply": "Run fix", "save html": "Save", "export": "Save", "filter": "Search",
+    "find": "Search", "theme": "Theme", "dark": "Theme", "help": "Keys", "quit": "Quit", "exit": "Quit",
+    "refresh": "Re-run checks", "rescan": "Re-run checks", "copy": "Copy", "undo": "Undo fix", "verify": "Re-check",
+    "start": "Go to Smoke tests", "stop": "Go to Smoke tests", "nvidia-smi": "Go to GPUs",
+}  # fmt: skip
+
+
+def test_the_palette_finds_an_action_by_the_words_people_use() -> None:
+    async def go(pilot: Pilot[Any]) -> None:
+        app = await judged(pilot)
+        provider = Commands(app.screen)
+        for typed, name in WORDS.items():
+            hits = [hit async for hit in provider.search(typed)]
+            best = max(hits, key=lambda hit: hit.score)  # of equals the first, as the palette shows them
+            assert (best.text or "").partition(" (")[0] == name, typed
+
+    run(opened, go)
+
+
 def test_the_palette_with_nothing_typed() -> None:
     async def go(pilot: Pilot[Any]) -> None:
         app = await judged(pilot)
         await pilot.press("ctrl+p")
-        await settled(pilot, lambda: any("Go to Diagnosis" in row for row in text_of(app)))
+        await settled(pilot, lambda: any("Run fix" in row for row in text_of(app)))
         await pilot.pause(0.3)
         compare(app, "app-palette")
 
