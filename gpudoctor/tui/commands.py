@@ -22,7 +22,7 @@ SYNONYMS = {
     "run_fix": "run fix apply repair execute",
     "undo_fix": "undo revert roll back",
     "again": "refresh rescan rerun reload check again restart",
-    "again_one": "recheck rescan refresh verify try again",
+    "again_one": "recheck verify try again",
     "save": "export html json markdown svg report write share",
     "keep": "export json",
     "search": "filter find search grep text",
@@ -133,7 +133,7 @@ class Commands(Provider):
 
 
 def _named(query: str, entry: PaletteEntry) -> float:
-    """A score above any of letters alone where each word that was typed begins one of the entry's words; 0 elsewhere."""
+    """A score above any of letters alone where each word typed begins one of the entry's words; 0 elsewhere."""
     known = f"{entry.name} {entry.message} {entry.words}".casefold().replace(",", " ").split()
     typed = query.casefold().split()
     return WORDS * (bool(typed) and all(any(word.startswith(one) for word in known) for one in typed))

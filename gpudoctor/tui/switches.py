@@ -71,18 +71,17 @@ class SearchField(Input):
         height: 1;
         border: none;
         padding: 0;
-        &.-open { display: block; }
         &:focus { border: none; }
     }
     """
 
     def open(self) -> None:
-        """Show it and write in it."""
-        self.add_class("-open")
-        self.focus()
+        """Show it and write in it, from the next key on."""
+        self.display = True
+        self.screen.set_focus(self)
 
     def close(self) -> None:
         """Empty it and hide it."""
         with self.prevent(Input.Changed):
             self.value = ""
-        self.remove_class("-open")
+        self.display = False

@@ -281,9 +281,10 @@ def test_the_palette_finds_a_place_by_its_name_or_by_what_it_shows(typed: str, m
 
 
 WORDS = {
-    "fix": "Run fix", "run fix": "Run fix", "apply": "Run fix", "save html": "Save", "export": "Save", "filter": "Search",
-    "find": "Search", "theme": "Theme", "dark": "Theme", "help": "Keys", "quit": "Quit", "exit": "Quit",
-    "refresh": "Re-run checks", "rescan": "Re-run checks", "copy": "Copy", "undo": "Undo fix", "verify": "Re-check",
+    "fix": "Run fix", "run fix": "Run fix", "apply": "Run fix", "save html": "Save", "export": "Save",
+    "filter": "Search", "find": "Search", "theme": "Theme", "dark": "Theme", "help": "Keys", "quit": "Quit",
+    "exit": "Quit", "refresh": "Re-run checks", "rescan": "Re-run checks", "copy": "Copy", "undo": "Undo fix",
+    "verify": "Re-check",
     "start": "Go to Smoke tests", "stop": "Go to Smoke tests", "nvidia-smi": "Go to GPUs",
 }  # fmt: skip
 

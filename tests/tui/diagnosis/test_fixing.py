@@ -6,19 +6,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from textual.pilot import Pilot
 
-from gpudoctor.facts import Facts
 from gpudoctor.pipeline import CheckOptions, Done
-from gpudoctor.report.model import FindingEntry, FixEntry, Report
+from gpudoctor.report.model import FixEntry, Report
 from gpudoctor.tasks import cmd
-from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.diagnosis import fixing
 from gpudoctor.tui.diagnosis.items import Item, groups
 from gpudoctor.tui.session import Session, SessionSource
 from tests.builders import plain_host
 from tests.tui.diagnosis.machines import MISMATCH, REPORT
-from tests.tui.screens import run, settled, text_of
 
 FIX = FixEntry("Reload it.", ("sudo modprobe nvidia",), root=True, needs="reboot", tasks=(cmd("modprobe", "nvidia"),))
 MANUAL = FixEntry("Reseat the card.")
@@ -68,9 +64,9 @@ def test_while_probes_run_and_for_another_subject_nothing_is_run() -> None:
     [
         (CheckOptions(), FIX, "fix a.b --choice 2 --with-root"),
         (CheckOptions(), msgspec.structs.replace(FIX, as_root=True), "fix a.b --choice 2"),
-        (CheckOptions(pythons=("/e/bin/python",), quick=True), MANUAL, "fix a.b --choice 2 --quick --python /e/bin/python"),
+        (CheckOptions(pythons=("/e/python",), quick=True), MANUAL, "fix a.b --choice 2 --quick --python /e/python"),
     ],
-)  # fmt: skip
+)
 def test_the_command_has_the_fix_the_environment_and_root_only_where_it_is_needed(
     options: CheckOptions, fix: FixEntry, words: str
 ) -> None:

@@ -147,7 +147,7 @@ def test_nodes_are_searched_by_name_and_by_set(typed: str, lit: set[str], monkey
         await there.press("enter")
         assert there.app.focused is there.grid
         assert there.grid.name_at_cursor == min(lit)
-        await there.press("s")
+        await there.press("y")
         assert there.app.clipboard == there.grid.nodes.folded(there.grid.marks.lit or ())  # type: ignore[union-attr]
         await there.press("escape")
         assert there.lit == FIRST
