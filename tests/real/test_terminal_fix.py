@@ -76,7 +76,7 @@ def test_a_fix_is_shown_asked_run_checked_and_undone(terminal: Terminal, flag: P
     terminal.type("Enter")
     terminal.shows(OPENED)
     terminal.shows("✓ fixed", 60)
-    terminal.shows("U undoes the fix.")
+    terminal.shows("U undoes the")
     terminal.type("U")
     terminal.shows("Undo it now? [y/N]", 60)
     terminal.type("y", "Enter")

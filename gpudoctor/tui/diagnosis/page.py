@@ -9,7 +9,7 @@ from gpudoctor.report import fixes
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.items import WORDS, Item
-from gpudoctor.tui.diagnosis.lines import DetailLine, hanging, typed
+from gpudoctor.tui.diagnosis.lines import INDENT, DetailLine, hanging, typed
 
 BLANK = DetailLine("", "")
 STYLES = {"fail": "fail", "warn": "warn", "advice": "advice", "pass": "pass", "unknown": "warn", "broken": "fail"}
@@ -49,7 +49,8 @@ def headline(label: str, text: str, width: int, status: str) -> list[DetailLine]
 def found(status: str, message: str, width: int) -> list[DetailLine]:
     """The first lines about a finding whose title is in the list: its status, and what is wrong on this machine."""
     look = f"heading {STYLES.get(status, 'dim')}"
-    return [line._replace(look=look) for line in hanging(WORDS.get(status, status), message, width, "heading")]
+    label = " ".join(clean(WORDS.get(status, status)).split())[: INDENT - 1]
+    return [line._replace(look=look) for line in hanging(label, message, width, "heading")]
 
 
 def commands_of(entry: FindingEntry) -> tuple[PageCommand, ...]:

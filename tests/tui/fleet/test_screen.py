@@ -259,7 +259,7 @@ def test_every_key_is_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
             "Reload the reports",
             "First node",
             "Open the reports of another fleet",
-            "6  Many machines",
+            "6  Fleet",
         )
         assert [words for words in reported if words not in there.text] == []
 

@@ -88,7 +88,7 @@ def test_results_come_while_the_next_test_runs() -> None:
     at(plain_host(), do)
 
 
-@pytest.mark.parametrize(("fault", "key"), [("spins", "x"), ("sleeps", "escape"), ("deaf", "button")])
+@pytest.mark.parametrize(("fault", "key"), [("spins", "s"), ("sleeps", "escape"), ("deaf", "button")])
 def test_a_run_is_ended_at_any_moment_and_leaves_no_process(fault: str, key: str) -> None:
     before = children()
 
@@ -205,7 +205,7 @@ def test_only_one_run_at_a_time_and_its_choice_stays() -> None:
         await there.press("s")
         await there.until(lambda: reached(there, "mnist"))
         course = there.runner.course
-        await there.press("s", "a")
+        await there.press("a")
         assert there.runner.course is course
         assert there.picked("tests") == ("mnist",)
         await there.pilot.press("s")
