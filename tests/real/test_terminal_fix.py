@@ -83,7 +83,9 @@ def test_a_fix_is_shown_asked_run_checked_and_undone(terminal: Terminal, flag: P
     terminal.shows("Undone.")
     assert not flag.exists()
     terminal.type("Enter")
-    terminal.until(lambda: "✓ fixed" not in terminal.screen and "▶ 1        touch" in terminal.screen, "the finding", 60)
+    terminal.until(
+        lambda: "✓ fixed" not in terminal.screen and "▶ 1        touch" in terminal.screen, "the finding", 60
+    )
     terminal.type("q")
     _left(terminal, 0)
 

@@ -115,7 +115,8 @@ def test_a_key_has_one_meaning_on_all_screens() -> None:
         import_module(f"gpudoctor.tui.{screen.name}.screen")
     import_module("gpudoctor.tui.fleet.node_report")
     found: dict[str, set[str]] = {}
-    for made in [Doctor, *_below(Screen), *_below(Widget)]:
+    classes: list[Any] = [Doctor, *_below(Screen), *_below(Widget)]
+    for made in classes:
         if made.__module__.startswith("gpudoctor") and not issubclass(made, ModalScreen):
             for key, binding in made._merge_bindings() if made is Doctor else BindingsMap(made.BINDINGS):
                 found.setdefault(key, set()).add(binding.action.partition("(")[0])

@@ -100,7 +100,9 @@ class FindingDetail(VerticalScroll):
         if line.command is None:
             return styled([(f"{line.label:<{INDENT}}", line.look), (line.text, line.style)])
         here = line.command == self.chosen
-        label = f"{'▶' if here else ' '} {line.label:<{INDENT - 2}}"
+        number = "" if line.label and not line.label.isdigit() else "  "
+        mark = "▶ " if here else number
+        label = f"{mark + line.label:<{INDENT}}"
         whole = Content.assemble(
             (label, style("heading label")), (line.text, style("heading command" if here else line.style))
         )

@@ -279,8 +279,8 @@ class DiagnosisScreen(Screen[None]):
             fix = item.finding.fixes[number]
             if self._in_terminal(fixing.words(self.session, item.check, fix, number)) == fixing.DECLINED:
                 self.notify("Nothing was run.")
-            else:
-                self._trials.begin(item, self.session, fixing.afterwards(fix))
+            elif hindered := self._trials.begin(item, self.session, fixing.afterwards(fix)):
+                self.notify(hindered, severity="warning")
 
     def action_undo_fix(self) -> None:
         """Undo what was run last in the terminal, where it asks; then check everything again."""

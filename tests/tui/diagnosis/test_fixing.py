@@ -6,15 +6,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual.pilot import Pilot
 
+from gpudoctor import demo
 from gpudoctor.pipeline import CheckOptions, Done
 from gpudoctor.report.model import FixEntry, Report
 from gpudoctor.tasks import cmd
+from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.diagnosis import fixing
 from gpudoctor.tui.diagnosis.items import Item, groups
 from gpudoctor.tui.session import Session, SessionSource
 from tests.builders import plain_host
 from tests.tui.diagnosis.machines import MISMATCH, REPORT
+from tests.tui.screens import run, settled, text_of
 
 FIX = FixEntry("Reload it.", ("sudo modprobe nvidia",), root=True, needs="reboot", tasks=(cmd("modprobe", "nvidia"),))
 MANUAL = FixEntry("Reseat the card.")
@@ -76,3 +80,19 @@ def test_the_command_has_the_fix_the_environment_and_root_only_where_it_is_neede
 def test_afterwards_one_knows_what_is_left_and_how_to_undo_it() -> None:
     assert fixing.afterwards(FIX) == "It takes effect after: reboot. U undoes the fix."
     assert fixing.afterwards(MANUAL) == "U undoes the fix."
+
+
+def test_a_command_that_the_mouse_selects_is_one_line() -> None:
+    async def go(pilot: Pilot[Any]) -> None:
+        await settled(pilot, lambda: any("rmmod" in row for row in text_of(pilot.app)))
+        row = next(at for at, text in enumerate(text_of(pilot.app)) if "rmmod" in text)
+        assert text_of(pilot.app)[row].endswith(" \\")
+        await pilot.mouse_down(offset=(12, row))
+        await pilot.hover(offset=(50, row + 1))
+        await pilot.mouse_up(offset=(50, row + 1))
+        await settled(pilot)
+        selected = pilot.app.screen.get_selected_text()
+        assert selected == "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia"
+
+    source = SessionSource(title="demo: mismatch", facts=demo.load("mismatch"))
+    run(lambda: Doctor(source), go, (56, 30))
