@@ -94,7 +94,7 @@ class Commands(Provider):
         seen = set()
         for key, (node, binding, enabled, tooltip) in self.screen.active_bindings.items():
             name = binding.action.partition("(")[0]
-            moves = name in MOVES or key == "enter" or key.startswith("super+")
+            moves = name in MOVES or key in ("enter", "ctrl+q") or key.startswith("super+")
             if not binding.description or binding.action in seen or moves:
                 continue
             seen.add(binding.action)
@@ -133,10 +133,15 @@ class Commands(Provider):
 
 
 def _named(query: str, entry: PaletteEntry) -> float:
-    """A score above any of letters alone where each word typed begins one of the entry's words; 0 elsewhere."""
-    known = f"{entry.name} {entry.message} {entry.words}".casefold().replace(",", " ").split()
+    """A score above any of letters alone where each word typed begins a word of the entry, less if of its sentence."""
     typed = query.casefold().split()
-    return WORDS * (bool(typed) and all(any(word.startswith(one) for word in known) for one in typed))
+
+    def begins(text: str) -> bool:
+        known = text.casefold().replace(",", " ").split()
+        return bool(typed) and all(any(word.startswith(one) for word in known) for one in typed)
+
+    names = f"{entry.name} {entry.words}"
+    return WORDS if begins(names) else WORDS - 10 if begins(f"{names} {entry.message}") else 0.0
 
 
 def _say(app: App[Any], why: str) -> None:
