@@ -29,6 +29,7 @@ GPUS, PACKAGES = 8, 120
 NARROW, OLD_DRIVER, OTHER_PACKAGE, OTHER_KERNEL, LOOSE_GPU, DEAD, SLOW = 0.01, 0.02, 0.01, 0.005, 0.003, 0.002, 0.01
 MEMORY = 2 * 1024**4 - 41_812_004_864
 PYTHON = "/opt/train/bin/python"
+ENVIRONMENT = PythonEntry(path=PYTHON, found_by="active environment", version="3.12.7", kind="cpython", manager="uv")
 FIGURES = (
     ("matmul", "bf16", "rate", "TFLOP/s", 640.0),
     ("matmul", "fp32", "rate", "TFLOP/s", 49.0),
@@ -60,8 +61,8 @@ def report(number: int, smoke: bool = False) -> Report:
             product="Supermicro AS -8125GS-TNHR", driver=driver, driver_flavor="open", driver_libraries=driver,
             driver_cuda="13.0",
         ),
-        python=PythonEntry(path=PYTHON, why="active environment", version="3.12.7", kind="cpython", manager="uv"),
-        pythons=(PythonEntry(path=PYTHON, why="active environment", version="3.12.7", kind="cpython", manager="uv"),),
+        python=ENVIRONMENT,
+        pythons=(ENVIRONMENT,),
         gpus=tuple(_gpu(index, dead) for index in range(gpus or GPUS)),
         frameworks=(
             FrameworkEntry(
@@ -69,7 +70,7 @@ def report(number: int, smoke: bool = False) -> Report:
             ),
         ),
         findings=tuple(found),
-        unknown=(UnknownEntry(check="fabric.imex", subject="this machine", why="nvidia-imex was not asked."),),
+        unknown=(UnknownEntry(check="fabric.imex", subject="this machine", reason="nvidia-imex was not asked."),),
         smoke=tuple(_smoke(index, dice) for index in range(gpus)) if smoke else (),
         next=("gpudoctor smoke tests that the GPUs compute right.",),
         inventory=_inventory(dice, driver, kernel, gpus, bad),

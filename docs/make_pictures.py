@@ -47,7 +47,7 @@ PICTURES = (
     Picture("gpu", "bad-link", ("2", "down", "down", "down", "down", "down", "enter"), seconds=3.0),
     Picture("smoke", "bad-link", ("3",)),
     Picture("environment", "bad-link", ("4",)),
-    Picture("facts", "bad-link", ("4", "f")),
+    Picture("facts", "bad-link", ("4", "v")),
     Picture("compare", "cpu-wheel", ("5", "down", "down", "enter")),
     Picture("fleet", FLEET, ("down",), size=(140, 44)),
     Picture("palette", "mismatch", ("ctrl+p",)),

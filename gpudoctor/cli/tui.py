@@ -111,7 +111,32 @@ def source_of(arguments: argparse.Namespace) -> SessionSource:
     machine_of(arguments)  # tells what cannot be used before the screen is taken
     title = "this machine" if arguments.root == "/" else arguments.root
     options = CheckOptions(pythons=tuple(arguments.python), quick=arguments.quick, glimpses=True)
-    return SessionSource(title=title, options=options, make=lambda: machine_of(arguments), samples=samples)
+    here = arguments.root == "/" and os.environ.get("TEXTUAL_DRIVER") is None  # not in a browser
+    return SessionSource(
+        title=title,
+        options=options,
+        make=lambda: machine_of(arguments),
+        samples=samples,
+        command=in_terminal if here else None,
+    )
+
+
+def in_terminal(*words: str) -> int:
+    """Run a command of ours in the terminal, which the application has given back for it; gives its exit code."""
+    import signal
+    import subprocess
+
+    from gpudoctor.cli.run_program.spawn import ourselves
+
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the command
+    try:
+        code = subprocess.call(ourselves(*words))
+        sys.stdout.write("\nPress Enter to return to the application. ")
+        sys.stdout.flush()
+        sys.stdin.readline()
+        return code
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _samples(path: str | None) -> tuple[SampleLine, ...]:

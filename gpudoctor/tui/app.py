@@ -64,8 +64,11 @@ class Doctor(App[int]):
         Binding("w", "save", "Save", tooltip="Save the report as JSON, Markdown, HTML or SVG"),
         Binding("t", "theme", "Theme", show=False, tooltip="Switch between dark and light"),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="Show the keys"),
+        Binding("h", "help", "Keys", show=False, tooltip="Show the keys"),
         Binding("j", "move('down')", "Down", show=False),
         Binding("k", "move('up')", "Up", show=False),
+        Binding("g", "move('home')", "First", show=False),
+        Binding("G", "move('end')", "Last", key_display="G", show=False),
         Binding("q", "quit", "Quit", tooltip="Quit and stop running tests"),
         Binding("ctrl+z", "suspend_process", "Suspend to the shell", show=False),
         Binding("ctrl+c", "leave", "Copy the selection, or quit", show=False, priority=True),
@@ -113,13 +116,16 @@ class Doctor(App[int]):
     # -- the run of all checks--------------------------------------------------------------------------------
 
     def action_again(self) -> None:
-        """Re-run all checks, where the machine itself is there."""
-        source = self.session.source
-        if source.live:
-            self.begin()
-        else:
-            why = f"These are recorded facts ({source.title}): checks can be re-run only on a live machine."
-            self.notify(why, severity="warning", markup=False)
+        """Re-run all checks."""
+        self.begin()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A recorded machine is not checked again."""
+        return None if self.why_not(action) else super().check_action(action, parameters)
+
+    def why_not(self, action: str) -> str:
+        """Why an action is not offered now, in a sentence for the palette; empty: it is."""
+        return self.session.source.recorded if action == "again" else ""
 
     def begin(self) -> None:
         """Run all checks; a run that still goes on is ended."""

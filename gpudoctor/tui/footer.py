@@ -21,14 +21,12 @@ class Key(NamedTuple):
         key: as textual calls it.
         shown: as people do.
         does: in a word or two.
-        able: whether it does something now.
         last: whether it is of the few that stay when there is no room.
     """
 
     key: str
     shown: str
     does: str
-    able: bool = True
     last: bool = False
 
     @property
@@ -75,19 +73,18 @@ class Footer(Widget):
         found: dict[str, Key] = {}
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             palette = binding.key == self.app.COMMAND_PALETTE_BINDING
-            if (binding.show or palette) and binding.action not in found:
+            if enabled and (binding.show or palette) and binding.action not in found:
                 last = palette or binding.action in ("help", "quit")
                 shown = self.app.get_key_display(binding)
                 does = "Palette" if palette else binding.description
-                found[binding.action] = Key(binding.key, shown, does, enabled, last)
+                found[binding.action] = Key(binding.key, shown, does, last)
         return row(self.size.width, list(found.values()))
 
     def render(self) -> Content:
         """The row for the room that there is."""
         parts: list[Content | str | tuple[str, str]] = []
         for key, blanks in self.pieces():
-            style = "" if key.able else "dim"
-            parts += [" " * blanks, (f" {key.shown}", f"bold $footer-key-foreground {style}"), (f" {key.does} ", style)]
+            parts += [" " * blanks, (f" {key.shown}", "bold $footer-key-foreground"), f" {key.does} "]
         return Content.assemble(*parts)
 
     def on_click(self, event: Click) -> None:

@@ -23,6 +23,7 @@ TOGETHER = {
     **dict.fromkeys(("page_up", "page_down", "first", "last", "scroll_home", "scroll_end"), LEAPS),
     **dict.fromkeys(("app.focus_next", "app.focus_previous"), "Next or previous list or field"),
     **dict.fromkeys(("move('down')", "move('up')"), "Down and up, like the arrow keys"),
+    **dict.fromkeys(("move('home')", "move('end')"), "First and last"),
     "quit": "Quit and stop running tests",
     "command_palette": "Command palette: find any action by name",
 }
@@ -47,18 +48,19 @@ class KeyGroup(NamedTuple):
 
 
 def groups(bindings: Mapping[str, ActiveBinding], app: App[Any], place: str) -> list[KeyGroup]:
-    """The keys in groups: of the place, of what the cursor is in, and of the application.
+    """The keys in groups: of the application, of the place, and of what the cursor is in.
 
     Args:
         bindings: that are active, by key.
         app: whose keys work everywhere, and which knows how a key is called.
         place: the title of the screen.
     """
-    found: dict[str, dict[str, KeyEntry]] = {place: {}, CURSOR: {}, EVERYWHERE: {}}
+    found: dict[str, dict[str, KeyEntry]] = {EVERYWHERE: {}, place: {}, CURSOR: {}}
     for key, (node, binding, enabled, tooltip) in bindings.items():
         if not enabled or not binding.description or binding.action in SIDEWAYS or key.startswith("super+"):
             continue
-        does = TOGETHER.get(binding.action) or tooltip or binding.tooltip or binding.description
+        of_place = binding.description if binding.action.startswith("go(") else ""
+        does = TOGETHER.get(binding.action) or of_place or tooltip or binding.tooltip or binding.description
         of_app = isinstance(node, App) or binding.action.startswith("app.focus")
         title = EVERYWHERE if of_app else place if isinstance(node, Screen) else CURSOR
         keys = (*found[title].get(does, KeyEntry((), does)).keys, app.get_key_display(binding))
@@ -96,9 +98,11 @@ class KeysScreen(ModalScreen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q", "dismiss(None)", "Close"),
+        Binding("escape,question_mark,h,q", "dismiss(None)", "Close"),
         Binding("j", "scroll(1)", "Down", show=False),
         Binding("k", "scroll(-1)", "Up", show=False),
+        Binding("g", "scroll(-1000)", "First", show=False),
+        Binding("G", "scroll(1000)", "Last", show=False),
     ]
 
     def __init__(self, listed: Iterable[KeyGroup]) -> None:
@@ -108,7 +112,7 @@ class KeysScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Its widgets."""
         with VerticalScroll(id="keys") as box:
-            box.border_title, box.border_subtitle = "Keys", "Esc closes"
+            box.border_title, box.border_subtitle = "Keys", "j k scroll, Esc closes"
             yield Static(markup=False)
 
     def on_resize(self) -> None:

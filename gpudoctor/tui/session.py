@@ -27,6 +27,8 @@ class SessionSource(msgspec.Struct, frozen=True, kw_only=True):
         make: makes the machine again for each examination, because each has its own time.
         demo: the name of the demo that it is; empty: it is none.
         samples: a recording of GPUs, which is played instead of what their drivers say now; empty: there is none.
+        command: runs a command of ours (`fix`) in the terminal while the application is suspended, and gives its exit
+            code; None: not here, because a recorded machine, another root, or a page in a browser is shown.
     """
 
     title: str = "this machine"
@@ -35,6 +37,12 @@ class SessionSource(msgspec.Struct, frozen=True, kw_only=True):
     make: Callable[[], Machine] = Machine
     demo: str = ""
     samples: tuple[SampleLine, ...] = ()
+    command: Callable[..., int] | None = None
+
+    @property
+    def recorded(self) -> str:
+        """Why nothing can be run or checked here, in a sentence; empty: it can."""
+        return "" if self.live else f"Only on a live machine: these are recorded facts ({self.title})."
 
     @property
     def live(self) -> bool:

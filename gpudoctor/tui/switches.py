@@ -27,7 +27,7 @@ class SwitchBar(Static):
 
     DEFAULT_CSS = """
     SwitchBar {
-        height: 1;
+        height: auto;
         text-wrap: nowrap;
         text-overflow: ellipsis;
         link-style: none;
@@ -38,9 +38,22 @@ class SwitchBar(Static):
     }
     """
 
+    _told: tuple[Switch, ...] = ()
+
     def tell(self, switches: Iterable[Switch]) -> None:
-        """Show these."""
-        self.update(Content("  ").join(_part(one) for one in switches))
+        """Show these, in as many lines as they need."""
+        self._told = tuple(switches)
+        width = self.content_size.width or 80
+        lines: list[list[Content]] = [[]]
+        for part in map(_part, self._told):
+            if lines[-1] and sum(one.cell_length + 2 for one in lines[-1]) + part.cell_length > width:
+                lines.append([])
+            lines[-1].append(part)
+        self.update(Content("\n").join(Content("  ").join(line) for line in lines))
+
+    def on_resize(self) -> None:
+        """The lines are broken again."""
+        self.tell(self._told)
 
 
 def _part(one: Switch) -> Content:
@@ -58,18 +71,17 @@ class SearchField(Input):
         height: 1;
         border: none;
         padding: 0;
-        &.-open { display: block; }
         &:focus { border: none; }
     }
     """
 
     def open(self) -> None:
-        """Show it and write in it."""
-        self.add_class("-open")
-        self.focus()
+        """Show it and write in it, from the next key on."""
+        self.display = True
+        self.screen.set_focus(self)
 
     def close(self) -> None:
         """Empty it and hide it."""
         with self.prevent(Input.Changed):
             self.value = ""
-        self.remove_class("-open")
+        self.display = False

@@ -1,14 +1,19 @@
 """The dialog that lists the keys: all that work, each once, in a small terminal too."""
 
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
+from textual.binding import BindingsMap
 from textual.pilot import Pilot
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
 
 from gpudoctor import demo
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.keys import KeysScreen, groups
-from gpudoctor.tui.screens import PLACES
+from gpudoctor.tui.screens import ALL, PLACES
 from gpudoctor.tui.session import SessionSource
 from tests.tui.screens import run, settled, text_of
 
@@ -35,11 +40,12 @@ def test_each_key_of_a_place_and_of_the_application_is_listed_once(place: Any) -
             "gpus",
             "smoke",
         )  # nothing is to be done
-        assert listed[-1].title == "Everywhere"
+        assert listed[0].title == "Everywhere"
         keys = [key for group in listed for entry in group.entries for key in entry.keys]
         assert sorted(keys) == sorted(set(keys))
-        assert {"1", "2", "3", "4", "5", "r", "w", "t", "?", "q", "^p", "j", "k", "tab"} <= {*keys}
-        shown = [key for key in ("c", "x", "/", "f", "o", "K") if key in app.screen.active_bindings]
+        assert {"1", "2", "3", "4", "5", "w", "t", "?", "h", "q", "^p", "j", "k", "g", "G", "tab"} <= {*keys}
+        assert not {"r", "x", "R", "U"} & {*keys}  # it is a recorded machine
+        shown = [key for key in ("c", "/", "f", "o", "K") if key in app.screen.active_bindings]
         assert {*shown} <= {*keys}
         message = [entry.does for group in listed for entry in group.entries]
         assert not any(word in " ".join(message) for word in ("Page Left", "Scroll", "Focus Next"))
@@ -52,17 +58,79 @@ def test_it_is_read_to_its_end_by_keys_in_a_small_terminal() -> None:
         app = await judged(pilot)
         await pilot.press("question_mark")
         await settled(pilot, lambda: isinstance(app.screen, KeysScreen))
-        assert "Copy the selected command" in "\n".join(text_of(app))
-        assert "by name" not in "\n".join(text_of(app))
-        await pilot.press(*["j"] * 40)
-        await settled(pilot, lambda: any("by name" in row for row in text_of(app)))
-        await pilot.press(*["up"] * 20, *["k"] * 20)
-        await settled(pilot, lambda: any("Copy the selected command" in row for row in text_of(app)))
+        first, last = "Quit and stop running tests", "Open details"
+        assert first in "\n".join(text_of(app))
+        assert last not in "\n".join(text_of(app))
+        for down, up in ((["j"] * 40, [*["up"] * 20, *["k"] * 20]), (["G"], ["g"])):
+            await pilot.press(*down)
+            await settled(pilot, lambda: any(last in row for row in text_of(app)))
+            await pilot.press(*up)
+            await settled(pilot, lambda: any(first in row for row in text_of(app)))
 
     run(opened, go, (60, 15))
 
 
-@pytest.mark.parametrize("key", ["escape", "question_mark", "q"])
+# What the key does on the screens where it does something, as the names of their actions.
+MEANINGS = {
+    "a": {"all"},
+    "b": {"glyphs"},
+    "c": {"copy"},
+    "C": {"copy_all"},
+    "d": {"explain"},
+    "f": {"status", "state"},
+    "F": {"area"},
+    "K": {"keep"},
+    "m": {"matters"},
+    "n": {"next"},
+    "N": {"next"},
+    "o": {"choose", "open"},
+    "p": {"others"},
+    "r": {"again"},
+    "R": {"run_fix"},
+    "s": {"start", "halt"},
+    "u": {"unknown", "others"},
+    "U": {"undo_fix"},
+    "v": {"switch", "turn"},
+    "w": {"save"},
+    "x": {"again_one"},
+    "y": {"copy_nodes"},
+    "slash": {"search"},
+    "left_square_bracket": {"step", "next"},
+    "right_square_bracket": {"step", "next"},
+    "plus": {"zoom", "step"},
+    "minus": {"zoom", "step"},
+    "h": {"help"},
+    "g": {"move"},
+    "G": {"move"},
+    "j": {"move"},
+    "k": {"move"},
+    "q": {"quit"},
+    "t": {"theme"},
+    "question_mark": {"help"},
+}
+
+
+def test_a_key_has_one_meaning_on_all_screens() -> None:
+    for screen in ALL:
+        import_module(f"gpudoctor.tui.{screen.name}.screen")
+    import_module("gpudoctor.tui.fleet.node_report")
+    found: dict[str, set[str]] = {}
+    classes: list[Any] = [Doctor, *_below(Screen), *_below(Widget)]
+    for made in classes:
+        if made.__module__.startswith("gpudoctor") and not issubclass(made, ModalScreen):
+            for key, binding in made._merge_bindings() if made is Doctor else BindingsMap(made.BINDINGS):
+                found.setdefault(key, set()).add(binding.action.partition("(")[0])
+    letters = {key: names for key, names in found.items() if key in MEANINGS or (len(key) == 1 and key.isalpha())}
+    assert letters == MEANINGS
+
+
+def _below(cls: type[Any]) -> Iterator[type[Any]]:
+    for one in cls.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+@pytest.mark.parametrize("key", ["escape", "question_mark", "h", "q"])
 def test_it_is_closed_by_keys_and_the_application_goes_on(key: str) -> None:
     async def go(pilot: Pilot[Any]) -> None:
         app = await judged(pilot)

@@ -96,7 +96,7 @@ def test_all_text_can_be_read(keys: tuple[str, ...], theme: Any) -> None:
         (("5",), "mismatch: "),
         (("w", "shift+tab"), "JSON: "),
         (("w", "tab"), "Save"),
-        (("ctrl+p",), "Go to Diagnosis"),
+        (("ctrl+p",), "Copy (c)"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )

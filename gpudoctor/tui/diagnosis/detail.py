@@ -11,13 +11,24 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
+from textual.selection import Selection
 from textual.widgets import Static
 
-from gpudoctor.tui.diagnosis.lines import INDENT, DetailLine
+from gpudoctor.tui.diagnosis.lines import INDENT, DetailLine, selected
 from gpudoctor.tui.diagnosis.page import Page, PageCommand
 from gpudoctor.tui.diagnosis.styled import style, styled
 
 Maker = Callable[[int], Page]
+
+
+class DetailText(Static):
+    """The text; the mouse selects a command as it is typed, without its number and its line breaks."""
+
+    lines: tuple[DetailLine, ...] = ()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """What is selected."""
+        return selected(self.lines, selection.start, selection.end), "\n"
 
 
 class FindingDetail(VerticalScroll):
@@ -53,7 +64,7 @@ class FindingDetail(VerticalScroll):
 
     def compose(self) -> ComposeResult:
         """The text."""
-        yield Static(markup=False)
+        yield DetailText(markup=False)
 
     @property
     def command(self) -> PageCommand | None:
@@ -81,18 +92,22 @@ class FindingDetail(VerticalScroll):
             self._draw()
 
     def _draw(self) -> None:
-        lines = [self._line(line) for line in self.page.lines]
-        self.query_one(Static).update(Content("\n").join(lines))
+        text = self.query_one(DetailText)
+        text.lines = self.page.lines
+        text.update(Content("\n").join(self._line(line) for line in self.page.lines))
 
     def _line(self, line: DetailLine) -> Content:
         if line.command is None:
             return styled([(f"{line.label:<{INDENT}}", line.look), (line.text, line.style)])
         here = line.command == self.chosen
-        label = f"{'▶' if here else ' '} {line.label:<{INDENT - 2}}"
+        number = "" if line.label and not line.label.isdigit() else "  "
+        mark = "▶ " if here else number
+        label = f"{mark + line.label:<{INDENT}}"
         whole = Content.assemble(
             (label, style("heading label")), (line.text, style("heading command" if here else line.style))
         )
-        return whole.stylize("on $primary 25%", INDENT) if here and self.has_focus else whole
+        whole = whole.stylize("on $primary 25%", INDENT) if here and self.has_focus else whole
+        return whole.append(Content.styled(line.mark, style("dim"))) if line.mark else whole
 
     def choose(self, number: int) -> None:
         """Choose a command, and bring it into sight."""

@@ -11,7 +11,7 @@ def switches(view: FindingFilter) -> list[Switch]:
     """What can be changed."""
     return [
         Switch("f", "status", f"status {WORDS[view.status]}" if view.status else "status", bool(view.status)),
-        Switch("a", "area", f"area {view.area}" if view.area else "area", bool(view.area)),
+        Switch("F", "area", f"area {view.area}" if view.area else "area", bool(view.area)),
         Switch("p", "others", "including passed" if view.others else "passed", view.others),
         Switch("/", "search", f'"{view.text}"' if view.text else "search", bool(view.text)),
     ]
@@ -27,7 +27,7 @@ class FindingFilters(SwitchBar):
 
     def show(self, view: FindingFilter) -> None:
         """Say what is shown."""
-        leave = [Switch("esc", "leave", "show all", False)] if view.narrowed else []
+        leave = [Switch("esc", "leave", "all", False)] if view.narrowed else []
         self.tell([*switches(view), *leave])
 
 

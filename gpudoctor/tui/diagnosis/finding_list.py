@@ -20,6 +20,13 @@ from gpudoctor.tui.diagnosis.styled import style, styled
 from gpudoctor.tui.diagnosis.view import FindingFilter, Heading, Row
 from gpudoctor.tui.row_list import RowList
 
+# Of the screens with such a list, wherever their focus is.
+STEPS = (
+    Binding("right_square_bracket", "step(1)", "Next finding", key_display="]", show=False,
+            tooltip="Next finding, previous finding"),
+    Binding("left_square_bracket", "step(-1)", "Previous finding", key_display="[", show=False,
+            tooltip="Next finding, previous finding"),
+)  # fmt: skip
 Shown = tuple[tuple[Row, ...], frozenset[str], Mapping[str, str], int]
 
 
@@ -79,6 +86,10 @@ class FindingList(RowList):
                 self._shown = shown
                 self.scroll_to(y=top, animate=False, immediate=True)
             self.highlighted = place
+
+    def step(self, by: int) -> None:
+        """Select the next row, or the one before."""
+        (self.action_cursor_down if by > 0 else self.action_cursor_up)()
 
     def _place(self, key: str | None) -> int | None:
         """Where the key is now; where it is gone, what stands at its place."""

@@ -9,7 +9,7 @@ from gpudoctor.report import fixes
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.items import WORDS, Item
-from gpudoctor.tui.diagnosis.lines import DetailLine, hanging, typed
+from gpudoctor.tui.diagnosis.lines import INDENT, DetailLine, hanging, typed
 
 BLANK = DetailLine("", "")
 STYLES = {"fail": "fail", "warn": "warn", "advice": "advice", "pass": "pass", "unknown": "warn", "broken": "fail"}
@@ -46,6 +46,13 @@ def headline(label: str, text: str, width: int, status: str) -> list[DetailLine]
     return [line._replace(look=look) for line in hanging(label, text, width, look)]
 
 
+def found(status: str, message: str, width: int) -> list[DetailLine]:
+    """The first lines about a finding whose title is in the list: its status, and what is wrong on this machine."""
+    look = f"heading {STYLES.get(status, 'dim')}"
+    label = " ".join(clean(WORDS.get(status, status)).split())[: INDENT - 1]
+    return [line._replace(look=look) for line in hanging(label, message, width, "heading")]
+
+
 def commands_of(entry: FindingEntry) -> tuple[PageCommand, ...]:
     """All commands of a finding in the order in which they are shown."""
     return commands_of_fixes(entry.fixes, entry.check)
@@ -77,19 +84,19 @@ def page(item: Item, width: int, remark: str = "") -> Page:
 
 
 def _finding(entry: FindingEntry, width: int, remark: str) -> Iterator[DetailLine]:
-    yield from headline(WORDS[entry.status], entry.title, width, entry.status)
+    """What is wrong and how to fix it first: on a small screen these are in sight; the title is in the list."""
+    yield from found(entry.status, entry.message, width)
     if remark:
         yield from hanging("again", remark, width, "heading")
-    yield from hanging("", entry.message, width)
-    yield BLANK
-    yield from hanging("cause", entry.cause, width)
-    for number, seen in enumerate(entry.evidence):
-        yield from hanging("" if number else "evidence", seen, width, "dim")
     first = 0
     for number, one in enumerate(entry.fixes):
         yield BLANK
         yield from fix(one, fixes.label(one, number), width, first)
         first += len(one.commands) + bool(one.verify)
+    yield BLANK
+    yield from hanging("cause", entry.cause, width)
+    for number, seen in enumerate(entry.evidence):
+        yield from hanging("" if number else "evidence", seen, width, "dim")
     yield from _rest(entry, width)
 
 
@@ -108,8 +115,7 @@ def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[DetailLin
     for note in notes(one):
         yield from hanging("note", note, width, "dim")
     if one.verify:
-        yield from hanging("verify", "Check that it worked:", width, "dim")
-        yield from typed("", one.verify, width, first + len(one.commands))
+        yield from typed("verify", one.verify, width, first + len(one.commands))
 
 
 def notes(fix: FixEntry) -> list[str]:

@@ -23,16 +23,18 @@ def summary(session: Session, width: int) -> list[Part]:
         return [("CHECKING", "heading advice"), ("  no results yet", "dim")]
     word = "SO FAR" if session.running else word_of(report.status)
     style = "advice" if session.running and report.status != "fail" else STATUS.get(report.status, "warn")
-    numbers = counts(report)
-    while len(numbers) > 2 and len(word) + 2 + len(", ".join(numbers)) > width:
+    numbers, notice = counts(report), recorded(session)
+    while len(numbers) > 2 and len(word) + 4 + len(", ".join(numbers)) + len(notice) > width:
         numbers.pop()
-    return [(word, f"heading {style}"), ("  " + ", ".join(numbers), "")]
+    text = "  " + ", ".join(numbers)
+    gap = width - len(word) - len(text) - len(notice)
+    return [(word, f"heading {style}"), (text, ""), *([(" " * gap + notice, "dim")] if notice and gap > 1 else [])]
 
 
 def probes(session: Session, width: int, seconds: float = 0.0) -> list[Part]:
     """How far the probes are, which still run, and which failed."""
     if not session.source.live:
-        return _recorded(session, width)
+        return []
     ended, all_ = session.progress
     failed = [probe for probe in session.probes.values() if probe.state == "failed"]
     if not session.running:
@@ -47,12 +49,12 @@ def probes(session: Session, width: int, seconds: float = 0.0) -> list[Part]:
     return [*parts, (_cut(", ".join(labels), left), "dim")]
 
 
-def _recorded(session: Session, width: int) -> list[Part]:
-    """Facts of another machine or another time; nothing here can be re-checked."""
+def recorded(session: Session) -> str:
+    """Whether these are facts of another machine or another time, where nothing can be fixed; empty: they are not."""
+    if session.source.live:
+        return ""
     created = session.report.created if session.report else ""
-    when = f" {created[:10]} {created[11:16]} UTC" if len(created) >= 16 else " facts"
-    words = f"Recorded{when}: r and x need a live machine"
-    return [(_cut(words, width), "dim")]
+    return f"recorded {created[:10]} {created[11:16]} UTC" if len(created) >= 16 else "recorded facts"
 
 
 def _after(number: int, failed: Collection[ProbeProgress], report: Report | None, width: int) -> list[Part]:

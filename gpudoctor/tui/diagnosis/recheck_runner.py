@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from textual import work
 from textual.widgets import Static
 from textual.worker import get_current_worker
@@ -37,6 +38,7 @@ class Trials(Static):
         self._changed = changed
         self._report: Report | None = None
         self._machine: Machine | None = None
+        self._after = ""
 
     def follow(self, session: Session) -> None:
         """What was tried is of yesterday once everything is checked again."""
@@ -48,10 +50,16 @@ class Trials(Static):
             self.done.clear()
             self._report = session.report
 
-    def begin(self, item: Item, session: Session) -> str | None:
-        """Try again; gives the reason where that is not possible."""
+    def begin(self, item: Item, session: Session, after: str = "") -> str | None:
+        """Try again; gives the reason where that is not possible.
+
+        Args:
+            item: what is selected.
+            session: the model.
+            after: a sentence to add to what comes of it.
+        """
         if not session.source.live:
-            return f"These are recorded facts ({session.source.title}): only a live machine can be re-checked."
+            return session.source.recorded
         if session.running:
             return "The probes are still running: try again when they have finished."
         if self.check:
@@ -59,7 +67,7 @@ class Trials(Static):
         if item.finding is None or session.report is None:
             return "Only a finding can be re-checked."
         root = item.key.split(" > ")[0]
-        self.check, self.progress = item.finding.check, (0, 0)
+        self.check, self.progress, self._after = item.finding.check, (0, 0), after
         only = recheck.asked(item.finding.check, session.verdicts)
         self._try(root, item.finding, session.source, only, session.report)
         self._changed()
@@ -104,6 +112,7 @@ class Trials(Static):
 
     def _end(self, worker: object, key: str, came: Trial) -> None:
         if not getattr(worker, "is_cancelled", False):
+            came = msgspec.structs.replace(came, remark=f"{came.remark} {self._after}".rstrip())
             self.done[key], self.check = came, None
             self._changed()
             self.notify(came.remark, severity="information" if came.state == "fixed" else "warning", markup=False)

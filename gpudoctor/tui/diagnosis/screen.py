@@ -14,11 +14,11 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gpudoctor.report.model import FindingEntry
-from gpudoctor.tui.diagnosis import progress, recheck
+from gpudoctor.tui.diagnosis import fixing, progress, recheck
 from gpudoctor.tui.diagnosis.copying import copy
 from gpudoctor.tui.diagnosis.detail import FindingDetail
 from gpudoctor.tui.diagnosis.filters import FindingFilters, FindingSearch
-from gpudoctor.tui.diagnosis.finding_list import FindingList
+from gpudoctor.tui.diagnosis.finding_list import STEPS, FindingList
 from gpudoctor.tui.diagnosis.items import ItemGroup, groups
 from gpudoctor.tui.diagnosis.page import nothing, page
 from gpudoctor.tui.diagnosis.recheck_runner import Trials
@@ -59,11 +59,14 @@ class DiagnosisScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back", tooltip="Back to the list, then clear all filters"),
         Binding("c", "copy", "Copy", tooltip="Copy the selected command, and save it to a file"),
-        Binding("C", "copy_all", "Copy fix", show=False, tooltip="Copy all commands of the fix"),
+        Binding("R", "run_fix", "Run fix", key_display="R", tooltip="Run this fix: shows the commands and asks first"),
         Binding("x", "again_one", "Re-check", tooltip="Check whether the selected finding is fixed"),
+        Binding("C", "copy_all", "Copy fix", key_display="C", show=False, tooltip="Copy all commands of the fix"),
+        Binding("U", "undo_fix", "Undo fix", key_display="U", show=False, tooltip="Undo the last fix: asks first"),
+        *STEPS,
         Binding("slash", "search", "Search", key_display="/", show=False, tooltip="Filter by text"),
         Binding("f", "status", "Status", show=False, tooltip="Filter by status: FAIL, WARN, ..."),
-        Binding("a", "area", "Area", show=False, tooltip="Filter by area of checks"),
+        Binding("F", "area", "Area", key_display="F", show=False, tooltip="Filter by area of checks"),
         Binding("p", "others", "Passed", show=False, tooltip="Also show unknown, passed and skipped checks"),
     ]
 
@@ -172,7 +175,15 @@ class DiagnosisScreen(Screen[None]):
         """Going back is offered where one has gone somewhere."""
         if action == "leave":
             return self._view.narrowed or not isinstance(self.focused, FindingList)
-        return super().check_action(action, parameters)
+        return None if self.why_not(action) else super().check_action(action, parameters)
+
+    def why_not(self, action: str) -> str:
+        """Why an action is not offered in this session, in a sentence for the palette; empty: it is."""
+        if action == "again_one":
+            return self.session.source.recorded
+        if action in ("run_fix", "undo_fix") and (self.session.source.command is None):
+            return fixing.unable(self.session)
+        return ""
 
     def _look(self, view: FindingFilter, key: str | None = None) -> None:
         if view.narrowed != self._view.narrowed:
@@ -257,6 +268,34 @@ class DiagnosisScreen(Screen[None]):
         why = self._trials.begin(item, self.session) if item else "Nothing is selected."
         if why:
             self.notify(why, severity="warning", markup=False)
+
+    def action_run_fix(self) -> None:
+        """Run the fix of the chosen command in the terminal, where it asks; then see whether it helped."""
+        item, chosen = self.query_one(FindingList).item, self.query_one(FindingDetail).command
+        number = chosen.fix if chosen else 0
+        if why := fixing.why_not(self.session, item, number):
+            self.notify(why, severity="warning")
+        elif item and item.finding:
+            fix = item.finding.fixes[number]
+            if self._in_terminal(fixing.words(self.session, item.check, fix, number)) == fixing.DECLINED:
+                self.notify("Nothing was run.")
+            elif hindered := self._trials.begin(item, self.session, fixing.afterwards(fix)):
+                self.notify(hindered, severity="warning")
+
+    def action_undo_fix(self) -> None:
+        """Undo what was run last in the terminal, where it asks; then check everything again."""
+        if why := fixing.unable(self.session):
+            self.notify(why, severity="warning")
+        elif self._in_terminal(fixing.UNDO) == 0:
+            cast("Doctor", self.app).begin()
+
+    def _in_terminal(self, words: tuple[str, ...]) -> int:
+        """Give the terminal to a command of ours; its exit code."""
+        command = self.session.source.command
+        if command is None:
+            return fixing.DECLINED
+        with self.app.suspend():
+            return command(*words)
 
     @on(FindingDetail.Copy)
     def action_copy(self) -> None:

@@ -40,7 +40,7 @@ class EnvironmentScreen(Screen[None]):
     #environment-overview.wide Picker { width: 46; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "switch", "Facts/overview"),
+        Binding("v", "switch", "Facts/overview", tooltip="Switch between overview and facts"),
         Binding("slash", "search", "Search", key_display="/"),
         Binding("c", "copy", "Copy", show=False),
     ]

@@ -15,7 +15,7 @@ from textual.widgets import Static
 from gpudoctor.report.model import Report, word
 from gpudoctor.tui.diagnosis.copying import copy
 from gpudoctor.tui.diagnosis.detail import FindingDetail
-from gpudoctor.tui.diagnosis.finding_list import FindingList
+from gpudoctor.tui.diagnosis.finding_list import STEPS, FindingList
 from gpudoctor.tui.diagnosis.items import groups
 from gpudoctor.tui.diagnosis.lines import hanging
 from gpudoctor.tui.diagnosis.page import SAYS, Page, headline, page
@@ -52,8 +52,13 @@ class NodeReport(Screen[None]):
         Binding("escape", "leave", "Back", tooltip="Back to the list, then back to the fleet"),
         Binding("c", "copy", "Copy", tooltip="Copy the selected command, and save it to a file"),
         Binding("C", "copy_all", "Copy fix", show=False, tooltip="Copy all commands of the fix"),
-        Binding("p", "others", "Unknown", tooltip="Also show what is unknown"),
+        *STEPS,
+        Binding("u", "others", "Unknown", tooltip="Also show what is unknown"),
     ]
+
+    def action_step(self, by: int) -> None:
+        """The next finding, or the one before."""
+        self.query_one(FindingList).step(by)
 
     def __init__(self, node: str, path: str, report: Report) -> None:
         super().__init__()

@@ -10,9 +10,8 @@ from gpudoctor.report.fixes import label
 from gpudoctor.report.numbers import amount, number
 from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.commands import one_line
-from gpudoctor.tui.diagnosis.items import WORDS
 from gpudoctor.tui.diagnosis.lines import INDENT, DetailLine, hanging
-from gpudoctor.tui.diagnosis.page import BLANK, Page, PageCommand, commands_of_fixes, fix, headline
+from gpudoctor.tui.diagnosis.page import BLANK, Page, PageCommand, commands_of_fixes, fix, found, headline
 from gpudoctor.tui.fleet.box_plot import scale
 from gpudoctor.tui.fleet.entries import FleetEntry, nodes
 from gpudoctor.tui.fleet.states import look
@@ -63,17 +62,15 @@ def on_nodes(text: str, width: int, label: str = "on") -> list[DetailLine]:
 
 
 def _cause(one: Cause, width: int) -> Iterator[DetailLine]:
-    yield from headline(short(WORDS.get(one.status, one.status)), one.title, width, one.status)
+    yield from found(one.status, one.message, width)
+    if one.example:
+        yield from hanging("", f"on {one.example}", width, "dim")
     yield from on_nodes(one.nodes, width)
     times = f" ({number(one.times)} findings)" if one.times > one.count else ""
     yield from hanging("", nodes(one.count) + times, width, "dim")
-    yield BLANK
-    yield from hanging("evidence", one.message, width)
-    if one.example:
-        yield from hanging("", f"on {one.example}", width, "dim")
-    yield from hanging("cause", one.cause, width)
     yield from fixes(one, width, 0)
     yield BLANK
+    yield from hanging("cause", one.cause, width)
     for place, reference in enumerate(one.references):
         yield from hanging("" if place else "see", reference, width, "dim")
     yield from hanging("id", one.check, width, "dim")

@@ -67,7 +67,7 @@ class FleetScreen(Screen[None]):
         Binding("escape", "leave", "Back", tooltip="Back to the list, then clear the selection"),
         Binding("c", "copy", "Copy", tooltip="Copy the selected command, and save it to a file"),
         Binding("C", "copy_all", "Copy fix", show=False, tooltip="Copy all commands of the fix"),
-        Binding("s", "copy_nodes", "Copy nodes", tooltip="Copy the nodes as a node set, for a scheduler or a shell"),
+        Binding("y", "copy_nodes", "Copy nodes", tooltip="Copy the nodes as a node set, for a scheduler or a shell"),
         Binding("slash", "search", "Search", key_display="/", tooltip="Select nodes by name or node set"),
         Binding("f", "state", "State", show=False, tooltip="Select nodes by state"),
         Binding("n", "next(1)", "Next node", show=False, tooltip="Next selected node, previous selected node"),

@@ -65,8 +65,8 @@ def _throttle(gpu: Watched) -> list[tuple[str, str]]:
     last = gpu.last
     reported = last.reasons if last else None
     if isinstance(reported, Unknown) or reported is None:
-        return [("throttle: ", "$foreground-muted"), (words.UNKNOWN if reported else words.NONE, "")]
+        return [("Throttle: ", "$foreground-muted"), (words.UNKNOWN if reported else words.NONE, "")]
     if not reported:
-        return [("throttle: ", "$foreground-muted"), ("none", "")]
+        return [("Throttle: ", "$foreground-muted"), ("none", "")]
     colour = "$text-error" if words.serious(last) else "$text-warning" if reported != ("gpu-idle",) else ""
-    return [("throttle: ", "$foreground-muted"), (clean(words.reasons(last)), colour)]
+    return [("Throttle: ", "$foreground-muted"), (clean(words.reasons(last)), colour)]

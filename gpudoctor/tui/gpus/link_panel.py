@@ -46,7 +46,7 @@ def _pcie(gpu: Watched) -> list[Part]:
     return [
         ("PCIe ", "$foreground-muted"),
         (now, "$text-warning bold" if narrow else ""),
-        (f" of {most}", "$foreground-muted"),
+        (f", max {most}", "$foreground-muted"),
         *([(" (too few lanes)", "$text-warning")] if narrow else []),
     ]
 

@@ -39,15 +39,14 @@ def _host(look: Snapshot) -> str:
     total, free = (look.host.memory, look.host.memory_available) if look.host else (None, None)
     if not isinstance(total, int) or not isinstance(free, int):
         return ""
-    return f"host memory {(total - free) / words.GIB:.0f}/{total / words.GIB:.0f} GiB   "
+    return f"RAM {(total - free) / words.GIB:.0f}/{total / words.GIB:.0f} GiB   "
 
 
 def span(look: Snapshot, step: float, glyphs: Glyphs, width: int) -> str:
     """What time a chart of so many columns shows."""
     if look.kind == STILL:
         return ""
-    seconds = width * glyphs.across * step
-    return f"last {seconds:.0f} s" if seconds < 180 else f"last {seconds / 60:.0f} min"
+    return f"last {words.time(width * glyphs.across * step)}"
 
 
 def summary(gpus: Sequence[Watched]) -> str:
@@ -57,6 +56,6 @@ def summary(gpus: Sequence[Watched]) -> str:
         last = gpu.last
         said = [f"{metric.title} {metric.text(gpu, last)}" for metric in METRICS] if last else [gpu.refused or "?"]
         held = words.reasons(last)
-        said += [f"throttle: {held}"] if held else []
+        said += [f"Throttle: {held}"] if held else []
         lines.append(clean(f"{gpu.label} {words.name(gpu)}: " + ", ".join(said)))
     return "\n".join(lines)

@@ -88,7 +88,9 @@ class Overview(Vertical):
         width = self.size.width - 2
         tallest = 1 if look.kind == STILL else TALLEST
         height = max(1, min(tallest, int(self.size.height * SHARE) // max(1, len(look.devices))))
-        self.query_one("#overview-heading", Static).update(heading(width))
+        self.query_one("#overview-heading", Static).update(
+            heading(width, 0.0 if look.kind == STILL else glyphs.across * step)
+        )
         chosen = self.chosen or next((gpu.key for gpu in look.devices), None)
         rows = {gpu.key: row(gpu, look, width, height, step, glyphs, chosen=gpu.key == chosen) for gpu in look.devices}
         if [option.id for option in listed.options] == list(rows):

@@ -13,11 +13,13 @@ from textual.widget import Widget
 from gpudoctor.maybe import Unknown
 from gpudoctor.monitor.snapshot import STILL, Snapshot, Watched
 from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.gpus import words
 from gpudoctor.tui.gpus.chart import DOTS, Glyphs, chart, meter
 from gpudoctor.tui.gpus.metrics import Metric
 from gpudoctor.tui.gpus.series import spaced
 
 Row = list[tuple[str, str]]  # a text and its style, each after the other
+TIMED = 3  # rows of a chart with room for the time beneath
 SCALED = 36  # columns of a title with room for the scale
 NOTHING = "This GPU has no such sensor, or its driver does not report it."
 
@@ -88,11 +90,13 @@ def plot(
     if last and _scaled(metric, width):
         title = _title(metric, f"{metric.text(gpu, last)}, max {high / 1e9:.1f}", width)
     rows = [title]
+    timed = room >= TIMED
+    room -= timed
     heights = [room] if len(series) == 1 else [room - room // 2, room // 2]
     for number, (values, each) in enumerate(zip(series, heights, strict=True)):
         drawn = chart(values, width, each, metric.low, high, glyphs, hanging=number > 0)
         rows += [_coloured(row, metric, (each - at - 1) / each) for at, row in enumerate(drawn)]
-    return rows
+    return [*rows, [(words.axis(width, count * step), "$foreground-muted")]] if timed else rows
 
 
 def _scaled(metric: Metric, width: int) -> bool:

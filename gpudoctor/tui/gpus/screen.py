@@ -45,13 +45,14 @@ class GpusScreen(Screen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "All GPUs", tooltip="Back to the table of all GPUs"),
-        Binding("n", "next(1)", "Next GPU", tooltip="Show the next GPU", show=False),
-        Binding("p", "next(-1)", "Previous GPU", tooltip="Show the previous GPU", show=False),
-        Binding("plus,equals_sign", "zoom(1)", "Longer", key_display="+", tooltip="Show a longer time span"),
-        Binding("minus", "zoom(-1)", "Shorter", key_display="-", tooltip="Show a shorter time span", show=False),
+        Binding("right_square_bracket", "next(1)", "Next GPU", key_display="]", tooltip="Next GPU, previous GPU"),
+        Binding("left_square_bracket", "next(-1)", "Previous GPU", key_display="[", show=False,
+                tooltip="Next GPU, previous GPU"),
+        Binding("plus,equals_sign", "zoom(1)", "Longer", key_display="+", tooltip="Longer or shorter time span"),
+        Binding("minus", "zoom(-1)", "Shorter", key_display="-", tooltip="Longer or shorter time span", show=False),
         Binding("b", "glyphs", "Dots or blocks", tooltip="Draw charts with dots or blocks", show=False),
         Binding("c", "copy", "Copy", tooltip="Copy the current values"),
-    ]
+    ]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()

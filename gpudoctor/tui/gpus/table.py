@@ -1,4 +1,4 @@
-"""Many GPUs in a table: a row each, with its load and its memory over time."""
+"""Many GPUs in a table: a row each, with its load over time and a bar of its memory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from gpudoctor.tui.gpus.metrics import METRICS, Metric
 from gpudoctor.tui.gpus.series import spaced
 
 BY_KEY = {metric.key: metric for metric in METRICS}
-LEAST, WIDEST = 6, 48  # columns of a small chart
+LEAST, WIDEST = 6, 60  # columns of a small chart
+LONGEST = 24  # columns of the bar of the memory
 NAMED = 120  # columns from which on each row has the product's name
 NAME = 26
 LEFT = ("GPU", "Throttle")
 CHOSEN = ">"
-# What stands in a row next to the two charts: their columns, with a blank after each.
+# What stands in a row next to chart and bar: their columns, with a blank after each.
 PLAIN = (
     ("GPU", 4),
     ("Util", 6),
@@ -27,26 +28,32 @@ PLAIN = (
     ("Temp", 5),
     ("Power W", 9),
     ("MHz", 5),
-    ("Link", 6),
-    ("Throttle", 9),
+    ("PCIe", 10),
+    ("Throttle", 10),
 )
 
 
 def widths(width: int) -> tuple[int, int]:
-    """Columns of the chart of the load and of that of the memory; 0: there is no room for it."""
+    """Columns of the chart of the load and of the bar of the memory; 0: there is no room for it."""
     room = width - sum(columns for _, columns in PLAIN) - 2 - (NAME + 1 if width >= NAMED else 0)
-    load = min(WIDEST, max(LEAST, room * 3 // 5))
-    memory = min(WIDEST, room - load)
-    return load, memory if memory >= LEAST else 0
+    memory = max(LEAST, min(LONGEST, room // 4))
+    memory = memory if room >= memory + LEAST else 0
+    return min(WIDEST, max(LEAST, room - memory)), memory
 
 
-def heading(width: int) -> str:
-    """The names of the columns."""
+def heading(width: int, values: float = 0.0) -> str:
+    """The names of the columns, and above the chart of the load its time.
+
+    Args:
+        width: columns.
+        values: seconds that a column of the chart stands for; 0: there is no chart.
+    """
     load, memory = widths(width)
-    room = {"Util": load + 1, "Memory GiB": memory + 1 if memory else 0}
+    time = words.axis(load, load * values) if values else " " * load
+    room = {"Util": f"{time} ", "Memory GiB": " " * (memory + 1 if memory else 0)}
     named = "Name".ljust(NAME + 1) if width >= NAMED else ""
     parts = [f"{title:{'<' if title in LEFT else '>'}{columns - 1}} " for title, columns in PLAIN]
-    filled = [part + " " * room.get(title, 0) for part, (title, _) in zip(parts, PLAIN, strict=True)]
+    filled = [part + room.get(title, "") for part, (title, _) in zip(parts, PLAIN, strict=True)]
     return (filled[0] + named + "".join(filled[1:])).rstrip()
 
 
@@ -60,8 +67,10 @@ def row(
     if gpu.refused:
         text = Content.assemble(label, *named, (f"cannot be queried: {clean(gpu.refused)}", "$text-error"))
         return Content("\n").join([text, *[Content("")] * (height - 1)])
-    left = _small(BY_KEY["utilization"], gpu, look, load, height, step, glyphs)
-    right = _small(BY_KEY["memory"], gpu, look, memory, height, step, glyphs)
+    utilization, used_memory = BY_KEY["utilization"], BY_KEY["memory"]
+    still = look.kind == STILL
+    left = _bar(utilization, gpu, load, height) if still else _chart(utilization, gpu, look, load, height, step, glyphs)
+    right = _bar(used_memory, gpu, memory, height)
     values = _values(gpu)
     blank = " " * (len(label[0]) + sum(len(text) for text, _ in named))
     lines = []
@@ -73,14 +82,16 @@ def row(
     return Content("\n").join(lines)
 
 
-def _small(
+def _bar(metric: Metric, gpu: Watched, width: int, height: int) -> list[Content]:
+    value = metric.series[0](gpu.samples[-1]) if gpu.samples else None
+    used, left = meter(value, metric.high(gpu, [value or 0.0]), width)
+    bar = Content.assemble((used, metric.colour), (left.ljust(width - len(used)), "$foreground-muted"))
+    return [Content(" " * width)] * (height - 1) + [bar]
+
+
+def _chart(
     metric: Metric, gpu: Watched, look: Snapshot, width: int, height: int, step: float, glyphs: Glyphs
 ) -> list[Content]:
-    if look.kind == STILL:
-        value = metric.series[0](gpu.samples[-1]) if gpu.samples else None
-        used, left = meter(value, metric.high(gpu, [value or 0.0]), width)
-        bar = Content.assemble((used, metric.colour), (left.ljust(width - len(used)), "$foreground-muted"))
-        return [Content(" " * width)] * (height - 1) + [bar]
     values = spaced(gpu.samples, metric.series[0], look.now, step, width * glyphs.across)
     high = metric.high(gpu, [value for value in values if value is not None])
     return [Content.styled(text, metric.colour) for text in chart(values, width, height, 0.0, high, glyphs)]
@@ -93,7 +104,10 @@ def _values(gpu: Watched) -> Sequence[tuple[str, str]]:
         return [(" " * columns, "") for _, columns in PLAIN[1:]]
     hot = _near(words.number(last.temperature), words.number(device.temperature_slowdown), 0.93)
     idle = last.reasons == ("gpu-idle",)
-    held = "$text-error" if words.serious(last) else "$foreground-muted" if idle else "$text-warning"
+    held = (
+        "$text-error" if words.serious(last) else "$text-warning" if last.reasons and not idle else "$foreground-muted"
+    )
+    throttle = words.reasons(last, short=True) or (words.NONE if last.reasons is None else "none")
     used, limit = words.size(last.memory_used, ""), words.of(device.power_limit)
     texts = (
         (words.of(last.utilization, "%"), ""),
@@ -105,7 +119,7 @@ def _values(gpu: Watched) -> Sequence[tuple[str, str]]:
     )
     cells = [(words.fit(text.rjust(columns - 1), columns - 1) + " ", style)
              for (text, style), (_, columns) in zip(texts, PLAIN[1:], strict=False)]  # fmt: skip
-    return [*cells, (words.fit(clean(words.reasons(last, short=True)), PLAIN[-1][1]), held)]
+    return [*cells, (words.fit(clean(throttle), PLAIN[-1][1]), held)]
 
 
 def _link(gpu: Watched) -> str:
@@ -113,7 +127,7 @@ def _link(gpu: Watched) -> str:
     if last is None or last.link_width is None:
         return words.NONE
     mark = "!" if words.narrow(gpu) else ""
-    return f"{words.of(last.link_generation)}x{words.of(last.link_width)}{mark}"
+    return f"{words.link(last.link_generation, last.link_width)}{mark}"
 
 
 def _gib(value: object) -> float | None:

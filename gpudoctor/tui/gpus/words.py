@@ -12,16 +12,16 @@ from gpudoctor.sampling.lines import GpuSample
 
 T = TypeVar("T")
 UNKNOWN, NONE = "?", "-"
-# NVML's reasons (knowledge/nvml.toml) in words, long and short.
+# NVML's reasons (knowledge/nvml.toml) as nvidia-smi calls them, long and for a column.
 REASONS = {
     "gpu-idle": ("idle", "idle"),
-    "applications-clocks": ("application clocks are set", "app clk"),
-    "sw-power-cap": ("power cap", "power"),
-    "hw-slowdown": ("hardware slowdown", "slowdown"),
-    "sync-boost": ("sync boost with other GPUs", "sync"),
+    "applications-clocks": ("application clocks", "app clocks"),
+    "sw-power-cap": ("power cap", "power cap"),
+    "hw-slowdown": ("HW slowdown", "HW slow"),
+    "sync-boost": ("sync boost", "sync boost"),
     "sw-thermal-slowdown": ("thermal", "thermal"),
-    "hw-thermal-slowdown": ("thermal: hardware slowdown", "thermal!"),
-    "hw-power-brake": ("external power brake", "brake!"),
+    "hw-thermal-slowdown": ("HW thermal slowdown", "HW thermal"),
+    "hw-power-brake": ("HW power brake", "HW brake"),
     "display-clocks": ("display clocks", "display"),
     "board-limit": ("board limit", "board"),
     "reliability": ("voltage reliability", "voltage"),
@@ -89,7 +89,7 @@ def narrow(gpu: Watched) -> bool:
 
 
 def reasons(sample: GpuSample | None, short: bool = False) -> str:
-    """What holds the clocks, in words; empty where nothing does."""
+    """What throttles the clocks; empty where nothing does."""
     found = sample.reasons if sample else None
     if isinstance(found, Unknown):
         return UNKNOWN
@@ -113,6 +113,17 @@ def name(gpu: Watched) -> str:
     """The product's name, harmless."""
     found = gpu.device.name
     return clean(found) if isinstance(found, str) else "name unknown"
+
+
+def time(seconds: float) -> str:
+    """A length of time that charts show: "48 s", "12 min"."""
+    return f"{seconds:.0f} s" if seconds < 180 else f"{seconds / 60:.0f} min"
+
+
+def axis(width: int, seconds: float) -> str:
+    """The time below or above a chart of so many columns: "-48 s" at its left, "now" at its right end."""
+    begin, end = f"-{time(seconds)}", "now"
+    return begin + end.rjust(width - len(begin)) if width > len(begin) + len(end) else " " * width
 
 
 def fit(text: str, width: int) -> str:

@@ -11,7 +11,7 @@ from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.smoke.lines import bar
 from gpudoctor.tui.smoke.progress import Course, clock
 
-LABELS = {"start": "▶ Start  s", "halt": "■ Stop  x", "stopping": "Stopping"}
+LABELS = {"start": "▶ Start  s", "halt": "■ Stop  s", "stopping": "Stopping"}
 LONGEST = 48  # columns of the bar
 
 

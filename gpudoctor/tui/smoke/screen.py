@@ -41,10 +41,10 @@ class SmokeScreen(Screen[None]):
     AUTO_FOCUS = "#tests"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "start", "Start", tooltip="Run the selected tests"),
-        Binding("x", "halt", "Stop", tooltip="Stop the run now; measured results are kept"),
+        Binding("s", "halt", "Stop", tooltip="Stop the run now; measured results are kept"),
         Binding("escape", "halt", "Stop", show=False, tooltip="Stop the run now; measured results are kept"),
         Binding("a", "all", "All or none", tooltip="Select all or none of a list"),
-        Binding("e", "turn", "Tests or results", tooltip="Switch between tests and results"),
+        Binding("v", "turn", "Tests or results", tooltip="Switch between tests and results"),
         Binding("d", "explain", "Why", tooltip="Show the finding on the diagnosis screen"),
     ]
     DEFAULT_CSS = """
@@ -233,7 +233,13 @@ class SmokeScreen(Screen[None]):
             "turn": live and self.has_class("-narrow"),
             "explain": bool(self.query_one(SmokeFindings).findings),
         }
-        return able.get(action, True)
+        return (None if self.why_not(action) else False) if not able.get(action, True) else True
+
+    def why_not(self, action: str) -> str:
+        """Why an action is not offered now, in a sentence for the palette; empty: it is."""
+        if action == "start" and not self.runner.running:
+            return words.hindrance(self.session, self._here)
+        return "No tests are running." if action == "halt" and not self.runner.running else ""
 
     def action_all(self) -> None:
         """Choose all of a list, or none."""

@@ -20,27 +20,24 @@ def text(shown: Page) -> str:
 
 
 FOUND = """\
-FAIL       The libraries do not match the module
+FAIL       The module is 550.90.07, the libraries are 550.107.02.
 again      Still there.
-           The module is 550.90.07, the libraries are 550.107.02.
-
-cause      An upgrade replaced the files.
-evidence   NVML: Driver/library version mismatch (18)
-           cuInit: 803
 
 fix        Reboot.
 1          sudo reboot
 note       needs root; requires a reboot
-verify     Check that it worked:
-           nvidia-smi
+verify     nvidia-smi
 
 or         Reload the module.
 1          sudo rmmod nvidia
 2          sudo modprobe nvidia
 note       needs root; needs: a new login; careful: data loss
 note       Undo: Restart.
-verify     Check that it worked:
-           nvidia-smi
+verify     nvidia-smi
+
+cause      An upgrade replaced the files.
+evidence   NVML: Driver/library version mismatch (18)
+           cuInit: 803
 
 effects    - PyTorch sees no GPU.
            - JAX sees no GPU. (2 times)
@@ -54,7 +51,7 @@ id         driver.library-mismatch"""
 def test_the_label_of_a_headline_has_the_colour_of_its_status(group: ItemGroup) -> None:
     for item in (group.root, *group.consequences):
         lines = page(item, 60).lines
-        assert lines[0].look == lines[0].style == f"heading {STYLES.get(item.status, 'dim')}"
+        assert lines[0].look == f"heading {STYLES.get(item.status, 'dim')}"
         assert {line.look for line in lines if line.label in ("why", "seen", "fix", "id")} == {"heading label"}
 
 

@@ -74,12 +74,14 @@ def test_after_the_end_only_failures_are_loud() -> None:
     assert said(probes(ill, 80)) == "1 of 3 probes failed: the machine: KeyError: x"
 
 
-def test_recorded_facts_say_when_and_that_nothing_can_be_tried() -> None:
+@pytest.mark.parametrize("width", [58, 78, 118])
+def test_recorded_facts_say_when_in_the_line_of_the_status(width: int) -> None:
     session = Session(SessionSource(title="host.json", facts=mismatch()))
     session.take(Done(REPORT, mismatch()))
-    line = said(probes(session, 100))
-    assert line == "Recorded 2026-11-20 08:30 UTC: r and x need a live machine"
-    assert len(line) <= 58  # the narrowest terminal that is common
+    assert probes(session, 100) == []
+    line = said(summary(session, width))
+    assert line.endswith("  recorded 2026-11-20 08:30 UTC")
+    assert len(line) == width
 
 
 def test_a_source_without_probes_has_no_line() -> None:

@@ -15,6 +15,7 @@ from gpudoctor.report.model import FixEntry
 from gpudoctor.tui.app import Doctor
 from gpudoctor.tui.diagnosis.detail import FindingDetail
 from gpudoctor.tui.diagnosis.finding_list import FindingList
+from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.session import Session
 from tests.tui.diagnosis.machines import MISMATCH, NARROW, REPORT, doctor, healthy, mismatch
 from tests.tui.screens import SIZES, compare, run, settled, text_of
@@ -153,28 +154,28 @@ def test_search_narrows_while_one_writes_and_escape_ends_it() -> None:
     use(look)
 
 
-def test_f_and_a_filter_by_status_and_area() -> None:
+def test_f_and_shift_f_filter_by_status_and_area() -> None:
     async def look(pilot: Pilot[Any]) -> None:
         await show(pilot)
         await pilot.press("f", "f")
         await settled(pilot)
         assert selected(pilot) == "link.narrow-pcie"
         assert "f status WARN" in screen(pilot)
-        await pilot.press("f", "a")
+        await pilot.press("f", "F")
         await settled(pilot)
-        assert "a area driver" in screen(pilot)
+        assert "F area driver" in screen(pilot)
         assert selected(pilot) == "driver.library-mismatch"
         await pilot.press("escape")
         await settled(pilot)
-        assert "esc show all" not in screen(pilot)
+        assert "esc all" not in screen(pilot)
 
     use(look)
 
 
-@pytest.mark.parametrize(("word", "then"), [("status", "f status FAIL"), ("area", "a area driver")])
+@pytest.mark.parametrize(("word", "then"), [("status", "f status FAIL"), ("area", "F area driver")])
 def test_a_click_on_a_filter_does_what_its_key_does(word: str, then: str) -> None:
     async def look(pilot: Pilot[Any]) -> None:
-        await pilot.click("#filters", offset=(text_of(pilot.app)[3].index(word), 0))
+        await pilot.click("#filters", offset=(text_of(pilot.app)[2].index(word), 0))
         await settled(pilot)
         assert then in screen(pilot)
 
@@ -249,14 +250,18 @@ def test_strings_from_facts_are_never_markup() -> None:
     use(look)
 
 
-def test_on_recorded_facts_the_keys_for_trying_again_say_why_not() -> None:
+def test_on_recorded_facts_nothing_runs_and_the_palette_says_why() -> None:
     async def look(pilot: Pilot[Any]) -> None:
-        assert "r and x need a live machine" in screen(pilot)
-        await pilot.press("r")
-        assert "checks can be re-run only on a live machine" in reported(pilot)[-1]
-        await pilot.press("x")
-        assert "only a live machine can be re-checked" in reported(pilot)[-1]
+        assert "  recorded " in screen(pilot)
+        assert not {"r", "x", "R", "U"} & {key.key for key, _ in pilot.app.screen.query_one(Footer).pieces()}
+        await pilot.press("r", "x", "R", "U")
+        await settled(pilot)
         assert not session(pilot).running
+        await pilot.press("ctrl+p", *"run fix")
+        await settled(pilot, lambda: "Only on a live machine: these are recorded facts" in screen(pilot))
+        await pilot.press("enter")
+        await settled(pilot, lambda: len(pilot.app.screen_stack) == 1)
+        await settled(pilot, lambda: "Only on a live machine" in reported(pilot)[-1])
 
     use(look)
 

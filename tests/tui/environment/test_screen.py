@@ -65,7 +65,7 @@ def test_the_overview_looks_as_it_did(size: tuple[int, int]) -> None:
 def test_the_facts_look_as_they_did(size: tuple[int, int]) -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
-        await pilot.press("f")
+        await pilot.press("v")
         tree = pilot.app.screen.query_one(FactsTree)
         tree.show(TREE)
         await settled(pilot)
@@ -80,10 +80,10 @@ def test_f_leads_to_the_facts_and_back() -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
         switcher = pilot.app.screen.query_one(ContentSwitcher)
-        await pilot.press("f")
+        await pilot.press("v")
         assert switcher.current == "environment-facts"
         assert pilot.app.screen.query_one(FactsTree).has_focus
-        await pilot.press("f")
+        await pilot.press("v")
         assert switcher.current == "environment-overview"
         assert pilot.app.screen.query_one(Picker).has_focus
 
@@ -155,7 +155,7 @@ def test_a_search_for_nothing_says_so_and_escape_leaves_it() -> None:
 def test_branches_are_made_when_they_are_opened() -> None:
     async def what(pilot: Pilot[Any]) -> None:
         await there(pilot)
-        await pilot.press("f")
+        await pilot.press("v")
         tree = pilot.app.screen.query_one(FactsTree)
         gpus = next(node for node in tree.root.children if node.data == ("gpus",))
         assert not gpus.children
@@ -180,7 +180,7 @@ def test_markup_in_facts_stays_text() -> None:
         await there(pilot)
         assert "[red]x[/red]" in text(pilot)
         assert "\\x1b[31m" in text(pilot)
-        await pilot.press("f", "slash", *"[red")
+        await pilot.press("v", "slash", *"[red")
         await settled(pilot)
         assert "[red]x[/red]" in text(pilot)
 

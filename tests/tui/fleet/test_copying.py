@@ -28,13 +28,13 @@ def test_the_commands_and_the_nodes_are_copied(monkeypatch: pytest.MonkeyPatch, 
     async def look(there: There) -> None:
         await there.press("c")
         assert there.app.clipboard == "sudo reboot"
-        await there.press("s")
+        await there.press("y")
         assert there.app.clipboard == "node[0005-0008,0501-0503]"
         await there.press("enter", "down", "c")
         assert there.app.clipboard == "nvidia-smi"
         await there.press("C")
         assert there.app.clipboard == "sudo reboot"
-        await there.press("escape", "n", "s")
+        await there.press("escape", "n", "y")
         assert there.app.clipboard == "node0005"
         await there.press("c")
         assert there.app.clipboard == "sudo reboot"
@@ -49,7 +49,7 @@ def test_the_nodes_of_several_values_are_copied_as_one_set(monkeypatch: pytest.M
         for _ in range(8):
             await there.press("down")
         assert "gpus.*.vbios" in there.detail
-        await there.press("s")
+        await there.press("y")
         assert there.app.clipboard == "node[0003-0004,0017]"
 
     at(monkeypatch, LARGE, look)
@@ -67,7 +67,7 @@ def test_a_click_on_the_set_copies_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_where_there_is_nothing_to_copy_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
-        await there.press("s", "c")
+        await there.press("y", "c")
         assert "There are no nodes to copy here." in there.text
         assert "There is no command to copy here." in there.text
 
@@ -95,7 +95,7 @@ def test_enter_opens_a_node_s_own_report_and_escape_leads_back(monkeypatch: pyte
         assert "570.169" in there.text
         await there.press("c")
         assert there.app.clipboard
-        await there.press("enter", "escape", "p", "p", "escape")
+        await there.press("enter", "escape", "u", "u", "escape")
         await there.until(lambda: not isinstance(there.app.screen, NodeReport))
         assert there.grid.name_at_cursor == "node0005"
 

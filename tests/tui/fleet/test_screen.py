@@ -147,7 +147,7 @@ def test_nodes_are_searched_by_name_and_by_set(typed: str, lit: set[str], monkey
         await there.press("enter")
         assert there.app.focused is there.grid
         assert there.grid.name_at_cursor == min(lit)
-        await there.press("s")
+        await there.press("y")
         assert there.app.clipboard == there.grid.nodes.folded(there.grid.marks.lit or ())  # type: ignore[union-attr]
         await there.press("escape")
         assert there.lit == FIRST
@@ -259,7 +259,7 @@ def test_every_key_is_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
             "Reload the reports",
             "First node",
             "Open the reports of another fleet",
-            "6  Many machines",
+            "6  Fleet",
         )
         assert [words for words in reported if words not in there.text] == []
 

@@ -1,5 +1,6 @@
 """A chart with its title, the table's rows, and the lines above and below: by what they say."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from gpudoctor.tui.gpus.notes import note, span, summary
 from gpudoctor.tui.gpus.plot import plot
 from gpudoctor.tui.gpus.processes import HEADING, rows
 from gpudoctor.tui.gpus.table import BY_KEY, heading, row
-from gpudoctor.tui.gpus.words import age
+from gpudoctor.tui.gpus.words import age, axis
 
 HEALTHY = MonitorDevice(
     name="NVIDIA H100", address="0000:0a:00.0", memory=80 << 30, temperature_slowdown=90, power_limit=700.0,
@@ -27,7 +28,7 @@ SAMPLE = GpuSample(
     fan=None, performance_state=0, event_reasons=("sw-power-cap",), pcie_rx=9.24e9, pcie_tx=1.6e9, link_generation=5,
     link_width=16,
 )  # fmt: skip
-HELD = "throttle: "
+HELD = "Throttle: "
 
 
 def gpu(device: MonitorDevice = HEALTHY, **changes: Any) -> Watched:
@@ -70,6 +71,25 @@ def test_a_chart_fills_its_room(key: str) -> None:
     assert any(char > "⠀" for char in "".join(found[1:]))
 
 
+@pytest.mark.parametrize(
+    ("width", "seconds", "line"),
+    [
+        (26, 52.0, "-52 s                  now"),
+        (12, 180.0, "-3 min   now"),
+        (9, 18.0, "-18 s now"),
+        (8, 18.0, "        "),
+    ],
+)
+def test_the_time_stands_at_both_ends_of_a_chart_where_there_is_room(width: int, seconds: float, line: str) -> None:
+    assert axis(width, seconds) == line
+
+
+def test_a_chart_of_some_lines_has_its_time_beneath_and_a_moment_has_none() -> None:
+    assert drawn("power", gpu(), height=4)[-1] == axis(26, 52)
+    assert "now" not in "".join(drawn("power", gpu(), height=3))
+    assert "now" not in "".join(drawn("power", gpu(), STILL, height=9))
+
+
 def test_unknown_says_why_and_is_not_drawn() -> None:
     found = drawn("power", gpu(power=Unknown("NVML: GPU is lost")))
     assert found == ["Power           ? of 700 W", "Unknown: NVML: GPU is", "lost."]
@@ -110,10 +130,26 @@ def reported(one: Watched, width: int = 78, height: int = 1) -> list[str]:
 @pytest.mark.parametrize("width", [78, 118, 198])
 def test_the_heading_stands_above_its_columns(width: int) -> None:
     names, (values,) = heading(width), reported(gpu(), width)
-    for title, value in (("Temp", "64°"), ("Power W", "512/700"), ("MHz", "1755"), ("Link", "5x16"), ("Util", "97%")):
+    for title, value in (
+        ("Temp", "64°"),
+        ("Power W", "512/700"),
+        ("MHz", "1755"),
+        ("PCIe", "Gen5 x16"),
+        ("Util", "97%"),
+    ):
         assert names.index(title) + len(title) == values.index(value) + len(value), title
-    assert names.index("Throttle") == values.index("power")
+    assert names.index("Throttle") == values.index("power cap")
     assert len(values) <= width
+
+
+@pytest.mark.parametrize("width", [78, 118, 198])
+def test_the_table_has_the_time_above_its_charts_and_the_memory_as_a_bar(width: int) -> None:
+    names, (values,) = heading(width, 2.0), reported(gpu(), width)
+    assert names.index(" now ") < names.index("Memory")
+    assert re.search(r"-(\d+) (s|min)", names)
+    used, free = values.count("━"), values.count("─")
+    assert used == round((used + free) * 60 / 80)
+    assert "60.0/80 ━" in values
 
 
 def test_a_row_of_several_lines_has_its_values_at_the_foot() -> None:
@@ -125,7 +161,7 @@ def test_a_row_of_several_lines_has_its_values_at_the_foot() -> None:
 @pytest.mark.parametrize(
     ("changes", "holds"),
     [
-        ({"link_width": 4}, "5x4!"), ({"event_reasons": 1 << 6}, "thermal!"), ({"event_reasons": ()}, "5x16"),
+        ({"link_width": 4}, "Gen5 x4!"), ({"event_reasons": 1 << 6}, "HW thermal"), ({"event_reasons": ()}, "none"),
         ({"utilization": Unknown("?")}, "?"), ({"utilization": None}, " - "), ({"link_width": None}, "-"),
     ],
 )  # fmt: skip
@@ -148,7 +184,7 @@ def test_a_gpu_that_cannot_be_asked_says_why() -> None:
     [
         ((), "none"),
         (("gpu-idle",), "idle"),
-        (("sw-power-cap", "hw-thermal-slowdown"), "power cap, thermal: hardware slowdown"),
+        (("sw-power-cap", "hw-thermal-slowdown"), "power cap, HW thermal slowdown"),
         (1 << 47, "bit-47"),
         (Unknown("amdgpu does not tell"), "?"),
         (None, "-"),
@@ -168,7 +204,7 @@ def test_links_say_what_is_narrow_and_what_is_down() -> None:
     device = msgspec.structs.replace(HEALTHY, nvlinks=(True, False), pcie_replays=3, ecc_uncorrected=1)
     (line,) = links(gpu(device, link_width=4))
     assert line.plain == (
-        "PCIe Gen5 x4 of Gen5 x16 (too few lanes)   NVLink 1 of 2 up   MIG off   Replays 3   ECC errors 1"
+        "PCIe Gen5 x4, max Gen5 x16 (too few lanes)   NVLink 1 of 2 up   MIG off   Replays 3   ECC errors 1"
     )
 
 
@@ -226,7 +262,7 @@ def test_ages_have_the_largest_unit(seconds: float | None, shown: str) -> None:
 def test_the_hosts_memory_stands_in_the_note() -> None:
     host = HostMemory(memory=64 << 30, memory_available=41 << 30)
     shown = msgspec.structs.replace(look(gpu()), host=host)
-    assert note(shown)[0].plain == "host memory 23/64 GiB   live, one sample per second"
+    assert note(shown)[0].plain == "RAM 23/64 GiB   live, one sample per second"
     unknown = msgspec.structs.replace(look(gpu()), host=HostMemory(memory=64 << 30))
     assert note(unknown)[0].plain == "live, one sample per second"
 
@@ -262,5 +298,5 @@ def test_the_time_that_a_chart_shows(step: float, message: str) -> None:
 def test_the_values_as_text() -> None:
     assert summary((gpu(),)) == (
         "GPU 0 NVIDIA H100: Utilization 97%, Memory 60.0 of 80.0 GiB, Temperature 64 of 90 °C, Power 512 of 700 W, "
-        "SM clock 1755 of 1980 MHz, PCIe in 9.2 out 1.6 GB/s, throttle: power cap"
+        "SM clock 1755 of 1980 MHz, PCIe in 9.2 out 1.6 GB/s, Throttle: power cap"
     )

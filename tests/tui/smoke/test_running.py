@@ -68,7 +68,7 @@ def test_a_run_ends_with_its_figures_in_the_sessions_report() -> None:
         assert facts is not None
         assert [entry.device for entry in report.smoke] == ["CPU"]
         assert [run.outcome for run in facts.smoke.runs] == ["done"]
-        await there.press("e")
+        await there.press("v")
 
     at(plain_host(), do, (80, 24))
 
@@ -82,13 +82,13 @@ def test_results_come_while_the_next_test_runs() -> None:
         assert "mnist" in there.text
         assert "of 2 tests" in there.text
         assert "■ Stop" in there.text
-        await there.press("x")
+        await there.press("s")
         await there.until(lambda: ended(there))
 
     at(plain_host(), do)
 
 
-@pytest.mark.parametrize(("fault", "key"), [("spins", "x"), ("sleeps", "escape"), ("deaf", "button")])
+@pytest.mark.parametrize(("fault", "key"), [("spins", "s"), ("sleeps", "escape"), ("deaf", "button")])
 def test_a_run_is_ended_at_any_moment_and_leaves_no_process(fault: str, key: str) -> None:
     before = children()
 
@@ -114,7 +114,7 @@ def test_what_was_measured_before_the_end_is_kept_and_marked() -> None:
         await choose(there, "matmul", "mnist", "transfer", "bandwidth")
         await there.press("s")
         await there.until(lambda: reached(there, "mnist"))
-        await there.pilot.press("x")
+        await there.pilot.press("s")
         await there.until(lambda: ended(there), 10)
         assert "matmul fp32" in there.text
         assert "TFLOP/s" in there.text
@@ -205,10 +205,10 @@ def test_only_one_run_at_a_time_and_its_choice_stays() -> None:
         await there.press("s")
         await there.until(lambda: reached(there, "mnist"))
         course = there.runner.course
-        await there.press("s", "a")
+        await there.press("a")
         assert there.runner.course is course
         assert there.picked("tests") == ("mnist",)
-        await there.pilot.press("x")
+        await there.pilot.press("s")
         await there.until(lambda: ended(there), 10)
 
     at(plain_host(), do, fault="spins")
