@@ -34,9 +34,7 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     toolkit: Maybe[str | None] = NOT  # version of nvidia-ctk, "installed" where it tells none; None: not installed
     no_cgroups: Maybe[bool | None] = NOT  # nvidia-container-runtime/config.toml; None: no such file
     runtime_mode: Maybe[str | None] = NOT  # of NVIDIA's runtime, in the same file: auto, cdi, legacy, csv
-    cdi_service: Maybe[bool | None] = (
-        NOT  # the unit nvidia-cdi-refresh is installed (toolkit 1.18 and newer), and not masked
-    )
+    cdi_service: Maybe[bool | None] = NOT  # the unit nvidia-cdi-refresh is installed (toolkit 1.18), not masked
     cdi: Maybe[tuple[str, ...]] = NOT  # specifications under /etc/cdi and /var/run/cdi
     cdi_driver: Maybe[str | None] = NOT  # driver version that the nvidia specification names
     cdi_fields: dict[str, str] = {}  # fields of NVIDIA's specification that came with a later CDI version: that version
