@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,7 @@ def test_the_metadata(built: dict[str, Path]) -> None:
     assert folder == f"gpudoctor_cli-{gpudoctor.__version__}.dist-info"
     assert "\nLicense-Expression: Apache-2.0\n" in metadata
     assert "\nRequires-Python: >=3.10\n" in metadata
+    assert re.findall(r"\]\((?!https?:|#)[^)]*\)", metadata) == []  # the index has no files next to the README
     program = "gpudoctor.__main__:main"
     assert {name: dict(points[name]) for name in points.sections()} == {
         "console_scripts": {"gpudoctor": program, "gpudoctor-cli": program},
