@@ -28,7 +28,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         )
         commands = (cmd(own, "-m", "venv", NEW), cmd(f"{NEW}/bin/python", "-m", "pip", "install", REST))
         return (*fixes, Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,)))
-    message = "Or install a framework in this one, with this interpreter's own pip."
+    message = "Install a framework in this one, with this interpreter's own pip."
     return (
         *fixes,
         Fix(

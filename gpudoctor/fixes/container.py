@@ -246,9 +246,10 @@ def driver_capability(facts: Facts, capability: str, library: str) -> tuple[Fix,
         found = cmd("kubectl", "exec", POD, "--", "sh", "-c", f"ldconfig -p | grep {library}")
         return (again(message, verify=found),)
     compose = again(
-        "If Compose starts it: capabilities of the reserved device overrides that variable, so write capabilities: "
-        f"[gpu] or [gpu, {value.replace(',', ', ')}] there, not [gpu, utility].",
+        "If Compose starts it: `capabilities` of the reserved device overrides that variable, so write `capabilities: "
+        f"[gpu]` or `[gpu, {value.replace(',', ', ')}]` there, not `[gpu, utility]`.",
         COMPOSE_UP,
+        verify=proof,
     )
     return run, compose
 

@@ -234,6 +234,7 @@ SAMPLES = [
     Sample("ggml-cuda", "ggml_cuda_init: failed to initialize CUDA: no CUDA-capable x"),
     Sample("ollama", 'time=2026 level=INFO source=gpu.go:602 msg="no compatible GPUs were discovered"'),
     # -- the system --------------------------------------------------------------------------------------
+    Sample("docker-driver", "docker: Error response from daemon: failed to discover GPU vendor from CDI: no known GPU vendor found"),
     Sample("docker-driver", 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'),
     Sample("docker-runtime", "docker: Error response from daemon: unknown or invalid runtime name: nvidia."),
     Sample("ctk-requirement", "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver"),
