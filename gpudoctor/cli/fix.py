@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Fix a finding of `gpudoctor check`: show its fix, run it after you confirm, then run the check again.
 Without an ID, the first finding. Commands that need root run only with --with-root; those that need your shell or your
-input are shown, not run. Everything that runs is recorded in a journal."""
+input are left to you. Everything that runs is recorded in a journal."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:

@@ -92,7 +92,10 @@ def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[s
     known = next((one for one in causes if one.check and not one.check.startswith("expect.")), None)
     if known and known.status != "advice":
         word = "worst cause" if known is causes[0] else "cause with this ID"
-        yield f"`gpudoctor explain {known.check}` explains the {word}; the fix is in the summary."
+        yield (
+            f"`gpudoctor explain {known.check}` explains the {word}; `gpudoctor fleet report` with "
+            f"--cause {known.check} shows its evidence and its fix."
+        )
     silent = sum(one.count for one in missing if one.state != UNREADABLE)
     if silent:
-        yield f"Run the same `gpudoctor fleet run` again to retry the {silent} without a report."
+        yield f"To retry the {silent} without a report, run the same `gpudoctor fleet run` into the same --output."
