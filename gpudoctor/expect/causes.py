@@ -39,6 +39,8 @@ def caused_by(steps: Sequence[str], missing: bool, package: str | None) -> tuple
     if steps[0] == "smoke":
         return (*NO_GPU, *SYSTEM, *ENVIRONMENT, "health.*", "link.*", "host.*", "packages.*", *own, "smoke.*")
     if steps[0] == "pythons":
+        if steps[-1] == "version" and not missing:
+            return ()  # another release is installed: no driver or container makes it so
         below = (*NO_GPU, *SYSTEM) if "live" in steps else ()
         return (*below, *ENVIRONMENT, "packages.*", *own)
     of_field = tuple(id_ for step in steps for id_ in OTHERWISE.get(step, ()))

@@ -55,6 +55,7 @@ def test_the_root_cause_explains_it(name: str, text: str) -> None:
         one("gpus.*.name", "contains='B200'"),
         one("host.memory", "at_least=1e15"),
         one("nvidia.kernel.loaded", "version='>=999'"),
+        one("pythons.0.frameworks.torch.version", "version='>=99'"),
     ],
 )
 def test_what_has_nothing_to_do_with_it_stands_for_itself(text: str) -> None:
