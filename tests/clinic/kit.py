@@ -81,7 +81,8 @@ def make(place: Path, wanted: Environment) -> None:
         for path in place.glob("lib/python*/site-packages/*.dist-info/INSTALLER"):
             replace(path, "pip\n")
         config = place / "pyvenv.cfg"
-        replace(config, "".join(line for line in config.open() if not line.startswith("uv")))
+        lines = config.read_text().splitlines(keepends=True)
+        replace(config, "".join(line for line in lines if not line.startswith("uv")))
     (place / "made").touch()
 
 

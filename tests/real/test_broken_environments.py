@@ -176,7 +176,8 @@ def test_pip_that_was_killed(env: Env) -> None:
             time.sleep(0.001)
         pip.send_signal(signal.SIGKILL)
     left = list(env.site.glob("~*"))
-    if not any(path.name.endswith(".dist-info") for path in left):
+    done = (env.site / "torch-2.6.0.dist-info" / "RECORD").exists()  # what pip writes last
+    if done or not any(path.name.endswith(".dist-info") for path in left):
         pytest.skip("pip was done before it could be killed")
     finding = env.first()
     assert (finding["check"], finding["status"]) == ("python.half-removed", "fail")

@@ -277,6 +277,7 @@ def test_no_rank_is_left(python: str, how: signal.Signals, test: str, after: flo
     begun = time.monotonic()
     process.send_signal(how)
     process.wait(10)
+    process.stdout.close()
     while living(process.pid) and time.monotonic() - begun < 10:
         time.sleep(0.05)
     assert living(process.pid) == []
