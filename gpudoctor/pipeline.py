@@ -12,7 +12,7 @@ from gpudoctor.areas import always, on_request
 from gpudoctor.check_engine import Check, Verdict, judge
 from gpudoctor.child import end_all
 from gpudoctor.facts import Facts, Gpu, Host, Nvidia, PciDevice, Python
-from gpudoctor.facts.history import History
+from gpudoctor.facts.history import ChangeHistory
 from gpudoctor.facts.validation import sound
 from gpudoctor.lazy import Lazy
 from gpudoctor.machine import TOTAL_SECONDS, Machine
@@ -232,7 +232,7 @@ def _with_history(machine: Machine, facts: Facts) -> "Generator[StepStarted | St
     results = yield from run_steps([step], machine.left(HISTORY_SECONDS))
     found = results["history"]
     if isinstance(found, StepFailure):
-        return msgspec.structs.replace(facts, history=unanswered(History, found.why))
+        return msgspec.structs.replace(facts, history=unanswered(ChangeHistory, found.why))
     return sound(msgspec.structs.replace(facts, history=found))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor import check, demo
 from gpudoctor.facts import Facts, User
-from gpudoctor.facts.history import History, RecordedChange
+from gpudoctor.facts.history import ChangeHistory, RecordedChange
 from gpudoctor.facts.host import UserGroup
 from gpudoctor.maybe import Unknown
 from gpudoctor.privacy import Masks, harmless, masked
@@ -298,7 +298,7 @@ def test_who_asked_for_a_change_is_masked() -> None:
         RecordedChange(time="2026-11-20 06:31:52", action="upgrade", name="cuda", user=user, command=command)
         for user, command in (("bo", "apt install /home/bo/x.deb"), ("carla", None), ("root", None), ("uid 1000", None))
     ]
-    facts = change(nvidia_host(), "history", History(packages=tuple(asked)))
+    facts = change(nvidia_host(), "history", ChangeHistory(packages=tuple(asked)))
     found = masked(facts).history.packages
     assert not isinstance(found, Unknown)
     assert [c.user for c in found] == ["user2", "user3", "root", "uid 1000"]

@@ -39,7 +39,7 @@ class FrameworkChange(msgspec.Struct, frozen=True, kw_only=True):
     wanted_by: tuple[str, ...] = ()  # packages named at that time that require it: "ultralytics 8.3.0"
 
 
-class History(msgspec.Struct, frozen=True, kw_only=True):
+class ChangeHistory(msgspec.Struct, frozen=True, kw_only=True):
     """What changed: the packages of the system that matter for GPUs, and frameworks."""
 
     packages: Maybe[tuple[RecordedChange, ...]] = NOT  # oldest first

@@ -8,7 +8,7 @@ from gpudoctor.facts.cloud import Cloud
 from gpudoctor.facts.cluster import Cluster
 from gpudoctor.facts.container_host import ContainerHost
 from gpudoctor.facts.gpu import Gpu
-from gpudoctor.facts.history import History
+from gpudoctor.facts.history import ChangeHistory
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.kernel_log import KernelLog
@@ -50,7 +50,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     toolkits: Toolkits = Toolkits()
     pythons: tuple[Python, ...] = ()
     smoke: Smoke = Smoke()
-    history: History = History()
+    history: ChangeHistory = ChangeHistory()
 
     def __post_init__(self) -> None:
         """Hold that the moment is one: the 30th of February has its form, too."""

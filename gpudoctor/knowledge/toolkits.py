@@ -39,7 +39,7 @@ class ToolkitRepository(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         return version(self.first) <= version(cuda) and (not self.last or version(cuda) <= version(self.last))
 
 
-class Toolkits(KnowledgeTable, frozen=True):
+class ToolkitTable(KnowledgeTable, frozen=True):
     """The table ``toolkits.toml``."""
 
     toolkit: Toolkit
@@ -53,9 +53,9 @@ PIN = "/etc/apt/preferences.d/cuda-toolkit-only"
 
 
 @cache
-def toolkits() -> Toolkits:
+def toolkits() -> ToolkitTable:
     """Return the table, read once."""
-    return load("toolkits", Toolkits)
+    return load("toolkits", ToolkitTable)
 
 
 def repository(distro_id: str, release: str) -> ToolkitRepository | None:

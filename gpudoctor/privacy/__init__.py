@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gpudoctor.facts import Facts, Gpu, Host, UserGroup
-from gpudoctor.facts.history import History
+from gpudoctor.facts.history import ChangeHistory
 from gpudoctor.maybe import Unknown
 from gpudoctor.privacy.names import NameMasks
 from gpudoctor.privacy.secrets import MASK, without_secrets
@@ -69,7 +69,7 @@ class Masks:
             found, gpus=gpus, host=self._host(found.host), history=self._history(found.history)
         )
 
-    def _history(self, history: History) -> History:
+    def _history(self, history: ChangeHistory) -> ChangeHistory:
         """Who asked for a change is a name alone, which no sentence gives away."""
         real = self._facts.history.packages
         if isinstance(real, Unknown) or isinstance(history.packages, Unknown):

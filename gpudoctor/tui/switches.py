@@ -38,14 +38,14 @@ class SwitchBar(Static):
     }
     """
 
-    _told: tuple[Switch, ...] = ()
+    _switches: tuple[Switch, ...] = ()
 
     def tell(self, switches: Iterable[Switch]) -> None:
         """Show these, in as many lines as they need."""
-        self._told = tuple(switches)
+        self._switches = tuple(switches)
         width = self.content_size.width or 80
         lines: list[list[Content]] = [[]]
-        for part in map(_part, self._told):
+        for part in map(_part, self._switches):
             if lines[-1] and sum(one.cell_length + 2 for one in lines[-1]) + part.cell_length > width:
                 lines.append([])
             lines[-1].append(part)
@@ -53,7 +53,7 @@ class SwitchBar(Static):
 
     def on_resize(self) -> None:
         """The lines are broken again."""
-        self.tell(self._told)
+        self.tell(self._switches)
 
 
 def _part(one: Switch) -> Content:

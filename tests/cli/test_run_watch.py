@@ -75,7 +75,7 @@ def run(driver: Path, env: Path, tmp_path: Path) -> ProgramWatch:
     return start
 
 
-def test_a_program_that_held_no_gpu_is_told_why(run: ProgramWatch) -> None:
+def test_a_program_that_held_no_gpu_learns_why(run: ProgramWatch) -> None:
     ran, report = run("other")
     line = "held no GPU: PyTorch is a CPU-only build (gpudoctor check shows the fix)"
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "trained\n", f"gpudoctor: {line}.\n")

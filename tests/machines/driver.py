@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpudoctor.facts import Distribution, Dkms, Facts, PackageSource
-from gpudoctor.facts.history import History, RecordedChange
+from gpudoctor.facts.history import ChangeHistory, RecordedChange
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, library, live, with_framework
 from tests.checks.nvidia_machines import OTHER, disk, event, having, unloaded, versions
@@ -37,7 +37,7 @@ def upgraded_under_a_running_kernel() -> Facts:
         command="/usr/bin/unattended-upgrade",
         source="/var/log/apt/history.log",
     )
-    history = History(packages=(upgrade,), boot="2026-11-02 08:14:09")
+    history = ChangeHistory(packages=(upgrade,), boot="2026-11-02 08:14:09")
     facts = having(facts, history=history, nvidia__kernel__packages=UBUNTU_PACKAGES)
     return blind(having(facts, nvidia__cuda__text="system has unsupported display driver / cuda driver combination"))
 

@@ -11,7 +11,7 @@ import pytest
 
 from gpudoctor import pipeline
 from gpudoctor.facts import CondaPackage, Facts, Package
-from gpudoctor.facts.history import FrameworkChange, History
+from gpudoctor.facts.history import ChangeHistory, FrameworkChange
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.parallel import StepEnded
@@ -195,7 +195,7 @@ def test_it_is_read_last_and_only_where_something_is_broken(root: Path) -> None:
     assert facts.history.packages[0].name == "nvidia-driver-550"
     with pytest.raises(StopIteration) as ended:
         next(pipeline._with_history(Machine(str(root)), nvidia_host()))
-    assert ended.value.value.history == History()
+    assert ended.value.value.history == ChangeHistory()
 
 
 # -- environments ------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_the_report_has_the_cpus_column_and_says_that_there_is_no_gpu(found: tup
 
 
 def entry_of(backend: str, tests: list[Done]) -> SmokeEntry:
-    """The report's entry of what a worker told."""
+    """The report's entry of what a worker reported."""
     entries = tuple(
         SmokeTestEntry(
             test="compare",

@@ -64,9 +64,9 @@ def test_gradients_of_two_replicas_equal_those_of_one(backend: str, python: str)
 
 def test_jax_sums_between_its_devices(interpreter: Interpreter) -> None:
     lines = """
-from gpudoctor.workers.smoke.backends.jax.parallel import Replicas
+from gpudoctor.workers.smoke.backends.jax.parallel import ShardedReplicas
 from gpudoctor.workers.smoke.weights import Batch
-group = Replicas(backend, backend.group()[:2], Batch(Weights(), images, labels))
+group = ShardedReplicas(backend, backend.group()[:2], Batch(Weights(), images, labels))
 program = group.slopes.lower(group.parameters, group.images, group.labels).compile().as_text()
 tell(["all-reduce" in program, [list(shard.data.shape) for shard in group.images.addressable_shards]])
 """
@@ -132,14 +132,14 @@ def loss(self, parameters, images, labels, precision):
     return -jnp.sum((jax.nn.one_hot(labels, 10) * logs).sum(1) * factor) / len(logs)
 network.Programs._loss_of = loss
 from gpudoctor.workers.smoke.backends.jax import parallel
-inner = parallel.Replicas.copies
+inner = parallel.ShardedReplicas.copies
 import traceback
 def split():
     return any(frame.name == "data_parallel" for frame in traceback.extract_stack())
 def copies(self, arrays):
     found = inner(self, arrays)
     return [found[0], [array * {received} for array in found[1]]]
-parallel.Replicas.copies = copies
+parallel.ShardedReplicas.copies = copies
 """
 
 

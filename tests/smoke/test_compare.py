@@ -73,7 +73,7 @@ def test_figures_are_medians_of_their_samples() -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_without_time_nothing_is_measured_and_that_is_told() -> None:
+def test_without_time_nothing_is_measured_and_that_is_reported() -> None:
     found = parts(bench(budget=1e-9))
     assert {done.outcome for done in found.values()} == {"done"}
     assert found["matmul"].notes["not_reached"] == "16, 32"
@@ -163,7 +163,7 @@ def test_on_a_gpu_each_way_of_copying_is_tried() -> None:
 
 
 def run_of(on: Bench, **more: Any) -> SmokeRun:
-    """What a worker would have told."""
+    """What a worker would have reported."""
     tests = [line["result"] for line in reported(on) if "result" in line]
     for test in tests:
         test.pop("timed"), test.pop("at")
@@ -212,9 +212,9 @@ def test_a_slow_gpu_is_no_finding(both: Facts) -> None:
 
 @pytest.mark.timeout(120)
 def test_the_bare_driver_over_a_libcuda_that_computes(libcuda: str) -> None:
-    """As a whole worker, in eight seconds: the small sizes are measured, the large ones are told."""
-    told = worked(libcuda, "compare", {"budget": 8.0, "kind": "cuda"})
-    found = {test.variant: test for test in told.tests}
+    """As a whole worker, in eight seconds: the small sizes are measured, the large ones are listed."""
+    reported = worked(libcuda, "compare", {"budget": 8.0, "kind": "cuda"})
+    found = {test.variant: test for test in reported.tests}
     assert {name: (test.outcome, test.message) for name, test in found.items()} == dict.fromkeys(
         ("matmul", "training", "inference"), ("done", "")
     )

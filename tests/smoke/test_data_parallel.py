@@ -162,7 +162,7 @@ def test_parts_are_equal_and_the_rest_is_left_out_on_both_sides(count: int, part
     assert sum(parts) <= IMAGES
 
 
-def test_the_speed_is_told_of_gpus_alone() -> None:
+def test_the_speed_is_measured_on_gpus_alone() -> None:
     figures = one(Replicas()).figures
     assert figures["scaling"] == pytest.approx(4 / 1.1)
     assert (figures["step on one"], figures["step on all"]) == (0.01, pytest.approx(0.011))
@@ -185,7 +185,7 @@ def test_a_backend_without_it() -> None:
     assert (done.outcome, done.message) == ("unsupported", "NumPy has no data-parallel training.")
 
 
-def test_a_hang_between_replicas_is_told_as_one() -> None:
+def test_a_hang_between_replicas_is_reported_as_one() -> None:
     def hang(_: list[Arrays]) -> None:
         raise Hung("data-parallel training did not finish within 45 seconds; rank 1 did not arrive in stage step")
 

@@ -44,7 +44,7 @@ def with_promised(
     """The summary with a failure for nodes that have no GPU, or fewer than their engine lists for them.
 
     Args:
-        fleet: the summary of the reports; nodes without a GPU whose own report already fails for it are told there.
+        fleet: the summary of the reports; nodes without a GPU whose own report already fails for it are listed there.
         ledgers: paths of the runs' ledgers.
         found: gives the nodes of which it is known how many GPUs the driver lists, and how many.
         only: names of the nodes that count; None: all.

@@ -8,7 +8,7 @@ from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import moment, number
 
 MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
-WORDS = 7  # of a fix that is told in short
+WORDS = 7  # of a fix that is shown in short
 _END = pattern(r"[.:;,](?:\s|$)|\s\(")  # of its first clause
 OFTEN = 5  # devices that are named because they are outliers in several figures
 

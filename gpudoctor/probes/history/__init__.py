@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.facts import Facts
-from gpudoctor.facts.history import History, RecordedChange
+from gpudoctor.facts.history import ChangeHistory, RecordedChange
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes import driver_fails
@@ -12,13 +12,13 @@ from gpudoctor.probes.history import clock, files, frameworks, rpm
 _KEPT = 300  # changes, the newest: a driver's upgrade has some twenty
 
 
-def probe(machine: Machine, facts: Facts) -> History:
+def probe(machine: Machine, facts: Facts) -> ChangeHistory:
     """Read the records; `facts` are all others, by which it is decided what is read."""
     zone = clock.zone(machine)
-    changes: Maybe[tuple[RecordedChange, ...]] = History().packages
+    changes: Maybe[tuple[RecordedChange, ...]] = ChangeHistory().packages
     if driver_fails(facts):
         changes = packages(machine, zone)
-    return History(
+    return ChangeHistory(
         packages=changes,
         boot=clock.boot(machine, zone),
         builds=tuple(frameworks.probe(machine, facts, zone)),

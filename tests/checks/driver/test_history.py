@@ -15,7 +15,7 @@ from gpudoctor.checks.driver.dkms_build_failed import dkms_build_failed
 from gpudoctor.checks.driver.half_upgraded import half_upgraded
 from gpudoctor.checks.driver.library_mismatch import library_mismatch
 from gpudoctor.facts import Distribution, Facts, PackageSource
-from gpudoctor.facts.history import History, RecordedChange
+from gpudoctor.facts.history import ChangeHistory, RecordedChange
 from gpudoctor.maybe import Unknown
 from gpudoctor.tasks import Edit
 from gpudoctor.tasks.as_typed import typed
@@ -52,7 +52,7 @@ def upgrade(name: str = "nvidia-driver-550", **changes: Any) -> RecordedChange:
 
 
 def after(*changes: RecordedChange, boot: Any = "2026-11-02 08:14:09", facts: Facts = PENDING) -> Facts:
-    return having(facts, history=History(packages=changes, boot=boot))
+    return having(facts, history=ChangeHistory(packages=changes, boot=boot))
 
 
 def evidence(facts: Facts, check: Any = library_mismatch) -> str:
@@ -105,7 +105,7 @@ def test_the_evidence_names_who_upgraded_what_and_when(facts: Facts, line: str) 
     [
         PENDING,
         after(),
-        having(PENDING, history=History(packages=Unknown("no package manager's log is here"))),
+        having(PENDING, history=ChangeHistory(packages=Unknown("no package manager's log is here"))),
         after(upgrade(new="550.120-0ubuntu0.24.04.1")),  # of another version: it explains nothing
         after(upgrade("nvidia-driver-550", action="remove", old="550.107.02", new=None)),
     ],
@@ -172,7 +172,7 @@ def test_the_hold_is_of_this_package_manager(
     assert list(typed(fix.undo)) == [undo]
 
 
-def test_unattended_upgrades_is_told_by_a_file_of_its_own() -> None:
+def test_unattended_upgrades_has_a_file_of_its_own() -> None:
     (fix,) = later(after(upgrade()))
     assert '"libnv(idia|cuvid|optix)";' in fix.commands[0]
     assert "linux-" not in fix.commands[0]
@@ -186,7 +186,7 @@ def test_prebuilt_modules_are_held_with_their_kernel_or_not_at_all() -> None:
     (fix,) = later(facts)
     assert '"linux-modules-nvidia-";' in fix.commands[0]
     assert "driver and kernel" in fix.message
-    assert later(having(facts, history=History(packages=(upgrade(command="apt upgrade"),)))) == []
+    assert later(having(facts, history=ChangeHistory(packages=(upgrade(command="apt upgrade"),)))) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from gpudoctor import check_engine
 from gpudoctor.checks.pytorch.cpu_build import cpu_build
 from gpudoctor.facts import Facts
-from gpudoctor.facts.history import FrameworkChange, History
+from gpudoctor.facts.history import ChangeHistory, FrameworkChange
 from gpudoctor.tasks.as_typed import typed
 from tests.builders import change, framework, nvidia_host, python
 
@@ -34,7 +34,7 @@ def machine(**brought: Any) -> Facts:
     one = python(framework(variant="cpu", cuda=None), prefix=ENV, kind="venv", path=f"{ENV}/bin/python")
     facts = change(nvidia_host(), "pythons", (one,))
     record = (FrameworkChange(python=f"{ENV}/bin/python", **brought),) if brought else ()
-    return change(facts, "history", History(builds=record))
+    return change(facts, "history", ChangeHistory(builds=record))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A data-parallel step that is wrong: what is told of it, and which rank and fix it leads to."""
+"""A data-parallel step that is wrong: what is reported, and which rank and fix it leads to."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ ROWS: list[tuple[Facts, list[tuple[str, str]]]] = [
 
 
 @pytest.mark.parametrize(("facts", "verdicts"), ROWS)
-def test_what_is_told(facts: Facts, verdicts: list[tuple[str, str]]) -> None:
+def test_what_is_reported(facts: Facts, verdicts: list[tuple[str, str]]) -> None:
     assert ask(WRONG, facts) == verdicts
 
 

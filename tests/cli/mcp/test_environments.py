@@ -91,7 +91,7 @@ def test_one_that_another_user_owns_is_not(tmp_path: Path, monkeypatch: pytest.M
         allowed(str(tmp_path / ".venv"), ())
 
 
-def test_a_named_one_that_is_not_there_is_told_at_the_start() -> None:
+def test_a_named_one_that_is_not_there_is_reported_at_the_start() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "gpudoctor", "mcp", "--python", "/nowhere"], capture_output=True, text=True, input=""
     )

@@ -100,7 +100,7 @@ def test_a_huge_log_gives_a_bounded_answer_within_its_deadline(shared: Assistant
     assert "fell off the bus" in answer.text
 
 
-def test_a_log_that_is_too_long_is_told_in_a_sentence(shared: Assistant) -> None:
+def test_a_log_that_is_too_long_is_refused_in_a_sentence(shared: Assistant) -> None:
     answer = shared.call("explain", text="x\n" * LARGEST_LOG)
     assert answer.error
     assert answer.text == (
@@ -154,7 +154,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "sentence"), BAD)
-def test_a_bad_argument_is_told_in_a_sentence(
+def test_a_bad_argument_is_refused_in_a_sentence(
     shared: Assistant, tool: str, arguments: dict[str, Any], sentence: str
 ) -> None:
     answer = shared.call(tool, **arguments)

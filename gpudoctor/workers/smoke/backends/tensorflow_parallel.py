@@ -31,7 +31,7 @@ def data_parallel(
     backend: TensorflowBackend, batch: Batch, count: int, rate: float, timed: int, pause: Callable[[], None]
 ) -> dict[str, Any]:
     """One step; as gpudoctor/workers/smoke/backends/base.py has it."""
-    group = Replicas(backend, batch, count, rate)
+    group = MirroredReplicas(backend, batch, count, rate)
     average = group.slopes(group.images, group.labels)
     pause()
     gradients = group.copies(average)
@@ -45,7 +45,7 @@ def data_parallel(
     return dict(found, seconds=group.timed(timed, pause)) if timed else found
 
 
-class Replicas:
+class MirroredReplicas:
     """The model under the strategy, and of each replica its part of the batch."""
 
     def __init__(self, backend: TensorflowBackend, batch: Batch, count: int, rate: float) -> None:

@@ -22,7 +22,7 @@ def data_parallel(
     backend: JaxBackend, batch: Batch, count: int, rate: float, timed: int, pause: Callable[[], None]
 ) -> dict[str, Any]:
     """One step; as gpudoctor/workers/smoke/backends/base.py has it."""
-    group = Replicas(backend, backend.group()[:count], batch)
+    group = ShardedReplicas(backend, backend.group()[:count], batch)
     average = group.slopes(group.parameters, group.images, group.labels)
     pause()
     after = group.step(group.parameters, average, backend.numpy.float32(rate))
@@ -35,7 +35,7 @@ def data_parallel(
     return dict(found, seconds=group.timed(timed, rate, pause)) if timed else found
 
 
-class Replicas:
+class ShardedReplicas:
     """Devices as a mesh of one axis, over which the batch is split."""
 
     def __init__(self, backend: JaxBackend, devices: list[Any], batch: Batch) -> None:

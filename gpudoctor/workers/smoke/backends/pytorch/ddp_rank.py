@@ -104,7 +104,7 @@ class Replica:
 def _module(torch: Any, parameters: Sequence[Any], logits: Callable[..., Any]) -> Any:
     """These parameters as a module, which is what DistributedDataParallel takes."""
 
-    class Classifier(torch.nn.Module):  # type: ignore[misc]
+    class DdpClassifier(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.kept = torch.nn.ParameterList(parameters)
@@ -112,7 +112,7 @@ def _module(torch: Any, parameters: Sequence[Any], logits: Callable[..., Any]) -
         def forward(self, images: Any) -> Any:
             return logits(torch, list(self.kept), images)
 
-    return Classifier()
+    return DdpClassifier()
 
 
 def _write(path: str, tensors: Sequence[Any]) -> None:

@@ -133,9 +133,9 @@ class Rank:
             for line in lines:
                 text = line.decode("utf-8", "replace").rstrip()
                 if text.startswith(PREFIX):
-                    told = json.loads(text[len(PREFIX) :])
-                    self.stage = told.get("stage", self.stage)
-                    self.answer = None if "stage" in told else told
+                    message = json.loads(text[len(PREFIX) :])
+                    self.stage = message.get("stage", self.stage)
+                    self.answer = None if "stage" in message else message
                 elif text:
                     self.lines.append(text)
 
@@ -146,7 +146,7 @@ class Rank:
 
     @property
     def failed(self) -> bool:
-        """Whether it told an error, or ended without an answer."""
+        """Whether it message an error, or ended without an answer."""
         return "error" in self.answer if self.answer else self.ended
 
     @property
@@ -159,7 +159,7 @@ class Rank:
             return ""
 
     def words(self) -> str:
-        """How it failed, with what NCCL warned of, or with its last lines where it told nothing itself."""
+        """How it failed, with what NCCL warned of, or with its last lines where it message nothing itself."""
         warned = [line for line in self.lines if "WARN" in line]
         if self.answer:
             return "; ".join(["%s: %s" % (self.name, self.answer.get("error", "waits")), *warned])
