@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gpudoctor.facts import Facts, Framework, Gpu
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, text_of
-from gpudoctor.queries.driver import driver_version
+from gpudoctor.queries.driver import cuda_fails, driver_version
 from gpudoctor.registry import BY_MODULE, FRAMEWORKS
 
 Number = int | float
@@ -48,9 +48,30 @@ def _open(gpu: Gpu) -> bool:
 
 
 def count(facts: Facts) -> Maybe[object]:
-    """GPUs that the driver lists and that answer."""
+    """GPUs that the driver lists and that programs can use: NVML lists them also where CUDA does not start."""
     gpus = _gpus(facts)
-    return gpus if isinstance(gpus, Unknown) else len(gpus)
+    if isinstance(gpus, Unknown):
+        return gpus
+    starts = {vendor: _starts(facts, vendor) for vendor in {gpu.vendor for gpu in gpus}}
+    unknown = next((one for one in starts.values() if isinstance(one, Unknown)), None)
+    return unknown or sum(starts[gpu.vendor] is True for gpu in gpus)
+
+
+def _starts(facts: Facts, vendor: str) -> Maybe[bool]:
+    """Whether programs can open the GPUs of a vendor at all; a mask that hides them from a program does not count.
+
+    On Windows nvidia-smi alone was asked.
+    """
+    cuda, nodes = facts.nvidia.cuda, facts.amd.kfd
+    if vendor == "nvidia" and facts.host.system != "Windows":
+        if cuda.hung or cuda.died:
+            return False
+        return cuda.code if isinstance(cuda.code, Unknown) else cuda.code is not None and not cuda_fails(facts)
+    if vendor != "amd":
+        return True
+    if isinstance(nodes, Unknown):
+        return nodes
+    return next((n.error for n in nodes if isinstance(n.error, Unknown)), any(n.error is None for n in nodes))
 
 
 def names(facts: Facts) -> Maybe[object]:
@@ -149,7 +170,7 @@ def _all() -> Iterator[Demand]:
         "cuda", "version", lambda facts: facts.nvidia.cuda.version, "CUDA version supported by the driver", OF_NVIDIA
     )
     yield Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm", "device"))
-    yield Demand("gpus", "at_least", count, "responding GPUs", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
+    yield Demand("gpus", "at_least", count, "usable GPUs", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
     yield Demand("gpu", "contains", names, "name of every GPU", OF_GPUS)
     yield Demand("memory_gib", "at_least", least(_memory), "smallest GPU memory in GiB", OF_GPUS, ("mig",))
     yield Demand("compute_capability", "version", _capability, "lowest compute capability", OF_GPUS)

@@ -59,7 +59,7 @@ def test_what_holds(facts: Facts, demands: dict[str, Any]) -> None:
     ("facts", "demands", "message"),
     [
         (NODE, {"driver": ">=580"}, "driver: expected >=580, found NVIDIA's driver: 570.169."),
-        (NODE, {"gpus": 9}, "gpus: expected at least 9, found responding GPUs: 8."),
+        (NODE, {"gpus": 9}, "gpus: expected at least 9, found usable GPUs: 8."),
         (
             nv.several(2),
             {"gpu": "H100"},
@@ -121,7 +121,7 @@ def test_a_version_that_cannot_be_compared_is_unknown() -> None:
 
 def test_a_lost_gpu_does_not_count() -> None:
     facts = having(NODE, gpus__3=gpu(3, **(nv.H100 | {"status": "lost"})))
-    with pytest.raises(RequirementError, match="gpus: expected at least 8, found responding GPUs: 7"):
+    with pytest.raises(RequirementError, match="gpus: expected at least 8, found usable GPUs: 7"):
         require(facts=facts, gpus=8)
 
 
