@@ -271,7 +271,13 @@ def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof
     if table.distributions.get(key) in releases:
         tasks = install_system(on.facts, "ffmpeg")
         fixes.append(
-            Fix(f"Install this distribution's FFmpeg, {table.distributions[key]}.", tasks, root=True, verify=proof)
+            Fix(
+                f"Install this distribution's FFmpeg, {table.distributions[key]}.",
+                tasks,
+                "reinstall-package",
+                root=True,
+                verify=proof,
+            )
         )
     elif package == "torchcodec" and release(version) == "0.2.0":
         message = f"Install torchcodec 0.2.1, which has a build for FFmpeg 4 too.{lasting(on.facts)}"

@@ -166,8 +166,10 @@ def _fabric(facts: Facts, branch: int) -> Tasks:
     name = packages.fabric_manager_package(family, branch) if family else None
     if name is None:
         return ()
-    if family == "fedora":  # NVIDIA's repository has every branch's under one name, and would give the newest
+    if family == "fedora":  # NVIDIA's repositories have every branch's under one name, and would give the newest
         name = f"{name}-{branch}*"
+    elif family == "suse":
+        name = f"{name}<{branch + 1}"
     names = (name, fabric.SUBNET_MANAGER) if fabric.needs_subnet_manager(facts) else (name,)
     return (*install(facts, *names), as_root("systemctl", "enable", fabric.UNIT))
 
