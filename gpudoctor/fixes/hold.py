@@ -107,7 +107,7 @@ def _held(message: str, names: tuple[str, ...]) -> Fix:
     return _fix(message, (as_root("apt-mark", "hold", *names),), undo, (query("apt-mark", "showhold"),))
 
 
-def _dnf(facts: Facts, change: RecordedChange, names: tuple[str, ...]) -> Fix | None:
+def _dnf(_facts: Facts, change: RecordedChange, names: tuple[str, ...]) -> Fix | None:
     """Modules without akmods or DKMS are built for one kernel."""
     if not any("akmod" in name or "dkms" in name for name in names):
         return None

@@ -259,14 +259,13 @@ def _on_system(place: Place, row: toolkits.ToolkitRepository | None, cuda: str) 
     wanted, arch = place.request.toolkit is not None, family == "arch"
     profile = (Edit(PROFILE, text="".join(f"{line}\n" for line in lines), root=True),) if wanted and not arch else ()
     home = next((t.value for t in fix.tasks if isinstance(t, Variable) and t.name == "CUDA_HOME"), "") or ""
-    machine = place.ground.architecture or "x86_64"
     undo: tuple[Task, ...] = remove(facts, *names)
     if family == "debian":
         undo = (*undo, as_root("apt-get", "autoremove"))
     if added and not place.repository and row:
         undo = (
             *undo,
-            *toolkits.removing(row, machine),
+            *toolkits.removing(row, toolkits.arch_of(place.ground.architecture)),
             *(Edit(t.path, gone=True, root=True) for t in added if isinstance(t, Edit)),
         )
     undo = (*undo, *(Edit(PROFILE, gone=True, root=True) for _ in profile))
