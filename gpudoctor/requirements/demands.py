@@ -6,7 +6,8 @@ from typing import NamedTuple
 from gpudoctor.facts import Facts, Framework, Gpu
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, text_of
-from gpudoctor.queries.driver import cuda_fails, driver_version
+from gpudoctor.queries.driver import driver_version
+from gpudoctor.queries.gpus import programs_open
 from gpudoctor.registry import BY_MODULE, FRAMEWORKS
 
 Number = int | float
@@ -52,26 +53,9 @@ def count(facts: Facts) -> Maybe[object]:
     gpus = _gpus(facts)
     if isinstance(gpus, Unknown):
         return gpus
-    starts = {vendor: _starts(facts, vendor) for vendor in {gpu.vendor for gpu in gpus}}
-    unknown = next((one for one in starts.values() if isinstance(one, Unknown)), None)
-    return unknown or sum(starts[gpu.vendor] is True for gpu in gpus)
-
-
-def _starts(facts: Facts, vendor: str) -> Maybe[bool]:
-    """Whether programs can open the GPUs of a vendor at all; a mask that hides them from a program does not count.
-
-    On Windows nvidia-smi alone was asked.
-    """
-    cuda, nodes = facts.nvidia.cuda, facts.amd.kfd
-    if vendor == "nvidia" and facts.host.system != "Windows":
-        if cuda.hung or cuda.died:
-            return False
-        return cuda.code if isinstance(cuda.code, Unknown) else cuda.code is not None and not cuda_fails(facts)
-    if vendor != "amd":
-        return True
-    if isinstance(nodes, Unknown):
-        return nodes
-    return next((n.error for n in nodes if isinstance(n.error, Unknown)), any(n.error is None for n in nodes))
+    opens = {vendor: programs_open(facts, vendor) for vendor in {gpu.vendor for gpu in gpus}}
+    unknown = next((one for one in opens.values() if isinstance(one, Unknown)), None)
+    return unknown or sum(opens[gpu.vendor] is True for gpu in gpus)
 
 
 def names(facts: Facts) -> Maybe[object]:
