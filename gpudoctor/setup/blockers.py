@@ -64,5 +64,8 @@ def without_gpu(report: Report) -> str:
     """Why a plan is for the CPU, where no GPU was found and nothing is in the way of one."""
     entry = next((one for one in report.findings if one.status != "fail" or one.check == _NO_GPU), None)
     if entry is None:
-        return "No GPU that frameworks can use was found, so this plan is for the CPU."
+        return (
+            "No GPU that frameworks can use was found, so this plan is for the CPU. If there is one, `gpudoctor check` "
+            "shows what is in the way."
+        )
     return f"{entry.message} This plan is for the CPU."
