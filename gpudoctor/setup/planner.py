@@ -64,7 +64,7 @@ def plan(facts: Facts, request: SetupRequest) -> Plan:
         found.refused = [_jetson(name) for name in asked]
     elif request.frameworks or there:
         if not _stopped(found, facts, ground, request, asked):
-            _choose(found, facts, ground, request, python)
+            _choose(found, facts, ground, request, python, there)
             _companions(found, facts, ground, request, there)
     elif ground.vendor == "nvidia":  # the toolkit alone: a driver that works is good enough for it
         keep = ground.driver_cuda and request.driver == "auto"
@@ -77,7 +77,7 @@ def plan(facts: Facts, request: SetupRequest) -> Plan:
         _container(found, facts, ground)
     if request.toolkit is not None or request.cudnn:
         _toolkit(found, facts, ground, request, python, by)
-    if found.wheels and found.python:
+    if any(not w.kept for w in found.wheels) and found.python:
         found.steps += environment.steps(facts, request, by, found.python, found.wheels)
     if found.toolkit_step and found.toolkit_step.group == "environment":
         found.steps.append(found.toolkit_step)
@@ -142,11 +142,16 @@ def _stopped(
 
 
 def _choose(
-    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, python: Python | None
+    found: PlanDraft,
+    facts: Facts,
+    ground: TargetPlatform,
+    request: SetupRequest,
+    python: Python | None,
+    there: Wheel | None,
 ) -> None:
     pythons = _pythons(request, python)
     if ground.vendor == "nvidia":
-        _nvidia(found, facts, ground, request, pythons)
+        _nvidia(found, facts, ground, request, pythons, there)
     else:
         if ground.vendor == "intel" and (step := level_zero.step(facts)):
             found.steps.append(step)
@@ -154,10 +159,15 @@ def _choose(
 
 
 def _nvidia(
-    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...]
+    found: PlanDraft,
+    facts: Facts,
+    ground: TargetPlatform,
+    request: SetupRequest,
+    pythons: tuple[str | None, ...],
+    there: Wheel | None,
 ) -> None:
     cuda = _driver(found, facts, ground, request, pythons)
-    choice = choose(ground, request.frameworks, cuda, pythons)
+    choice = choose(ground, request.frameworks, cuda, pythons, companions.as_choice(there) if there else None)
     found.wheels, found.python = choice.wheels, choice.python or table.preferred_pythons()[0]
     found.cuda = str(choice.major) if choice.wheels else None
     fixed = request.into is not None
@@ -223,20 +233,23 @@ def _wheels_of(request: SetupRequest, there: Wheel | None) -> SetupRequest:
 def _companions(
     found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, there: Wheel | None
 ) -> None:
-    """Next to PyTorch, planned or there, the companions that fit it."""
-    if not request.companions:
-        return
+    """PyTorch, planned or there, with the companions that fit it."""
     torch = there or next((w for w in found.wheels if w.framework == "torch"), None)
-    more, refused = companions.choose(request.companions, torch, found.python, ground.kernel)
-    found.refused += refused
-    if more and torch:
+    more: tuple[Wheel, ...] = ()
+    if request.companions:
+        more, refused = companions.choose(request.companions, torch, found.python, ground.kernel)
+        found.refused += refused
+    if torch and (more or there):
         family, others = (torch, *more), tuple(w for w in found.wheels if w.framework != "torch")
         if there and ground.vendor is None:  # a build for GPUs computes on the CPU as well, and is proven there
             family = tuple(msgspec.structs.replace(w, variant="cpu") for w in family)
         found.wheels = (*family, *others)
         own = family[0].variant
         found.cuda = found.cuda or (own[2:4] if own.startswith("cu") else own)
-    found.notes += companions.notes(facts, request, more)
+    if there and not more and not request.frameworks:
+        found.notes.append(f"{there.why} --upgrade replaces it by the newest.")
+    if torch:
+        found.notes += companions.notes(facts, ground, request, more)
 
 
 def _toolkit(

@@ -113,7 +113,7 @@ def _framework(facts: Facts, name: str, wanted: object) -> Fix | None:
     own = [python for python in answered if any(one.name == name for one in python.frameworks)]
     if not answered or (own and not isinstance(wanted, SpecifierSet)):
         return None  # it is there, and what it sees no wheel changes
-    request = SetupRequest(frameworks=(name,), into=(own or answered)[0].path, driver="no")
+    request = SetupRequest(frameworks=(name,), into=(own or answered)[0].path, driver="no", upgrade=True)
     made = planner.plan(facts, request)
     for wheel in made.wheels:
         fitting = _fitting(wheel, wanted) if isinstance(wanted, SpecifierSet) else wheel

@@ -53,7 +53,7 @@ def test_on_windows_it_is_powershells_words_and_pytorchs_own_index() -> None:
     assert refused(found).keys() == {"TensorFlow", "JAX"}
     assert "WSL 2" in found.refused[0].instead
     assert found.interpreter == "gpu-env/Scripts/python.exe"
-    assert found.notes == ()
+    assert "--into C:\\env leaves it as it is" in found.notes[0]
     commands = [c for s in found.steps for c in (*s.commands, *s.verify, *s.undo)]
     assert {c.where for c in commands if isinstance(c, Manual)} == {"PowerShell"}
     assert not any(map(can_run, commands))
