@@ -66,8 +66,8 @@ def _packaged(on: OnCard) -> bool:
 
 def _plan_ahead(on: OnCard, last: int) -> Fix:
     row = drivers.branch_of(last)
-    end = (row.end_of_life if row else None) or ""
-    until = f"gets fixes until {end}" if end and end >= on.facts.created[: len(end)] else "gets no more fixes"
+    end, today = (row.end_of_life if row else None) or "", on.facts.created
+    until = f"gets fixes until {end}" if end and today and end >= today[: len(end)] else "gets no more fixes"
     message = f"Plan for a newer GPU: branch {last} {until}, and one day it will not build for current kernels."
     return Fix(message, impact="none")
 

@@ -33,7 +33,6 @@ JETSON = (
 )
 
 
-
 class PlanDraft:
     """What was chosen so far."""
 

@@ -11,7 +11,7 @@ from gpudoctor.knowledge import drivers, generations, packages, toolkits
 from gpudoctor.knowledge.host_compilers import newest_gcc
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.torch import cuda_of_variant
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, text_of
 from gpudoctor.setup import toolkit_here
 from gpudoctor.setup.companions import torch_of
 from gpudoctor.setup.plan import Refusal, SetupStep, TargetPlatform, Wheel
@@ -80,7 +80,7 @@ def decide(place: Place) -> ToolkitPlan:
     there = None if conda else toolkit_here.find(place.facts, place.ground, wanted, exact, place.driver_cuda)
     if there and place.request.toolkit is not None and not place.request.cudnn:
         own = toolkit_here.note(there, place.ground, place.driver_cuda)
-        return ToolkitPlan(notes=(own, *_notes(place, str(there.version))))
+        return ToolkitPlan(notes=(own, *_notes(place, text_of(there.version))))
     cuda = place.request.toolkit or _fitting(place, wanted, None if conda else row)
     if not conda and place.facts.host.platform != "jetson" and not in_container(place.facts):
         refused = _not_there(place, row, cuda or wanted)

@@ -3,7 +3,7 @@
 from gpudoctor.facts import Facts, Nvcc
 from gpudoctor.knowledge import generations
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, text_of
 from gpudoctor.setup.plan import TargetPlatform
 from gpudoctor.tasks import export
 from gpudoctor.tasks.as_typed import shown
@@ -20,8 +20,8 @@ def find(facts: Facts, ground: TargetPlatform, cuda: str | None, exact: bool, dr
         driver_cuda: the CUDA release of the driver; None: there is none.
     """
     found = [n for n in known_or(facts.toolkits.nvccs, ()) if isinstance(n.version, str)]
-    fits = [n for n in found if _will_do(str(n.version), ground, cuda, exact, driver_cuda)]
-    return max(fits, key=lambda n: (n.on_path, version(str(n.version)), n.starts is None), default=None)
+    fits = [n for n in found if _will_do(text_of(n.version), ground, cuda, exact, driver_cuda)]
+    return max(fits, key=lambda n: (n.on_path, version(text_of(n.version)), n.starts is None), default=None)
 
 
 def _will_do(own: str, ground: TargetPlatform, cuda: str | None, exact: bool, driver_cuda: str | None) -> bool:
@@ -42,7 +42,7 @@ def _no_code(own: str, ground: TargetPlatform) -> tuple[str, ...]:
 
 def note(nvcc: Nvcc, ground: TargetPlatform, driver_cuda: str | None) -> str:
     """What is there, whether it fits the driver and the GPUs, and how builds find it."""
-    own, path = str(nvcc.version), nvcc.starts or nvcc.path
+    own, path = text_of(nvcc.version), nvcc.starts or nvcc.path
     home = path.removesuffix("/bin/nvcc")
     text = f"CUDA Toolkit {own} is already installed: nothing to do. {path} "
     text += "is the nvcc on PATH." if nvcc.on_path else "is not on PATH."
@@ -52,8 +52,8 @@ def note(nvcc: Nvcc, ground: TargetPlatform, driver_cuda: str | None) -> str:
         text += f" The driver, which supports CUDA up to {driver_cuda}, runs what it compiles."
     elif driver_cuda and version(own)[0] == version(driver_cuda)[0]:
         text += (
-            f" The driver supports CUDA up to {driver_cuda}: it runs what is compiled for its GPU's compute capability, "
-            "and no PTX."
+            f" The driver supports CUDA up to {driver_cuda}: it runs what is compiled for the GPU's compute "
+            "capability, but no PTX."
         )
     lines = (export("CUDA_HOME", home), *(() if nvcc.on_path else (export("PATH", f"{home}/bin", "before"),)))
     return f"{text} For builds: {'; '.join(map(shown, lines))}"

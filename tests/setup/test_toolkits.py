@@ -189,7 +189,7 @@ def test_a_toolkit_that_is_there_is_named_and_held_against_the_driver(container:
 
 
 def test_a_toolkit_of_a_newer_minor_compiles_no_ptx_for_the_driver() -> None:
-    assert "up to 12.8: it runs what is compiled for its" in plan(_with_nvcc("12.9", branch=570)).notes[0]
+    assert "up to 12.8: it runs what is compiled for the" in plan(_with_nvcc("12.9", branch=570)).notes[0]
 
 
 @pytest.mark.parametrize(("number", "wanted"), [("12.8", "12.6"), ("13.1", "12.8"), ("11.8", "12.8")])
