@@ -85,13 +85,13 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         message = (
             f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as described in {KERNELS}, and reboot."
         )
-        return (Fix(message, (), "reboot", root=True, needs="reboot", verify=proof),)
+        return (Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
     if _is_too_old(on):
         release = on.facts.host.distribution.version
         hwe = on.facts.host.distribution.id == "ubuntu" and isinstance(release, str)
         commands = system.install(on.facts, phrase("linux-generic-hwe-{}", release)) if hwe else ()
         message = f"Boot kernel {first} or newer" + (": Ubuntu's HWE kernel, if it is new enough." if commands else ".")
-        return (Fix(message, commands, "reboot", root=True, needs="reboot", verify=proof),)
+        return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=proof),)
     name = intel.family(on.card.device)
     module = name.module if name else "i915"
     message = (

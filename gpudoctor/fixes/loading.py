@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, PackageImport
-from gpudoctor.fixes import container, jetson, system
+from gpudoctor.fixes import container, jetson, system, toolkit
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
@@ -17,7 +17,7 @@ from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import NAMES, OnPython, gpus_of, in_container
-from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, query
+from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
@@ -208,30 +208,13 @@ def of_cuda_repository(facts: Facts, missing: tuple[str, ...], proof: Task | Non
     cuda = text_of(known_or(driver_cuda(facts), None) or "12").partition(".")[0]
     names = dict.fromkeys(n.format(major=cuda) for row in rows if row for n in row.packages)
     arch = next((row.arch for row in rows if row and row.arch), "")
-    tasks = (*_cuda_keyring(facts, arch), *install_system(facts, *names)) if system.family_of(facts) else ()
+    added = toolkit.add_repository(facts, anyway=True, arch=arch)
+    tasks = (*added, *install_system(facts, *names)) if added or has_source(facts, "nvidia") else ()
     message = (
         f"Install {' and '.join(names)} from NVIDIA's CUDA repository: this build links to {', '.join(missing)}, which "
         f"neither its wheel nor a requirement of it brings.{lasting(facts)}"
     )
     return (Fix(message, tasks, "reinstall-package", root=True, verify=proof),)
-
-
-def _cuda_keyring(facts: Facts, arch: str = "") -> Tasks:
-    """Add NVIDIA's CUDA repository on Debian and Ubuntu; () where it is there, and elsewhere.
-
-    Args:
-        facts: the machine.
-        arch: as NVIDIA writes it, "sbsa" or "x86_64"; "": that of the machine.
-    """
-    own = facts.host.distribution
-    if own.id not in ("debian", "ubuntu") or has_source(facts, "nvidia"):
-        return ()
-    release = (known_or(own.version, None) or "").replace(".", "") if own.id == "ubuntu" else text_of(own.version)
-    arch = arch or ("sbsa" if known_or(facts.host.architecture, None) == "aarch64" else "x86_64")
-    address = f"https://developer.download.nvidia.com/compute/cuda/repos/{own.id}{release}/{arch}"
-    file = "/var/cache/apt/archives/cuda-keyring.deb"
-    get = as_root("curl", "-fsSLo", file, f"{address}/cuda-keyring_1.1-1_all.deb")
-    return (get, as_root("apt-get", "install", file), as_root("apt-get", "update"))
 
 
 def of_system(facts: Facts, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
@@ -271,7 +254,13 @@ def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof
     if table.distributions.get(key) in releases:
         tasks = install_system(on.facts, "ffmpeg")
         fixes.append(
-            Fix(f"Install this distribution's FFmpeg, {table.distributions[key]}.", tasks, root=True, verify=proof)
+            Fix(
+                f"Install this distribution's FFmpeg, {table.distributions[key]}.",
+                tasks,
+                "reinstall-package",
+                root=True,
+                verify=proof,
+            )
         )
     elif package == "torchcodec" and release(version) == "0.2.0":
         message = f"Install torchcodec 0.2.1, which has a build for FFmpeg 4 too.{lasting(on.facts)}"

@@ -147,6 +147,7 @@ complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -s h -l help -d 'show th
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l manager -xka "uv pip conda pixi poetry" -d 'installer (default: uv if available, else pip)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l env -xka "(__fish_complete_directories)" -d 'directory of the new environment (default: ./gpu-env)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l into -xka "(__fish_complete_path (commandline -ct))" -d 'install into this existing environment (its directory or its Python)'
+complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l upgrade -d 'with --into: replace a PyTorch that fits this machine by the newest'
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l python-version -x -d 'Python of the new environment'
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l driver -xka "auto yes no" -d 'auto: install a driver if needed (default); yes: the newest that fits; no: keep the driver'
 complete -c gpudoctor -n '_shtab_gpudoctor_using setup' -l container-toolkit -d 'also set up GPU access for containers'
