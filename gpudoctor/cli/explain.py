@@ -115,16 +115,17 @@ def named(text: str, verbose: bool, arguments: argparse.Namespace | None = None)
 
 
 def _check(id_: str, verbose: bool, arguments: argparse.Namespace | None) -> int:
-    """Print one check's page and what it reports on the machine; with `verbose`, where it is in the code, too."""
+    """Print one check's page, what it reports on the machine above; with `verbose`, where it is in the code, too."""
     from gpudoctor import catalogue
-    from gpudoctor.check_pages import check_page
+    from gpudoctor.check_pages import check_head, check_page
     from gpudoctor.cli.terminal import columns
 
     (one,), width = catalogue.load([id_]), min(columns(), 100)
-    out(check_page(one, width))
+    out(check_head(one, width))
     if arguments and not arguments.elsewhere:
-        sys.stdout.flush()  # the page is there while the machine is looked at
+        sys.stdout.flush()  # it is read while the machine is checked
         _reported(arguments, one)
+    out(f"\n{check_page(one, width)}")
     if verbose:
         from gpudoctor import check_sources
 

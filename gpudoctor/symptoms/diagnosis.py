@@ -13,7 +13,7 @@ from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
-from gpudoctor.symptoms.fitting import fitting
+from gpudoctor.symptoms.fitting import distinct, fitting
 from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.origin import Origin, Where, origin
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
@@ -253,7 +253,7 @@ def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     if case.findings and case.findings[0].fixes:
         return ()
     known = [] if case.reported.decided else [FixEntry(one.message, one.commands) for one in row.fixes]
-    return fitting(tuple(dict.fromkeys((*fix_entries(case.reported.fixes, facts), *known))), facts)
+    return fitting(distinct(fix_entries(case.reported.fixes, facts), known), facts)
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

@@ -8,6 +8,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.system import family_of
 from gpudoctor.fixes.wsl import windows_driver
 from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import Unknown
 from gpudoctor.report.fixes import entry
 from gpudoctor.report.model import FixEntry
 from gpudoctor.targets import in_container
@@ -31,13 +32,21 @@ _FAMILIES = (
 _UBUNTU = pattern(r"\bubuntu-drivers\b|linux-(headers-)?generic")
 # What a step says of distributions, superfluous once only this machine's commands are left.
 _NAMED = pattern(r" \((?=[^)]*\b(?:Debian|Ubuntu|Fedora|RHEL)\b)[^)]*\)")
-_OTHERS = pattern(r"\bthird\b|^(On|Install them on) (Debian|Fedora|RHEL)")
+_OTHERS = pattern(r"(On|Install them on) (Debian|Fedora|RHEL)\b")
 _ITSELF = pattern(r"^On the machine(?: itself)?(?: \(Ubuntu\))?: ")
 _SUDO = pattern(r"\bsudo (?=[^-])")
-_CONTAINER, _WSL = pattern(r"^In a container\b"), pattern(r"^In WSL\b")
+_CONTAINER, _WSL, _CONDA = pattern(r"^In a container\b"), pattern(r"^In WSL\b"), pattern(r"^(?:In|With) conda\b")
 _DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")
 _OTHER_VENDOR = pattern(r"amd|rocm|radeon|intel|i915|\bxe\b")
+_VERSION = pattern(r"(?<=/whl/)\w+|['\"]?[=<>]=[\w.*]+['\"]?|(?<=-cu)\d+")
 _WINDOWS = "If the driver does not work: install NVIDIA's current driver on Windows, then restart WSL."
+
+
+def distinct(own: Sequence[FixEntry], known: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
+    """What a message's own words advise, then what its row does without what differs by a version or an index only."""
+    done = {tuple(_VERSION.sub("", command) for command in fix.commands) for fix in own if fix.commands}
+    rest = (fix for fix in known if tuple(_VERSION.sub("", command) for command in fix.commands) not in done)
+    return tuple(dict.fromkeys((*own, *rest)))
 
 
 def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
@@ -48,20 +57,30 @@ def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
         facts: of the machine; what is unknown of it drops nothing.
     """
     container, wsl = in_container(facts), isinstance(facts.host.wsl, int)
-    here, host = [], []
+    here: list[FixEntry] = []
+    host: list[FixEntry] = []
     for fix in fixes:
-        if _WSL.match(fix.message) and facts.host.wsl is None:
+        if (_WSL.match(fix.message) and facts.host.wsl is None) or (
+            _CONDA.match(fix.message) and _without_conda(facts)
+        ):
             continue
         (host if (container or wsl) and _is_of_host(fix, container) else here).append(fix)
     here = [kept for fix in here if (kept := _kept(fix, facts)) is not None]
-    first = _CONTAINER if container else _WSL
-    here.sort(key=lambda one: first.match(one.message) is None)
+    if container or wsl:
+        first = _CONTAINER if container else _WSL
+        here.sort(key=lambda one: first.match(one.message) is None)
     if container:
         return (*here, *map(_of_host, host))
     commands = " ".join(command for fix in host for command in fix.commands)
     if commands and not _OTHER_VENDOR.search(commands):
         here.append(entry(windows_driver(_WINDOWS), facts))
     return tuple(here)
+
+
+def _without_conda(facts: Facts) -> bool:
+    """Whether no checked environment is one of conda's."""
+    managers = {one.manager for one in facts.pythons}
+    return bool(managers) and not any(isinstance(one, Unknown) or one in ("conda", "pixi") for one in managers)
 
 
 def _is_of_host(fix: FixEntry, container: bool) -> bool:
@@ -78,8 +97,10 @@ def _kept(fix: FixEntry, facts: Facts) -> FixEntry | None:
         message = rest[:1].upper() + rest[1:]
     left = tuple(one for one in fix.commands if _has(one, facts))
     if len(left) < len(fix.commands):
-        if _OTHERS.search(message):
-            return None if not left else fix
+        if _OTHERS.match(message):
+            return None
+        if "third" in message:  # what is left could not be told apart
+            return fix
         message = _NAMED.sub("", message)
     if facts.host.user.uid == 0:
         left = tuple(_SUDO.sub("", one) for one in left)
@@ -88,7 +109,9 @@ def _kept(fix: FixEntry, facts: Facts) -> FixEntry | None:
 
 def _has(command: str, facts: Facts) -> bool:
     """Whether a command can be there: its package manager, its distribution, its container engine."""
-    if _DOCKER.match(command) and facts.host.container == "kubernetes":
+    if facts.host.container == "kubernetes" and _DOCKER.match(command):
+        return False
+    if isinstance(facts.host.wsl, int) and _HOST.search(command):
         return False
     family, distribution = family_of(facts), facts.host.distribution
     if family is None:

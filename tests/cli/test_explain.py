@@ -126,15 +126,15 @@ def test_an_id_is_explained_as_before(run: Run) -> None:
     assert ran.out.startswith("Driver/library version mismatch: module and libraries differ\n===")
 
 
-def test_an_id_ends_with_what_the_check_reports_on_the_machine(run: Run, explain: Run, tmp_path: Path) -> None:
+def test_what_the_check_reports_on_the_machine_stands_before_its_page(run: Run, explain: Run, tmp_path: Path) -> None:
     def asked(id_: str, machine: str) -> str:
         return run("explain", id_, "--facts", str(tmp_path / machine)).out
 
     hidden = asked("visibility.cuda-hides-all", "hidden")
-    assert re.search(r"\n\nFAIL      There\n          CUDA_VISIBLE_DEVICES.*\nfix  ", hidden, re.S)
+    assert re.search(r"\n\nFAIL      There\n          CUDA_VISIBLE_DEVICES.*\nfix  .*\nid  .*\nSources\n", hidden, re.S)
     assert "cause  " not in hidden
-    assert asked("visibility.cuda-hides-all", "well").endswith("\n\nthere     No problem: the check passed.\n")
-    assert asked("wsl.version-1", "well").endswith("\n\nthere     Does not apply to this machine.\n")
+    assert "\n\nthere     No problem: the check passed.\n\nid " in asked("visibility.cuda-hides-all", "well")
+    assert "\n\nthere     Does not apply to this machine.\n\nid " in asked("wsl.version-1", "well")
     assert re.search(r"\nhere      \w+", run("explain", "wsl.version-1").out)
     assert "\nhere  " not in run("explain", "wsl.version-1", "--elsewhere").out
 
@@ -223,7 +223,8 @@ def test_it_is_no_wider_than_the_terminal(explain: Run, monkeypatch: pytest.Monk
         ("the fabric is gone", 3, "fabric.manager-mismatch: "),
         ("visibility", 0, "visibility.cuda-hides-all"),
         ("46", 0, 'gpudoctor explain "Xid 46"'),
-        ("torch.cuda.is_available() returns False", 1, "PyTorch uses no GPU"),
+        ("torch.cuda.is_available() returns False", 1, "Here torch.cuda.is_available() is True (1 GPU: NVIDIA"),
+        ("out of memory", 1, "The GPU is out of memory"),
     ],
 )
 def test_one_door_for_codes_messages_and_areas(

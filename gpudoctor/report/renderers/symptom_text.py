@@ -86,13 +86,13 @@ def _message(out: Console, report: Report, root: SymptomEntry, group: Sequence[F
     """What a message means, what was ruled out here, and what helps; where a finding's fix does, the meaning alone."""
     out.print()
     headline(out, "MESSAGE", "bold red", _sentenced(root.meaning))
-    if report.log_origin and report.log_origin.typed:
-        labelled(out, "asked", root.message)
-    else:
-        labelled(out, "log" if root.line else "", _place(root) + root.message)
+    typed, short = report.log_origin is not None and report.log_origin.typed, bool(group and group[0].fixes)
+    if typed and short and not verbose:
+        return
+    labelled(out, "asked" if typed else "log" if root.line else "", _place(root) + root.message)
     for details in root.details:
         labelled(out, "evidence", details)
-    if group and group[0].fixes and not verbose:
+    if short and not verbose:
         return
     if not group and report.log_origin and report.log_origin.where != "elsewhere":
         labelled(out, "here", CHECKED)
@@ -119,9 +119,7 @@ def _origin(out: Console, report: Report) -> None:
         )
     elif found.where == "unknown" and any(entry.explained_by or entry.ruled_out for entry in report.symptoms):
         out.print()
-        _sentence(
-            out, "The log does not show which machine it is from. If it is from another one: add --elsewhere."
-        )
+        _sentence(out, "The log does not show which machine it is from. If it is from another one: add --elsewhere.")
 
 
 def _advice(out: Console, entry: SymptomEntry) -> None:
