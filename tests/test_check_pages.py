@@ -112,7 +112,8 @@ def test_fixes_that_depend_on_the_machine_are_not_guessed() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 100])
 def test_prose_fits_the_width(width: int) -> None:
-    lines = [line for line in (check_head(ONE, width) + check_page(ONE, width)).splitlines() if not line.startswith("  http")]
+    page = check_head(ONE, width) + check_page(ONE, width)
+    lines = [line for line in page.splitlines() if not line.startswith("  http")]
     assert max(map(len, lines)) <= width
 
 

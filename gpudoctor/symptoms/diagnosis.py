@@ -245,7 +245,8 @@ def _notice(root: _Case, report: Report) -> str:
     if root.findings or len(own) != 1 or own & there or not checked:
         return ""
     title = BY_AREA[min(own)].title
-    return f"Checked {' and '.join(checked)}, without {title}: --python YOUR_ENV checks the environment that has it."
+    has = "which has" if len(checked) == 1 else "which have"
+    return f"Checked {' and '.join(checked)}, {has} no {title}: use --python YOUR_ENV to check the one that has it."
 
 
 def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:

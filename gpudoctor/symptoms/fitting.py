@@ -11,7 +11,8 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.fixes import entry
 from gpudoctor.report.model import FixEntry
-from gpudoctor.targets import in_container
+from gpudoctor.targets import gpus_of, in_container
+from gpudoctor.tasks.as_typed import typed
 
 # What changes the kernel, its modules or the driver's packages, which neither a container nor WSL has.
 _HOST = pattern(
@@ -29,24 +30,35 @@ _FAMILIES = (
     ("suse", pattern(r"\bzypper\b")),
     ("arch", pattern(r"\b(pacman|mkinitcpio)\b")),
 )
+_PCI = pattern(r"^lspci\b")  # WSL has no PCI device that it could show
 _UBUNTU = pattern(r"\bubuntu-drivers\b|linux-(headers-)?generic")
 # What a step says of distributions, superfluous once only this machine's commands are left.
 _NAMED = pattern(r" \((?=[^)]*\b(?:Debian|Ubuntu|Fedora|RHEL)\b)[^)]*\)")
 _OTHERS = pattern(r"(On|Install them on) (Debian|Fedora|RHEL)\b")
 _ITSELF = pattern(r"^On the machine(?: itself)?(?: \(Ubuntu\))?: ")
+_CONDITION = pattern(r"(If|Without|For|On|With|Otherwise|Then|In) ")
 _SUDO = pattern(r"\bsudo (?=[^-])")
 _CONTAINER, _WSL, _CONDA = pattern(r"^In a container\b"), pattern(r"^In WSL\b"), pattern(r"^(?:In|With) conda\b")
 _DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")
 _OTHER_VENDOR = pattern(r"amd|rocm|radeon|intel|i915|\bxe\b")
-_VERSION = pattern(r"(?<=/whl/)\w+|['\"]?[=<>]=[\w.*]+['\"]?|(?<=-cu)\d+")
+_VERSION = pattern(r"['\"]|[=<>]=?.*|-cu\d+$")
 _WINDOWS = "If the driver does not work: install NVIDIA's current driver on Windows, then restart WSL."
 
 
 def distinct(own: Sequence[FixEntry], known: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
-    """What a message's own words advise, then what its row does without what differs by a version or an index only."""
-    done = {tuple(_VERSION.sub("", command) for command in fix.commands) for fix in own if fix.commands}
-    rest = (fix for fix in known if tuple(_VERSION.sub("", command) for command in fix.commands) not in done)
+    """What a message's own words advise, then what its row does, without what installs the same in another version."""
+    done = [_installed(fix) for fix in own]
+    rest = (fix for fix in known if not any(names and names <= _installed(fix) for names in done))
     return tuple(dict.fromkeys((*own, *rest)))
+
+
+def _installed(fix: FixEntry) -> frozenset[str]:
+    """The packages that its first command installs with pip, without their versions; empty where it does not."""
+    words = fix.commands[0].split() if fix.commands else []
+    if "install" not in words[:4] or "pip" not in words[:3]:
+        return frozenset()
+    names = words[words.index("install") + 1 :]
+    return frozenset(_VERSION.sub("", name) for name in names if not name.startswith("-") and "/" not in name)
 
 
 def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
@@ -60,9 +72,7 @@ def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
     here: list[FixEntry] = []
     host: list[FixEntry] = []
     for fix in fixes:
-        if (_WSL.match(fix.message) and facts.host.wsl is None) or (
-            _CONDA.match(fix.message) and _without_conda(facts)
-        ):
+        if _is_elsewhere(fix.message, facts):
             continue
         (host if (container or wsl) and _is_of_host(fix, container) else here).append(fix)
     here = [kept for fix in here if (kept := _kept(fix, facts)) is not None]
@@ -72,9 +82,19 @@ def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
     if container:
         return (*here, *map(_of_host, host))
     commands = " ".join(command for fix in host for command in fix.commands)
-    if commands and not _OTHER_VENDOR.search(commands):
+    if commands and not _OTHER_VENDOR.search(commands) and not (here and gpus_of(facts)):
         here.append(entry(windows_driver(_WINDOWS), facts))
     return tuple(here)
+
+
+def _is_elsewhere(message: str, facts: Facts) -> bool:
+    """Whether a step begins with where it is taken, and that is not here."""
+    pod = facts.host.kubernetes
+    if in_container(facts) and isinstance(pod, bool) and message.startswith("In Docker" if pod else "In Kubernetes"):
+        return True
+    if _WSL.match(message):
+        return facts.host.wsl is None
+    return _CONDA.match(message) is not None and _without_conda(facts)
 
 
 def _without_conda(facts: Facts) -> bool:
@@ -109,9 +129,11 @@ def _kept(fix: FixEntry, facts: Facts) -> FixEntry | None:
 
 def _has(command: str, facts: Facts) -> bool:
     """Whether a command can be there: its package manager, its distribution, its container engine."""
-    if facts.host.container == "kubernetes" and _DOCKER.match(command):
+    if facts.host.kubernetes is True and _DOCKER.match(command):
         return False
-    if isinstance(facts.host.wsl, int) and _HOST.search(command):
+    if isinstance(facts.host.wsl, int) and (_HOST.search(command) or _PCI.search(command)):
+        return False
+    if command.startswith("conda ") and _without_conda(facts):
         return False
     family, distribution = family_of(facts), facts.host.distribution
     if family is None:
@@ -125,5 +147,8 @@ def _has(command: str, facts: Facts) -> bool:
 def _of_host(fix: FixEntry) -> FixEntry:
     """A step as it is told within a container: it is the host that has a kernel and a driver."""
     message = _ITSELF.sub("", fix.message)
-    message = message if "the host" in message else f"On the host: {message[:1].lower()}{message[1:]}"
-    return msgspec.structs.replace(fix, message=message, place="outside")
+    if "the host" not in message:
+        after = "," if _CONDITION.match(message) else ":"
+        message = f"On the host{after} {message[:1].lower()}{message[1:]}"
+    commands = typed(fix.tasks) if fix.tasks else fix.commands
+    return msgspec.structs.replace(fix, message=message, commands=commands, place="outside", as_root=False)

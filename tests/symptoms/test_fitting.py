@@ -16,8 +16,9 @@ UBUNTU = change(nvidia_host(), "host.distribution", Distribution(id="ubuntu", li
 UBUNTU = change(UBUNTU, "host.user.uid", 1000)
 FEDORA = change(UBUNTU, "host.distribution", Distribution(id="fedora"))
 WSL = change(UBUNTU, "host.wsl", 2)
+WSL_BROKEN = change(WSL, "gpus", ())
 DOCKER = change(change(UBUNTU, "host.container", "docker"), "host.user.uid", 0)
-POD = change(UBUNTU, "host.container", "kubernetes")
+POD = change(change(UBUNTU, "host.container", "containerd"), "host.kubernetes", True)
 NATIVE = re.compile(r"ubuntu-drivers|nvidia-driver|akmod|modprobe|rmmod|dkms|mokutil|update-initramfs|\breboot\b")
 
 
@@ -75,10 +76,11 @@ def test_803_in_a_container_begins_with_the_container() -> None:
 
 
 def test_in_wsl_the_driver_is_that_of_windows() -> None:
-    found = fitting(known("smi-missing"), WSL)
+    found = fitting(known("smi-missing"), WSL_BROKEN)
     assert found[0].commands == ("/usr/lib/wsl/lib/nvidia-smi",)
     assert "never install a Linux driver inside WSL" in found[-1].message
-    assert "Windows" not in " ".join(one.message for one in fitting(known("amdgpu-init"), WSL))
+    assert "install" not in " ".join(one.message for one in fitting(known("smi-missing"), WSL)), "the driver responds"
+    assert "Windows" not in " ".join(one.message for one in fitting(known("amdgpu-init"), WSL_BROKEN))
     assert not [one for one in fitting(known("smi-missing"), UBUNTU) if "WSL" in one.message]
 
 

@@ -152,7 +152,7 @@ def test_the_old_form_of_pytorchs_count() -> None:
         (
             "torch_arch",
             "with CUDA capability sm_120 is not compatible",
-            "No GPU of this machine has compute capability 12.0: the log is from another machine.",
+            "No GPU of this machine has compute capability 12.0: the message is from another machine.",
         ),
         ("torch_arch", "with CUDA capability sm_89 is not compatible", None),
         ("compiler_arch", "Unsupported gpu architecture 'compute_120'", "No GPU of this machine has compute capability 12.0"),
