@@ -38,7 +38,12 @@ _OTHERS = pattern(r"(On|Install them on) (Debian|Fedora|RHEL)\b")
 _ITSELF = pattern(r"^On the machine(?: itself)?(?: \(Ubuntu\))?: ")
 _CONDITION = pattern(r"(If|Without|For|On|With|Otherwise|Then|In) ")
 _SUDO = pattern(r"\bsudo (?=[^-])")
-_CONTAINER, _WSL, _CONDA = pattern(r"^In a container\b"), pattern(r"^In WSL\b"), pattern(r"^(?:In|With) conda\b")
+_CONTAINER, _WSL, _CONDA = (
+    pattern(r"^In (?:a container|Docker|Kubernetes)\b"),
+    pattern(r"^In WSL\b"),
+    pattern(r"^(?:In|With) conda\b"),
+)
+_DRIVERLESS = pattern(r"\b[Ii]nstall (?:or load )?the (?:NVIDIA )?driver\b|^If no driver is|^Without an NVIDIA GPU\b")
 _DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")
 _OTHER_VENDOR = pattern(r"amd|rocm|radeon|intel|i915|\bxe\b")
 _VERSION = pattern(r"['\"]|[=<>]=?.*|-cu\d+$")
@@ -76,9 +81,7 @@ def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
             continue
         (host if (container or wsl) and _is_of_host(fix, container) else here).append(fix)
     here = [kept for fix in here if (kept := _kept(fix, facts)) is not None]
-    if container or wsl:
-        first = _CONTAINER if container else _WSL
-        here.sort(key=lambda one: first.match(one.message) is None)
+    here.sort(key=lambda one: _order(one.message, facts))
     if container:
         return (*here, *map(_of_host, host))
     commands = " ".join(command for fix in host for command in fix.commands)
@@ -88,9 +91,11 @@ def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
 
 
 def _is_elsewhere(message: str, facts: Facts) -> bool:
-    """Whether a step begins with where it is taken, and that is not here."""
+    """Whether a step is taken elsewhere, or is for a machine on which no driver responds."""
     pod = facts.host.kubernetes
     if in_container(facts) and isinstance(pod, bool) and message.startswith("In Docker" if pod else "In Kubernetes"):
+        return True
+    if _DRIVERLESS.search(message) and gpus_of(facts, "nvidia"):
         return True
     if _WSL.match(message):
         return facts.host.wsl is None
@@ -101,6 +106,13 @@ def _without_conda(facts: Facts) -> bool:
     """Whether no checked environment is one of conda's."""
     managers = {one.manager for one in facts.pythons}
     return bool(managers) and not any(isinstance(one, Unknown) or one in ("conda", "pixi") for one in managers)
+
+
+def _order(message: str, facts: Facts) -> int:
+    """What begins with where it is taken comes first there, and last elsewhere."""
+    if _CONTAINER.match(message):
+        return -1 if in_container(facts) else int(facts.host.container is None)
+    return -1 if _WSL.match(message) and isinstance(facts.host.wsl, int) else 0
 
 
 def _is_of_host(fix: FixEntry, container: bool) -> bool:

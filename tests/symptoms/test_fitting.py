@@ -42,7 +42,7 @@ def test_in_a_container_what_is_done_on_its_host_comes_last_and_says_so(row: str
     here = [one.place == "here" for one in found]
     assert here == sorted(here, reverse=True)
     assert all("the host" in one.message.lower() for one in found if one.place == "outside")
-    own = [one for one in found if one.place == "here" and not one.message.startswith("In a container")]
+    own = [one for one in found if one.place == "here" and not one.message.startswith("In ")]
     assert [one for one in commands(tuple(own)) if NATIVE.search(one) or "sudo " in one] == []
 
 
@@ -56,15 +56,20 @@ def test_a_command_is_of_this_distribution(row: str) -> None:
 
 
 def test_a_known_machine_needs_no_names_of_distributions() -> None:
-    (_, last) = fitting(known("nvml-missing"), UBUNTU)[-2:]
-    first = next(one for one in fitting(known("nvml-missing"), UBUNTU) if one.message.startswith("Install the NVIDIA"))
+    driverless = change(UBUNTU, "gpus", ())
+    first, *_, last = fitting(known("nvml-missing"), driverless)
     assert first.message == "Install the NVIDIA driver, then reboot."
     assert first.commands == ("sudo ubuntu-drivers install",)
-    fedora = next(one for one in fitting(known("nvml-missing"), FEDORA) if one.message == first.message)
+    assert last.message.startswith("In ")
+    fedora = fitting(known("nvml-missing"), change(FEDORA, "gpus", ()))[0]
     assert fedora.commands == ("sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda",)
-    debian = change(UBUNTU, "host.distribution", Distribution(id="debian"))
+    debian = change(driverless, "host.distribution", Distribution(id="debian"))
     assert not [one for one in commands(fitting(known("nvml-missing"), debian)) if "ubuntu" in one]
-    assert last
+
+
+def test_a_driver_that_responds_is_not_installed_again() -> None:
+    assert not [one for one in commands(fitting(known("nvml-missing"), UBUNTU)) if "ubuntu-drivers" in one]
+    assert not [one for one in commands(fitting(known("torch-no-driver"), DOCKER)) if "ubuntu-drivers" in one]
 
 
 def test_803_in_a_container_begins_with_the_container() -> None:
