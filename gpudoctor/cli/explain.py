@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Explain anything: a check's ID, an area, an error code (803, "Xid 79", "exit 137"), a message, a log (a
 file, or - for standard input), or the logs of all ranks of a job (files, or their directory). A message or log is
-recognized, this machine is checked, and what the message means and what fixes it is shown first. A log of another
+recognized and this machine is checked: what causes it here and the commands that fix it come first, then what the
+message means. Where nothing here explains it, that is said, with what fixes the message elsewhere. A log of another
 machine is explained from itself alone."""
 PIECE = 1 << 18
 LOGS = (".log", ".txt", ".out", ".err")

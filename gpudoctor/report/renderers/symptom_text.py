@@ -38,8 +38,8 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     reported = [entry for entry in report.symptoms if entry.role != "harmless"]
     elsewhere = report.log_origin is not None and report.log_origin.where == "elsewhere"
     typed = report.log_origin is not None and report.log_origin.typed
-    if not reported:
-        _sentence(out, "This message is harmless." if typed and report.symptoms else "No known error in the log.")
+    if not reported and not typed:
+        _sentence(out, "No known error in the log.")
     shown = answer(out, report, verbose)
     _others(out, reported[1:])
     _ranks(out, report)
@@ -112,10 +112,12 @@ def _origin(out: Console, report: Report) -> None:
     if found is None or found.where == "here":
         return
     if found.where == "elsewhere" and found.evidence:
-        seen = "; ".join(found.evidence)
+        seen, source = "; ".join(found.evidence), "message" if found.typed else "log"
+        seen = seen.replace(" in the log", f" in the {source}")
         out.print()
         _sentence(
-            out, f"The log is from another machine ({seen}): explained from the log alone. --here checks it here."
+            out,
+            f"The {source} is from another machine ({seen}): explained from the {source} alone. --here checks it here.",
         )
     elif found.where == "unknown" and any(entry.explained_by or entry.ruled_out for entry in report.symptoms):
         out.print()
@@ -190,7 +192,7 @@ def _harmless(out: Console, entries: Sequence[SymptomEntry], verbose: bool, type
     if not entries:
         return
     if typed:
-        headline(out, "MESSAGE", "bold green", _sentenced(entries[0].meaning))
+        headline(out, "MESSAGE", "bold green", f"Harmless: {entries[0].meaning}")
         return
     lines = sum(entry.times for entry in entries)
     programs = ", ".join(dict.fromkeys(entry.program for entry in entries))
