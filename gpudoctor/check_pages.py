@@ -19,10 +19,14 @@ SEVERITY = {
 }
 
 
+def check_head(one: Check[Any], width: int = 80) -> str:
+    """What a person reads first at `gpudoctor explain ID`: the problem, and why it happens."""
+    return "\n".join([one.title, "=" * min(len(one.title), width), "", _wrap(one.cause, width)]) + "\n"
+
+
 def check_page(one: Check[Any], width: int = 80) -> str:
-    """What a person reads at `gpudoctor explain ID`."""
-    parts = [one.title, "=" * min(len(one.title), width), "", _wrap(one.cause, width), ""]
-    parts += _table(one, width)
+    """What a person reads then: what it has to do with other checks, its fixes on any machine, and its sources."""
+    parts = _table(one, width)
     fixes = _fixes(one)
     if fixes:
         parts += ["", "Fixes"]

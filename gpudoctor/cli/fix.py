@@ -74,13 +74,14 @@ def _known(id_: str) -> str:
     """
     from gpudoctor import catalogue
 
+    every = catalogue.ids()
     try:
-        (found,) = catalogue.select(catalogue.ids(), (id_,), ()) or (id_,)
-    except (catalogue.SelectionError, ValueError) as error:
-        raise UsageError(
-            str(error) if "." in id_ else f'Unknown check "{id_}"; `gpudoctor checks` lists them.'
-        ) from None
-    return found
+        found = catalogue.select(every, (id_,), ())
+    except catalogue.SelectionError:
+        raise UsageError(f'Unknown check "{id_}".{catalogue.nearest(id_, every)}') from None
+    if len(found) > 1:
+        raise UsageError(f'"{id_}" is an area: give the ID of one finding, as `gpudoctor check` shows it.')
+    return found[0]
 
 
 def _examined(arguments: argparse.Namespace, id_: str | None) -> "Report":

@@ -3,7 +3,8 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FixEntry
-from gpudoctor.tasks import Task, Tasks, can_run, is_lookup
+from gpudoctor.targets import has_rocm
+from gpudoctor.tasks import Command, Task, Tasks, can_run, is_lookup
 from gpudoctor.tasks.as_typed import in_powershell, shown
 
 
@@ -50,10 +51,18 @@ def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
         return ""
     no_root = facts.host.user.sudo is False and facts.host.user.uid != 0
     for number, fix in enumerate(fixes, 1):
-        if not fix.later and can_carry(fix.tasks, fix.place) and not (fix.root and no_root):
+        if fix.later or (fix.root and no_root) or _lacks_nvcc(fix.tasks, facts):
+            continue
+        if can_carry(fix.tasks, fix.place):
             choice = f" --choice {number}" if number > 1 else ""
             return f"gpudoctor fix {id_}{choice}{' --with-root' if fix.root and not fix.as_root else ''}"
     return ""
+
+
+def _lacks_nvcc(tasks: Tasks, facts: Facts) -> bool:
+    """Whether an extension would be compiled for NVIDIA's GPUs on a machine without nvcc."""
+    builds = any(isinstance(one, Command) and "--no-build-isolation" in one.argv for one in tasks)
+    return builds and facts.toolkits.nvccs == () and facts.toolkits.home.nvcc is None and not has_rocm(facts)
 
 
 def label(fix: FixEntry, place: int) -> str:

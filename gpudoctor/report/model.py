@@ -264,6 +264,7 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     fixes: tuple[FixEntry, ...] = ()  # what helps, as the message itself tells it
     nearest: tuple[str, ...] = ()  # known messages that an unknown one resembles
     advice: str = ""  # what the message itself advises, and why that does not help
+    notice: str = ""  # what of this machine has to be known first: the checked Python has not what wrote the message
 
 
 # first: the first to fail; behind: others waited for it; silent: no error, while others had one.
@@ -286,6 +287,7 @@ class LogOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
     where: Literal["here", "elsewhere", "unknown"] = "unknown"
     evidence: tuple[str, ...] = ()
+    typed: bool = False  # it is no log, but a message that somebody typed
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

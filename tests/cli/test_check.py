@@ -84,7 +84,7 @@ def test_a_symptom_changes_neither_findings_nor_exit_code(judge: Run, only: str)
         before, after = json.loads(plain.out), json.loads(seen.out)
         assert before.pop("symptoms") == []
         assert before.pop("log_origin") is None
-        assert after.pop("log_origin") == ({"where": "here", "evidence": []} if text else None)
+        assert after.pop("log_origin") == ({"where": "here", "evidence": [], "typed": True} if text else None)
         assert all(one["role"] == "root" for one in after.pop("symptoms"))
         assert before == after
 

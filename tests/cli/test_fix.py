@@ -152,8 +152,12 @@ def test_what_does_not_ail_this_machine_gives_3(flag: Path) -> None:
 
 
 def test_an_id_that_is_none_gives_2(flag: Path) -> None:
-    assert fix(flag, "acme.no-flg").sentence == 'Unknown check or area "acme.no-flg". Did you mean "acme.no-flag"?'
-    assert fix(flag, "acme").sentence == 'Unknown check "acme"; `gpudoctor checks` lists them.'
+    assert fix(flag, "acme.no-flg").sentence == 'Unknown check "acme.no-flg". Did you mean "acme.no-flag"?'
+    assert fix(flag, "no-flag").sentence == 'Unknown check "no-flag". Did you mean "acme.no-flag"?'
+    cpu_builds = 'Did you mean "pytorch.cpu-build" or "tensorflow.cpu-build"?'
+    assert fix(flag, "cpu-build").sentence == f'Unknown check "cpu-build". {cpu_builds}'
+    area = '"acme" is an area: give the ID of one finding, as `gpudoctor check` shows it.'
+    assert fix(flag, "acme").sentence == area
     assert fix(flag, "acme.no-flag", "--undo").code == 2
 
 

@@ -50,7 +50,7 @@ from tests.probes.environments import script
         ("--samples x", "The application needs a terminal. `gpudoctor check` prints the diagnosis as text."),
         ("explain", NOTHING),
         ("explain acme.fail", 'Unknown check "acme.fail". Did you mean "acme.fails"?'),
-        ("explain fails", 'Unknown check "fails". Did you mean "acme.fails"?'),
+        ("explain fails", 'Unknown check "fails". Did you mean "smoke.fails" or "acme.fails"?'),
         ("check --facts /proc/none", "The facts file /proc/none cannot be read: No such file or directory."),
         ("check --facts /", "The facts file / cannot be read: Is a directory."),
         ("facts --quick --output /proc/none/x", "/proc/none/x cannot be written: No such file or directory."),

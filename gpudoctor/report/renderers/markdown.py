@@ -29,9 +29,12 @@ _CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])|(?<=\w)([#!])(?=\d)|\b((?i:gh)-)
 def render(report: Report) -> str:
     """The report as Markdown."""
     parts = [f"**gpudoctor {plain(report.version)}: {plain(word(report.status))}**", *_head(report)]
-    parts += _message(report)
+    message = [*_message(report)]
+    explained = report.root_symptom is not None and bool(report.root_symptom.explained_by)
+    parts += () if explained else message
     for number, (entry, *others) in enumerate(alike(report.findings), 1):
         parts += _finding(number, entry, others)
+        parts += message if explained and number == 1 else ()
     parts += _unknown(report)
     parts += _smoke(report)
     parts += [plain(sentence) for sentence in report.next if "--verbose" not in sentence]
