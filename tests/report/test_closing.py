@@ -22,6 +22,9 @@ AGAIN = (
 NEXT = "Fix the first problem, then re-run `gpudoctor check`. For details: `gpudoctor explain ID`"
 UNKNOWN = "Some facts are unknown: --verbose lists them, and what access they need."
 NONE = "No problems found (2 checks)."
+BARE = "No problems found with the driver and GPU (2 checks); no framework was checked."
+NOTHING_AT_ALL = "No problems found (2 checks); no framework was checked."
+LEFT = "No framework was checked: the environment has none. --python PATH checks another one."
 QUICK = "No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees."
 
 
@@ -41,17 +44,17 @@ def quick(facts: Facts) -> Facts:
 @pytest.mark.parametrize(
     ("facts", "status", "entries", "lines"),
     [
-        (nvidia_host(), "pass", (), (CUDA, NONE, AGAIN)),
-        (nvidia_host(), "pass", (ENTRY,), (CUDA, AGAIN)),
-        (nvidia_host(), "warn", (ENTRY,), (CUDA,)),
+        (nvidia_host(), "pass", (), (CUDA, BARE, AGAIN)),
+        (nvidia_host(), "pass", (ENTRY,), (CUDA, LEFT, AGAIN)),
+        (nvidia_host(), "warn", (ENTRY,), (CUDA, LEFT)),
         (nvidia_host(), "fail", (ENTRY,), (NEXT,)),
         (nvidia_host(), "incomplete", (), (CUDA, UNKNOWN)),
-        (with_packages(nvidia_host()), "pass", (), (CUDA, NONE, UNTRIED, AGAIN)),
-        (with_packages(nvidia_host()), "warn", (ENTRY,), (CUDA, UNTRIED)),
+        (with_packages(nvidia_host()), "pass", (), (CUDA, BARE, UNTRIED, AGAIN)),
+        (with_packages(nvidia_host()), "warn", (ENTRY,), (CUDA, LEFT, UNTRIED)),
         (with_packages(nvidia_host()), "fail", (ENTRY,), (NEXT,)),
-        (with_packages(plain_host()), "pass", (), (NONE, AGAIN)),
-        (plain_host(), "pass", (), (NONE, AGAIN)),
-        (quick(plain_host()), "pass", (), (NONE,)),
+        (with_packages(plain_host()), "pass", (), (NOTHING_AT_ALL, AGAIN)),
+        (plain_host(), "pass", (), (NOTHING_AT_ALL, AGAIN)),
+        (quick(plain_host()), "pass", (), (NOTHING_AT_ALL,)),
         (quick(with_framework(framework(live=None), plain_host())), "pass", (), (NONE, QUICK)),
         (
             with_framework(framework(), nvidia_host()),
@@ -66,7 +69,15 @@ def test_closing(facts: Facts, status: str, entries: tuple[FindingEntry, ...], l
 
 
 def test_one_check_is_one() -> None:
-    assert "No problems found (1 check)." in closing(plain_host(), PASSED[:1], "pass", ())
+    facts = with_framework(framework(), nvidia_host())
+    assert "No problems found (1 check)." in closing(facts, PASSED[:1], "pass", ())
+
+
+def test_what_was_chosen_claims_nothing_about_frameworks() -> None:
+    for how in ({"chosen": True}, {"command": "smoke"}):
+        reported = closing(nvidia_host(), PASSED, "pass", (), **how)  # type: ignore[arg-type]
+        assert NONE in reported
+        assert not any("framework" in sentence for sentence in reported)
 
 
 def test_nothing_is_called_proven_that_was_not_tried() -> None:

@@ -6,9 +6,10 @@ from gpudoctor.facts.text_types import ANOTHER_ROOT
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.registry import SMOKED
+from gpudoctor.report.counts import no_problems
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import number
-from gpudoctor.targets import framework_name
+from gpudoctor.targets import framework_name, gpus_of
 
 CHOSEN = "Only the selected checks ran; the cause may be elsewhere."
 ROOT = "Nothing in that file system was run (--root), so it is unknown whether its driver and libraries respond."
@@ -45,8 +46,11 @@ def closing(
     elif status == "incomplete":
         lines.append("Some facts are unknown: --verbose lists them, and what access they need.")
     elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
-        lines.append(f"No problems found ({number(len(asked))} check{'s' * (len(asked) != 1)}).")
-    if facts.quick and any(p.frameworks for p in facts.pythons) and not facts.smoke.runs:
+        bare = not chosen and command == "check" and not _frameworks(facts)
+        lines.append(f"{no_problems(bool(gpus_of(facts)), not bare, len(asked))}.")
+    elif entries and status in ("pass", "warn") and not chosen and command == "check" and not _frameworks(facts):
+        lines.append("No framework was checked: the environment has none. --python PATH checks another one.")
+    if facts.quick and _frameworks(facts) and not facts.smoke.runs:
         lines.append("No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees.")
     if status in ("pass", "warn") and not chosen and (left := not_tested(facts)):
         more = f" and {number(len(left) - _MOST_NAMES)} more" if len(left) > _MOST_NAMES else ""
@@ -59,6 +63,11 @@ def closing(
             "(--python PATH), as its user, in its container."
         )
     return tuple(lines)
+
+
+def _frameworks(facts: Facts) -> bool:
+    """Whether a checked environment has a framework."""
+    return any(python.frameworks for python in facts.pythons)
 
 
 def _critical_toolkit(facts: Facts) -> list[str]:

@@ -12,7 +12,7 @@ from collections import Counter
 from markupsafe import Markup, escape
 
 from gpudoctor.facts import Facts
-from gpudoctor.report.counts import counts
+from gpudoctor.report.counts import counts, passed
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import Report
 from gpudoctor.report.numbers import moment
@@ -29,7 +29,6 @@ STATES = {
     "fail": "something does not work",
     "warn": "it works, with warnings",
     "no-gpu": "no GPU was found, so none was checked",
-    "pass": "no problems found",
     "incomplete": "too much is unknown for a verdict",
 }
 
@@ -41,7 +40,7 @@ def render(report: Report, facts: Facts | None = None) -> str:
         report: what is shown.
         facts: what the picture of the machine is drawn from; None: there is no picture.
     """
-    status = report.status if report.status in STATES else "incomplete"
+    status = report.status if report.status in (*STATES, "pass") else "incomplete"
     drawn = {}
     if report.cpu_gpu:
         from gpudoctor.report import cpu_gpu_words
@@ -50,13 +49,19 @@ def render(report: Report, facts: Facts | None = None) -> str:
         drawn = {"compared": cpu_gpu_words, "plot": picture}
     return templates().get_template("report.html.jinja").render(
         report=report, name=_name(report, facts), moment=moment, status=status,
-        sentence=STATES[status], policy=POLICY, style=read(STYLE),
+        sentence=_sentence(report, status), policy=POLICY, style=read(STYLE),
         rows=[(label, _COLUMNS.sub(" · ", text)) for label, text in header.rows(report)],
         counts=counts(report, skipped=False), groups=alike(report.findings),
         machine=machine(facts, report) if facts is not None else "",
         smoke=[entry for entry in report.smoke if listed(entry)],
         title=title, remarks=remarks, table_rows=table_rows, **drawn,
     )  # fmt: skip
+
+
+def _sentence(report: Report, status: str) -> str:
+    """What follows the verdict's word."""
+    sentence = passed(report)
+    return sentence[0].lower() + sentence[1:] if status == "pass" else STATES[status]
 
 
 def _name(report: Report, facts: Facts | None) -> str:
