@@ -14,17 +14,15 @@ class ComparisonRule(NamedTuple):
         path: names joined by dots; each may hold wildcards, and a last `**` stands for everything below.
         group: how much a difference there matters; None: it differs by nature and is none.
         within: a relative difference of numbers up to which they count as equal.
-        unit: of the numbers there.
     """
 
     path: str
     group: DifferenceGroup | None
     within: float = 0.0
-    unit: str = ""
 
 
-def _all(group: DifferenceGroup | None, *paths: str, within: float = 0.0, unit: str = "") -> tuple[ComparisonRule, ...]:
-    return tuple(ComparisonRule(path, group, within, unit) for path in paths)
+def _all(group: DifferenceGroup | None, *paths: str, within: float = 0.0) -> tuple[ComparisonRule, ...]:
+    return tuple(ComparisonRule(path, group, within) for path in paths)
 
 
 # Rates vary by some per cent from run to run (docs/measurements.md); errors by their magnitude, because they depend on
@@ -101,7 +99,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(DifferenceGroup.DRIVER, "log.events", "log.events.*", "host.l4t"),
     # -- firmware ------------------------------------------------------------------------------------------
     *_all(DifferenceGroup.FIRMWARE, "gpus.*.vbios", "pci.*.revision", "pci.*.subsystem"),
-    *_all(DifferenceGroup.FIRMWARE, "pci.*.bar1", unit="bytes"),
+    *_all(DifferenceGroup.FIRMWARE, "pci.*.bar1"),
     # -- versions ------------------------------------------------------------------------------------------
     *_all(DifferenceGroup.VERSIONS, "nvidia.cuda.version", "nvidia.nvml.cuda_version", "amd.rocm"),
     *_all(DifferenceGroup.VERSIONS, "amd.rocm_releases.*", "toolkits.headers.*", "toolkits.headers.*.version"),
@@ -147,19 +145,19 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(DifferenceGroup.GPUS, "gpus", "nvidia.nvml.count", "gpus.*", "gpus.*.name", "gpus.*.status"),
     *_all(DifferenceGroup.GPUS, "gpus.*.link_width*", "gpus.*.link_generation*", "gpus.*.nvlinks", "gpus.*.fabric_*"),
     *_all(DifferenceGroup.GPUS, "cloud.instance", "cluster.granted"),
-    *_all(DifferenceGroup.GPUS, "gpus.*.memory", unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.memory"),
     *_all(
         DifferenceGroup.GPUS, "gpus.*.capability", "gpus.*.gfx", "gpus.*.numa_node", "pci.*", "nvidia.cuda.devices.*"
     ),
     *_all(DifferenceGroup.GPUS, "pci.*.link_width", "pci.*.link_width_max", "pci.*.link_generation_max"),
-    *_all(DifferenceGroup.GPUS, "nvidia.cuda.devices.*.memory", unit="bytes"),
-    *_all(DifferenceGroup.GPUS, "host.memory", within=KEPT, unit="bytes"),
-    *_all(DifferenceGroup.GPUS, "host.memory_limit", "host.memlock", "host.shm.size", unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "nvidia.cuda.devices.*.memory"),
+    *_all(DifferenceGroup.GPUS, "host.memory", within=KEPT),
+    *_all(DifferenceGroup.GPUS, "host.memory_limit", "host.memlock", "host.shm.size"),
     *_all(DifferenceGroup.GPUS, "host.cpus", "pci.*.iommu", "pci.*.acs", "host.numa_balancing"),
     # -- settings ------------------------------------------------------------------------------------------
-    *_all(DifferenceGroup.SETTINGS, "gpus.*.sm_clock_max", unit="MHz"),
-    *_all(DifferenceGroup.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default", unit="W"),
-    *_all(DifferenceGroup.SETTINGS, "gpus.*.temperature_slowdown", unit="°C"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.sm_clock_max"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.temperature_slowdown"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.ecc", "gpus.*.ecc_pending", "gpus.*.ecc_uncorrected", "gpus.*.remap*"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.retired_pending", "gpus.*.compute_mode", "gpus.*.mig", "gpus.*.mig_*"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.persistence", "gpus.*.recovery_action", "gpus.*.virtualization"),
@@ -189,14 +187,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(None, "smoke.runs.*.tests.*.notes.*"),
     *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.reasons", "smoke.runs.*.tests.*.during.link_*"),
     *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.ecc_uncorrected"),
-    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.*_clock", within=NOISE, unit="MHz"),
-    # -- the rest, of which the unit is known --------------------------------------------------------------
-    *_all(
-        DifferenceGroup.REST,
-        "nvidia.cuda.libraries.*.size",
-        "pythons.*.frameworks.*.live.devices.*.memory",
-        unit="bytes",
-    ),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.*_clock", within=NOISE),
 )
 
 # A report tells less, and has its findings compared apart.
@@ -232,7 +223,7 @@ REPORT: tuple[ComparisonRule, ...] = (
         *(f"frameworks.*.{name}" for name in ("version", "variant", "built_for", "sees", "error")),
     ),
     *_all(DifferenceGroup.VERSIONS, "frameworks.*", "pythons.*", "pythons.*.error"),
-    *_all(DifferenceGroup.GPUS, "gpus.*.memory", unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.memory"),
     *_all(DifferenceGroup.GPUS, "gpus.*", "gpus.*.name", "gpus.*.status", "gpus.*.capability", "gpus.*.gfx"),
     *_all(None, "inventory.machine.**"),  # said above already
     *_all(DifferenceGroup.GPUS, "inventory.gpus.*", "inventory.gpus.*.*"),

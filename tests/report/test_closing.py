@@ -4,12 +4,16 @@ import msgspec
 import pytest
 
 from gpudoctor.check_engine import MACHINE, Outcome, Verdict
+from gpudoctor.expect.loader import loads
 from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.renderers.closing import closing
+from gpudoctor.report.renderers.text import render
 from tests.builders import change, framework, live, nvidia_host, plain_host, python, with_framework
 from tests.checks.environments import package
+from tests.expect import one
 from tests.report.test_build import FAILS, WARNS
 
 PASSED = [Verdict(FAILS, MACHINE, Outcome.PASS), Verdict(WARNS, MACHINE, Outcome.PASS)]
@@ -141,3 +145,15 @@ def test_who_has_cupy_is_told_why_it_was_left_out() -> None:
 def test_a_run_in_which_no_check_applied_praises_nothing() -> None:
     skipped = [Verdict(FAILS, MACHINE, Outcome.SKIPPED)]
     assert closing(plain_host(), skipped, "pass", ()) == ()
+
+
+def test_the_operators_rules_are_counted_by_what_became_of_them() -> None:
+    rules = (
+        one("gpus", "count=1")
+        + one("gpus.*.name", "contains='B200'")
+        + one("smoke.pytorch.transfer.h2d pinned", "at_least=1")
+    )
+    report = check(None, CheckOptions(expect=loads(rules, "e.toml")), nvidia_host())
+    assert "Expectations: 1 met, 1 not met, 1 unknown." in report.next
+    assert "expect.smoke-pytorch-transfer-h2d-pinned (e.toml:" in render(report)  # also without --verbose
+    assert not [line for line in check(None, CheckOptions(), nvidia_host()).next if "Expectations" in line]

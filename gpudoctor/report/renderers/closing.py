@@ -1,5 +1,8 @@
 """The last lines of a report: what was proven, what to try next."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
 from gpudoctor.facts.text_types import ANOTHER_ROOT
@@ -32,7 +35,7 @@ def closing(
     """Sentences for the end of the report."""
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
-    lines = [CHOSEN] if chosen and entries else []
+    lines = [*_expected(verdicts), *([CHOSEN] if chosen and entries else [])]
     if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
         again = f"Fix the first problem, then re-run `gpudoctor {command}`. For details: `gpudoctor explain ID`"
         return (*lines, again)
@@ -45,11 +48,8 @@ def closing(
         lines.append(NO_GPU)
     elif status == "incomplete":
         lines.append("Some facts are unknown: --verbose lists them, and what access they need.")
-    elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
-        bare = not chosen and command == "check" and not _frameworks(facts)
-        lines.append(f"{no_problems(bool(gpus_of(facts)), not bare, len(asked))}.")
-    elif entries and status in ("pass", "warn") and not chosen and command == "check" and not _frameworks(facts):
-        lines.append("No framework was checked: the environment has none. --python PATH checks another one.")
+    else:
+        lines += _covered(facts, verdicts, entries, not chosen and command == "check")
     if facts.quick and _frameworks(facts) and not facts.smoke.runs:
         lines.append("No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees.")
     if status in ("pass", "warn") and not chosen and (left := not_tested(facts)):
@@ -63,6 +63,26 @@ def closing(
             "(--python PATH), as its user, in its container."
         )
     return tuple(lines)
+
+
+def _covered(
+    facts: Facts, verdicts: list[Verdict], entries: tuple[FindingEntry, ...], everything: bool
+) -> Iterator[str]:
+    """That there are no problems, and of what: without a framework, nobody may take it for a working PyTorch."""
+    bare = everything and not _frameworks(facts)
+    asked = {v.check.id for v in verdicts if v.outcome is Outcome.PASS}
+    if not entries and asked:
+        yield f"{no_problems(bool(gpus_of(facts)), not bare, len(asked))}."
+    elif entries and bare:
+        yield "No framework was checked: the environment has none. --python PATH checks another one."
+
+
+def _expected(verdicts: list[Verdict]) -> Iterator[str]:
+    """What became of the operator's own rules, of which each is met, not met or unknown."""
+    outcomes = Counter(v.outcome for v in verdicts if v.check.area == "expect")
+    words = {Outcome.PASS: "met", Outcome.PROBLEM: "not met", Outcome.UNKNOWN: "unknown", Outcome.BROKEN: "broken"}
+    if outcomes:
+        yield f"Expectations: {', '.join(f'{outcomes[one]:,} {word}' for one, word in words.items() if outcomes[one])}."
 
 
 def _frameworks(facts: Facts) -> bool:
