@@ -15,6 +15,7 @@ from gpudoctor.report.numbers import number
 from gpudoctor.targets import framework_name, gpus_of
 
 CHOSEN = "Only the selected checks ran; the cause may be elsewhere."
+ADVICE = "Only the selected checks ran. Advice does not change the verdict: --fail-on advice makes the exit code 1."
 ROOT = "Nothing in that file system was run (--root), so it is unknown whether its driver and libraries respond."
 NO_GPU = "There is no GPU to diagnose: these results prove nothing about one."
 NO_SMOKE = "No GPU that can run smoke tests was found, so none ran. To test the CPU: `gpudoctor smoke --device cpu`"
@@ -35,7 +36,7 @@ def closing(
     """Sentences for the end of the report."""
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
-    lines = [*_expected(verdicts), *([CHOSEN] if chosen and entries else [])]
+    lines = [*_expected(verdicts), *([CHOSEN] if chosen and status != "pass" and entries else [])]
     if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
         again = f"Fix the first problem, then re-run `gpudoctor {command}`. For details: `gpudoctor explain ID`"
         return (*lines, again)
@@ -57,7 +58,9 @@ def closing(
         lines.append(f"Not tested: {', '.join(left[:_MOST_NAMES])}{more} (only their files were read).")
     if status in ("pass", "warn") and not chosen:
         lines += _critical_toolkit(facts)
-    if status == "pass" and not facts.quick and lines:
+    if chosen and status == "pass" and entries:
+        lines.append(ADVICE)
+    if status == "pass" and not facts.quick and not chosen and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
             "(--python PATH), as its user, in its container."
