@@ -63,6 +63,10 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(None, "smoke.runs.*.import_seconds", "smoke.runs.*.start_seconds", "smoke.runs.*.tests.*.seconds"),
     *_all(None, "smoke.runs.*.tests.*.during.samples", "smoke.runs.*.tests.*.during.temperature"),
     *_all(None, "smoke.runs.*.tests.*.during.power", "smoke.runs.*.tests.*.during.sm_clock_min"),
+    # -- what machine it is -------------------------------------------------------------------------------
+    *_all(DifferenceGroup.MACHINE, "gpus", "gpus.*", "gpus.*.name", "nvidia.nvml.count", "cloud.instance"),
+    *_all(DifferenceGroup.MACHINE, "host.architecture", "host.platform", "host.virtual"),
+    *_all(DifferenceGroup.MACHINE, "host.container", "host.wsl", "host.distribution.name"),
     # -- driver and kernel ---------------------------------------------------------------------------------
     *_all(DifferenceGroup.DRIVER, "nvidia.kernel.loaded", "nvidia.kernel.flavor", "nvidia.nvml.driver_version"),
     *_all(DifferenceGroup.DRIVER, "nvidia.kernel.installer", "nvidia.kernel.modules", "nvidia.kernel.blacklists"),
@@ -93,8 +97,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(DifferenceGroup.DRIVER, "amd.topology", "amd.blacklisted", "amd.dkms.*.**", "pci.*.driver"),
     *_all(DifferenceGroup.DRIVER, "amd.boards.*.*_partition", "amd.boards.*.performance_level", "amd.rocdxg"),
     *_all(DifferenceGroup.DRIVER, "host.kernel.release", "host.kernel.command_line", "host.kernel.secure_boot"),
-    *_all(DifferenceGroup.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required", "host.distribution.name"),
-    *_all(DifferenceGroup.DRIVER, "host.architecture", "host.platform", "host.virtual", "host.container", "host.wsl"),
+    *_all(DifferenceGroup.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required"),
     *_all(DifferenceGroup.DRIVER, "wsl.gpu", "wsl.ldconfig", "cluster.runtime_configured", "containers.no_cgroups"),
     *_all(DifferenceGroup.DRIVER, "log.events", "log.events.*", "host.l4t"),
     # -- firmware ------------------------------------------------------------------------------------------
@@ -133,7 +136,7 @@ FACTS: tuple[ComparisonRule, ...] = (
         DifferenceGroup.VERSIONS,
         *(f"pythons.*.frameworks.*.live.{name}" for name in ("nvrtc", "nvrtc_error", "built_for")),
     ),
-    *_all(DifferenceGroup.VERSIONS, "pythons.*.frameworks.*.needs.*", "pythons.*.frameworks.*.needs.*.version"),
+    *_all(DifferenceGroup.VERSIONS, "pythons.*.frameworks.*.needs.*.version"),
     *_all(
         DifferenceGroup.VERSIONS, *(f"pythons.*.packages.{name}" for name in ("nvidia-*", "torch*", "triton*", "jax*"))
     ),
@@ -142,9 +145,9 @@ FACTS: tuple[ComparisonRule, ...] = (
         *(f"pythons.*.packages.{n}.version" for n in ("nvidia-*", "torch*", "triton*", "jax*")),
     ),
     # -- GPUs ----------------------------------------------------------------------------------------------
-    *_all(DifferenceGroup.GPUS, "gpus", "nvidia.nvml.count", "gpus.*", "gpus.*.name", "gpus.*.status"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.status"),
     *_all(DifferenceGroup.GPUS, "gpus.*.link_width*", "gpus.*.link_generation*", "gpus.*.nvlinks", "gpus.*.fabric_*"),
-    *_all(DifferenceGroup.GPUS, "cloud.instance", "cluster.granted"),
+    *_all(DifferenceGroup.GPUS, "cluster.granted"),
     *_all(DifferenceGroup.GPUS, "gpus.*.memory"),
     *_all(
         DifferenceGroup.GPUS, "gpus.*.capability", "gpus.*.gfx", "gpus.*.numa_node", "pci.*", "nvidia.cuda.devices.*"
@@ -209,8 +212,9 @@ REPORT: tuple[ComparisonRule, ...] = (
     *_all(
         DifferenceGroup.DRIVER, "machine.driver", "machine.driver_flavor", "machine.driver_libraries", "machine.kernel"
     ),
+    *_all(DifferenceGroup.MACHINE, "gpus", "gpus.*", "gpus.*.name"),
     *_all(
-        DifferenceGroup.DRIVER, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"
+        DifferenceGroup.MACHINE, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"
     ),
     *_all(DifferenceGroup.VERSIONS, "machine.driver_cuda", "machine.rocm", "machine.toolkit", "pythons.*.version"),
     *_all(
@@ -224,7 +228,7 @@ REPORT: tuple[ComparisonRule, ...] = (
     ),
     *_all(DifferenceGroup.VERSIONS, "frameworks.*", "pythons.*", "pythons.*.error"),
     *_all(DifferenceGroup.GPUS, "gpus.*.memory"),
-    *_all(DifferenceGroup.GPUS, "gpus.*", "gpus.*.name", "gpus.*.status", "gpus.*.capability", "gpus.*.gfx"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.status", "gpus.*.capability", "gpus.*.gfx"),
     *_all(None, "inventory.machine.**"),  # said above already
     *_all(DifferenceGroup.GPUS, "inventory.gpus.*", "inventory.gpus.*.*"),
     *_all(DifferenceGroup.VERSIONS, "inventory.packages.*", "inventory.packages.*.*"),

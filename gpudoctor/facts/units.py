@@ -2,8 +2,18 @@
 
 from collections.abc import Sequence
 
-_BYTES = ("memory", "memory_used", "memory_free", "memory_available", "memory_limit", "memlock", "size", "free", "bar1")
-_BYTES += ("gtt_size",)
+_BYTES = (
+    "memory",
+    "memory_used",
+    "memory_free",
+    "memory_available",
+    "memory_limit",
+    "memlock",
+    "size",
+    "free",
+    "bar1",
+    "gtt_size",
+)
 _ENDINGS = {"_clock": "MHz", "_clock_max": "MHz", "_clock_min": "MHz", "_clock_default": "MHz"}
 _OTHERS = {
     "power": "W",

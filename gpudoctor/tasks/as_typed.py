@@ -58,8 +58,9 @@ def language(task: Task | None, text: str) -> str:
 
 def is_of_windows(task: Task | None, text: str) -> bool:
     """Whether a task is written as PowerShell takes it, and no other shell does."""
-    there = isinstance(task, Command | Variable) and text == in_powershell(task)
-    return there and text not in (shown(task), shown(task, sudo=False))
+    if not isinstance(task, Command | Variable):
+        return False
+    return text == in_powershell(task) and text not in (shown(task), shown(task, sudo=False))
 
 
 def typed(tasks: Iterable[Task], sudo: bool = True) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def test_one_check_is_one() -> None:
 
 def test_what_was_chosen_claims_nothing_about_frameworks() -> None:
     for how in ({"chosen": True}, {"command": "smoke"}):
-        reported = closing(nvidia_host(), PASSED, "pass", (), **how)  # type: ignore[arg-type]
+        reported = closing(nvidia_host(), PASSED, "pass", (), **how)
         assert NONE in reported
         assert not any("framework" in sentence for sentence in reported)
 
