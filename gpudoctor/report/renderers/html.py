@@ -23,6 +23,7 @@ from gpudoctor.report.smoke_rows import listed, remarks, table_rows, title
 
 # Nothing is loaded, run or sent, whatever a string of the report holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+MASKED = "host"  # what gpudoctor.privacy puts in place of a machine's name
 STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "html.css")
 _COLUMNS = re.compile(r"\s{2,}")  # what stands in columns at a terminal
 STATES = {
@@ -65,8 +66,9 @@ def _sentence(report: Report, status: str) -> str:
 
 
 def _name(report: Report, facts: Facts | None) -> str:
-    """Which machine it is: its name, which is masked where the facts are, and its GPUs."""
+    """Which machine it is: its name, unless it is masked, and its GPUs."""
     host = facts.host.hostname if facts is not None and isinstance(facts.host.hostname, str) else ""
+    host = "" if host == MASKED else host
     names = Counter(gpu.name or gpu.vendor for gpu in report.gpus)
     gpus = " + ".join(f"{count} x {name}" for name, count in names.items())
     return ", ".join(part for part in (host, gpus or report.machine.product or report.machine.distribution) if part)
