@@ -15,7 +15,7 @@ from gpudoctor.report.grouping import alike, evidence, own_commands, sentences
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 from gpudoctor.report.renderers import text
 from gpudoctor.report.sanitize import clean
-from gpudoctor.tasks import Task
+from gpudoctor.tasks import Manual, Task
 from gpudoctor.tasks.as_typed import language
 
 WIDE = 100  # columns of the parts that keep their lines
@@ -129,7 +129,11 @@ def _fix(fix: FixEntry, word: str, verify: str) -> Iterator[str]:
     if verify:
         yield "**Verify:**"
         yield fence([verify], language(fix.verify_task, verify))
-    if fix.undo:
+    if fix.undo and any(not isinstance(task, Manual) for task in fix.undo_tasks):
+        yield "**Undo:**"
+        only = fix.undo_tasks[0] if len(fix.undo_tasks) == 1 else None
+        yield fence([fix.undo], language(only, fix.undo))
+    elif fix.undo:
         yield f"**Undo:** {plain(fix.undo)}"
 
 
