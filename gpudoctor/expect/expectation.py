@@ -15,6 +15,7 @@ from gpudoctor.facts.units import unit_of
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import UnknownFactError
 from gpudoctor.report.numbers import quantity, spans
+from gpudoctor.targets import VENDORS
 
 MOST = 8  # places, or elements of a list, that a sentence names
 
@@ -60,7 +61,8 @@ class Expectation(NamedTuple):
         """
         bad = [one for one, why in values if why == ""]
         unknown = [(one, why) for one, why in values if why]
-        about = _about(self.place, bad or [one for one, _ in unknown])
+        vendor = self.steps[0] if self.steps[0] in VENDORS else None
+        about = _about(self.place, bad or [one for one, _ in unknown], vendor)
 
         def each(_: Facts) -> Iterator[tuple[About, None]]:
             yield about, None
@@ -172,11 +174,11 @@ def _missing(one: FoundValue) -> bool:
     return one.value is None or one.value is False or one.value in ((), {}, 0)
 
 
-def _about(place: str, founds: list[FoundValue]) -> About:
-    """The line, and the GPU, interpreter and framework where all that is wrong belongs to one."""
+def _about(place: str, founds: list[FoundValue], vendor: str | None) -> About:
+    """The line, the vendor whose part of the facts it is about, and the GPU, interpreter and framework where all that is wrong belongs to one."""
 
     def only(field: str) -> str | None:
         values = {getattr(one, field) for one in founds}
         return values.pop() if len(values) == 1 else None
 
-    return About(label=place, gpu=only("gpu"), python=only("python"), package=only("package"))
+    return About(label=place, gpu=only("gpu"), python=only("python"), package=only("package"), vendor=vendor)

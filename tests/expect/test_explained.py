@@ -68,6 +68,11 @@ def test_what_has_nothing_to_do_with_it_stands_for_itself(text: str) -> None:
     assert any(entry.check.startswith("fabric.") for entry in report.findings)
 
 
+def test_what_ails_the_gpu_of_one_vendor_explains_nothing_about_the_driver_of_another() -> None:
+    report = held(MACHINES["amdgpu-not-loaded"].make(), one("nvidia.kernel.loaded", "version='>=570'"))
+    assert "expect.nvidia-kernel-loaded" in {entry.check for entry in report.findings}
+
+
 def test_who_expects_a_gpu_is_told_why_there_is_none() -> None:
     report = held(plain_host(), GPUS)
     assert (report.status, report.failed) == ("no-gpu", True)
