@@ -175,7 +175,7 @@ def _missing(one: FoundValue) -> bool:
 
 
 def _about(place: str, founds: list[FoundValue], vendor: str | None) -> About:
-    """The line, the vendor whose part of the facts it is about, and the GPU, interpreter and framework where all that is wrong belongs to one."""
+    """The line and its vendor, and the GPU, interpreter and framework where all that is wrong belongs to one."""
 
     def only(field: str) -> str | None:
         values = {getattr(one, field) for one in founds}
