@@ -46,6 +46,8 @@ def check_markdown(one: Check[Any], samples: Sequence[tuple[str, FindingEntry]] 
         one: the check.
         samples: machines in a few words, each with what the check reports there.
     """
+    from gpudoctor.report.renderers.markdown import typed
+
     lines = [f"# {one.id}", "", f"**{_plain(one.title)}**", "", _plain(one.cause), ""]
     lines += ["| | |", "|---|---|"]
     lines += [f"| {name} | {_linked(value) if name == 'caused by' else value} |" for name, value in _rows(one)]
@@ -59,8 +61,8 @@ def check_markdown(one: Check[Any], samples: Sequence[tuple[str, FindingEntry]] 
         ]
     for fix in fixes:
         lines += [f"- {_plain(fix.message)}"]
-        if fix.commands:
-            lines += ["", "    ```sh", *(f"    {command}" for command in fix.commands), "    ```", ""]
+        for paragraph in typed(fix.commands, fix.tasks):
+            lines += ["", *(f"    {line}".rstrip() for line in paragraph.splitlines()), ""]
     if fixes and samples:
         lines += ["", "## Sample output", "", f"{_plain(samples[0][0])}:", "", *_sample(samples[0][1], False)]
     if one.references:

@@ -186,7 +186,7 @@ def exit_code(report: "Report", form: ReportOutput, fail_on: str) -> int:
         from gpudoctor.report.renderers import npd
 
         return npd.exit_code(report, fail_on)
-    if report.failed or (fail_on == "warn" and report.summary.warn):
+    if report.fails_on(fail_on):
         return FAILED
     return OK if report.ok else INCOMPLETE
 

@@ -1,11 +1,15 @@
 """Fixes in the report: worded for this machine and this user, and what is noted next to them."""
 
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FixEntry
 from gpudoctor.targets import has_rocm
-from gpudoctor.tasks import Command, Task, Tasks, can_run, is_lookup
-from gpudoctor.tasks.as_typed import in_powershell, shown
+from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, is_lookup
+from gpudoctor.tasks.as_typed import in_powershell, is_of_windows, language, shown
 
 
 def entry(fix: Fix, facts: Facts) -> FixEntry:
@@ -47,7 +51,7 @@ def can_carry(tasks: Tasks, place: str) -> bool:
 
 def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
     """The command of ours that carries out the first fix that can be carried out; empty where none can."""
-    if facts.host.system == "Windows":
+    if facts.host.system == "Windows" or id_.startswith("expect."):  # `gpudoctor fix` reads no operator's rules
         return ""
     no_root = facts.host.user.sudo is False and facts.host.user.uid != 0
     for number, fix in enumerate(fixes, 1):
@@ -63,6 +67,43 @@ def _lacks_nvcc(tasks: Tasks, facts: Facts) -> bool:
     """Whether an extension would be compiled for NVIDIA's GPUs on a machine without nvcc."""
     builds = any(isinstance(one, Command) and "--no-build-isolation" in one.argv for one in tasks)
     return builds and facts.toolkits.nvccs == () and facts.toolkits.home.nvcc is None and not has_rocm(facts)
+
+
+class TypedBlock(NamedTuple):
+    """What is typed in one go.
+
+    Attributes:
+        language: as Markdown names it: sh, powershell, yaml, toml ...
+        path: the file whose lines these are; empty: they are commands, or lines for a file of another name.
+        lines: each of one line or more.
+    """
+
+    language: str
+    path: str
+    lines: tuple[str, ...]
+
+
+def blocks(commands: Sequence[str], tasks: Sequence[Task | None]) -> list[TypedBlock]:
+    """The commands of a fix, cut where the language changes: a shell takes no YAML.
+
+    Args:
+        commands: of a fix.
+        tasks: the same as data; fewer where only the text is known.
+    """
+    found: list[TypedBlock] = []
+    pairs = list(zip_longest(commands, tasks[: len(commands)]))
+    shell = "powershell" if any(is_of_windows(task, command) for command, task in pairs) else "sh"
+    for command, task in pairs:
+        name, path = language(task, command), ""
+        name = shell if name == "sh" else name
+        if isinstance(task, Edit) and task.sections:
+            first, _, command = command.partition("\n")
+            path = first.removeprefix("# in ").removesuffix(":")
+        if found and (found[-1].language, found[-1].path) == (name, path) and name in ("sh", "powershell", "python"):
+            found[-1] = found[-1]._replace(lines=(*found[-1].lines, command))
+        else:
+            found.append(TypedBlock(name, path, (command,)))
+    return found
 
 
 def label(fix: FixEntry, place: int) -> str:

@@ -348,6 +348,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """Whether something failed; where there is no GPU, that something asks for one is such a failure."""
         return self.status == "fail" or any(entry.status == "fail" for entry in self.findings)
 
+    def fails_on(self, mildest: str) -> bool:
+        """Whether there is a finding of this status ("fail", "warn", "advice") or a worse one."""
+        warned = mildest in ("warn", "advice") and self.summary.warn
+        return self.failed or bool(warned or (mildest == "advice" and self.summary.advice))
+
     def raise_for_failures(self, warnings: bool = False) -> None:
         """Do nothing where nothing failed.
 

@@ -29,6 +29,40 @@ def shown(task: Task, sudo: bool = True) -> str:
             return task.text
 
 
+_FORMATS = (
+    ("xml", re.compile(r"\s*<")),
+    ("json", re.compile(r"\s*[{\"]")),
+    ("nix", re.compile(r"(?m)\A(?:#.*\n)*[\w.]+ = .*;$")),
+    ("toml", re.compile(r"(?m)\A(?:#.*\n)*\[\[?[\w.-]+\]\]?$")),
+    ("yaml", re.compile(r"\s*[\w.-]+:(?:\s|$)")),
+    ("ini", re.compile(r"\s*[\w.-]+ ?=")),
+)
+_OF_FILES = {"toml": "toml", "yaml": "yaml", "yml": "yaml", "json": "json", "nix": "nix"}
+
+
+def language(task: Task | None, text: str) -> str:
+    """The language of a task as it is typed, as Markdown and editors name it.
+
+    Args:
+        task: the task; None: it is known by its text alone, which a shell takes.
+        text: what `shown` or `in_powershell` made of it.
+    """
+    if isinstance(task, Edit) and task.sections:
+        return _OF_FILES.get(task.path.rpartition(".")[2], "ini")
+    if isinstance(task, Manual) and task.where != "here":
+        if task.where != "configuration":
+            return "powershell" if task.where == "PowerShell" else "python"
+        return next((name for name, form in _FORMATS if form.match(text)), "text")
+    return "powershell" if is_of_windows(task, text) else "sh"
+
+
+def is_of_windows(task: Task | None, text: str) -> bool:
+    """Whether a task is written as PowerShell takes it, and no other shell does."""
+    if not isinstance(task, Command | Variable):
+        return False
+    return text == in_powershell(task) and text not in (shown(task), shown(task, sudo=False))
+
+
 def typed(tasks: Iterable[Task], sudo: bool = True) -> tuple[str, ...]:
     """Several tasks, each as it is typed."""
     return tuple(shown(task, sudo) for task in tasks)

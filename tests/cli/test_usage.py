@@ -25,7 +25,7 @@ from tests.probes.environments import script
         ("check more", 'Unexpected argument "more". See `gpudoctor check --help`.'),
         ("check --python", "--python: expected one argument."),
         ("check --fail-on wrn", 'Unknown --fail-on value "wrn". Did you mean "warn"?'),
-        ("check --fail-on x", 'Unknown --fail-on value "x". Choose from: fail, warn, never.'),
+        ("check --fail-on x", 'Unknown --fail-on value "x". Choose from: fail, warn, advice, never.'),
         ("check --timeout 0", "--timeout takes 1 to 86400 seconds, not 0."),
         ("check --timeout soon", "--timeout takes 1 to 86400 seconds, not soon."),
         ("check --timeout nan", "--timeout takes 1 to 86400 seconds, not nan."),

@@ -107,13 +107,13 @@ _shtab_gpudoctor___samples_COMPGEN=_shtab_compgen_files
 _shtab_gpudoctor___fleet_COMPGEN=_shtab_compgen_files
 
 _shtab_gpudoctor_check___format_choices=(text json markdown html junit sarif github tap nagios npd prometheus)
-_shtab_gpudoctor_check___fail_on_choices=(fail warn never)
+_shtab_gpudoctor_check___fail_on_choices=(fail warn advice never)
 _shtab_gpudoctor_check___demo_choices=(mismatch cpu-wheel bad-link)
 _shtab_gpudoctor_smoke_pos_0_choices=(matmul mnist transfer overlap mixed-precision fused bandwidth inference peer allreduce data-parallel stress compare)
 _shtab_gpudoctor_smoke___backend_choices=(pytorch jax cupy tensorflow driver cpu)
 _shtab_gpudoctor_smoke___dtype_choices=(fp32 tf32 fp16 bf16 fp8)
 _shtab_gpudoctor_smoke___format_choices=(text json markdown html junit sarif github tap nagios npd prometheus)
-_shtab_gpudoctor_smoke___fail_on_choices=(fail warn never)
+_shtab_gpudoctor_smoke___fail_on_choices=(fail warn advice never)
 _shtab_gpudoctor_setup_pos_0_choices=(pytorch tensorflow cupy jax onnxruntime torchvision torchaudio torchcodec cuda-toolkit cudnn)
 _shtab_gpudoctor_setup___manager_choices=(uv pip conda pixi poetry)
 _shtab_gpudoctor_setup___driver_choices=(auto yes no)

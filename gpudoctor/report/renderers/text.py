@@ -43,8 +43,7 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         table(out, report)
     for entry, *others in alike(one for one in report.findings if one not in shown):
         finding(out, entry, others, verbose, len(report.pythons) > 1)
-    if verbose:
-        _unknown(out, report)
+    _unknown(out, report, verbose)
     _counts(out, report, verbose)
     for sentence in report.next:
         for line in wrapped(sentence, out.width):
@@ -176,11 +175,13 @@ def _effects(out: Console, reported: dict[str, int]) -> None:
         )
 
 
-def _unknown(out: Console, report: Report) -> None:
-    if report.unknown:
+def _unknown(out: Console, report: Report, verbose: bool) -> None:
+    """What is unknown; an operator's own rules always, since each of them was asked for."""
+    entries = [one for one in report.unknown if verbose or one.check.startswith("expect.")]
+    if entries:
         out.print()
         out.print(Text("Unknown", "bold"))
-    for entry in report.unknown:
+    for entry in entries:
         word = "broken" if entry.broken else ""
         labelled(out, word, f"{entry.check} ({entry.subject}): {entry.reason}")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpudoctor.report import fixes
+from gpudoctor.report.counts import passed
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.items import WORDS, Item
@@ -190,18 +191,21 @@ def _nothing(
         yield from _proven(report, width)
 
 
-SAYS = {
-    "pass": "No problems found",
+_SAYS = {
     "no-gpu": "No GPU is available to programs here, so none was checked",
     "incomplete": "No problems found, but some facts are unknown",
 }
 
 
+def verdict_sentence(report: Report) -> str:
+    """What follows the verdict's word where there is no finding, without a full stop."""
+    return passed(report) if report.status == "pass" else _SAYS.get(report.status, _SAYS["incomplete"])
+
+
 def _proven(report: Report, width: int) -> Iterator[DetailLine]:
     """What is known to be healthy, and how to know more."""
     word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "no-gpu": "NO GPU"}.get(report.status, "INCOMPLETE")
-    message = SAYS.get(report.status, SAYS["incomplete"])
-    yield from headline(word, message, width, "pass" if report.status == "pass" else "warn")
+    yield from headline(word, verdict_sentence(report), width, "pass" if report.status == "pass" else "warn")
     yield BLANK
     sentences = [sentence for sentence in report.next if "--verbose" not in sentence]
     for number, sentence in enumerate(sentences):

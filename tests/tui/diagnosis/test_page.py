@@ -143,7 +143,7 @@ def test_blanks_in_a_command_stay() -> None:
 def test_nothing_found_says_what_was_proven_and_offers_the_smoke_tests() -> None:
     report = Report(status="pass", next=("CUDA starts.", "Too little: --verbose lists it."))
     shown = nothing(report, False, None, 80)
-    assert text(shown).splitlines()[0] == "PASS       No problems found"
+    assert text(shown).splitlines()[0] == "PASS       No problems found; no framework was checked"
     assert "next       CUDA starts." in text(shown)
     assert "--verbose" not in text(shown)
     assert [line.press for line in shown.lines if line.label == "3"] == ["app.go('smoke')"]
