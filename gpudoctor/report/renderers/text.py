@@ -126,8 +126,8 @@ def headline(out: Console, word: str, style: str, title: str) -> None:
 
 
 def labelled(out: Console, label: str, text: str, style: str = "") -> None:
-    """Print text next to a label; further lines keep its indent."""
-    for line in wrapped(text, out.width - INDENT):
+    """Print text next to a label; further lines keep its indent, and that of an item of a list."""
+    for line in wrapped(text, out.width - INDENT, "  " if text.startswith("- ") else ""):
         out.print(Text.assemble((f"{label:<{INDENT}}", "bold blue"), (line, style)), soft_wrap=True)
         label = ""
 

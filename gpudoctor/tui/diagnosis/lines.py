@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from gpudoctor.report.sanitize import clean
+from gpudoctor.report.sanitize import clean, wrapped
 
 INDENT = 11  # columns of a label in the detail: "applies to" and a blank
 LIST_INDENT = 8  # of a status in a list: "unknown" and a blank
@@ -42,10 +41,8 @@ def folded(text: str, width: int) -> list[str]:
     """Harmless lines of at most `width` columns; what has no blank is cut."""
     width = max(8, width)
     lines: list[str] = []
-    for paragraph in clean(text).expandtabs(4).splitlines() or [""]:
-        broken = textwrap.wrap(paragraph, width, break_on_hyphens=False, drop_whitespace=True) or [""]
-        for line in broken:
-            lines += [line] if cell_len(line) <= width else chop_cells(line, width)
+    for line in wrapped(text.expandtabs(4), width, "  " if text.startswith("- ") else ""):
+        lines += [line] if cell_len(line) <= width else chop_cells(line, width)
     return lines
 
 
