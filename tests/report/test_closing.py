@@ -25,7 +25,7 @@ NONE = "No problems found (2 checks)."
 QUICK = "No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees."
 
 
-UNTRIED = "Not tested: bitsandbytes, flash-attn, xformers (only their files were read)."
+UNTRIED = "Not tested: bitsandbytes, flash-attn, xformers (only files were read)."
 
 
 def with_packages(facts: Facts) -> Facts:
