@@ -145,8 +145,8 @@ def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
     if fix.root and confirm.lacks_sudo():
         return "root is required and sudo is not available. Run gpudoctor as root."
     place = entry.fixes.index(fix) + 1
-    choice = f" --choice {place}" if place > 1 else ""
-    return "" if runs else f"root is required. Re-run with --with-root: `gpudoctor fix {entry.check}{choice} --with-root`"
+    again = f"gpudoctor fix {entry.check}{f' --choice {place}' if place > 1 else ''} --with-root"
+    return "" if runs else f"root is required. Re-run with --with-root: `{again}`"
 
 
 def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:

@@ -125,10 +125,9 @@ def _words(given: list[str]) -> tuple[str, ...]:
 
 
 def _listed() -> str:
+    from gpudoctor.report.sanitize import wrapped
     from gpudoctor.smoketests.options import BACKENDS
     from gpudoctor.smoketests.suite import TESTS
-
-    from gpudoctor.report.sanitize import wrapped
 
     lines = [
         line

@@ -7,10 +7,9 @@ from rich.text import Text
 
 from gpudoctor.report.model import Report, SmokeEntry
 from gpudoctor.report.sanitize import clean, wrapped
-from gpudoctor.report.smoke_rows import SmokeRow, listed, remarks, table_rows, title
+from gpudoctor.report.smoke_rows import SmokeRow, columns, listed, remarks, table_rows, title
 
-SHORTEST, LONGEST = 4, 10  # columns of a bar
-PER_CENT = 10  # of the blanks around a name with its value, and of a bar's number
+BAR = 10  # columns, or fewer where there is no room
 LEAST, DEEPER = 20, 6  # columns that a remark needs next to its line, and where it begins beneath it
 
 
@@ -38,14 +37,12 @@ def _heading(out: Console, entry: SmokeEntry) -> None:
 
 
 def _print(out: Console, rows: list[SmokeRow]) -> None:
-    """A line a figure; a remark that is too long for the terminal goes on beneath itself, or stands beneath the line."""
-    name = max((len(clean(row.name) + clean(row.value)) + 1 for row in rows), default=0)
-    marked = max((len(row.remark) for row in rows if row.share is not None), default=0)
-    long = max(SHORTEST, min(LONGEST, out.width - name - PER_CENT - marked))
+    """A line a figure; a remark that is too long for the terminal goes on beneath itself or the line."""
+    wide, long = columns(rows, out.width, BAR)
     for row in rows:
         share = row.share
         bar = "" if share is None else f"{'█' * round(long * min(1.0, share)):<{long}} {share:4.0%} "
-        head = f"  {clean(row.name)}{clean(row.value):>{name - len(clean(row.name))}}  "
+        head = f"  {clean(row.name)}{clean(row.value):>{wide - len(clean(row.name))}}  "
         at = len(head) + len(bar)
         beneath = out.width - at < min(LEAST, len(row.remark))
         at = DEEPER if beneath else at
