@@ -12,7 +12,7 @@ from gpudoctor.report.numbers import amount, number
 from gpudoctor.report.sanitize import clean
 
 TITLES = {one.area: one.title for one in FRAMEWORKS} | {"driver": "CUDA driver", "cpu": "NumPy"}
-_SHORTEST = 4  # columns of a bar
+_SHORTEST = 3  # columns of a bar
 OWN_DIGITS = "rendered digits"  # those that are shipped, which need no word
 WORDS = {"unsupported": "not possible", "failed": "failed", "hung": "hung", "died": "crashed", "stopped": "stopped"}
 # Of each test the figures that a person reads, what each is called in the line, and which others stand beside it with
