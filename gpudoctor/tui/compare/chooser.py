@@ -84,7 +84,7 @@ class Chooser(Vertical):
                 group = choice.group
                 options.append(Option(Content.styled(group, "bold $text-primary"), disabled=True))
                 self._choices.append(None)
-            name = wrapped(f"  {choice.name}", (self.size.width or 80) - 4, "    ")
+            name = wrapped(f"  {choice.name}", self.app.size.width - 4, "    ")
             options.append(Option(Content("\n".join(name))))
             self._choices.append(choice)
         chosen.set_options(options)

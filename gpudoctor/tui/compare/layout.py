@@ -90,11 +90,9 @@ def _shortened(row: Difference, width: int) -> str:
     """The end of a path, or the beginning of a check's ID: which says what it is."""
     if cell_len(row.path) <= width:
         return row.path
-    return (
-        f"{row.path[: width - 1]}…"
-        if row.group is DifferenceGroup.FINDINGS
-        else f"…{row.path[len(row.path) - width + 1 :]}"
-    )
+    if row.group is DifferenceGroup.FINDINGS:
+        return f"{row.path[: width - 1]}…"
+    return f"…{row.path[len(row.path) - width + 1 :]}"
 
 
 def _fitted(text: str, width: int) -> str:

@@ -38,12 +38,20 @@ class DetailLine(NamedTuple):
 
 
 def folded(text: str, width: int) -> list[str]:
-    """Harmless lines of at most `width` columns; what has no blank is cut."""
+    """Harmless lines of at most `width` columns; what has no blank is cut, a path after a slash where there is one."""
     width = max(8, width)
-    lines: list[str] = []
-    for line in wrapped(text.expandtabs(4), width, "  " if text.startswith("- ") else ""):
-        lines += [line] if cell_len(line) <= width else chop_cells(line, width)
-    return lines
+    lines = wrapped(text.expandtabs(4), width, "  " if text.startswith("- ") else "")
+    return [part for line in lines for part in _cut(line, width)]
+
+
+def _cut(line: str, width: int) -> Iterator[str]:
+    while cell_len(line) > width:
+        part = chop_cells(line, width)[0]
+        at = part.rfind("/") + 1
+        part = part[:at] if at > len(part) // 2 else part
+        yield part
+        line = line[len(part) :]
+    yield line
 
 
 def hanging(label: str, text: str, width: int, style: str = "", command: int | None = None) -> list[DetailLine]:
