@@ -24,7 +24,7 @@ class Picker(OptionList):
         height: 1fr;
         border: none;
         border-right: vkey $surface-lighten-1;
-        padding: 0;
+        padding: 0 0 0 1;
         background: $background;
         &:focus { border: none; border-right: vkey $accent; }
     }
