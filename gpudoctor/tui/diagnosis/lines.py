@@ -40,7 +40,7 @@ class DetailLine(NamedTuple):
 def folded(text: str, width: int) -> list[str]:
     """Harmless lines of at most `width` columns; what has no blank is cut, a path after a slash where there is one."""
     width = max(8, width)
-    lines = wrapped(text.expandtabs(4), width, "  " if text.startswith("- ") else "")
+    lines = wrapped(clean(text).expandtabs(4), width, "  " if text.startswith("- ") else "")
     return [part for line in lines for part in _cut(line, width)]
 
 

@@ -20,7 +20,7 @@ class Picker(OptionList):
 
     DEFAULT_CSS = """
     Picker {
-        width: 30;
+        width: 31;
         height: 1fr;
         border: none;
         border-right: vkey $surface-lighten-1;
