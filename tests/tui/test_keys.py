@@ -58,7 +58,7 @@ def test_it_is_read_to_its_end_by_keys_in_a_small_terminal() -> None:
         app = await judged(pilot)
         await pilot.press("f1")
         await settled(pilot, lambda: isinstance(app.screen, KeysScreen))
-        first, last = "Copy all commands of the fix", "Quit and stop running tests"
+        first, last = "Copy all commands of the fix", "First and last"
         assert first in "\n".join(text_of(app))
         assert last not in "\n".join(text_of(app))
         for down, up in ((["j"] * 40, [*["up"] * 20, *["k"] * 20]), (["G"], ["g"])):
