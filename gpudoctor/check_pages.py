@@ -1,7 +1,6 @@
 """The page of a check, in plain text for `explain` and in Markdown for docs/checks: one text, two forms."""
 
 import re
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 
 from gpudoctor.check_engine import Check, Fix
 from gpudoctor.report.model import FindingEntry
+from gpudoctor.report.sanitize import wrapped
 
 _WIDE = 76  # columns of what is shown as it is printed: so many are seen on the site without scrolling
 
@@ -117,4 +117,4 @@ def _fixes(one: Check[Any]) -> tuple[Fix, ...]:
 
 
 def _wrap(text: str, width: int, first: str = "") -> str:
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False)
+    return "\n".join(wrapped(first + text, width, " " * len(first)))

@@ -17,6 +17,15 @@ class _Formatter(argparse.HelpFormatter):
     def __init__(self, prog: str, **more: Any) -> None:
         super().__init__(prog, **{"width": columns() - 2} | more)
 
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Lines that end at blanks: argparse itself breaks an option at its hyphens, and a command anywhere."""
+        from gpudoctor.report.sanitize import wrapped
+
+        return wrapped(" ".join(text.split()), width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(indent + line for line in self._split_lines(text, width - len(indent)))
+
 
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises UsageError; options are not abbreviated, because a new one would change them."""

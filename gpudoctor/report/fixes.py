@@ -127,11 +127,18 @@ def verifications(fixes: tuple[FixEntry, ...]) -> list[str]:
     return found[::-1]
 
 
+def what_follows(needs: str) -> str:
+    """What a fix needs afterwards, as part of a sentence: "a reboot", "a restart of Docker and new containers"."""
+    needs = {"relogin": "new login", "log out and in": "new login"}.get(needs, needs)
+    return f"a {needs}" if needs.startswith(("reboot", "restart", "power cycle", "new login")) else needs
+
+
 def notes(fix: FixEntry) -> list[str]:
     """What has to be known next to the commands."""
-    found = ["needs root"] if fix.root and not fix.as_root else []
+    found = ["root"] if fix.root and not fix.as_root else []
     if fix.needs and not any(fix.needs in command for command in fix.commands):
-        found.append(f"needs: {fix.needs}")
+        found.append(what_follows(fix.needs))
+    found = [f"needs {' and '.join(found)}"] if found else []
     if fix.impact in ("irreversible", "data loss"):
         found.append(f"careful: {fix.impact}")
     return found

@@ -32,7 +32,7 @@ LEFT = "No framework was checked: the environment has none. --python PATH checks
 QUICK = "No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees."
 
 
-UNTRIED = "Not tested: bitsandbytes, flash-attn, xformers (only their files were read)."
+UNTRIED = "Not tested: bitsandbytes, flash-attn, xformers (only files were read)."
 
 
 def with_packages(facts: Facts) -> Facts:

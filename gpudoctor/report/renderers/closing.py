@@ -55,7 +55,7 @@ def closing(
         lines.append("No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees.")
     if status in ("pass", "warn") and not chosen and (left := not_tested(facts)):
         more = f" and {number(len(left) - _MOST_NAMES)} more" if len(left) > _MOST_NAMES else ""
-        lines.append(f"Not tested: {', '.join(left[:_MOST_NAMES])}{more} (only their files were read).")
+        lines.append(f"Not tested: {', '.join(left[:_MOST_NAMES])}{more} (only files were read).")
     if status in ("pass", "warn") and not chosen:
         lines += _critical_toolkit(facts)
     if chosen and status == "pass" and entries:
@@ -133,9 +133,17 @@ def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
     if not tests:
         return []
     single = [label for label in labels if not label.startswith("GPUs ")]  # the tests between GPUs name them again
-    where = " and ".join(single or labels).replace("CPU", "the CPU")
+    where = _together(single or labels).replace("CPU", "the CPU")
     proven = "" if any(run.kind != "cpu" for run in runs) else "; that proves nothing about a GPU"
     return [f"{tests} smoke test{'s' * (tests != 1)} completed on {where} with correct results{proven}."]
+
+
+def _together(labels: list[str]) -> str:
+    """Devices by their labels, GPUs that follow each other as one: "GPU 0 and GPU 1", "GPUs 0-7"."""
+    numbers = [int(label[4:]) for label in labels if label.startswith("GPU ") and label[4:].isdigit()]
+    if len(labels) > 2 and numbers == list(range(numbers[0], numbers[0] + len(labels))):
+        return f"GPUs {numbers[0]}-{numbers[-1]}"
+    return " and ".join(labels) if len(labels) < 3 else f"{', '.join(labels[:-1])} and {labels[-1]}"
 
 
 def _left_out(facts: Facts) -> list[str]:

@@ -27,8 +27,8 @@ def header(out: Console, report: Report) -> None:
 def _lines(text: str, width: int) -> list[str]:
     """The text wrapped; a framework's line before its last column, which stays whole."""
     first, _, last = text.rpartition("  ")
-    if last.startswith("sees ") and len(first.rstrip()) <= width < len(text):
-        return [first.rstrip(), last]
+    if last.startswith("sees ") and width < len(text):
+        return [*wrapped(first.rstrip(), width), last]
     return wrapped(text, width)
 
 

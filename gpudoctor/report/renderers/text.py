@@ -125,8 +125,8 @@ def headline(out: Console, word: str, style: str, title: str) -> None:
 
 
 def labelled(out: Console, label: str, text: str, style: str = "") -> None:
-    """Print text next to a label; further lines keep its indent."""
-    for line in wrapped(text, out.width - INDENT):
+    """Print text next to a label; further lines keep its indent, and that of an item of a list."""
+    for line in wrapped(text, out.width - INDENT, "  " if text.startswith("- ") else ""):
         out.print(Text.assemble((f"{label:<{INDENT}}", "bold blue"), (line, style)), soft_wrap=True)
         label = ""
 
@@ -190,4 +190,9 @@ def _counts(out: Console, report: Report, verbose: bool) -> None:
     words = ", ".join(counts(report, "unknown" if verbose else "unknown (--verbose lists them)", verbose))
     colour = COLOUR.get(report.status, "bold magenta")
     out.print()
-    out.print(Text.assemble((word(report.status), colour), f"  {words} ({report.seconds:.1f} s)"))
+    status, seconds = word(report.status), f"({report.seconds:.1f} s)"
+    *lines, last = wrapped(f"{status}  {words}", out.width)
+    lines += [f"{last} {seconds}"] if len(last) + len(seconds) < out.width else [last, seconds]
+    out.print(Text.assemble((status, colour), lines[0][len(status) :]), soft_wrap=True)
+    for line in lines[1:]:
+        out.print(Text(line), soft_wrap=True)

@@ -122,8 +122,6 @@ def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[DetailLin
 def notes(fix: FixEntry) -> list[str]:
     """What somebody has to know before typing: root, what follows, how risky it is, how to undo it."""
     parts = fixes.notes(fix)
-    if fix.needs == "reboot" and "needs: reboot" not in parts:
-        parts.insert(len(parts[:1]), "requires a reboot")
     undo = [f"Undo: {fix.undo}"] if fix.undo else []
     return ["; ".join(parts), *undo] if parts else undo
 

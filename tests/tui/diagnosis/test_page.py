@@ -25,13 +25,13 @@ again      Still there.
 
 fix        Reboot.
 1          sudo reboot
-note       needs root; requires a reboot
+note       needs root
 verify     nvidia-smi
 
 or         Reload the module.
 1          sudo rmmod nvidia
 2          sudo modprobe nvidia
-note       needs root; needs: a new login; careful: data loss
+note       needs root and a new login; careful: data loss
 note       Undo: Restart.
 verify     nvidia-smi
 
@@ -97,11 +97,11 @@ def test_what_is_no_finding_says_so(number: int, line: str) -> None:
 
 NOTES = [
     (FixEntry("Do."), []),
-    (FixEntry("Do.", needs="a new login"), ["needs: a new login"]),
-    (FixEntry("Do.", ("sudo reboot",), needs="reboot"), ["requires a reboot"]),
-    (FixEntry("Do.", needs="reboot"), ["needs: reboot"]),
+    (FixEntry("Do.", needs="a new login"), ["needs a new login"]),
+    (FixEntry("Do.", ("sudo reboot",), needs="reboot"), []),
+    (FixEntry("Do.", needs="reboot"), ["needs a reboot"]),
     (FixEntry("Do.", undo="undo it"), ["Undo: undo it"]),
-    (TIGHT, ["needs root; needs: a new login; careful: data loss", "Undo: Restart."]),
+    (TIGHT, ["needs root and a new login; careful: data loss", "Undo: Restart."]),
 ]
 
 

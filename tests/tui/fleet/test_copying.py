@@ -67,8 +67,9 @@ def test_a_click_on_the_set_copies_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_where_there_is_nothing_to_copy_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     async def look(there: There) -> None:
-        await there.press("y", "c")
+        await there.press("y")
         assert "There are no nodes to copy here." in there.text
+        await there.press("c")
         assert "There is no command to copy here." in there.text
 
     at(monkeypatch, Fleet(total=0), look)
