@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 import msgspec
 
@@ -57,11 +57,17 @@ class Sources:
         """
         older = self._older()
         for at, source in enumerate(self._sources):
-            try:
-                for _, sent in source.sent(_all_but(older[at]) if at in older else None):
-                    yield sent
-            except OSError as error:
-                raise SourceError(f"{source.path} cannot be read: {error.strerror or error}.") from None
+            yield from _sent(source, _all_but(older[at]) if at in older else None)
+
+    def some(self, nodes: Container[str]) -> Iterator[Sent]:
+        """The newest reports of some nodes.
+
+        Raises:
+            SourceError: a directory or a file of lines cannot be read to its end.
+        """
+        older = self._older()
+        for at, source in enumerate(self._sources):
+            yield from _sent(source, _of(nodes, older.get(at, set())))
 
     def of(self, node: str) -> Sent | None:
         """The report of one node, the newest that can be read; None: there is none.
@@ -71,10 +77,7 @@ class Sources:
         """
         found: list[Sent] = []
         for source in self._sources:
-            try:
-                found += (sent for _, sent in source.sent(lambda _, name: name == node))
-            except OSError as error:
-                raise SourceError(f"{source.path} cannot be read: {error.strerror or error}.") from None
+            found += _sent(source, lambda _, name: name == node)
         return max(reversed(found), key=lambda sent: _created(sent.data)) if found else None
 
     def _add(self, path: str) -> None:
@@ -128,8 +131,20 @@ class Sources:
         return older
 
 
+def _sent(source: ReportSource, wanted: Wanted) -> Iterator[Sent]:
+    try:
+        for _, sent in source.sent(wanted):
+            yield sent
+    except OSError as error:
+        raise SourceError(f"{source.path} cannot be read: {error.strerror or error}.") from None
+
+
 def _all_but(some: set[tuple[int, str]]) -> Wanted:
     return lambda place, name: (place, name) not in some
+
+
+def _of(nodes: Container[str], older: set[tuple[int, str]]) -> Wanted:
+    return lambda place, name: name in nodes and (place, name) not in older
 
 
 class _LineVersion(msgspec.Struct):

@@ -18,6 +18,7 @@ from gpudoctor.fleet.aggregate.majority import agreed
 from gpudoctor.fleet.aggregate.measurements import Figures, measured
 from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, MissingReports
 from gpudoctor.fleet.aggregate.outliers import spreads
+from gpudoctor.fleet.aggregate.peers import alike
 from gpudoctor.fleet.aggregate.report_header import EMPTY, ReportError, ReportHeader, head, moment, said
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import STATES, Cause, Drift, HardwareGroup, Spread
@@ -133,6 +134,26 @@ class Tally:
                 counts[number] = hardware.number if isinstance(hardware, Hardware) and not divided else 0
             if counts[number]:
                 yield name, counts[number]
+
+    def numbered(self) -> Iterator[tuple[str, hardware.Kind]]:
+        """The nodes among which one might lack GPUs, and what they are: of one model, with different numbers of a GPU.
+
+        Not those whose model is unknown, or where MIG divides a GPU.
+        """
+        kinds: dict[tuple[int, int], hardware.Kind] = {}
+        numbers: dict[hardware.Kind, set[int]] = defaultdict(set)
+        for pair in set(zip(self._machine.of, self._gpus.of, strict=True)):
+            one = hardware.kind(self._machine, self._gpus, pair)
+            divided = self._gpus.value(pair[1], "gpus.*.mig") not in (False, None, ABSENT)
+            if one.product and one.hardware.number and not divided:
+                kinds[pair] = one
+                numbers[alike(one)].add(one.hardware.number)
+        some = {pair: one for pair, one in kinds.items() if len(numbers[alike(one)]) > 1}
+        for name, pair in (
+            zip(self.names, zip(self._machine.of, self._gpus.of, strict=True), strict=True) if some else ()
+        ):
+            if pair in some:
+                yield name, some[pair]
 
     def causes(self) -> tuple[Cause, ...]:
         """The causes, worst first."""

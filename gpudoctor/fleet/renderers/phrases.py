@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from gpudoctor.fleet.cause_fixes import fixes, of_all
 from gpudoctor.fleet.summary import Cause, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.model import FindingEntry
@@ -49,8 +50,8 @@ def share(cause: Cause) -> str:
 
 def in_short(cause: Cause) -> str:
     """The first fix in some words; empty: there is none."""
-    fixes = [fix for fix in as_finding(cause).fixes if not fix.later]
-    words = _END.split(fixes[0].message, maxsplit=1)[0].replace("`", "").split() if fixes else []
+    now = [fix for fix in fixes(cause) if not fix.later]
+    words = _END.split(now[0].message, maxsplit=1)[0].replace("`", "").split() if now else []
     return " ".join(words[:WORDS]) + ("..." if len(words) > WORDS else "")
 
 
@@ -82,8 +83,9 @@ def as_finding(cause: Cause) -> FindingEntry:
         subject=cause.example,
         title=cause.title,
         message=f"{cause.example}: {cause.message}" if cause.message else "",
-        cause=cause.cause,
-        fixes=cause.fixes if cause.check else (),  # those of many causes together fix none of them
+        cause=of_all(cause),
+        evidence=cause.evidence,
+        fixes=fixes(cause),
         run=cause.run if cause.check else "",
         references=cause.references,
     )

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from gpudoctor.fleet.aggregate import causes
-from gpudoctor.report.model import FindingEntry
+from gpudoctor.fleet.renderers.phrases import as_finding, in_short
+from gpudoctor.report.model import FindingEntry, FixEntry
 from tests.fleet.aggregate.reports import finding, fleet, named, report
 
 
@@ -86,3 +87,38 @@ def test_what_was_parsed_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         assert book.read(msgspec.json.encode((finding(subject=f"GPU {number}"),)))[0].subject == f"GPU {number}"
         assert len(book._memo) < 10
+
+
+def _on(index: int) -> FindingEntry:
+    fix = FixEntry(f"Reset GPU {index}.", (f"nvidia-smi -i {index} -r",), verify=f"nvidia-smi -i {index}")
+    return msgspec.structs.replace(finding(subject=f"GPU {index}", cause=f"GPU {index} is ill."), fixes=(fix,))
+
+
+def test_commands_are_grouped_by_the_nodes_that_need_them() -> None:
+    (cause,) = fleet(named(report(findings=each) for each in [[_on(2)], [_on(5)], [_on(2), _on(0)]])).causes
+    assert [(one.nodes, one.count) for one in cause.variants] == [("n[1,3]", 2), ("n2", 1), ("n3", 1)]
+    (fix,) = as_finding(cause).fixes
+    assert fix.message == "Reset the GPU."
+    assert fix.commands == (
+        "# on n[1,3]:\nnvidia-smi -i 2 -r", "# on n2:\nnvidia-smi -i 5 -r", "# on n3:\nnvidia-smi -i 0 -r",
+    )  # fmt: skip
+    assert fix.verify == "# on n[1,3]:\nnvidia-smi -i 2\n# on n2:\nnvidia-smi -i 5\n# on n3:\nnvidia-smi -i 0"
+    assert as_finding(cause).cause == "The GPU is ill."
+    assert in_short(cause) == "Reset the GPU"
+
+
+def test_commands_that_all_nodes_share_are_shown_once() -> None:
+    (cause,) = fleet(named(report(findings=[_on(2)]) for _ in range(3))).causes
+    assert cause.variants == ()
+    assert as_finding(cause).fixes[0].commands == ("nvidia-smi -i 2 -r",)
+
+
+def test_of_commands_that_each_node_has_for_itself_only_the_example_s_are_shown() -> None:
+    given = [report(findings=[_on(number)]) for number in range(causes.VARIANTS + 2)]
+    (cause,) = fleet(named(given)).causes
+    assert [one.nodes for one in cause.variants] == ["n1"]
+    others = causes.VARIANTS + 1
+    assert as_finding(cause).fixes[0].commands == (
+        "# on n1:\nnvidia-smi -i 0 -r",
+        f"# on each of the {others} others the commands differ: gpudoctor check shows them there",
+    )
