@@ -149,7 +149,8 @@ def _missing(dead: tuple[str, ...], refused: tuple[str, ...], late: tuple[str, .
 
 
 def _drifts(here: list[str], there: list[str], fails: tuple[str, ...], slow: str) -> tuple[Drift, ...]:
-    old = tuple(node for node in fails if node in here)
+    # One more than the cause has: what a cause reports of all of these nodes is not listed as drift.
+    old = (here[1], *(node for node in fails if node in here))
     return (
         Drift(
             hardware=H100,

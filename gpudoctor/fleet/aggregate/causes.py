@@ -18,6 +18,8 @@ _OF_ONE = 200
 # Sets of commands of one cause that are kept: a node has eight GPUs, or sixteen. Where there are more, each node has
 # its own, such as a path in the home directory of a user, and only the example's are shown.
 VARIANTS = 32
+EXPECT = "expect."  # how the IDs of expectations begin
+_VALUES = 8  # in the place of an expected one, with their nodes, which the evidence lists
 _KEPT = 2 << 20  # bytes of findings of which it is known what they mean
 _OWN = re.compile(r"\b(GPU|device|rank) \d+|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d+")
@@ -36,19 +38,22 @@ def parsed(data: bytes) -> tuple[FindingEntry, ...]:
 class _Book:
     """What is known of one cause."""
 
-    __slots__ = ("example", "finding", "nodes", "times", "variants")
+    __slots__ = ("example", "finding", "nodes", "times", "values", "variants")
 
     def __init__(self, finding: FindingEntry, example: str) -> None:
         self.nodes = array("I")
         self.times = 0
         self.finding, self.example = finding, example
         self.variants: dict[tuple[object, ...], tuple[tuple[FixEntry, ...], array[int]]] = {}
+        self.values: dict[tuple[str, ...], array[int]] = {}  # what is found in the place of what is expected
 
     def add(self, node: int, finding: FindingEntry) -> None:
         """Note a node, and which commands it needs."""
         self.times += 1
         if not self.nodes or self.nodes[-1] != node:
             self.nodes.append(node)
+        if finding.check.startswith(EXPECT) and len(self.values) <= VARIANTS:
+            self.values.setdefault(finding.evidence[1:], array("I")).append(node)
         if len(self.variants) > VARIANTS or not finding.fixes:
             return
         key = tuple((fix.message, fix.commands, fix.undo, fix.verify) for fix in finding.fixes)
@@ -141,7 +146,7 @@ def _cause(book: _Book, names: Sequence[str]) -> Cause:
         title=one.title,
         cause=one.cause,
         message=one.message,
-        evidence=one.evidence,
+        evidence=_evidence(book, names),
         example=book.example,
         nodes=fold(names[node] for node in book.nodes),
         count=len(book.nodes),
@@ -151,6 +156,16 @@ def _cause(book: _Book, names: Sequence[str]) -> Cause:
         run=one.run,
         references=one.references,
     )
+
+
+def _evidence(book: _Book, names: Sequence[str]) -> tuple[str, ...]:
+    """What was seen on the example; of an expectation, what was found on which nodes."""
+    if not book.values or len(book.values) > VARIANTS:
+        return book.finding.evidence
+    found = sorted(((len(nodes), "; ".join(lines), fold(names[node] for node in nodes))
+                    for lines, nodes in book.values.items()), key=lambda one: (-one[0], one[1]))  # fmt: skip
+    more = [f"and {len(found) - _VALUES} more values"] if len(found) > _VALUES else []
+    return (*book.finding.evidence[:1], *(f"{lines} on {nodes}" for _, lines, nodes in found[:_VALUES]), *more)
 
 
 def _variants(book: _Book, names: Sequence[str]) -> tuple[CauseVariant, ...]:

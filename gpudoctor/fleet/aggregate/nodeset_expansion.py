@@ -29,6 +29,46 @@ def unfolded(text: str, count: int = MOST) -> tuple[str, ...]:
     return tuple(names)
 
 
+def counted(text: str) -> int:
+    """How many names a folded text means, without making them."""
+    found = 0
+    for part in _PARTS.findall(text):
+        pieces = _BRACKETS.split(part)[1::2]
+        found += prod(map(_width, pieces)) if all(map(_INSIDE.fullmatch, pieces)) else 1
+    return found
+
+
+def shortened(text: str, room: int) -> str:
+    """The first names of a folded text that fit, as a set that is whole, and how many more there are.
+
+    Args:
+        text: the folded names.
+        room: columns.
+    """
+    if len(text) <= room:
+        return text
+    every = counted(text)
+    room -= len(f" and {every:,} more")
+    shown = ""
+    for part in _PARTS.findall(text):
+        before = shown + "," * bool(shown)
+        if len(before) + len(part) > room:
+            pieces = _BRACKETS.split(part)
+            if len(pieces) == 3 and _INSIDE.fullmatch(pieces[1]):
+                start, inside, end = pieces
+                left = room - len(before) - len(start) - len(end) - 2
+                cut = inside[: max(0, left) + 1].rpartition(",")[0] if left < len(inside) else inside
+                shown = f"{before}{start}[{cut}]{end}" if cut else shown
+            break
+        shown = before + part
+    count = counted(shown) if shown else 0
+    return f"{shown} and {every - count:,} more" if shown else f"{every:,} nodes"
+
+
+def _width(inside: str) -> int:
+    return sum(high - low + 1 for low, high, _ in map(_ends, inside.split(",")))
+
+
 def _expanded(part: str, most: int) -> Iterable[str]:
     """The names of one part: `rack[1-2]-node[01-16,20]`."""
     pieces = _BRACKETS.split(part)

@@ -154,7 +154,7 @@ def engine_of(path: str) -> tuple[str, bool]:
 
 
 def listed_gpus(path: str) -> dict[str, int]:
-    """How many GPUs each node has by its engine, as its last line says (0: unknown); lines that are none are passed over."""
+    """How many GPUs each node has by its engine, as its last line says (0: unknown); what is no line is passed over."""
     found: dict[str, int] = {}
     try:
         with open(path, "rb") as file:

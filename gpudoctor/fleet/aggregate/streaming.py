@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 from typing import Protocol
 
 from gpudoctor import __version__
+from gpudoctor.fleet.aggregate.causes import EXPECT
 from gpudoctor.fleet.aggregate.inputs import Sent
 from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, asked
 from gpudoctor.fleet.aggregate.tally import Hold, Tally
@@ -95,7 +96,7 @@ def next_steps(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> tuple
 
 def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[str]:
     # An expectation is told by its own file, and what is told together has no name.
-    known = next((one for one in causes if one.check and not one.check.startswith("expect.")), None)
+    known = next((one for one in causes if one.check and not one.check.startswith(EXPECT)), None)
     if known and known.status != "advice":
         word = "worst cause" if known is causes[0] else "cause with this ID"
         # What only a comparison of nodes finds is no check, and has no page.

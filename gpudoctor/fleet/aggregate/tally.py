@@ -25,7 +25,7 @@ from gpudoctor.fleet.summary import STATES, Cause, Drift, HardwareGroup, Spread
 from gpudoctor.report.inventory import Inventory
 from gpudoctor.report.model import FindingEntry, SmokeEntry
 
-Hold = Callable[[Inventory, tuple[SmokeEntry, ...]], tuple[FindingEntry, ...]]
+Hold = Callable[[Inventory, tuple[SmokeEntry, ...], frozenset[str]], tuple[FindingEntry, ...]]
 _OFTEN = 255  # nodes between two looks at how much is kept
 _HELD = 1000  # inventories of which it is known what they are found to lack
 _inventory = msgspec.json.Decoder(Inventory).decode
@@ -48,7 +48,7 @@ class Tally:
         self._machine, self._gpus, self._packages = InventorySection(), InventorySection(), InventorySection()
         self._causes, self._figures = Causes(), Figures()
         self._hold = hold
-        self._held: dict[tuple[bytes, bytes, bytes], tuple[FindingEntry, ...]] = {}
+        self._held: dict[tuple[bytes, bytes, bytes, frozenset[str]], tuple[FindingEntry, ...]] = {}
 
     def add(self, sent: Sent) -> None:
         """Take in a report; one that cannot be read is noted as that."""
@@ -74,7 +74,7 @@ class Tally:
         figures = measured(one.smoke) if one.smoke != EMPTY else ()
         status = one.status
         if self._hold is not None:
-            own, findings = findings, (*findings, *self._lacks(one))
+            own, findings = findings, (*findings, *self._lacks(one, findings))
             status = _worse(status, findings[len(own) :])
         node = len(self.names)
         if findings:
@@ -101,14 +101,15 @@ class Tally:
             section.slim()
         self._figures.slim(self.names)
 
-    def _lacks(self, one: ReportHeader) -> tuple[FindingEntry, ...]:
-        """What a node is found to lack when it is compared with expectations."""
-        key = one.machine, one.listed, one.packages
+    def _lacks(self, one: ReportHeader, own: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
+        """What a node is found to lack when it is compared with expectations, besides what its report finds."""
+        failed = frozenset(finding.check for finding in own if finding.status == "fail")
+        key = one.machine, one.listed, one.packages, failed
         if one.smoke == EMPTY and key in self._held:
             return self._held[key]
         assert self._hold is not None  # noqa: S101 - said to mypy
-        inventory = _inventory(b'{"machine":%b,"gpus":%b,"packages":%b}' % key)
-        found = self._hold(inventory, _smoke(one.smoke))
+        inventory = _inventory(b'{"machine":%b,"gpus":%b,"packages":%b}' % key[:3])
+        found = self._hold(inventory, _smoke(one.smoke), failed)
         if one.smoke == EMPTY:
             if len(self._held) >= _HELD:
                 self._held.clear()

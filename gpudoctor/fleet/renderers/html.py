@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
+from gpudoctor.fleet.explained import without_echoes
 from gpudoctor.fleet.renderers.fact_names import fact_name
 from gpudoctor.fleet.renderers.html_grid import board, page_data
 from gpudoctor.fleet.renderers.html_spread import drawn
@@ -35,6 +36,7 @@ LISTED = 12  # causes in the list of contents
 
 def render(fleet: Fleet) -> str:
     """The page; of all scripts only ours runs, whatever a string of a report holds."""
+    fleet = without_echoes(fleet)
     every = nodes(fleet)
     here = os.path.dirname(os.path.abspath(__file__))
     script = read(os.path.join(here, "html.js"))

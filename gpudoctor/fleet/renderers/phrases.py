@@ -3,6 +3,7 @@
 from collections import Counter
 
 from gpudoctor.fleet.cause_fixes import fixes, of_all
+from gpudoctor.fleet.explained import drifts
 from gpudoctor.fleet.summary import Cause, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.model import FindingEntry
@@ -29,7 +30,7 @@ def when(fleet: Fleet) -> str:
 
 def apart(fleet: Fleet) -> str:
     """What a pass does not show: healthy nodes that differ from their peers; empty: none does."""
-    facts = len(fleet.drifts)
+    facts = len(drifts(fleet))
     figures = sum(bool(one.outliers) for one in fleet.spreads)
     parts = [
         *([f"configuration drift in {_some(facts, 'fact')}"] if facts else []),
@@ -46,6 +47,13 @@ def share(cause: Cause) -> str:
     """On how many nodes it is, and how often where a node has it several times."""
     times = f", {number(cause.times)} times" if cause.times > cause.count else ""
     return count_of(cause.count) + times
+
+
+def titled(cause: Cause) -> str:
+    """The title; of an expectation what is expected."""
+    expected = cause.evidence[0].rpartition(": ")[2] if cause.evidence and cause.check.startswith("expect.") else ""
+    path = cause.title.removesuffix(" is not as expected")
+    return f"{path}: {expected}" if expected.startswith("expected ") else cause.title
 
 
 def in_short(cause: Cause) -> str:

@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
+from gpudoctor.fleet.explained import drifts as unexplained
 from gpudoctor.fleet.renderers.fact_names import fact_name
 from gpudoctor.fleet.renderers.lines import bar, folded_lines
 from gpudoctor.fleet.renderers.phrases import MARKS, agreement, often_apart
@@ -33,14 +34,15 @@ def listed(out: Console, nodes: str, count: int, everything: bool, before: str =
 
 def drifts(out: Console, fleet: Fleet, everything: bool) -> None:
     """Configuration drift."""
-    shown = fleet.drifts if everything else fleet.drifts[:DRIFTS]
+    found = unexplained(fleet)
+    shown = found if everything else found[:DRIFTS]
     before = None
     for drift in shown:
         if drift.hardware != before:
             section(out, f"Configuration drift: {drift.hardware}")
             before = drift.hardware
         _drift(out, drift, everything)
-    if hidden := len(fleet.drifts) - len(shown):
+    if hidden := len(found) - len(shown):
         out.print(Text(f"  And {number(hidden)} more facts (--all shows them)."), soft_wrap=True)
 
 

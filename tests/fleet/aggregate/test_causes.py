@@ -3,10 +3,13 @@
 import msgspec
 import pytest
 
+from gpudoctor.expect.loader import loads
 from gpudoctor.fleet.aggregate import causes
+from gpudoctor.fleet.aggregate.streaming import summed
+from gpudoctor.fleet.expectations import Holding
 from gpudoctor.fleet.renderers.phrases import as_finding, in_short
 from gpudoctor.report.model import FindingEntry, FixEntry
-from tests.fleet.aggregate.reports import finding, fleet, named, report
+from tests.fleet.aggregate.reports import Given, finding, fleet, gpus, named, report
 
 
 def _told(*findings: tuple[FindingEntry, ...]) -> list[tuple[str, str, int, int]]:
@@ -122,3 +125,26 @@ def test_of_commands_that_each_node_has_for_itself_only_the_example_s_are_shown(
         "# on n1:\nnvidia-smi -i 0 -r",
         f"# on each of the {others} others the commands differ: gpudoctor check shows them there",
     )
+
+
+def test_of_an_expectation_it_is_listed_which_nodes_have_what() -> None:
+    def wrong(value: str) -> FindingEntry:
+        lines = ("site.toml:4: expected >=580", f"nvidia.kernel.loaded = {value}")
+        return msgspec.structs.replace(finding("expect.driver", "fail", cause="c", fix="f"), evidence=lines)
+
+    given = named(report(findings=[wrong(value)]) for value in ("570", "560", "570"))
+    (cause,) = fleet(given).causes
+    assert cause.evidence == (
+        "site.toml:4: expected >=580", "nvidia.kernel.loaded = 570 on n[1,3]", "nvidia.kernel.loaded = 560 on n2",
+    )  # fmt: skip
+    many = named(report(findings=[wrong(str(number))]) for number in range(20))
+    (cause,) = fleet(many).causes
+    assert len(cause.evidence) == 10
+    assert cause.evidence[-1] == "and 12 more values"
+
+
+def test_an_expectation_that_its_own_report_explains_is_none() -> None:
+    hold = Holding(loads('[expect."gpus"]\ncount = 8\n', "site.toml"))
+    dead = report(listed=(), status="fail", findings=[finding("driver.not-loaded", "fail")])
+    found = summed(Given(named([report(), report(listed=gpus(7)), dead])), hold=hold)
+    assert [(one.check, one.nodes) for one in found.causes] == [("driver.not-loaded", "n3"), ("expect.gpus", "n2")]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,7 +23,7 @@ def node(
     machine: Mapping[str, Scalar] | None = None,
     shown: tuple[int, ...] | None = None,
     status: str = "pass",
-    **other: Scalar,
+    **other: Any,
 ) -> Report:
     """A node that lacks the GPUs in some slots.
 

@@ -93,7 +93,7 @@ def test_every_section_is_there_without_the_script() -> None:
         "Without a report",
         "No route to host",
         "Configuration drift",
-        "580.95.05 on 743 of 750",
+        "580.95.05 on 742 of 750",
         "570.172.08",
         "Measurements",
         "node0017 GPU 3: 13.1 GB/s (-104.5 sigma)",
