@@ -59,6 +59,14 @@ class Sources:
         for at, source in enumerate(self._sources):
             yield from _sent(source, _all_but(older[at]) if at in older else None)
 
+    def names(self) -> Iterator[str]:
+        """The nodes, one that has several reports as often.
+
+        Raises:
+            SourceError: a directory or a file of lines cannot be read to its end.
+        """
+        return (name for source in self._sources for _, name in _named(source))
+
     def some(self, nodes: Container[str]) -> Iterator[Sent]:
         """The newest reports of some nodes.
 

@@ -14,10 +14,13 @@ from gpudoctor.fleet.renderers.html_spread import drawn
 from gpudoctor.fleet.renderers.nodes import nodes
 from gpudoctor.fleet.renderers.phrases import (
     MARKS,
+    UNCHANGED,
     agreement,
     apart,
     as_finding,
+    balance,
     count_of,
+    named,
     often_apart,
     share,
     when,
@@ -46,7 +49,7 @@ def render(fleet: Fleet) -> str:
         sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), grid=board(every) if every else None,
         causes=[(cause, as_finding(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
         often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
-        fact_name=fact_name,
+        fact_name=fact_name, unchanged=UNCHANGED, named=named, balance=balance(fleet),
         contents=list(_contents(fleet, bool(every))), listed=LISTED, heading=_heading(fleet),
         policy=f"{POLICY}; script-src 'sha256-{digest}'", style=read(STYLE) + read(os.path.join(here, "html.css")),
         script=script, data=_data(page_data(fleet, every)),

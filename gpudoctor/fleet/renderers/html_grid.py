@@ -20,10 +20,11 @@ LETTERS = {
     "unreadable": "X",
     "no-gpu": "G",
     "warn": "W",
-    "pass": "·",
+    "pass": "✓",
 }
 # A browser draws as many cells in about a second; of a larger fleet the nodes that are well are counted only.
 MOST = 20_000
+ROW = 40  # nodes in a row, next to the name of its first
 SIZES = ((120, "large"), (1500, "middle"))  # up to how many nodes a cell has which size
 
 
@@ -32,13 +33,13 @@ class NodeBoard(NamedTuple):
 
     Attributes:
         legend: of each state that occurs its rank, letter, name, and how many nodes have it.
-        cells: of each node that is drawn the rank and letter of its state, and its name.
+        rows: of each node that is drawn the rank and letter of its state, and its name, in rows.
         left: how many healthy nodes are not drawn.
         size: of a cell.
     """
 
     legend: list[tuple[int, str, str, int]]
-    cells: list[tuple[int, str, str]]
+    rows: list[list[tuple[int, str, str]]]
     left: int
     size: str
 
@@ -47,9 +48,10 @@ def board(nodes: list[FleetNode]) -> NodeBoard:
     """The legend, which the script makes filters of, and the cells."""
     drawn = shown(nodes)
     counts = Counter(node.state for node in nodes)
+    cells = [(*_mark(node.state), node.name) for node in drawn]
     return NodeBoard(
         legend=[(*_mark(state), named(state), counts[state]) for state in sorted(counts, key=_rank)],
-        cells=[(*_mark(node.state), node.name) for node in drawn],
+        rows=[cells[at : at + ROW] for at in range(0, len(cells), ROW)],
         left=len(nodes) - len(drawn),
         size=next((name for most, name in SIZES if len(drawn) <= most), "small"),
     )

@@ -1,15 +1,21 @@
 """Words that the text and the page share: when, how many, how far nodes agree, which are outliers."""
 
 from collections import Counter
+from datetime import timedelta
 
+from gpudoctor.facts.text_types import moment as as_time
 from gpudoctor.fleet.cause_fixes import fixes, of_all
 from gpudoctor.fleet.explained import drifts
-from gpudoctor.fleet.summary import Cause, Drift, Fleet
+from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import moment, number
 
 MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
+# What is compared with an earlier summary, and is the same.
+UNCHANGED = "No changes: the same states, causes, majority values and medians."
+# States that people read otherwise: "failed" next to "fail" would be mistaken for a finding.
+STATES = {"no-gpu": "NO GPU", "failed": "no report"}
 WORDS = 7  # of a fix that is shown in short
 _END = pattern(r"[.:;,](?:\s|$)|\s\(")  # of its first clause
 OFTEN = 5  # devices that are named because they are outliers in several figures
@@ -17,7 +23,7 @@ OFTEN = 5  # devices that are named because they are outliers in several figures
 
 def named(state: str) -> str:
     """A state as people read it."""
-    return "NO GPU" if state == "no-gpu" else state
+    return STATES.get(state, state)
 
 
 def when(fleet: Fleet) -> str:
@@ -25,7 +31,30 @@ def when(fleet: Fleet) -> str:
     if not fleet.newest:
         return ""
     between = f"{moment(fleet.oldest)} to " if fleet.oldest not in ("", fleet.newest) else ""
-    return f"reports of {between}{moment(fleet.newest)}"
+    old = ages(fleet)
+    return f"reports of {between}{moment(fleet.newest)}" + (f" ({old})" if old else "")
+
+
+def ages(fleet: Fleet) -> str:
+    """How old the reports are at the time of the summary; empty: newer than an hour, or nobody knows."""
+    newest, oldest = (_age(fleet.created, one) for one in (fleet.newest, fleet.oldest or fleet.newest))
+    if newest is None or oldest is None or oldest < timedelta(hours=1):
+        return ""
+    first, last = _span(newest), _span(oldest)
+    return f"{last} old" if first == last else f"{first} to {last} old"
+
+
+def _age(now: str, then: str) -> timedelta | None:
+    try:
+        return as_time(now) - as_time(then)
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
+def _span(age: timedelta) -> str:
+    hours = round(age / timedelta(hours=1))
+    count, unit = (hours, "hour") if hours < 72 else (round(hours / 24), "day")
+    return f"{number(count)} {unit}{'s' * (count != 1)}"
 
 
 def apart(fleet: Fleet) -> str:
@@ -61,6 +90,24 @@ def in_short(cause: Cause) -> str:
     now = [fix for fix in fixes(cause) if not fix.later]
     words = _END.split(now[0].message, maxsplit=1)[0].replace("`", "").split() if now else []
     return " ".join(words[:WORDS]) + ("..." if len(words) > WORDS else "")
+
+
+def balance(fleet: Fleet) -> str:
+    """How many nodes are worse and how many better than before; empty: none is."""
+    words = (("worse", "worse"), ("better", "better"), ("appeared", "new"), ("vanished", "gone"))
+    sums = ((sum(one.count for one in fleet.changes if one.kind == kind), word) for kind, word in words)
+    parts = [f"{count_of(count)} {word}" for count, word in sums if count]
+    return ", ".join(parts)
+
+
+def first_changes(fleet: Fleet, most: int) -> list[Change]:
+    """Some of the changes, in their order: of each kind, so that many that are bad do not hide what is solved."""
+    each = Counter[str]()
+    place: dict[int, tuple[int, int]] = {}
+    for at, one in enumerate(fleet.changes):
+        place[at] = each[one.kind], at
+        each[one.kind] += 1
+    return [fleet.changes[at] for at in sorted(sorted(place, key=place.__getitem__)[:most])]
 
 
 def count_of(nodes: int) -> str:

@@ -124,7 +124,7 @@ def _missing(out: Console, fleet: Fleet, everything: bool) -> None:
         section(out, "Without a report")
     shown = fleet.missing if everything else fleet.missing[:MISSING]
     for one in shown:
-        label = clean(one.state)
+        label = clean(named(one.state))
         for line in wrapped(f"{label}: {one.why}" if one.why else label, out.width - 2):
             out.print(Text("  " + line), soft_wrap=True)
         listed(out, one.nodes, one.count, everything)

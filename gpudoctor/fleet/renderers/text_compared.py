@@ -6,7 +6,7 @@ from rich.text import Text
 from gpudoctor.fleet.explained import drifts as unexplained
 from gpudoctor.fleet.renderers.fact_names import fact_name
 from gpudoctor.fleet.renderers.lines import bar, folded_lines
-from gpudoctor.fleet.renderers.phrases import MARKS, agreement, often_apart
+from gpudoctor.fleet.renderers.phrases import MARKS, UNCHANGED, agreement, balance, first_changes, often_apart
 from gpudoctor.fleet.summary import Change, Drift, Fleet, Spread
 from gpudoctor.report.numbers import amount, moment, number
 from gpudoctor.report.sanitize import clean, wrapped
@@ -77,7 +77,10 @@ def spreads(out: Console, fleet: Fleet, everything: bool) -> None:
         words = "figure" if hidden == 1 else "figures"
         if not fleet.spreads or not shown:
             out.print()
-        out.print(Text(f"  {number(hidden)} more {words} without outliers (--all shows them)."), soft_wrap=True)
+        out.print(
+            Text(f"  {number(hidden)} {'more ' * bool(shown)}{words} without outliers (--all shows them)."),
+            soft_wrap=True,
+        )
 
 
 def _often(out: Console, fleet: Fleet) -> None:
@@ -109,12 +112,13 @@ def _spread(out: Console, spread: Spread, everything: bool) -> None:
 def changes(out: Console, fleet: Fleet, everything: bool) -> None:
     """What has changed since an earlier summary."""
     if fleet.since:
-        section(out, f"Since {moment(fleet.since)}")
+        told = balance(fleet)
+        section(out, f"Since {moment(fleet.since)}{': ' if told else ''}{told}")
         if not fleet.changes:
-            out.print(Text("  No changes."), soft_wrap=True)
+            out.print(Text(f"  {UNCHANGED}"), soft_wrap=True)
     elif fleet.changes:
         section(out, "Changed")
-    shown = fleet.changes if everything else fleet.changes[:CHANGES]
+    shown = fleet.changes if everything else first_changes(fleet, CHANGES)
     for change in shown:
         _change(out, change, everything)
     if hidden := len(fleet.changes) - len(shown):
