@@ -22,7 +22,7 @@ MOST = 1_000_000
 _BETWEEN = re.compile(r"[,!^&](?![^\[]*\])")
 _RANGES = re.compile(r"\[([^\]]*)\]")
 _RANGE = re.compile(r"([0-9]{1,30})-([0-9]{1,30})(?:/([0-9]{1,30}))?")
-_LONGEST = 200  # letters of a name by which it is sorted as people do it
+LONGEST = 200  # letters of a name by which it is sorted as people do it
 
 
 class NodesError(ValueError):
@@ -72,7 +72,7 @@ def _meant(one: str) -> int:
 
 def natural(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
     """What sorts names as people do: node9 before node10."""
-    parts = enumerate(_NUMBER.split(name[:_LONGEST]))  # every second one is a number
+    parts = enumerate(_NUMBER.split(name[:LONGEST]))  # every second one is a number
     return tuple((int(part), "") if at % 2 else (-1, part) for at, part in parts), name
 
 

@@ -152,7 +152,7 @@ def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset
     try:
         if len(paths) == 1 and os.path.isfile(paths[0]) and is_summary(paths[0]):
             return read(paths[0])
-        return together(paths, hold=holding, only=names, tell=lambda number: line.tell(f"{number} reports read ..."))
+        return together(paths, hold=holding, only=names, tell=lambda number: line.tell(f"{number:,} reports read ..."))
     except (SourceError, SummaryError) as error:
         raise UsageError(str(error)) from None
     finally:

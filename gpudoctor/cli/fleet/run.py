@@ -242,9 +242,8 @@ def _tell_skipped(before: int, left: int, path: str) -> None:
 def _goes_on(folder: "RunDirectory") -> str:
     counts = folder.ledger.counts()
     reported, all_ = counts.get("reported", 0), sum(counts.values())
-    return (
-        f"{reported} of {all_} nodes have reported, in {folder.path}; run the same command to continue with the others."
-    )
+    have = f"{reported:,} of {all_:,} nodes have reported, in {folder.path}"
+    return f"{have}; run the same command to continue with the others."
 
 
 def _told(arguments: argparse.Namespace) -> int:

@@ -108,7 +108,7 @@ class Causes:
         if together or len(self._books) >= MOST:
             key = (finding.status,)
             message = (
-                f"More than {MOST} different causes, or more than {_OF_ONE} on a single node; the rest are combined "
+                f"More than {MOST:,} different causes, or more than {_OF_ONE} on a single node; the rest are combined "
                 "here."
             )
             # Of many causes together one is no example: neither its words nor its fixes.

@@ -1,7 +1,7 @@
 """Folded texts of a summary back to names, whatever they hold."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import product
 from math import prod
 
@@ -22,11 +22,17 @@ def unfolded(text: str, count: int = MOST) -> tuple[str, ...]:
         text: the folded names.
         count: how many there are. A file may be called "gpu[1-8].json": a part that would make more names is one name.
     """
-    names: list[str] = []
+    return tuple(names(text, count))
+
+
+def names(text: str, count: int = MOST) -> Iterator[str]:
+    """The same names one after the other: of a large fleet all of them need much memory."""
+    made = 0
     parts = _PARTS.findall(text)
     for left, part in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
-        names += _expanded(part, count - len(names) - left)
-    return tuple(names)
+        for name in _expanded(part, count - made - left):
+            yield name
+            made += 1
 
 
 def counted(text: str) -> int:

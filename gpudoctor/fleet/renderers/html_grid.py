@@ -1,6 +1,7 @@
 """The grid of nodes: a cell a node, and what its script tells of a node that somebody chooses."""
 
-from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
 from gpudoctor.fleet.renderers.fact_names import fact_name
@@ -44,24 +45,23 @@ class NodeBoard(NamedTuple):
     size: str
 
 
-def board(nodes: list[FleetNode]) -> NodeBoard:
-    """The legend, which the script makes filters of, and the cells."""
-    drawn = shown(nodes)
-    counts = Counter(node.state for node in nodes)
+def board(fleet: Fleet, drawn: list[FleetNode]) -> NodeBoard:
+    """The legend, which the script makes filters of, and the cells of the nodes that get one."""
+    counts = {state: count for state, count in fleet.counts.items() if count}
     cells = [(*_mark(node.state), node.name) for node in drawn]
     return NodeBoard(
         legend=[(*_mark(state), named(state), counts[state]) for state in sorted(counts, key=_rank)],
         rows=[cells[at : at + ROW] for at in range(0, len(cells), ROW)],
-        left=len(nodes) - len(drawn),
+        left=max(0, fleet.total - len(drawn)),
         size=next((name for most, name in SIZES if len(drawn) <= most), "small"),
     )
 
 
-def shown(nodes: list[FleetNode]) -> list[FleetNode]:
+def shown(nodes: Iterable[FleetNode], total: int) -> list[FleetNode]:
     """The nodes that get a cell."""
-    if len(nodes) <= MOST:
-        return nodes
-    return [node for node in nodes if node.state != "pass" or node.departs or node.outliers][:MOST]
+    if total > MOST:
+        nodes = (node for node in nodes if node.state != "pass" or node.departs or node.outliers)
+    return list(islice(nodes, MOST))
 
 
 def _rank(state: str) -> int:
@@ -72,9 +72,8 @@ def _mark(state: str) -> tuple[int, str]:
     return _rank(state), LETTERS.get(state, "?")
 
 
-def page_data(fleet: Fleet, nodes: list[FleetNode]) -> dict[str, Any]:
+def page_data(fleet: Fleet, drawn: list[FleetNode]) -> dict[str, Any]:
     """What the script has to know: numbers that lead into lists of texts, in the order of the cells."""
-    drawn = shown(nodes)
     hardware = {name: place for place, name in enumerate(dict.fromkeys(node.hardware for node in drawn))}
     causes = {id(cause): place for place, cause in enumerate(fleet.causes)}
     departures = [(drift, one) for drift in fleet.drifts for one in drift.departures]

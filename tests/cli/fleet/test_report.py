@@ -317,7 +317,7 @@ def test_since_an_older_summary_a_folder_or_a_run(run: Run, tmp_path: Path) -> N
         assert ran.code == 1
         assert "- pass before, fail now\n         1  n9\n" in ran.out
     narrowed = run("fleet", "report", now, "--since", old, "--nodes", "n[1-3]")
-    assert "Since 2026-11-21 03:00:00 UTC\n  No changes.\n" in narrowed.out
+    assert "Since 2026-11-21 03:00:00 UTC\n  No changes: the same states, causes, majority values and medians.\n" in narrowed.out
 
 
 def test_an_update_of_the_driver_is_told_with_its_nodes(run: Run, tmp_path: Path) -> None:

@@ -185,7 +185,10 @@ def test_figures_without_an_outlier_are_counted_and_shown_on_demand() -> None:
 
 def test_a_comparison_that_found_nothing_says_so() -> None:
     same = msgspec.structs.replace(healthy(), since="2026-11-20T03:20:44Z")
-    assert "Since 2026-11-20 03:20:44 UTC\n  No changes.\n" in text.render(same)
+    assert (
+        "Since 2026-11-20 03:20:44 UTC\n  No changes: the same states, causes, majority values and medians.\n"
+        in text.render(same)
+    )
     assert "Since" not in text.render(healthy())
 
 
