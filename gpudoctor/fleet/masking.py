@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gpudoctor.facts import Facts
-from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
-from gpudoctor.fleet.nodesets import fold, natural
+from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, names
+from gpudoctor.fleet.nodesets import fold, sortable
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.privacy import Masks
 from gpudoctor.privacy.secrets import without_secrets
@@ -49,28 +49,33 @@ def masked(fleet: Fleet, nodes: bool = False) -> Fleet:
     text = Masks(Facts()).text
     if not nodes:
         return _with_names(fleet, _Rules(text, text, _kept, str))
-    names = {name for nodes, count in _sets(fleet) for name in unfolded(nodes, count)}
-    width = len(str(len(names)))
-    other = {name: f"{MASKED}{number:0{width}d}" for number, name in enumerate(sorted(names, key=natural), 1)}
+    place = {name: 0 for folded, count in _sets(fleet) for name in names(folded, count)}
+    width = len(str(len(place)))
     short: dict[str, str] = {}
-    for name, instead in other.items():
-        short.setdefault(name.partition(".")[0], instead)  # a sentence may leave the domain out
-    known = short | other
+    for number, name in enumerate(sorted(place, key=sortable), 1):
+        place[name] = number
+        if "." in name:  # a sentence may leave the domain out, or have one that the name has not
+            short.setdefault(name.partition(".")[0], name)
+
+    def other(name: str) -> str:
+        return f"{MASKED}{place[name]:0{width}d}" if name in place else f"{MASKED}0"
 
     def folded(nodes: str, count: int = MOST) -> str:
-        return fold(other.get(name, f"{MASKED}0") for name in unfolded(nodes, count))
+        return fold(map(other, names(nodes, count)))
 
     def several(found: re.Match[str]) -> str:
-        return folded(found[0]) if known.keys() >= set(unfolded(found[0])) else found[0]
+        return folded(found[0]) if all(name in place for name in names(found[0])) else found[0]
 
     def word(found: re.Match[str]) -> str:
-        return known.get(found[0]) or short.get(found[0].partition(".")[0]) or found[0]
+        start = found[0].partition(".")[0]
+        whole = next((one for one in (found[0], start, short.get(start, "")) if one in place), "")
+        return other(whole) if whole else found[0]
 
     rules = _Rules(
         text,
         lambda said: _WORD.sub(word, _SEVERAL.sub(several, text(said))),
         folded,
-        lambda name: other.get(name, f"{MASKED}0"),
+        other,
     )
     return _with_names(fleet, rules)
 

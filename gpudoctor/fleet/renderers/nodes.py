@@ -9,11 +9,8 @@ from itertools import repeat
 from typing import NamedTuple
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, names
-from gpudoctor.fleet.nodesets import LONGEST
+from gpudoctor.fleet.nodesets import sortable
 from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, HardwareGroup, Missing, Outlier, Spread
-from gpudoctor.lazy_regex import pattern
-
-_NUMBER = pattern(r"0*([0-9]+)")
 
 
 class FleetNode(NamedTuple):
@@ -68,11 +65,6 @@ def nodes(fleet: Fleet) -> Iterator[FleetNode]:
             tuple(departures[number] for number in departs(at)),
             tuple(outliers.get(name, ())),
         )
-
-
-def sortable(name: str) -> str:
-    """What sorts names as gpudoctor.fleet.nodesets.natural does, in less memory: each number after its length."""
-    return _NUMBER.sub(lambda found: f"\1{len(found[1]):03d}{found[1]}", name[:LONGEST]) + "\0" + name
 
 
 def _last(sets: Sequence[HardwareGroup | Missing], place: Mapping[str, int]) -> array[int]:

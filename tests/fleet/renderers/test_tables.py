@@ -12,11 +12,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
-from gpudoctor.fleet.nodesets import natural
+from gpudoctor.fleet.nodesets import natural, sortable
 from gpudoctor.fleet.renderers import csv as table
 from gpudoctor.fleet.renderers import json, parquet, prometheus
 from gpudoctor.fleet.renderers.formats import FORMATS
-from gpudoctor.fleet.renderers.nodes import nodes, sortable
+from gpudoctor.fleet.renderers.nodes import nodes
 from gpudoctor.fleet.renderers.rows import NodeRow
 from gpudoctor.fleet.summary import STATES, Cause, Fleet
 from tests.fleet.fleets import EMPTY, FLEETS, H100, large
