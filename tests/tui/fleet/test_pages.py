@@ -38,7 +38,7 @@ def test_all_that_is_said_is_listed_in_its_order() -> None:
         (CAUSES, 1, "FAIL", "A GPU has fewer PCIe lanes", "3 nodes, 5 findings  node[0012-0014]"),
         (CAUSES, 3, "WARN", "Programs may lock", "34 nodes  node[0025-0058]"),
         (MISSING, 1, "T", "timed out: It did not finish within 150 s", "1 node  node0010"),
-        (DRIFT, 0, "differs", "nvidia.kernel.loaded: 580.95.05 on 743 of 750", "7 nodes differ  570.172.08: node["),
+        (DRIFT, 0, "differs", "nvidia.kernel.loaded: 580.95.05 on 742 of 750", "8 nodes differ  570.172.08: node["),
         (DRIFT, 2, "differs", "packages.torch: no value has a majority", "246 nodes differ  2.9.0: "),
         (SPREADS, 0, "outlier", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6,000 are outliers  node0017"),
         (SPREADS, 1, "ok", "pytorch.matmul bf16.rate: 655.0 TFLOP/s", "6,000 values, no outliers"),
