@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.fleet.aggregate.nodeset_expansion import names
 from gpudoctor.fleet.summary import Cause, CauseVariant
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.model import FixEntry
@@ -15,6 +16,15 @@ _OWN = pattern(
 def of_all(cause: Cause) -> str:
     """Why the problem occurs, in words that are true of all nodes."""
     return _without_index(cause.cause) if cause.variants else cause.cause
+
+
+def of_node(cause: Cause, node: str) -> Cause:
+    """The cause with the commands of one of its nodes alone, where they were kept."""
+    own = [one for one in cause.variants if node in names(one.nodes, one.count)]
+    if len(own) == 1:
+        return msgspec.structs.replace(cause, cause=of_all(cause), fixes=own[0].fixes, variants=())
+    mine = tuple(msgspec.structs.replace(one, nodes=node, count=1) for one in own)  # several of its GPUs have it
+    return msgspec.structs.replace(cause, variants=mine) if mine else cause
 
 
 def fixes(cause: Cause) -> tuple[FixEntry, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from gpudoctor.fleet.explained import without_echoes
-from gpudoctor.fleet.renderers.fact_names import fact_name
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.renderers.html_grid import board, page_data, shown
 from gpudoctor.fleet.renderers.html_spread import drawn
 from gpudoctor.fleet.renderers.nodes import nodes

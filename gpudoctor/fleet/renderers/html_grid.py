@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
-from gpudoctor.fleet.renderers.fact_names import fact_name
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.renderers.nodes import FleetNode
 from gpudoctor.fleet.renderers.phrases import named
 from gpudoctor.fleet.summary import STATES, Fleet

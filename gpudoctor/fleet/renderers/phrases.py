@@ -1,9 +1,8 @@
 """Words that the text and the page share: when, how many, how far nodes agree, which are outliers."""
 
 from collections import Counter
-from datetime import timedelta
 
-from gpudoctor.facts.text_types import moment as as_time
+from gpudoctor.fleet.ages import ages
 from gpudoctor.fleet.cause_fixes import fixes, of_all
 from gpudoctor.fleet.explained import drifts
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet
@@ -33,28 +32,6 @@ def when(fleet: Fleet) -> str:
     between = f"{moment(fleet.oldest)} to " if fleet.oldest not in ("", fleet.newest) else ""
     old = ages(fleet)
     return f"reports of {between}{moment(fleet.newest)}" + (f" ({old})" if old else "")
-
-
-def ages(fleet: Fleet) -> str:
-    """How old the reports are at the time of the summary; empty: newer than an hour, or nobody knows."""
-    newest, oldest = (_age(fleet.created, one) for one in (fleet.newest, fleet.oldest or fleet.newest))
-    if newest is None or oldest is None or oldest < timedelta(hours=1):
-        return ""
-    first, last = _span(newest), _span(oldest)
-    return f"{last} old" if first == last else f"{first} to {last} old"
-
-
-def _age(now: str, then: str) -> timedelta | None:
-    try:
-        return as_time(now) - as_time(then)
-    except (ValueError, OverflowError, TypeError):
-        return None
-
-
-def _span(age: timedelta) -> str:
-    hours = round(age / timedelta(hours=1))
-    count, unit = (hours, "hour") if hours < 72 else (round(hours / 24), "day")
-    return f"{number(count)} {unit}{'s' * (count != 1)}"
 
 
 def apart(fleet: Fleet) -> str:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.fleet.explained import drifts as unexplained
-from gpudoctor.fleet.renderers.fact_names import fact_name
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.renderers.lines import bar, folded_lines
 from gpudoctor.fleet.renderers.phrases import MARKS, UNCHANGED, agreement, balance, first_changes, often_apart
 from gpudoctor.fleet.summary import Change, Drift, Fleet, Spread

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpudoctor.fleet.cause_fixes import fixes as fixes_of
 from gpudoctor.fleet.cause_fixes import of_all
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.summary import Cause, Change, Drift, Missing, Spread
 from gpudoctor.report.fixes import label
 from gpudoctor.report.numbers import amount, number
@@ -90,7 +91,9 @@ def _missing(one: Missing, width: int) -> Iterator[DetailLine]:
 
 
 def _drift(one: Drift, width: int) -> Iterator[DetailLine]:
-    yield from headline("differs", one.fact, width, "warn")
+    yield from headline("differs", fact_name(one.fact), width, "warn")
+    if fact_name(one.fact) != one.fact:
+        yield from hanging("path", one.fact, width, "dim")
     yield from hanging("among", one.hardware, width, "dim")
     yield BLANK
     known = f"the {number(one.known)} nodes where it is known"

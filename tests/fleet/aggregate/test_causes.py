@@ -6,6 +6,7 @@ import pytest
 from gpudoctor.expect.loader import loads
 from gpudoctor.fleet.aggregate import causes
 from gpudoctor.fleet.aggregate.streaming import summed
+from gpudoctor.fleet.cause_fixes import fixes, of_node
 from gpudoctor.fleet.expectations import Holding
 from gpudoctor.fleet.renderers.phrases import as_finding, in_short
 from gpudoctor.report.model import FindingEntry, FixEntry
@@ -108,6 +109,13 @@ def test_commands_are_grouped_by_the_nodes_that_need_them() -> None:
     assert fix.verify == "# on n[1,3]:\nnvidia-smi -i 2\n# on n2:\nnvidia-smi -i 5\n# on n3:\nnvidia-smi -i 0"
     assert as_finding(cause).cause == "The GPU is ill."
     assert in_short(cause) == "Reset the GPU"
+
+
+def test_the_commands_of_one_node() -> None:
+    (cause,) = fleet(named(report(findings=each) for each in [[_on(2)], [_on(5)], [_on(2), _on(0)]])).causes
+    assert fixes(of_node(cause, "n2"))[0].commands == ("nvidia-smi -i 5 -r",)
+    assert fixes(of_node(cause, "n3"))[0].commands == ("# on n3:\nnvidia-smi -i 2 -r", "# on n3:\nnvidia-smi -i 0 -r")
+    assert of_node(cause, "elsewhere") == cause
 
 
 def test_commands_that_all_nodes_share_are_shown_once() -> None:

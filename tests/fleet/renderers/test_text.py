@@ -5,8 +5,8 @@ import re
 import msgspec
 import pytest
 
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.renderers import text
-from gpudoctor.fleet.renderers.fact_names import fact_name
 from gpudoctor.fleet.renderers.lines import bar, folded_lines
 from gpudoctor.fleet.renderers.phrases import in_short
 from gpudoctor.fleet.summary import Departure, Drift, Fleet, Outlier, Spread
