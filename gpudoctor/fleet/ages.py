@@ -12,8 +12,10 @@ def ages(fleet: Fleet) -> str:
     newest, oldest = (_age(fleet.created, one) for one in (fleet.newest, fleet.oldest or fleet.newest))
     if newest is None or oldest is None or oldest < timedelta(hours=1):
         return ""
-    first, last = _span(newest), _span(oldest)
-    return f"{last} old" if first == last else f"{first} to {last} old"
+    (first, unit), (last, larger) = _span(newest), _span(oldest)
+    if (first, unit) == (last, larger):
+        return f"{_count(last, larger)} old"
+    return f"{number(first) if unit == larger else _count(first, unit)} to {_count(last, larger)} old"
 
 
 def _age(now: str, then: str) -> timedelta | None:
@@ -23,7 +25,10 @@ def _age(now: str, then: str) -> timedelta | None:
         return None
 
 
-def _span(age: timedelta) -> str:
+def _span(age: timedelta) -> tuple[int, str]:
     hours = round(age / timedelta(hours=1))
-    count, unit = (hours, "hour") if hours < 72 else (round(hours / 24), "day")
+    return (hours, "hour") if hours < 72 else (round(hours / 24), "day")
+
+
+def _count(count: int, unit: str) -> str:
     return f"{number(count)} {unit}{'s' * (count != 1)}"
