@@ -33,7 +33,8 @@ def fixes(cause: Cause) -> tuple[FixEntry, ...]:
         return ()  # those of many causes together fix none of them
     if not cause.variants:
         return cause.fixes
-    return tuple(_fix(cause, place, one) for place, one in enumerate(cause.variants[0].fixes))
+    several = zip(*(one.fixes for one in cause.variants), strict=False)  # as many, unless a file was made up
+    return tuple(_fix(cause, place, first) for place, (first, *_) in enumerate(several))
 
 
 def _fix(cause: Cause, place: int, first: FixEntry) -> FixEntry:
