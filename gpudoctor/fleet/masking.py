@@ -29,7 +29,8 @@ PROSE = (
 )  # that may name a node
 TASKS = ("argv", "line", "text", "add", "path", "env")  # of fixes as data, which say what their commands say
 MASKED = "masked-node"
-_SEVERAL = re.compile(r"[A-Za-z0-9_.-]*(?:\[[0-9,-]{1,5000}\][A-Za-z0-9_.-]*)+")  # node[001-128,140] in a sentence
+# node[001-128,140] in a sentence
+_SEVERAL = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9_.-]*(?:\[[0-9,-]{1,5000}\][A-Za-z0-9_.-]*)+")
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
 
 

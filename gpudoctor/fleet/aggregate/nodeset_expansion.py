@@ -40,7 +40,8 @@ def counted(text: str) -> int:
     found = 0
     for part in _PARTS.findall(text):
         pieces = _BRACKETS.split(part)[1::2]
-        found += prod(map(_width, pieces)) if all(map(_INSIDE.fullmatch, pieces)) else 1
+        many = prod(map(_width, pieces)) if all(map(_INSIDE.fullmatch, pieces)) else 1
+        found += many if many <= MOST else 1
     return found
 
 

@@ -1,4 +1,4 @@
-"""`gpudoctor fleet report`: what makes its exit code, which nodes are missing, and Parquet without its usual library."""
+"""`gpudoctor fleet report`: its exit code, nodes of which there is nothing, and Parquet without its usual library."""
 
 import sys
 from pathlib import Path
