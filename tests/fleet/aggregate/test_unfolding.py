@@ -58,7 +58,7 @@ def test_what_was_folded_comes_back(names: list[str]) -> None:
     ("text", "room", "short"),
     [
         ("n[1-8]", 9, "n[1-8]"),
-        ("n[1,3,5,7,9,11]", 15, "n[1] and 5 more"),
+        ("n[1,3,5,7,9,11,13]", 17, "n[1,3] and 5 more"),
         ("gpu[001,003,005]-a,gpu[002,004]-a", 28, "gpu[001,003]-a and 3 more"),
         ("r[1-2]-n[01-16],r[4-5]-n[01-16]", 28, "r[1-2]-n[01-16] and 32 more"),
         ("r[1-2]-n[01-16],r[4-5]-n[01-16]", 20, "64 nodes"),
