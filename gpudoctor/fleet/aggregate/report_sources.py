@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Container, Iterator, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -55,7 +56,7 @@ class Sources:
         Raises:
             SourceError: a directory or a file of lines cannot be read to its end.
         """
-        older = self._older()
+        older = self._older
         for at, source in enumerate(self._sources):
             yield from _sent(source, _all_but(older[at]) if at in older else None)
 
@@ -73,7 +74,7 @@ class Sources:
         Raises:
             SourceError: a directory or a file of lines cannot be read to its end.
         """
-        older = self._older()
+        older = self._older
         for at, source in enumerate(self._sources):
             yield from _sent(source, _of(nodes, older.get(at, set())))
 
@@ -113,6 +114,7 @@ class Sources:
         if os.path.isdir(reports):
             self._sources.append(ReportDirectory(reports, named, self._ordered))
 
+    @cached_property
     def _older(self) -> dict[int, set[tuple[int, str]]]:
         """By source, the reports that do not count because there is a newer one of the same node."""
         if len(self._sources) == 1 and not isinstance(self._sources[0], ReportLines):
