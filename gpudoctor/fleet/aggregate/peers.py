@@ -45,14 +45,16 @@ class PeerGroup(NamedTuple):
         kind: what they are, with the usual number.
         series: how their names begin.
         total: how many there are.
-        usual: the nodes that have the usual number.
+        usual: how many have the usual number.
+        samples: some of these.
         short: the nodes that have fewer, by their number.
     """
 
     kind: Kind
     series: str
     total: int
-    usual: Sequence[str]
+    usual: int
+    samples: Sequence[str]
     short: Mapping[int, Sequence[str]]
 
 
@@ -74,7 +76,7 @@ def groups(kinds: Iterable[tuple[str, Kind]]) -> Iterator[PeerGroup]:
             one.hardware.number: names for one, names in found.items() if count // _HALF < one.hardware.number < count
         }
         if short and len(most) >= max(FEWEST, CLEAR * total):
-            yield PeerGroup(usual, series, total, most, short)
+            yield PeerGroup(usual, series, total, len(most), most[:_SAMPLES], short)
 
 
 def alike(kind: Kind) -> Kind:
@@ -110,7 +112,7 @@ def with_peers(fleet: Fleet, found: Iterable[PeerGroup], sources: Sources) -> Fl
         for have, nodes in group.short.items()
     ]
     wanted = {node for _, _, nodes in lacking for node in nodes[:_READ]}
-    wanted.update(node for group, _, nodes in lacking if nodes for node in group.usual[:_SAMPLES])
+    wanted.update(node for group, _, nodes in lacking if nodes for node in group.samples)
     if not wanted:
         return fleet
     slots = dict(_addresses(sources, wanted))
@@ -151,7 +153,7 @@ def _addresses(sources: Sources, wanted: set[str]) -> Iterator[tuple[str, frozen
 
 def _empty(group: PeerGroup, have: int, slots: Mapping[str, frozenset[str]], node: str) -> tuple[str, ...]:
     """The PCI addresses at which peers have a GPU and the node has none; none where the slots cannot be compared."""
-    layouts = {slots.get(peer, frozenset()) for peer in group.usual[:_SAMPLES]}
+    layouts = {slots.get(peer, frozenset()) for peer in group.samples}
     own = slots.get(node, frozenset())
     if len(layouts) != 1 or len(own) != have:
         return ()
@@ -164,7 +166,7 @@ def _cause(group: PeerGroup, have: int, nodes: list[str], slots: Mapping[str, fr
     for node in sorted(nodes, key=natural):
         by_slot[_empty(group, have, slots, node)].append(node)
     usual, example = group.kind.hardware.number, min(nodes)
-    peers = f"{number(len(group.usual))} of {number(group.total)} nodes"
+    peers = f"{number(group.usual)} of {number(group.total)} nodes"
     at = next(empty for empty, some in by_slot.items() if example in some)
     empty = sorted(((where, some) for where, some in by_slot.items() if where), key=lambda pair: -len(pair[1]))
     return Cause(

@@ -37,7 +37,9 @@ def together(
     tally = tallied(sources, hold=hold, only=only, tell=tell)
     own = summary(tally)
     fleet = with_promised(own, sources.ledgers, tally.found_gpus, only)
-    fleet = with_peers(fleet, groups(tally.numbered()), sources)
+    short = list(groups(tally.numbered()))
+    del tally  # some reports are read again, and of a large fleet it is what memory holds
+    fleet = with_peers(fleet, short, sources)
     fleet = with_links(fleet, folders(sources.ledgers), only)
     if fleet is own:
         return own
