@@ -208,7 +208,7 @@ def test_every_import_of_the_package_is_declared() -> None:
     extras = project["optional-dependencies"]  # loaded by the commands that they are for
     wanted = [
         *project["dependencies"],
-        *(one for extra in ("web", "mcp", "fleet", "parquet", "ray") for one in extras[extra]),
+        *(one for extra in ("web", "mcp", "fleet", "ray") for one in extras[extra]),
     ]
     declared = {d.split(">")[0].replace("-", "_") for d in wanted}
     used: set[str] = set()

@@ -124,7 +124,7 @@ HELP_TEXTS = {
         ("gpudoctor fleet report monday", "gpudoctor fleet report tuesday --since monday --format html -o fleet.html"),
         {
             "0": "every node reported, and nothing failed",
-            "1": "failures",
+            "1": "failures; with --fail-on warn or drift also warnings, or drift and outliers",
             **_USAGE,
             "3": "nodes did not report, have no GPU, or have too much unknown",
         },
