@@ -41,8 +41,10 @@ class Shadow(msgspec.Struct, frozen=True, kw_only=True):
     wins: str  # the path that `import` takes
     loses: tuple[str, ...]  # the others, in order
     version: str | None = None  # of the distribution that wins
-    origin: str = ""  # PYTHONPATH, user site, .pth, working directory
+    origin: str = ""  # PYTHONPATH, user site, .pth, working directory; "namespace": see `portion_of`
     standard: bool = False  # what it hides is of the standard library
+    # The distribution whose modules (`loses`) are in a directory without __init__.py, which the package `wins` hides.
+    portion_of: str = ""
 
 
 class Remnant(msgspec.Struct, frozen=True, kw_only=True):
