@@ -114,11 +114,11 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
         return Problem(message, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
     if lacking := _without_library(on):
         package, releases = lacking
-        torch = present(one_of(on.python, "torch"))
+        installed = phrase(" {}", present(one_of(on.python, "torch")).version)
         span = f"{releases[0]} to {releases[-1]}" if releases[1:] else releases[0]
         message = (
             f"{package.name} {package.version} has libraries for PyTorch {span} only, each for one release; "
-            f"torch{phrase(' {}', torch.version)} is installed, for which it has none."
+            f"torch{installed} is installed, for which it has none."
         )
         return Problem(
             message, tuple(name for name in package.libraries if releases[-1] in name), severity=Severity.ERROR

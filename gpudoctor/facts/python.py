@@ -130,6 +130,7 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     lock: str | None = None  # the build lock for which it would wait for ever
     executable_stack: tuple[str, ...] = ()  # as in LiveFramework
     stderr: str = ""  # its last lines
+    outside: str | None = None  # where the module that an error does not find in a package is: next to the package
     dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
 
 

@@ -152,6 +152,18 @@ def without_compiled_part(on: OnPython, one: PackageImport, row: Survived) -> tu
     return (*((wheel,) if wheel else ()), built)
 
 
+def on_path(on: OnPython, one: PackageImport, program: str, system_package: str) -> tuple[Fix, ...]:
+    """Let a package find a program of ROCm: in the ROCm that is here, else from the distribution's package."""
+    proof, rocm = import_proof(on, one), known_or(on.facts.amd.rocm_path, None)
+    tasks = install_system(on.facts, system_package) if system.family_of(on.facts) else ()
+    message = f"Install the package {system_package}, which contains {program}.{lasting(on.facts)}"
+    own = Fix(message, tasks, "reinstall-package", root=True, verify=proof)
+    if rocm is None:
+        return (own,)
+    message = f"Put the programs of ROCm on PATH, where {program} is among them.{lasting(on.facts)}"
+    return Fix(message, (export("PATH", f"{rocm}/bin", "before"),), "change-environment", verify=proof), own
+
+
 def _from_source(on: OnPython, one: PackageImport, row: Survived) -> Tasks:
     number = release(one.version)
     if row.build:
