@@ -65,6 +65,18 @@ class Floor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cuda: str = ""
 
 
+class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of a package, from `since` to before `before`, that choose wrong kernels above a compute capability."""
+
+    package: str
+    since: str
+    before: str
+    capability: str
+    effect: str
+    instead: str
+    library: str = ""
+
+
 class PythonRules(KnowledgeTable, frozen=True):
     """The table ``python_rules.toml``."""
 
@@ -83,6 +95,8 @@ class PythonRules(KnowledgeTable, frozen=True):
     builds: dict[str, frozenset[str]]
     named_after_cuda: NamedAfterCuda
     floor: tuple[Floor, ...]
+    ceiling: tuple[Ceiling, ...]
+    switch_off: dict[str, dict[str, str]]
     jax: JaxUsers
 
 
