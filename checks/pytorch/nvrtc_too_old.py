@@ -26,7 +26,7 @@ def _nvrtc(on: OnFramework, cuda: str) -> str:
     severity=Severity.WARNING,
     cause="PyTorch compiles some operations at run time (torch.prod, complex numbers, fused TorchScript), with the "
     "NVRTC of its CUDA release (JIT). It asks for the GPU's own architecture: before 1.13 always, since then from CUDA "
-    "12 on. An NVRTC that is older than the GPU does not know it, although PyTorch's ready-made kernels run.",
+    "11.8 on. An NVRTC that is older than the GPU does not know it, although PyTorch's ready-made kernels run.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/issues/87595",

@@ -16,7 +16,7 @@ from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
-from gpudoctor.targets import NAMES, OnPython, gpus_of, in_container
+from gpudoctor.targets import NAMES, OnLive, OnPython, gpus_of, in_container
 from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, query
 
 
@@ -272,6 +272,18 @@ def _wheels(on: OnPython, wheels: list[tuple[str, str]], proof: Task | None) -> 
         paths = ":".join(f"{site}/nvidia/{folder}" for folder in folders)
         tasks += (export("LD_LIBRARY_PATH", paths, "before"),)
     return Fix(message, tasks, "reinstall-package", verify=proof)
+
+
+def libraries_of_wheels(on: OnLive, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
+    """Let the loader find libraries that wheels have brought, for a framework that asks only the loader for them."""
+    site, there = text_of(on.python.site_packages), {p.name for p in packages_of(on.python)}
+    wheels = [wheel for name in missing if (wheel := sonames.wheel_of(name))]
+    folders = dict.fromkeys(folder for name, folder in wheels if name.partition("==")[0] in there)
+    if not site or not folders:
+        return ()
+    paths = ":".join(f"{site}/nvidia/{folder}" for folder in folders)
+    message = f"Let the loader search the wheels that contain {', '.join(missing)}, before Python starts."
+    return (Fix(message, (export("LD_LIBRARY_PATH", paths, "before"),), "change-environment", verify=proof),)
 
 
 def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof: Task | None) -> tuple[Fix, ...]:

@@ -33,7 +33,7 @@ class Nvrtc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How PyTorch uses CUDA's run-time compiler."""
 
     clamped_since: str
-    clamped_majors: int
+    clamped_before: str
 
 
 class UnnamedMachine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -223,4 +223,4 @@ def fits_python(found: TorchRelease, python: str | None) -> bool:
 def asks_nvrtc_for_own_arch(number: str, cuda: str) -> bool:
     """Whether a release ("1.10.0") asks NVRTC of a CUDA ("11.3") for the GPU's architecture, known to it or not."""
     row = torch().nvrtc
-    return version(number)[:2] < version(row.clamped_since) or version(cuda)[0] > row.clamped_majors
+    return version(number)[:2] < version(row.clamped_since) or version(cuda)[:2] >= version(row.clamped_before)
