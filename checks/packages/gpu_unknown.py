@@ -113,7 +113,7 @@ def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
         "https://github.com/facebookresearch/xformers/issues/1329",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.arch-missing", "packages.gpu-too-old"),
+    caused_by=("pytorch.arch-missing",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

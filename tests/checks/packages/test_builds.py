@@ -14,7 +14,6 @@ from gpudoctor.checks.packages.driver_too_old import driver_too_old
 from gpudoctor.checks.packages.gpu_too_old import gpu_too_old
 from gpudoctor.checks.packages.llama_cpp_cpu import llama_cpp_cpu
 from gpudoctor.checks.packages.other_apex import other_apex
-from gpudoctor.checks.packages.paddle_cpu import paddle_cpu
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
 from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
 from gpudoctor.facts import Extension, Facts, FileOverlap, UnmetRequirement
@@ -374,21 +373,3 @@ def test_two_plugins_explain_what_the_newer_one_cannot() -> None:
     (finding,) = report.findings
     assert (finding.check, finding.status) == ("jax.several-plugins", "fail")
     assert [c.check for c in finding.consequences] == ["jax.driver-too-old"]
-
-
-def paddle(*names: str, facts: Facts | None = None) -> Facts:
-    return environment(packages=tuple(package(name, "3.2.0") for name in names), facts=facts)
-
-
-def test_paddle() -> None:
-    message = "paddlepaddle 3.2.0 has no CUDA support, so GPU 0 (NVIDIA GeForce RTX 4090) is not used."
-    assert one(paddle_cpu, paddle("paddlepaddle")) == ("problem", message)
-    assert severity(paddle_cpu, paddle("paddlepaddle")) == "advice"
-    assert "stable/cu126/ paddlepaddle-gpu" in commands(paddle_cpu, paddle("paddlepaddle"))
-    assert "stable/cu118/" in commands(paddle_cpu, paddle("paddlepaddle", facts=machine("11.4")))
-    assert one(paddle_cpu, paddle("paddlepaddle-gpu")) == ("pass", "")
-    assert one(paddle_cpu, paddle("paddlepaddle", "paddlepaddle-gpu")) == ("pass", "")
-    assert one(paddle_cpu, paddle("paddlepaddle", facts=plain_host())) == ("pass", "")
-    beside = environment(torch(), packages=(package("paddlepaddle", "3.2.0"),))
-    assert one(paddle_cpu, beside) == ("pass", "")
-    assert one(paddle_cpu, change(beside, "pythons.0", CLOSED)) == ("unknown", "closed")
