@@ -103,10 +103,9 @@ def framework_elsewhere(on: OnPython) -> Problem | None:
     names = " and ".join(NAMES.get(name, name) for name in first.frameworks)
     message = f"{on.python.path} has no framework; {names} {'are' if first.frameworks[1:] else 'is'} in {first.path}."
     meant = sorted(wanted.intersection(first.frameworks))
-    if meant and (other := _release(first.path)) not in ("", ".".join(text_of(on.python.version).split(".")[:2])):
-        message += (
-            f" What is installed for Python {other} cannot be imported here, by Python {text_of(on.python.version)}."
-        )
+    own, other = text_of(on.python.version), _release(first.path)
+    if meant and own and other not in ("", ".".join(own.split(".")[:2])):
+        message += f" What is installed for Python {other} cannot be imported here, by Python {own}."
     if any(_OF_IMAGE.get(name) in on.facts.host.environment for name in meant):
         message += f" This container's image is made for {' and '.join(NAMES[name] for name in meant)}."
     if isinstance(on.python.pip, str):
