@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting, uninstall
-from gpudoctor.knowledge.gpu_builds import CpuDistribution, gpu_builds
+from gpudoctor.knowledge.python_rules import CpuDistribution, python_rules
 from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import uses_gpu
@@ -17,7 +17,7 @@ from gpudoctor.targets import OnPython, gpu_name, pythons
 
 def _found(on: OnPython) -> tuple[CpuDistribution, Package] | None:
     """The first such distribution whose build for GPUs is not installed."""
-    for row in gpu_builds().cpu:
+    for row in python_rules().cpu:
         owner = package(on.python, row.name)
         if owner and not package(on.python, row.gpu):
             return row, owner
@@ -63,8 +63,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 def cpu_package(on: OnPython) -> Problem | None:
     """Only the distribution without CUDA, where nothing else uses the GPU, or a companion is to use it as well."""
     known(on.python.packages)
-    found, gpus = _found(on), nvidia_gpus(on.facts)
-    if found is None or not gpus:
+    gpus = nvidia_gpus(on.facts)
+    found = _found(on) if gpus else None
+    if found is None:
         return None
     row, owner = found
     companion = _companion(on, row)

@@ -15,17 +15,6 @@ class Extra(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extra: str
 
 
-class CpuDistribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A distribution without code for GPUs, and the one of the same package that has it."""
-
-    name: str
-    title: str
-    gpu: str
-    proof: str
-    index: str = ""
-    companions: tuple[str, ...] = ()
-
-
 class GpuBuilds(KnowledgeTable, frozen=True):
     """The table gpu_builds.toml."""
 
@@ -35,7 +24,6 @@ class GpuBuilds(KnowledgeTable, frozen=True):
     conda: frozenset[str]
     conda_build: str
     conda_names: frozenset[str]
-    cpu: tuple[CpuDistribution, ...]
     extra: tuple[Extra, ...]
 
 

@@ -69,5 +69,6 @@ def not_started(stderr: str) -> tuple[StartedProgram, str] | None:
     """Return the program that an import's output names as not found, with its name; or None."""
     # CPython's text of FileNotFoundError, of a program that subprocess does not find on PATH.
     match = re.search(r"No such file or directory: '([\w.-]+)'", stderr)
-    rows = (row for row in import_errors().program if match and match[1] in row.names)
-    return next(((row, match[1]) for row in rows if match), None)
+    if match is None:
+        return None
+    return next(((row, match[1]) for row in import_errors().program if match[1] in row.names), None)
