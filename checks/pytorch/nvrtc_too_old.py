@@ -36,7 +36,7 @@ def _nvrtc(on: OnFramework, cuda: str) -> str:
     targets=torches,
     caused_by=("python.*", "pytorch.arch-missing", "pytorch.driver-too-old"),
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def nvrtc_too_old(on: OnFramework) -> str | None:
     """It asks for the GPU's own architecture, of an older NVRTC than the first that compiles for a visible GPU."""
