@@ -16,8 +16,8 @@ from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
-from gpudoctor.targets import NAMES, OnPython, gpus_of, in_container
-from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
+from gpudoctor.targets import NAMES, OnLive, OnPython, gpus_of, in_container
+from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, query
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
@@ -152,6 +152,18 @@ def without_compiled_part(on: OnPython, one: PackageImport, row: Survived) -> tu
     return (*((wheel,) if wheel else ()), built)
 
 
+def on_path(on: OnPython, one: PackageImport, program: str, system_package: str) -> tuple[Fix, ...]:
+    """Let a package find a program of ROCm: in the ROCm that is here, else from the distribution's package."""
+    proof, rocm = import_proof(on, one), known_or(on.facts.amd.rocm_path, None)
+    tasks = install_system(on.facts, system_package) if system.family_of(on.facts) else ()
+    message = f"Install the package {system_package}, which contains {program}.{lasting(on.facts)}"
+    own = Fix(message, tasks, "reinstall-package", root=True, verify=proof)
+    if rocm is None:
+        return (own,)
+    message = f"Put the programs of ROCm on PATH, where {program} is among them.{lasting(on.facts)}"
+    return Fix(message, (export("PATH", f"{rocm}/bin", "before"),), "change-environment", verify=proof), own
+
+
 def _from_source(on: OnPython, one: PackageImport, row: Survived) -> Tasks:
     number = release(one.version)
     if row.build:
@@ -243,6 +255,18 @@ def _wheels(on: OnPython, wheels: list[tuple[str, str]], proof: Task | None) -> 
         paths = ":".join(f"{site}/nvidia/{folder}" for folder in folders)
         tasks += (export("LD_LIBRARY_PATH", paths, "before"),)
     return Fix(message, tasks, "reinstall-package", verify=proof)
+
+
+def libraries_of_wheels(on: OnLive, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
+    """Let the loader find libraries that wheels have brought, for a framework that asks only the loader for them."""
+    site, there = text_of(on.python.site_packages), {p.name for p in packages_of(on.python)}
+    wheels = [wheel for name in missing if (wheel := sonames.wheel_of(name))]
+    folders = dict.fromkeys(folder for name, folder in wheels if name.partition("==")[0] in there)
+    if not site or not folders:
+        return ()
+    paths = ":".join(f"{site}/nvidia/{folder}" for folder in folders)
+    message = f"Let the loader search the wheels that contain {', '.join(missing)}, before Python starts."
+    return (Fix(message, (export("LD_LIBRARY_PATH", paths, "before"),), "change-environment", verify=proof),)
 
 
 def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof: Task | None) -> tuple[Fix, ...]:

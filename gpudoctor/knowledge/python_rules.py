@@ -65,6 +65,29 @@ class Floor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cuda: str = ""
 
 
+class CpuDistribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A distribution without code for GPUs, and the one of the same package that has it."""
+
+    name: str
+    title: str
+    gpu: str
+    proof: str
+    index: str = ""
+    companions: tuple[str, ...] = ()
+
+
+class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of a package, from `since` to before `before`, that choose wrong kernels above a compute capability."""
+
+    package: str
+    since: str
+    before: str
+    capability: str
+    effect: str
+    instead: str
+    library: str = ""
+
+
 class PythonRules(KnowledgeTable, frozen=True):
     """The table ``python_rules.toml``."""
 
@@ -82,6 +105,9 @@ class PythonRules(KnowledgeTable, frozen=True):
     builds: dict[str, frozenset[str]]
     named_after_cuda: NamedAfterCuda
     floor: tuple[Floor, ...]
+    ceiling: tuple[Ceiling, ...]
+    cpu: tuple[CpuDistribution, ...]
+    switch_off: dict[str, dict[str, str]]
     jax: JaxUsers
 
 

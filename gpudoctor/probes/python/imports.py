@@ -14,7 +14,7 @@ from gpudoctor.facts.python import PackageImport, Python
 from gpudoctor.knowledge.wanted import part_for
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.crash_output import tail
 from gpudoctor.parsers.metadata import normalise
 from gpudoctor.probes import executable_stack
@@ -127,7 +127,17 @@ def _imported(machine: Machine, python: Python, found: FoundDistribution, top: s
     one = read(said, ended, hurried=hurried or seconds < SECONDS)
     libraries = (f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim)
     error = one.error if isinstance(one.error, str) else None
-    return replace(one, executable_stack=executable_stack.asking(machine, error, libraries))
+    outside = _outside(machine, known_or(python.sys_path, ()), error) if error else None
+    return replace(one, executable_stack=executable_stack.asking(machine, error, libraries), outside=outside)
+
+
+def _outside(machine: Machine, sys_path: Sequence[str], error: str) -> str | None:
+    """The file of a module that an error does not find in a package, where a wheel laid it next to that package."""
+    match = _BY_NAME.match(error)
+    top, _, rest = (match[1] or "" if match else "").partition(".")
+    path = f"{rest.rpartition('.')[2]}.py"
+    places = (folder for folder in sys_path if rest and machine.exists(f"{folder}/{top}/__init__.py"))
+    return next((f"{folder}/{path}" for folder in places if machine.exists(f"{folder}/{path}")), None)
 
 
 def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> PackageImport:

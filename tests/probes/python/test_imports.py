@@ -8,7 +8,7 @@ import pytest
 
 from gpudoctor.child import ChildResult
 from gpudoctor.facts import Framework, PackageImport, Python
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.probes.python import imports, jit_caches
 from gpudoctor.probes.python.gpu_packages import declaring, gpu_packages, modules_of
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, entries, find
@@ -206,3 +206,24 @@ def test_kernels_in_caches(tmp_path: Path) -> None:
     with (locked / "lock").open():
         (again,) = (k for k in jit_caches.probe(here, "/none", "3.11.7", found, names) if k.lock)
     assert again.holder == os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("code", "file", "found"),
+    [
+        ("import numkern.interface", "interface.py", True),
+        ("import numkern.ops.interface", "interface.py", True),
+        ("import numkern.interface", "other.py", False),
+        ("import interface_of_nobody", "interface.py", False),
+    ],
+)
+def test_a_module_that_lies_next_to_its_package(tmp_path: Path, code: str, file: str, found: bool) -> None:
+    lay(tmp_path, "bitsandbytes", code=code)
+    for folder in (tmp_path / "numkern", tmp_path / "numkern/ops"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    (tmp_path / file).touch()
+    python = Python(path=sys.executable, sys_path=(str(tmp_path),))
+    (one,) = known(imports.probe(machine(PYTHONPATH=str(tmp_path)), python, found_in(tmp_path)))
+    assert isinstance(one.error, str)
+    assert one.outside == (str(tmp_path / file) if found else None)
