@@ -17,7 +17,7 @@ from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import NAMES, OnLive, OnPython, gpus_of, in_container
-from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, query
+from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
