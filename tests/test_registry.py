@@ -22,8 +22,8 @@ PARTICULAR = {
     "setup/choice.py",
     "setup/conflicts.py",
 }
-# What explains, in the order of its likelihood, that a GPU is missing; it is about demands and not about areas.
-EXPLAINS = {"requirements/demands.py"}
+# What explains that a GPU is missing, or keeps programs from it: about demands and setup, and not about areas.
+EXPLAINS = {"requirements/demands.py", "setup/blockers.py"}
 NAMES = {name: one.module for one in FRAMEWORKS for name in (one.module, one.area, f"{one.area}.*", one.title)}
 
 

@@ -62,7 +62,7 @@ def _known(drift: Drift, one: Departure) -> tuple[str, ...]:
     if drift.fact.startswith("packages"):
         return ()
     fewer = drift.fact == "gpus" and _number(one.value) < _number(drift.majority)
-    found = caused_by(drift.fact.split("."), one.value in _NOTHING or fewer, None)
+    found = caused_by(drift.fact.split("."), one.value in _NOTHING or fewer, None, pending=True)
     return (*found, *_FEWER) if fewer else found
 
 
