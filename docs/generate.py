@@ -55,9 +55,12 @@ def target_index() -> str:
     """The module that names the targets of each check, where a shared function gives them and may give none."""
     found: dict[str, list[str]] = {}
     for one in catalogue.load(checks.ids()):
-        module, name = getattr(one.targets, "__module__", ""), getattr(one.targets, "__qualname__", "")
-        if module.startswith(("gpudoctor.targets", "gpudoctor.queries.")) and name not in ("machine", "pythons"):
-            found.setdefault(f"{module.removeprefix('gpudoctor.')}:{name}", []).append(one.id)
+        function, given = getattr(one.targets, "func", one.targets), getattr(one.targets, "keywords", {})
+        module, name = function.__module__, function.__qualname__
+        shared = module.startswith(("gpudoctor.targets", "gpudoctor.queries.")) and name not in ("machine", "pythons")
+        if shared and set(given) <= {"name"}:
+            place = ":".join([module.removeprefix("gpudoctor."), name, *given.values()])
+            found.setdefault(place, []).append(one.id)
     lines = ['"""The targets of checks, by function; made by docs/generate.py from the checks."""', "", "TARGETS = {"]
     for place, ids in sorted(found.items()):
         parts = textwrap.wrap(" ".join(ids), 109, break_on_hyphens=False)

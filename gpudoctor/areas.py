@@ -85,9 +85,9 @@ def concerning(facts: Facts) -> Callable[[str], bool]:
 
     @cache
     def has(place: str) -> bool:
-        module, _, name = place.partition(":")
+        module, name, *given = place.split(":")
         try:
-            return any(True for _ in getattr(import_module(f"gpudoctor.{module}"), name)(facts))
+            return any(True for _ in getattr(import_module(f"gpudoctor.{module}"), name)(facts, *given))
         except Exception:  # a fact is unknown, or it is broken: the check reports it
             return True
 

@@ -207,9 +207,9 @@ def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep
     pci: Bus = Lazy(foreign.pci if foreign else lambda: probes.PCI.run(inputs), Unknown(NO_ANSWER))
     system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci), options.quick)
     steps = [
-        *_python_steps(machine, interpreters, options.quick, pci),  # they wait for children of their own: so first
         ParallelStep(*probes.HOST[:2], host.make),
         ParallelStep(*probes.PCI[:2], pci.make),
+        *_python_steps(machine, interpreters, options.quick, pci),  # they wait for children of their own: so first
         *(ParallelStep(*named) for named in system),
         *beside,
     ]

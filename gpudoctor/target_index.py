@@ -64,6 +64,7 @@ TARGETS = {
     ),
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
     "queries.smoke:gpu_runs": "smoke.no-device",
+    "queries.smoke:gpu_tests:transfer": "smoke.memory-not-pinned",
     "queries.smoke:smoke_gpus": (
         "smoke.busy smoke.corrected-ecc smoke.link-trained-down smoke.nvlink-errors smoke.pcie-replays smoke.throttled "
         "smoke.uncorrected-ecc"
@@ -72,6 +73,13 @@ TARGETS = {
         "smoke.crashes smoke.device-error smoke.fails smoke.fused-fails smoke.hangs smoke.import-fails "
         "smoke.out-of-memory"
     ),
+    "queries.smoke:smoke_tests:allreduce": "smoke.wrong-sum",
+    "queries.smoke:smoke_tests:bandwidth": "smoke.corrupted-memory",
+    "queries.smoke:smoke_tests:matmul mnist": "smoke.tf32-in-force",
+    "queries.smoke:smoke_tests:overlap": "smoke.wrong-order",
+    "queries.smoke:smoke_tests:peer": "smoke.corrupted-peer",
+    "queries.smoke:smoke_tests:stress": "smoke.unstable-product",
+    "queries.smoke:smoke_tests:transfer": "smoke.corrupted-copy",
     "queries.windows:windows_adapters": "windows.adapter-stopped windows.driver-missing",
     "queries.windows:windows_frameworks": "windows.dll-not-loaded",
     "queries.windows:windows_pythons": "windows.long-paths-off",
@@ -87,8 +95,32 @@ TARGETS = {
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
     "targets:frameworks": "rocm.library-missing",
+    "targets:frameworks:cupy": (
+        "cupy.arch-missing cupy.driver-too-old cupy.several-packages cupy.wrong-cuda-major cupy.wrong-vendor"
+    ),
+    "targets:frameworks:jax": "jax.arch-missing jax.cudnn-too-old jax.driver-too-old",
+    "targets:frameworks:onnxruntime": (
+        "onnxruntime.arch-missing onnxruntime.both-packages onnxruntime.driver-too-old onnxruntime.wrong-cuda-major"
+    ),
+    "targets:frameworks:tensorflow": (
+        "tensorflow.arch-missing tensorflow.cudnn-too-old tensorflow.driver-too-old tensorflow.several-packages "
+        "tensorflow.wrong-cuda-major tensorflow.wrong-vendor"
+    ),
+    "targets:frameworks:torch": "pytorch.arch-missing pytorch.driver-too-old pytorch.wrong-vendor",
     "targets:jaxes": "environment.jax-platforms jax.cpu-only jax.plugin-skew jax.ptxas-too-old jax.several-plugins",
     "targets:lives": "environment.xla-flags-unknown",
+    "targets:lives:cupy": "cupy.crashes cupy.import-fails cupy.import-hangs cupy.no-gpu",
+    "targets:lives:jax": "jax.crashes jax.import-fails jax.import-hangs jax.no-gpu",
+    "targets:lives:onnxruntime": (
+        "onnxruntime.crashes onnxruntime.import-fails onnxruntime.import-hangs onnxruntime.no-gpu"
+    ),
+    "targets:lives:tensorflow": (
+        "tensorflow.crashes tensorflow.import-fails tensorflow.import-hangs tensorflow.no-gpu"
+    ),
+    "targets:lives:torch": (
+        "pytorch.cudnn-mismatch pytorch.fewer-gpus pytorch.import-crashes pytorch.import-fails pytorch.import-hangs "
+        "pytorch.no-gpu rocm.fewer-gpus"
+    ),
     "targets:nvidia_cards": "device.wake-failed",
     "targets:nvidia_gpus": (
         "device.ecc-off device.exclusive-mode device.hidden-but-sick device.inforom-corrupted device.prohibited-mode "
