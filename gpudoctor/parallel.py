@@ -87,7 +87,7 @@ def run_steps(
         try:
             event, result = ended.get(timeout=min(left, PATIENCE) if todo else left)
         except Empty:
-            if not todo or not left:
+            if time.monotonic() - begun >= seconds:
                 break
             go_on()
             continue
