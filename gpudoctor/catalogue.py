@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from gpudoctor import checks
-from gpudoctor.areas import concerned, on_request
+from gpudoctor.areas import concerning, on_request
 from gpudoctor.check_engine import MACHINE, About, Check, Severity
 from gpudoctor.facts import Facts
 
@@ -35,8 +35,8 @@ def load(wanted: Iterable[str] | None = None) -> list[Check[Any]]:
 def load_for(facts: Facts, wanted: Iterable[str]) -> list[Check[Any]]:
     """The checks with these ids; instead of our own of which the machine has no subject, ones that skip."""
     foreign = {one.id for one in others()}
-    wanted = list(wanted)
-    needed = [id_ for id_ in wanted if id_ in foreign or concerned(id_, facts)]
+    wanted, concerned = list(wanted), concerning(facts)
+    needed = [id_ for id_ in wanted if id_ in foreign or concerned(id_)]
     loaded = dict(zip(needed, load(needed), strict=True))
     return [loaded.get(id_) or _silent(id_) for id_ in wanted]
 

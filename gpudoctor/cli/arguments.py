@@ -10,6 +10,9 @@ from gpudoctor.cli.terminal import columns
 if TYPE_CHECKING:
     from typing import TypeGuard
 
+# Python's own texts are in English everywhere; gettext would look for a translation of each, which takes 2 ms.
+setattr(argparse, "_", str)  # noqa: B010 - no name that type checkers know
+
 
 class _Formatter(argparse.HelpFormatter):
     """Knows the width: argparse itself would load shutil and ask for it at every option that is added."""

@@ -236,7 +236,7 @@ def _explain(
 ) -> int:
     """Show what was recognised next to what is found on the machine; for an unknown message, what is near."""
     from gpudoctor.facts import Facts
-    from gpudoctor.privacy import harmless
+    from gpudoctor.privacy.secrets import harmless
     from gpudoctor.symptoms import explained
 
     facts = Facts() if arguments.elsewhere else facts_of(arguments)

@@ -9,7 +9,7 @@ from gpudoctor.expect.evaluate import judged
 from gpudoctor.expect.expectation import Expectation
 from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
-from gpudoctor.privacy import MASK
+from gpudoctor.privacy.secrets import MASK
 
 Text = Callable[[str], str]
 

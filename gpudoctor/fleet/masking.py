@@ -10,7 +10,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, names
 from gpudoctor.fleet.nodesets import fold, sortable
 from gpudoctor.fleet.summary import Fleet
-from gpudoctor.privacy import Masks
+from gpudoctor.privacy.masks import Masks
 from gpudoctor.privacy.secrets import without_secrets
 
 SETS, NAMES = ("nodes",), ("node", "example")  # fields that hold folded names, and one name

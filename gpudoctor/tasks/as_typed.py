@@ -1,9 +1,9 @@
 """Tasks as they are typed into a shell: the one place in which a task becomes text, and in which sudo is written."""
 
-import re
 import shlex
 from collections.abc import Iterable
 
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.tasks import Command, Edit, Manual, Pipe, Shell, Task, Variable
 
 
@@ -122,8 +122,8 @@ def _edit(one: Edit, sudo: bool) -> str:
 
 # -- PowerShell ----------------------------------------------------------------------------------------------
 
-_SAFE = re.compile(r"[\w@%+=:,./\\-]+")
-_PATH = re.compile(r"(?:[A-Za-z]:|~)/.*")
+_SAFE = pattern(r"[\w@%+=:,./\\-]+")
+_PATH = pattern(r"(?:[A-Za-z]:|~)/.*")
 
 
 def in_powershell(task: Task) -> str:

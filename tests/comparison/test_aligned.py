@@ -19,7 +19,7 @@ from gpudoctor.comparison.gpu_pairs import align, called
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import check
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from gpudoctor.report.model import FindingEntry, Report, UnknownEntry
 from tests.builders import change, gpu
 from tests.checks import healthy_nvidia as nv

@@ -1,5 +1,6 @@
 """Packages that compute on GPUs are imported, each in a child, and the caches of their kernels are read."""
 
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.child import ChildResult
-from gpudoctor.facts import Framework, PackageImport, Python
+from gpudoctor.facts import Framework, PackageImport, Python, UnmetRequirement
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.probes.python import imports, jit_caches
 from gpudoctor.probes.python.gpu_packages import declaring, gpu_packages, modules_of
@@ -122,6 +123,28 @@ def test_no_more_than_some_are_imported_and_the_rest_is_said(tmp_path: Path) -> 
     assert not isinstance(answer, Unknown)
     left = [one.package for one in answer if one.error == Unknown("more packages than one run imports")]
     assert left == [f"needs{imports.MOST_DEPENDENTS}", f"needs{imports.MOST_DEPENDENTS + 1}"]
+
+
+def test_after_the_time_for_all_of_them_none_is_begun_and_those_most_likely_broken_came_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker, so that they run in turn; when the second is to begin, the time is over."""
+    lay(tmp_path, "acompiled", "acompiled/ext.so", requires=("torch",))
+    lay(tmp_path, "bitsandbytes")
+    lay(tmp_path, "vllm")
+    lay(tmp_path, "later", requires=("torch",))
+    clock = itertools.chain([0.0, imports.BUDGET / 2], itertools.repeat(imports.BUDGET))
+    monkeypatch.setattr(imports, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(imports, "_cores", lambda: 1)
+    here = machine(PYTHONPATH=str(tmp_path), PATH=os.environ["PATH"], HOME=str(tmp_path))
+    unmet = UnmetRequirement(package="vllm", version="1.0", requires="torch==2.6.0")
+    python = Python(path=sys.executable, unmet=(unmet,))
+    answer = imports.probe(here, python, found_in(tmp_path), dependents_in(tmp_path))
+    assert not isinstance(answer, Unknown)
+    assert [one.package for one in answer] == ["vllm", "bitsandbytes", "acompiled", "later"]
+    late = Unknown("not imported: the imports before it took 30 s")
+    assert [one.error for one in answer] == [None, late, late, late]
+    assert [one.dependent for one in answer] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(
