@@ -30,12 +30,12 @@ def shown(task: Task, sudo: bool = True) -> str:
 
 
 _FORMATS = (
-    ("xml", re.compile(r"\s*<")),
-    ("json", re.compile(r"\s*[{\"]")),
-    ("nix", re.compile(r"(?m)\A(?:#.*\n)*[\w.]+ = .*;$")),
-    ("toml", re.compile(r"(?m)\A(?:#.*\n)*\[\[?[\w.-]+\]\]?$")),
-    ("yaml", re.compile(r"\s*[\w.-]+:(?:\s|$)")),
-    ("ini", re.compile(r"\s*[\w.-]+ ?=")),
+    ("xml", pattern(r"\s*<")),
+    ("json", pattern(r"\s*[{\"]")),
+    ("nix", pattern(r"(?m)\A(?:#.*\n)*[\w.]+ = .*;$")),
+    ("toml", pattern(r"(?m)\A(?:#.*\n)*\[\[?[\w.-]+\]\]?$")),
+    ("yaml", pattern(r"\s*[\w.-]+:(?:\s|$)")),
+    ("ini", pattern(r"\s*[\w.-]+ ?=")),
 )
 _OF_FILES = {"toml": "toml", "yaml": "yaml", "yml": "yaml", "json": "json", "nix": "nix"}
 
