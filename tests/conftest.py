@@ -25,6 +25,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Without bytecode every process that the tests start compiles all that it imports, and pytest rewrites all tests again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# NumPy's threads wait for each other by spinning: next to other tests that doubles the CPU time of a smoke test.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # What starts no process, no application and no environment: `pytest --fast`.
 PURE = [
