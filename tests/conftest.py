@@ -1,6 +1,7 @@
 """For all tests: `--fast`, processes side by side, no sentence prints what is unknown, and the signals of a terminal."""
 
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -27,6 +28,9 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # NumPy's threads wait for each other by spinning: next to other tests that doubles the CPU time of a smoke test.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A shim (pyenv's) starts twenty shells before it starts Python, which most checks here do.
+if Path(shutil.which("python3") or sys.executable).read_bytes()[:2] == b"#!":
+    os.environ["PATH"] = f"{sys.base_prefix}/bin{os.pathsep}{os.environ['PATH']}"
 
 # What starts no process, no application and no environment: `pytest --fast`.
 PURE = [

@@ -54,6 +54,7 @@ def run(
 
     async def whole() -> App[Any]:
         app = make()
+        app.animation_level = "none"  # each would be waited for
         async with app.run_test(size=size, notifications=True) as pilot:
             await what(pilot)
         return app
