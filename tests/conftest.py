@@ -1,4 +1,4 @@
-"""For all tests: `--fast`, processes side by side, no sentence prints what is unknown, and the signals of a terminal."""
+"""For all tests: `--fast`, several processes, no sentence prints what is unknown, and the signals of a terminal."""
 
 import os
 import shutil

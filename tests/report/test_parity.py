@@ -16,7 +16,6 @@ from tests.report.machines import MACHINES, of_machine
 from tests.report.test_readers import HOSTILE
 
 
-
 def _one(gpu: int, message: str) -> FindingEntry:
     return FindingEntry(
         check="device.needs-reset",
