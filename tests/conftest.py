@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -85,8 +86,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run directories in processes side by side where nobody says in how many (`-n`)."""
-    if getattr(config.option, "numprocesses", 0) is None and not hasattr(config, "workerinput"):
+    """Run directories in processes side by side where nobody says in how many (`-n`); what asks a GPU has it alone."""
+    unsaid = getattr(config.option, "numprocesses", 0) is None and not hasattr(config, "workerinput")
+    if unsaid and "not gpu" in config.option.markexpr:
         config.option.numprocesses = "auto"
         if config.option.dist == "no":
             config.option.dist = "worksteal"
@@ -104,8 +106,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put those that take longest first."""
     here = Path(__file__).parent
 
-    def rank(item: pytest.Item) -> int:
-        path = item.path.relative_to(here).as_posix()
+    @cache
+    def rank(file: Path) -> int:
+        path = file.relative_to(here).as_posix()
         return next((number for number, first in enumerate(FIRST) if path.startswith(first)), len(FIRST))
 
-    items.sort(key=rank)
+    items.sort(key=lambda item: rank(item.path))
