@@ -28,6 +28,7 @@ def run(pytester: pytest.Pytester, machine: str, tests: str, *words: str) -> pyt
     pytester.makeconftest(CONFTEST.replace("{machine}", machine))
     pytester.makepyfile(f"import pytest\n{tests}")
     pytester._monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester._monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others' take longer than all that is tested
     return pytester.runpytest_subprocess("-p", "no:gpudoctor", "-p", "gpudoctor.pytest_plugin", "-rs", "-s", *words)
 
 

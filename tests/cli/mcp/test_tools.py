@@ -9,7 +9,6 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from mcp import MCPError, types
 
 from gpudoctor.cli.mcp_server.answers import MaskedDiagnosis, answer_json
 from gpudoctor.cli.mcp_server.bounds import TEXT_LIMIT
@@ -164,6 +163,8 @@ def test_a_bad_argument_is_refused_in_a_sentence(
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(shared: Assistant) -> None:
+    from mcp import MCPError, types
+
     with pytest.raises(MCPError) as caught:
         shared.call("run", command="id")
     assert caught.value.error.code == types.INVALID_PARAMS
