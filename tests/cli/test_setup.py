@@ -181,7 +181,7 @@ def test_nothing_of_the_working_directory_is_imported(tmp_path: Path, tools: str
     (tmp_path / "json.py").write_text("raise SystemExit('json.py of the working directory')")
     (tmp_path / "jax.py").write_text("raise SystemExit('jax.py of the working directory')")
     uv = tmp_path / "bin" / "uv"  # its Python ends the smoke test, which by then has imported all that it needs
-    uv.write_text(UV.replace('sh\\necho', 'sh\\ncase "$1" in *workers*) kill -9 $PPID;; esac\\necho'))
+    uv.write_text(UV.replace("sh\\necho", 'sh\\ncase "$1" in *workers*) kill -9 $PPID;; esac\\necho'))
     state = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state")}
     words = ("setup", "jax", "--cpu", "--manager", "uv", "--env", "env", "--run", "--yes")
     ran = gpudoctor(*words, env=state, cwd=tmp_path)
