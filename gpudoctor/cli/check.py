@@ -8,6 +8,7 @@ from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.expect_options import expect_options, expecting
 from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, options
+from gpudoctor.cli.repeated_options import runnable_again
 
 if TYPE_CHECKING:
     from gpudoctor.check_engine import Verdict
@@ -109,6 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
         report, facts = report_and_facts(None if facts else machine_of(arguments, arguments.smoke), options, facts)
     except SelectionError as error:
         raise UsageError(str(error)) from None
+    if not (arguments.facts or arguments.demo):
+        report = runnable_again(report, facts, arguments)
     report, facts, hidden = leaving(report, facts, options, form)
     if arguments.demo is not None:
         report = _of_a_demo(report, arguments.demo, form)

@@ -12,6 +12,7 @@ from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import facts_of, judged, machine_of, options_of, source
 from gpudoctor.cli.output import out, out_json
+from gpudoctor.cli.repeated_options import runnable_again
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -244,6 +245,8 @@ def _explain(
     if arguments.here or (log.asked and where is None) or (facts and where is None):
         where = "here"
     report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
+    if not arguments.facts:
+        report = runnable_again(report, facts, arguments)
     report = harmless(explained(report, log, facts, verdicts, where, ranks, details))
     show(report, arguments.json, arguments.verbose)
     if near and not arguments.json:

@@ -66,9 +66,13 @@ def test_while_probes_run_and_for_another_subject_nothing_is_run() -> None:
 @pytest.mark.parametrize(
     ("options", "fix", "words"),
     [
-        (CheckOptions(), FIX, "fix a.b --choice 2 --with-root"),
-        (CheckOptions(), msgspec.structs.replace(FIX, as_root=True), "fix a.b --choice 2"),
-        (CheckOptions(pythons=("/e/python",), quick=True), MANUAL, "fix a.b --choice 2 --quick --python /e/python"),
+        (CheckOptions(), FIX, "fix a.b --choice 2 --with-root --no-expect"),
+        (CheckOptions(), msgspec.structs.replace(FIX, as_root=True), "fix a.b --choice 2 --no-expect"),
+        (
+            CheckOptions(pythons=("/e/python",), quick=True),
+            MANUAL,
+            "fix a.b --choice 2 --quick --python /e/python --no-expect",
+        ),
     ],
 )
 def test_the_command_has_the_fix_the_environment_and_root_only_where_it_is_needed(
