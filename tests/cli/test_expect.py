@@ -132,7 +132,8 @@ def test_a_masked_report_ends_as_the_true_one(tmp_path: Path) -> None:
 
 
 def test_explain_says_where_an_expectation_stands() -> None:
-    assert "is an expectation: its subject names" in gpudoctor("explain", "expect.gpus").sentence
+    ran = gpudoctor("explain", "expect.gpus")
+    assert (ran.code, "The finding names the file and the line" in " ".join(ran.out.split())) == (0, True)
 
 
 # -- record --------------------------------------------------------------------------------------------------

@@ -3,12 +3,18 @@
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from gpudoctor.cli.explain import NOTHING
+from gpudoctor.cli.other_ids import message_page
+from gpudoctor.cli.run_program import verdict as run_verdict
+from gpudoctor.fleet.aggregate import links, requested_gpus
+from gpudoctor.knowledge.symptoms import symptoms
+from gpudoctor.report import smoke
 from tests.builders import change, framework, nvidia_host, with_framework
 from tests.cli import Ran, gpudoctor, main, shell
 from tests.cli.conftest import Run
@@ -340,3 +346,25 @@ def test_an_area_is_no_directory_of_the_same_name(run: Run, tmp_path: Path, monk
     (tmp_path / "driver").mkdir()
     monkeypatch.chdir(tmp_path)
     assert run("explain", "driver").out.startswith("driver\n  driver.blacklisted")
+
+
+def _printed_ids() -> Iterator[str]:
+    """IDs that outputs print and that are no checks."""
+    yield from (requested_gpus.CHECK, *links.TITLES, smoke.NO_GPU.check, "probe", "expect.gpus-ecc")
+    yield from re.findall(r'RunVerdict\(\s*"([a-z-]+)"', Path(run_verdict.__file__).read_text())
+
+
+@pytest.mark.parametrize("id_", [*_printed_ids()])
+def test_each_id_that_is_printed_is_explained(run: Run, id_: str) -> None:
+    ran = run("explain", id_)
+    assert (ran.code, ran.err) == (0, "")
+    assert "\n===" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 100
+
+
+def test_each_message_is_explained_by_its_id(run: Run) -> None:
+    for row in symptoms():
+        page = message_page(row.id, 80)
+        assert page, row.id
+        assert page.startswith(f"{row.id}\n===")
+    assert "Checks that look for its cause: " in run("explain", "cuda-no-kernel").out

@@ -66,7 +66,8 @@ def test_a_node_that_lost_a_gpu_fails_and_its_slot_is_named(tmp_path: Path) -> N
     assert [text.splitlines()[0] for text in fix.commands] == ["# on n60:", "# on each of n[50-51]:"]
     assert "lspci -s 0000:3d:00.0" in fix.commands[0]
     assert "Xid 79" in fix.message
-    assert fleet.next == ("`gpudoctor fleet report` with --cause fleet.gpus-missing shows its evidence and its fix.",)
+    explain = "`gpudoctor explain fleet.gpus-missing` explains the worst cause"
+    assert fleet.next == (f"{explain}; `gpudoctor fleet report` with --cause fleet.gpus-missing shows its evidence and its fix.",)
 
 
 @pytest.mark.parametrize(
