@@ -1,4 +1,4 @@
-"""What the IDs mean that outputs print and that are no checks: of a fleet, of a run, of a message, of your own rules."""
+"""What the IDs mean that outputs print and that are no checks: of a fleet, a run, a message, an operator's rule."""
 
 from gpudoctor.report.sanitize import wrapped
 
@@ -7,33 +7,36 @@ _RUN = "`gpudoctor run` watched a program that succeeded, and {}."
 _OTHERS = {
     "fleet.gpus-missing": (
         "Nodes with fewer GPUs than they should have",
-        "`gpudoctor fleet report` found nodes on which the driver finds no GPU, or fewer than the scheduler lists or than "
-        "nodes of the same hardware have: a GPU is not seated, has no power or fell off the bus (Xid 79 in the kernel "
-        "log), or the job was not given all. No single machine can know it, so no check finds it. `gpudoctor fleet report "
-        "RUN --cause fleet.gpus-missing` shows the nodes and what to do; `gpudoctor check` on a node looks for the reason.",
+        "`gpudoctor fleet report` found nodes on which the driver finds no GPU, or fewer than the scheduler lists or "
+        "than nodes of the same hardware have: a GPU is not seated, has no power or fell off the bus (Xid 79 in the "
+        "kernel log), or the job was not given all. No single machine can know it, so no check finds it. `gpudoctor "
+        "fleet report RUN --cause fleet.gpus-missing` shows the nodes and what to do; `gpudoctor check` on a node "
+        "looks for the reason.",
     ),
     "pairs.slow": (
         "Slow all-reduce between neighbor nodes",
-        "`gpudoctor fleet run --pairs` measured an all-reduce between pairs of nodes, and some pairs are much slower than "
-        "pairs of like hardware. Where both pairs of a node are slow it is the node, else the link: a cable, a port that "
-        "negotiated a lower rate, or NCCL on the wrong interface (`NCCL_DEBUG=INFO`, NCCL_SOCKET_IFNAME, NCCL_IB_HCA).",
+        "`gpudoctor fleet run --pairs` measured an all-reduce between pairs of nodes, and some pairs are much slower "
+        "than pairs of like hardware. Where both pairs of a node are slow it is the node, else the link: a cable, a "
+        "port that negotiated a lower rate, or NCCL on the wrong interface (`NCCL_DEBUG=INFO`, NCCL_SOCKET_IFNAME, "
+        "NCCL_IB_HCA).",
     ),
     "pairs.no-sum": (
         "All-reduce between neighbor nodes fails or is wrong",
-        "`gpudoctor fleet run --pairs` ran an all-reduce between pairs of nodes, and for some it failed, did not end, or "
-        "gave a wrong sum. Where both pairs of a node fail it is the node. `gpudoctor check` and `gpudoctor smoke` on the "
-        "nodes that are named look for the reason; `NCCL_DEBUG=INFO` shows what NCCL tried.",
+        "`gpudoctor fleet run --pairs` ran an all-reduce between pairs of nodes, and for some it failed, did not "
+        "end, or gave a wrong sum. Where both pairs of a node fail it is the node. `gpudoctor check` and `gpudoctor "
+        "smoke` on the nodes that are named look for the reason; `NCCL_DEBUG=INFO` shows what NCCL tried.",
     ),
     "smoke.no-device": (
         "The smoke tests had no device",
-        "No GPU that can run the smoke tests was found, or a framework could run none of them. That proves nothing, so the "
-        "run is incomplete. `gpudoctor check` shows why there is no GPU; `gpudoctor smoke --device cpu` tests the CPU.",
+        "No GPU that can run the smoke tests was found, or a framework could run none of them. That proves nothing, "
+        "so the run is incomplete. `gpudoctor check` shows why there is no GPU; `gpudoctor smoke --device cpu` tests "
+        "the CPU.",
     ),
     "probe": (
         "A probe failed",
-        "A part of gpudoctor that reads facts raised an error. What it would have read is unknown, so the checks that need "
-        "it were skipped and the report is incomplete. That is a fault of gpudoctor, not of this machine: please report "
-        "it with `gpudoctor bundle`.",
+        "A part of gpudoctor that reads facts raised an error. What it would have read is unknown, so the checks "
+        "that need it were skipped and the report is incomplete. That is a fault of gpudoctor, not of this machine: "
+        "please report it with `gpudoctor bundle`.",
     ),
     "no-gpu-held": ("The program held no GPU", _RUN.format("it computed on the CPU alone")),
     "workers": ("The data loader's workers are the limit", _RUN.format("the GPUs waited for its busy workers")),
