@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import facts_of, judged, machine_of, options_of, source
+from gpudoctor.cli.check import facts_of, is_recorded, judged, machine_of, options_of, source
 from gpudoctor.cli.output import out, out_json
 from gpudoctor.cli.repeated_options import runnable_again
 
@@ -253,9 +253,10 @@ def _explain(
     if arguments.here or (log.asked and where is None) or (facts and where is None):
         where = "here"
     report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
-    if not arguments.facts:
+    recorded = is_recorded(arguments)
+    if not recorded:
         report = runnable_again(report, facts, arguments)
-    report = harmless(explained(report, log, facts, verdicts, where, ranks, details))
+    report = harmless(explained(report, log, facts, verdicts, where, ranks, details, recorded))
     show(report, arguments.json, arguments.verbose)
     if near and not arguments.json:
         out("\nChecks that may be about it:\n" + "".join(f"  {one}\n" for one in near))

@@ -14,7 +14,9 @@ from gpudoctor.cli.other_ids import message_page
 from gpudoctor.cli.run_program import verdict as run_verdict
 from gpudoctor.fleet.aggregate import links, requested_gpus
 from gpudoctor.knowledge.symptoms import symptoms
+from gpudoctor.pipeline import check
 from gpudoctor.report import smoke
+from gpudoctor.symptoms import attach
 from tests.builders import change, framework, nvidia_host, with_framework
 from tests.cli import Ran, gpudoctor, main, shell
 from tests.cli.conftest import Run
@@ -127,10 +129,12 @@ def test_a_typed_message_is_no_log(run: Run, tmp_path: Path) -> None:
 def test_a_python_without_the_framework_is_named_first(run: Run, tmp_path: Path) -> None:
     (tmp_path / "well").write_bytes(msgspec.json.encode(with_framework(framework())))
     said = run("explain", "jax.devices() returns [CpuDevice(id=0)]", "--facts", str(tmp_path / "well")).out
-    first = (
-        "Checked /opt/env/bin/python, which has no JAX: use --python YOUR_ENV to check the one that has it. MESSAGE "
-    )
+    first = "Checked /opt/env/bin/python, which has no JAX. MESSAGE "  # on another machine nobody can check another one
     assert " ".join(said.split()).startswith(first)
+    assert "--python" not in said
+    facts = with_framework(framework())
+    report = attach(check(None, facts=facts), "jax.devices() returns [CpuDevice(id=0)]", facts)
+    assert report.symptoms[0].notice.endswith("no JAX: use --python YOUR_ENV to check the one that has it.")
     asked = run("explain", "torch.cuda.is_available() is False", "--facts", str(tmp_path / "well")).out
     here = "MESSAGE Here torch.cuda.is_available() is True (1 GPU: NVIDIA GeForce RTX 4090) asked "
     assert " ".join(asked.split()).startswith(here)
