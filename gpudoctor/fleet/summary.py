@@ -31,6 +31,23 @@ class CauseVariant(msgspec.Struct, frozen=True, kw_only=True):
     fixes: tuple[FixEntry, ...]
 
 
+class AffectedTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """What one finding of a node is about, and what its report says of it."""
+
+    subject: str  # GPU 4
+    address: str = ""  # of that GPU on the PCI bus; empty: it is about no GPU, or nobody knows
+    message: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+class NodeTargets(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes on which a cause is about the same: GPU 4 on these, GPU 2 on those."""
+
+    nodes: str
+    count: Count
+    targets: tuple[AffectedTarget, ...]
+
+
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """One root cause on all nodes that have it."""
 
@@ -44,6 +61,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     count: Count  # nodes
     times: Count = 0  # findings: several GPUs of a node may have it
     evidence: tuple[str, ...] = ()  # of the example
+    targets: tuple[NodeTargets, ...] = ()  # in the order of their nodes; none: too many different ones
     fixes: tuple[FixEntry, ...] = ()  # of the example
     variants: tuple[CauseVariant, ...] = ()  # of most nodes first; none: the fixes are the same on all of them
     run: str = ""  # the command of ours that carries one of them out, on the node

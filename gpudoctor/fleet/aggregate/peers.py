@@ -15,8 +15,9 @@ from gpudoctor.fleet.aggregate.hardware import Kind
 from gpudoctor.fleet.aggregate.report_header import ReportError, head
 from gpudoctor.fleet.aggregate.report_sources import Sources
 from gpudoctor.fleet.aggregate.requested_gpus import CHECK, OWN, engine_of, fixes, listed_gpus, missing_by
+from gpudoctor.fleet.aggregate.targets import in_order
 from gpudoctor.fleet.nodesets import fold, natural
-from gpudoctor.fleet.summary import Cause, Fleet
+from gpudoctor.fleet.summary import AffectedTarget, Cause, Fleet
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.numbers import number
 
@@ -150,13 +151,20 @@ def _empty(group: PeerGroup, have: int, slots: Mapping[str, frozenset[str]], nod
     return tuple(sorted(layout - own)) if own < layout and len(layout) == group.kind.hardware.number else ()
 
 
+def _lost(slots: tuple[str, ...], found: str) -> AffectedTarget:
+    """What a node lacks: the GPU at a PCI address, where that is known."""
+    at = " or ".join(slots)
+    message = f"{found} No GPU is at {at}, where identical nodes have one." if at else found
+    return AffectedTarget(subject=f"the GPU at {at}" if at else "a GPU", address=at, message=message)
+
+
 def _cause(group: PeerGroup, have: int, nodes: list[str], slots: Mapping[str, frozenset[str]], engine: str) -> Cause:
     by_slot: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for node in sorted(nodes, key=natural):
         by_slot[_empty(group, have, slots, node)].append(node)
+    found = f"{have} of {group.kind.hardware.number} GPUs found."
     usual, example = group.kind.hardware.number, min(nodes)
     peers = f"{number(group.usual)} of {number(group.total)} nodes"
-    at = next(empty for empty, some in by_slot.items() if example in some)
     empty = sorted(((where, some) for where, some in by_slot.items() if where), key=lambda pair: -len(pair[1]))
     return Cause(
         check=CHECK,
@@ -164,8 +172,7 @@ def _cause(group: PeerGroup, have: int, nodes: list[str], slots: Mapping[str, fr
         title=TITLE,
         cause=f"Identical nodes have {usual} x {' and '.join(group.kind.hardware.names)}. A GPU that is not on the PCI "
         "bus is not seated, has no power, is defective, or fell off the bus (Xid 79 in the kernel log).",
-        message=f"{have} of {usual} GPUs found."
-        + (f" No GPU is at {' or '.join(at)}, where identical nodes have one." if at else ""),
+        message=next(_lost(where, found).message for where, some in by_slot.items() if example in some),
         evidence=(
             f"{usual} GPUs on {peers} of the model {group.kind.product} with names like {example}",
             *(f"{fold(some)}: no GPU at {' or '.join(where)}" for where, some in empty[:_SHOWN]),
@@ -175,5 +182,6 @@ def _cause(group: PeerGroup, have: int, nodes: list[str], slots: Mapping[str, fr
         nodes=fold(nodes),
         count=len(nodes),
         times=len(nodes),
+        targets=in_order(((_lost(where, found),), some) for where, some in by_slot.items()),
         fixes=fixes(engine, nodes, f"{have} of {usual} GPUs found", dict(sorted(by_slot.items()))),
     )

@@ -20,6 +20,7 @@ from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, MissingReports
 from gpudoctor.fleet.aggregate.outliers import spreads
 from gpudoctor.fleet.aggregate.peers import alike
 from gpudoctor.fleet.aggregate.report_header import EMPTY, ReportError, ReportHeader, head, moment, said
+from gpudoctor.fleet.aggregate.targets import addresses_of
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import STATES, Cause, Drift, HardwareGroup, Spread
 from gpudoctor.report.inventory import Inventory
@@ -78,7 +79,7 @@ class Tally:
             status = _worse(status, findings[len(own) :])
         node = len(self.names)
         if findings:
-            self._causes.add(node, name, findings)
+            self._causes.add(node, name, findings, addresses_of(one.gpus, findings))
         if figures:
             body = hardware.body(hardware.kind(self._machine, self._gpus, (machine, gpus)))
             self._figures.add(body, node, name, figures)

@@ -26,6 +26,7 @@
     return [
       cell.title, data.hardware[data.of[place]], data.states[states[place]],
       ...(more.c || []).flatMap(n => [data.causes[n][0], data.causes[n][2]]),
+      ...(more.t || []).flatMap(n => [data.targets[n][1], ...data.targets[n][2]]),
       ...(more.d || []).map(n => `${data.departures[n][0]} ${data.departures[n][3]} = ${data.departures[n][1]}`),
       ...(more.o || []).map(([n, device]) => `${data.spreads[n][0]} ${device}`),
       more.m === undefined ? "" : data.missing[more.m],
@@ -74,11 +75,13 @@
     part.className = "part";
     return [part];
   };
-  const cause = n => {
+  const cause = (n, more) => {
     const [check, status, title] = data.causes[n];
+    const own = (more.t || []).map(t => data.targets[t]).filter(([of]) => of === n);
     const link = made("a", title);
     link.href = `#finding-${n + 1}`;
-    return made("li", "", made("b", `${status.toUpperCase()} `), link, made("br"), made("code", check));
+    return made("li", "", made("b", `${status.toUpperCase()} `), link, made("br"), made("code", check),
+      ...own.flatMap(([, message, evidence]) => [made("p", message), ...evidence.map(seen => made("pre", seen))]));
   };
   const departure = n => {
     const [fact, value, most] = data.departures[n];
@@ -102,7 +105,7 @@
       title,
       made("p", "", made("b", data.states[states[place]]), data.hardware[data.of[place]] ? `, ${data.hardware[data.of[place]]}` : ""),
       ...(more.m === undefined ? [] : [made("p", data.missing[more.m])]),
-      ...section("Problems", (more.c || []).map(cause)),
+      ...section("Problems", (more.c || []).map(n => cause(n, more))),
       ...section("Differs from peers", (more.d || []).map(departure)),
       ...section("Outliers", (more.o || []).map(outlier)),
     ];

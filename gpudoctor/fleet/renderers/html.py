@@ -34,6 +34,7 @@ from gpudoctor.report.renderers.templates import templates
 from gpudoctor.report.sanitize import document
 
 FOLDS = 300  # letters of a node set that a page shows without a click
+OWN = 24  # groups of nodes whose own messages a finding lists; the drawer has those of each node
 LISTED = 12  # causes in the list of contents
 
 
@@ -47,7 +48,7 @@ def render(fleet: Fleet) -> str:
     return templates().get_template("fleet.html.jinja").render(
         fleet=fleet, title=f"{word(status(fleet))}, {count_of(fleet.total)}", status=status(fleet),
         sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), grid=board(fleet, every) if every else None,
-        causes=[(cause, as_finding(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
+        causes=[(cause, as_finding(cause, OWN), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
         often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
         fact_name=fact_name, unchanged=UNCHANGED, named=named, balance=balance(fleet),
         contents=list(_contents(fleet, bool(every))), listed=LISTED, heading=_heading(fleet),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, names
 from gpudoctor.fleet.nodesets import sortable
-from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, HardwareGroup, Missing, Outlier, Spread
+from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, HardwareGroup, Missing, NodeTargets, Outlier, Spread
 
 
 class FleetNode(NamedTuple):
@@ -22,6 +22,7 @@ class FleetNode(NamedTuple):
         hardware: its group; empty: nobody said.
         missing: why there is no report; None: there is one.
         causes: that it has, worst first.
+        targets: what these are about on this node, where that was kept.
         departs: in what it departs from most others of its group.
         outliers: of its measured values.
     """
@@ -31,6 +32,7 @@ class FleetNode(NamedTuple):
     hardware: str = ""
     missing: Missing | None = None
     causes: tuple[Cause, ...] = ()
+    targets: tuple[tuple[Cause, NodeTargets], ...] = ()
     departs: tuple[tuple[Drift, Departure], ...] = ()
     outliers: tuple[tuple[Spread, Outlier], ...] = ()
 
@@ -49,6 +51,8 @@ def nodes(fleet: Fleet) -> Iterator[FleetNode]:
         place[name] = at
     groups, missing = _last(fleet.groups, place), _last(fleet.missing, place)
     causes = _members(place, ((one.nodes, one.count) for one in fleet.causes))
+    about = [(cause, one) for cause in fleet.causes for one in cause.targets]
+    targets = _members(place, ((one.nodes, one.count) for _, one in about))
     departures = [(drift, one) for drift in fleet.drifts for one in drift.departures]
     departs = _members(place, ((one.nodes, one.count) for _, one in departures))
     outliers: dict[str, list[tuple[Spread, Outlier]]] = {}
@@ -62,6 +66,7 @@ def nodes(fleet: Fleet) -> Iterator[FleetNode]:
             fleet.groups[groups[at] - 1].hardware if groups[at] else "",
             fleet.missing[missing[at] - 1] if missing[at] else None,
             tuple(fleet.causes[number] for number in causes(at)),
+            tuple(about[number] for number in targets(at)),
             tuple(departures[number] for number in departs(at)),
             tuple(outliers.get(name, ())),
         )

@@ -4,6 +4,7 @@ from collections import Counter
 
 from gpudoctor.fleet.ages import ages
 from gpudoctor.fleet.cause_fixes import fixes, of_all
+from gpudoctor.fleet.cause_targets import MOST, evidence, sentences
 from gpudoctor.fleet.explained import drifts
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
@@ -107,16 +108,21 @@ def often_apart(fleet: Fleet) -> list[tuple[str, str, int]]:
     return [(node, device, count) for (node, device), count in times.most_common(OFTEN) if count > 1]
 
 
-def as_finding(cause: Cause) -> FindingEntry:
-    """A cause as a report shows its finding."""
+def as_finding(cause: Cause, most: int = MOST) -> FindingEntry:
+    """A cause as a report shows its finding.
+
+    Args:
+        cause: the cause.
+        most: groups of nodes whose own messages and evidence are listed.
+    """
     return FindingEntry(
         check=cause.check,
         status=cause.status,
         subject=cause.example,
         title=cause.title,
-        message=f"{cause.example}: {cause.message}" if cause.message else "",
+        message="\n".join(sentences(cause, most)),
         cause=of_all(cause),
-        evidence=cause.evidence,
+        evidence=evidence(cause, most),
         fixes=fixes(cause),
         run=cause.run if cause.check else "",
         references=cause.references,

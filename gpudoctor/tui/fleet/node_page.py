@@ -58,7 +58,11 @@ def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[DetailL
 
 def _cause(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
     yield from headline(short(WORDS.get(cause.status, cause.status)), cause.title, width, cause.status)
+    if cause.message:
+        yield from hanging("", cause.message, width)
     yield from hanging("cause", cause.cause, width)
+    for place, seen in enumerate(cause.evidence):
+        yield from hanging("" if place else "evidence", seen, width, "dim")
     yield from fixes(cause, width, first)
 
 

@@ -67,7 +67,13 @@ def test_the_rows_of_a_large_fleet() -> None:
         "titles": "",
         "drift": "",
         "outliers": "",
+        "targets": "link.narrow-pcie: GPU 3 at 0000:3b:00.0, GPU 4 at 0000:4b:00.0, GPU 5 at 0000:5b:00.0; "
+        "health.ecc-uncorrected: GPU 5",
+        "messages": "link.narrow-pcie: GPU 3 at 0000:3b:00.0: GPU 3 has 4 of 16 lanes. Also GPU 4 at 0000:4b:00.0, "
+        "GPU 5 at 0000:5b:00.0.",
     }
+    assert rows["node0012"]["targets"] == "link.narrow-pcie: GPU 3 at 0000:3b:00.0"
+    assert rows["node0013"]["targets"] == "link.narrow-pcie: GPU 4 at 0000:4b:00.0"
     assert rows["node0005"]["drift"] == "nvidia.kernel.loaded = 570.172.08"
     assert rows["node0017"]["outliers"].startswith("GPU 3 pytorch.transfer.h2d pinned = 13.1 GB/s; GPU 4 ")
     assert rows["node0010"]["why"].startswith("It did not finish within 150 s")
