@@ -21,8 +21,10 @@ LETTERS = {
     "refused": "R",
     "not asked": "N",
     "unreadable": "X",
+    "stale": "S",
     "no-gpu": "G",
     "warn": "W",
+    "cpu-only": "C",
     "pass": "✓",
 }
 # A browser draws as many cells in about a second; of a larger fleet the nodes that are well are counted only.

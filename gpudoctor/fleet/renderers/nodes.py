@@ -19,7 +19,7 @@ class FleetNode(NamedTuple):
     Attributes:
         name: of the node.
         state: one of gpudoctor.fleet.summary.STATES.
-        hardware: its group; empty: nobody said.
+        hardware: its group, or what is left of its GPUs; empty: nobody said.
         missing: why there is no report; None: there is one.
         causes: that it has, worst first.
         targets: what these are about on this node, where that was kept.
@@ -55,6 +55,7 @@ def nodes(fleet: Fleet) -> Iterator[FleetNode]:
     targets = _members(place, ((one.nodes, one.count) for _, one in about))
     departures = [(drift, one) for drift in fleet.drifts for one in drift.departures]
     departs = _members(place, ((one.nodes, one.count) for _, one in departures))
+    lost = {name: one.value for group in fleet.groups for one in group.fewer for name in names(one.nodes, one.count)}
     outliers: dict[str, list[tuple[Spread, Outlier]]] = {}
     for spread in fleet.spreads:
         for one in spread.outliers:
@@ -63,7 +64,7 @@ def nodes(fleet: Fleet) -> Iterator[FleetNode]:
         yield FleetNode(
             name,
             states[numbers[at]],
-            fleet.groups[groups[at] - 1].hardware if groups[at] else "",
+            lost.get(name) or (fleet.groups[groups[at] - 1].hardware if groups[at] else ""),
             fleet.missing[missing[at] - 1] if missing[at] else None,
             tuple(fleet.causes[number] for number in causes(at)),
             tuple(about[number] for number in targets(at)),

@@ -2,7 +2,10 @@
 
 from collections import Counter
 
-from gpudoctor.fleet.ages import ages
+from gpudoctor.fleet.ages import age_of, ages
+from gpudoctor.fleet.aggregate.nodeset_expansion import shortened
+from gpudoctor.fleet.aggregate.peers import FEWEST
+from gpudoctor.fleet.aggregate.report_ages import USUAL, spelled
 from gpudoctor.fleet.cause_fixes import fixes, of_all
 from gpudoctor.fleet.cause_targets import MOST, evidence, sentences
 from gpudoctor.fleet.explained import drifts
@@ -15,9 +18,10 @@ MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished"
 # What is compared with an earlier summary, and is the same.
 UNCHANGED = "No changes: the same states, causes, majority values and medians."
 # States that people read otherwise: "failed" next to "fail" would be mistaken for a finding.
-STATES = {"no-gpu": "NO GPU", "failed": "no report"}
+STATES = {"no-gpu": "NO GPU", "failed": "no report", "stale": "stale report", "cpu-only": "CPU only"}
 WORDS = 7  # of a fix that is shown in short
 _END = pattern(r"[.:;,](?:\s|$)|\s\(")  # of its first clause
+ROOM = 60  # letters of node names in a sentence
 OFTEN = 5  # devices that are named because they are outliers in several figures
 
 
@@ -44,6 +48,33 @@ def apart(fleet: Fleet) -> str:
         *([f"outliers in {_some(figures, 'measured figure')}"] if figures else []),
     ]
     return "; ".join(parts)
+
+
+def hardware(fleet: Fleet) -> list[tuple[int, str, str]]:
+    """How many nodes have which hardware, largest groups first; those that have lost GPUs by themselves, with names."""
+    found = []
+    for group in fleet.groups:
+        left = group.count - sum(one.count for one in group.fewer)
+        found += [(left, group.hardware, "")] if left else []
+        found += [(one.count, one.value, one.nodes) for one in group.fewer]
+    return found
+
+
+def uncompared(fleet: Fleet) -> str:
+    """Of which nodes nobody can say whether a GPU is missing; empty: of none."""
+    if fleet.uncompared is None:
+        return ""
+    nodes = f"{count_of(fleet.uncompared.count)}, {shortened(fleet.uncompared.nodes, ROOM)}"
+    return f"missing GPUs cannot be noticed on {nodes}: fewer than {FEWEST} identical nodes agree on a number of GPUs"
+
+
+def outdated(fleet: Fleet) -> str:
+    """That even the newest report is old; empty: it is not."""
+    age = age_of(fleet.created, fleet.newest)
+    if age is None or age <= USUAL:
+        return ""
+    then = f"no report is newer than {spelled(USUAL)}: this is how the nodes were then"
+    return f"{then} (with --max-age, old reports count as unknown)"
 
 
 def _some(count: int, what: str) -> str:

@@ -49,7 +49,8 @@ def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[DetailL
             yield from hanging("reason", one.why or "No reason was recorded.", width)
     for group in fleet.groups:
         if node in nodes.of(group.nodes, group.count):
-            yield from hanging("hardware", group.hardware, width, "dim")
+            lost = (one.value for one in group.fewer if node in nodes.of(one.nodes, one.count))
+            yield from hanging("hardware", next(lost, group.hardware), width, "dim")
     if state in REPORTED:
         yield from (line._replace(press=OPEN) for line in hanging("enter", "opens its own report.", width, "dim"))
     if state == "pass":

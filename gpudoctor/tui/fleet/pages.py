@@ -87,7 +87,7 @@ def _missing(one: Missing, width: int) -> Iterator[DetailLine]:
     message = look(one.state)
     yield from headline(message.letter, message.words, width, "warn")
     yield from on_nodes(one.nodes, width)
-    yield from hanging("", f"{nodes(one.count)} without a report", width, "dim")
+    yield from hanging("", f"{nodes(one.count)} without a verdict", width, "dim")
     yield BLANK
     yield from hanging("reason", one.why or "No reason was recorded.", width)
 

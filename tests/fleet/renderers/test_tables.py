@@ -109,7 +109,9 @@ def test_prometheus_is_read_by_its_own_parser(fleet: Fleet) -> None:
     samples = [(s.name, tuple(sorted(s.labels.items()))) for family in families for s in family.samples]
     assert len(samples) == len(set(samples)), "a series stands twice"
     assert all(re.fullmatch(r"gpudoctor_fleet_[a-z_]+", family.name) and family.documentation for family in families)
-    assert not {label for _, labels in samples for label, _ in labels if label == "node"}
+    assert {name for name, labels in samples if "node" in dict(labels)} <= {
+        "gpudoctor_fleet_node_state", "gpudoctor_fleet_node_cause",
+    }  # fmt: skip
     counted = {s.labels["state"]: s.value for f in families for s in f.samples if s.name == "gpudoctor_fleet_nodes"}
     assert set(STATES) <= set(counted)
     assert sum(counted.values()) == fleet.total
@@ -168,3 +170,12 @@ def test_a_node_has_each_cause_that_names_it() -> None:
     for node in nodes(fleet):
         having = [one for one in fleet.causes if node.name in unfolded(one.nodes, one.count)]
         assert list(node.causes) == having
+
+
+def test_an_alert_can_name_the_nodes_that_need_somebody() -> None:
+    families = {one.name: one for one in text_string_to_metric_families(prometheus.render(FLEETS["large"]))}
+    states = {one.labels["node"]: one.labels["state"] for one in families["gpudoctor_fleet_node_state"].samples}
+    assert (states["node0005"], states["node0010"]) == ("fail", "timed out")
+    assert "node0001" not in states  # it is healthy
+    causes = [one.labels for one in families["gpudoctor_fleet_node_cause"].samples]
+    assert {"node": "node0013", "check": "link.narrow-pcie", "status": "fail"} in causes

@@ -34,7 +34,7 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "  FAIL         3  node[0012-0014]: A GPU has fewer PCIe lanes",
         "-> Seat the card again (link.narrow-pcie)",
         "  WARN        34  node[0025-0058]: Programs may lock too little memory -> Raise",
-        "Without a report",
+        "Without a verdict",
         "unreachable: ssh: connect to host: No route to host",
         f"Configuration drift: {H100}",
         "driver (loaded): 580.95.05 on 742 of 750",
@@ -64,7 +64,7 @@ def test_details_of_a_cause_and_of_all() -> None:
     one = text.render(large(1000), cause="driver.library-mismatch")
     assert all(words in one for words in details)
     assert other not in one
-    assert "Without a report" not in one
+    assert "Without a verdict" not in one
     whole = text.render(large(1000), everything=True)
     assert all(words in whole for words in (*details, other, "driver (loaded) [nvidia.kernel.loaded]: 580.95.05"))
     assert not any(words in LARGE for words in (*details, other))

@@ -54,7 +54,7 @@ def test_what_a_line_says(group: str, number: int, label: str, title: str, below
 
 def test_headings_count() -> None:
     of = [(group, heading(group, [one for one in ENTRIES if one.group == group], FLEET)) for group in (CAUSES, MISSING)]
-    assert of == [(CAUSES, "Causes (4)"), (MISSING, "Without a report (4 nodes)")]
+    assert of == [(CAUSES, "Causes (4)"), (MISSING, "Without a verdict (4 nodes)")]
     assert heading(CHANGES, [entry(CHANGES)], FLEET) == "Changes since 2026-11-20T03:20:44Z (1)"
 
 
