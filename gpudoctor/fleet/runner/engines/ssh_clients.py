@@ -26,8 +26,12 @@ _tied = threading.local()
 
 
 def _tie() -> None:  # pragma: no cover - in the child, where nothing measures
-    """In a child that was just forked: have the kernel end it when we die without a word, as by SIGKILL."""
+    """In a child that was just forked: have the kernel end it when we die without a word, as by SIGKILL.
+
+    Its session is its own: Ctrl-C is for us, who end it; an ssh that had it too would look like one that failed.
+    """
     if tie := getattr(_tied, "prctl", None):
+        os.setsid()
         tie(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
