@@ -1,9 +1,12 @@
 """How an extra is added, by where gpudoctor is installed."""
 
+from pathlib import Path
+
 import pytest
 
-import gpudoctor.fleet.nodesets
 from gpudoctor.extras import install_command
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize(
@@ -17,8 +20,11 @@ from gpudoctor.extras import install_command
     ],
 )
 def test_the_command_fits_how_gpudoctor_was_installed(prefix: str, command: str) -> None:
-    assert install_command("numpy", prefix) == command
+    assert install_command("numpy", prefix, "gpudoctor-cli") == command
 
 
-def test_the_other_extras_are_named_so_too() -> None:
-    assert install_command("fleet") in gpudoctor.fleet.nodesets.NO_LIBRARY
+def test_before_it_is_published_the_checkout_or_the_wheel_is_named(tmp_path: Path) -> None:
+    """The tests run in a checkout that is installed as editable."""
+    assert install_command("fleet", "/home/ada/.venv") == f"pip install '{ROOT}[fleet]'"
+    wheel = tmp_path / "gpudoctor_cli-0.1.0-py3-none-any.whl"
+    assert install_command("fleet", "/home/ada/.venv", str(wheel)) == f"pip install '{wheel}[fleet]'"

@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     engine, targets = _engine(arguments)
     if arguments.dry_run:
         out(shown(engine, targets, job, arguments))
-        return OK
+        return OK if any(not one.why_not for one in targets) else INCOMPLETE
     targets = _with_gpus(targets, arguments)
     if arguments.output is None:
         arguments.output = made_directory()

@@ -19,8 +19,9 @@ MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished"
 UNCHANGED = "No changes: the same states, causes, majority values and medians."
 # States that people read otherwise: "failed" next to "fail" would be mistaken for a finding.
 STATES = {"no-gpu": "NO GPU", "failed": "no report", "stale": "stale report", "cpu-only": "CPU only"}
-WORDS = 7  # of a fix that is shown in short
-_END = pattern(r"[.:;,](?:\s|$)|\s\(")  # of its first clause
+WORDS = 14  # of a fix that is shown in short
+_END = pattern(r"[.;](?:\s|$)|\s\(")  # of what its first sentence says at first
+_WHERE = pattern(r"\AIf [^,.:;]*, ")  # for whom it is: that stands in the whole text
 ROOM = 60  # letters of node names in a sentence
 OFTEN = 5  # devices that are named because they are outliers in several figures
 
@@ -97,7 +98,8 @@ def titled(cause: Cause) -> str:
 def in_short(cause: Cause) -> str:
     """The first fix in some words; empty: there is none."""
     now = [fix for fix in fixes(cause) if not fix.later]
-    words = _END.split(now[0].message, maxsplit=1)[0].replace("`", "").split() if now else []
+    text = _WHERE.sub("", now[0].message) if now else ""
+    words = _END.split(text[:1].upper() + text[1:], maxsplit=1)[0].replace("`", "").split()
     return " ".join(words[:WORDS]) + ("..." if len(words) > WORDS else "")
 
 
