@@ -25,6 +25,7 @@ from gpudoctor.fleet.aggregate.report_ages import seconds, stale
 from gpudoctor.fleet.aggregate.report_header import EMPTY, ReportError, ReportHeader, head, moment, said
 from gpudoctor.fleet.aggregate.targets import addresses_of
 from gpudoctor.fleet.nodesets import fold
+from gpudoctor.fleet.runner.ledger import STATES as LEDGER
 from gpudoctor.fleet.summary import STATES, Cause, Departure, Drift, HardwareGroup, Missing, Spread
 from gpudoctor.report.inventory import Inventory
 from gpudoctor.report.model import FindingEntry, SmokeEntry
@@ -69,7 +70,7 @@ class Tally:
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             why = f"It is not a report: {said(error)}."
         if why and self._tells(sent.node):
-            self.absent.add(sent.node, UNREADABLE, why)
+            self.absent.add(sent.node, sent.state if sent.state in LEDGER else UNREADABLE, why)
 
     def _tells(self, name: str) -> bool:
         return self._only is None or name in self._only

@@ -9,6 +9,8 @@
   const cells = [...grid.querySelectorAll("i")];
   const states = cells.map(cell => Number(cell.className.slice(1)));
   const wanted = new Set();
+  const hits = document.getElementById("hits"), HITS = 60;
+  const rows = [...grid.querySelectorAll(".row")].map(row => ({label: row.querySelector("b"), cells: [...row.querySelectorAll("i")]}));
   let seen = cells, current = -1, words = null, key = "";
 
   const made = (name, text, ...inside) => {
@@ -66,7 +68,24 @@
     none.textContent = seen.length ? "" : `No node matches ${search.value.trim() || "the selected states"}`
       + (search.value.trim() && wanted.size ? " in the selected states." : ".");
     all.hidden = !narrowed && !text && !wanted.size;
+    for (const row of rows) {
+      const first = row.cells.find(cell => !cell.hidden);
+      if (first) row.label.textContent = first.title;
+    }
+    listed(narrowed ? seen : []);
     if (current >= 0 && cells[current].hidden) choose(-1);
+  };
+
+  // The nodes that match, by name, where they are few enough to read.
+  const listed = some => {
+    hits.hidden = !some.length;
+    hits.replaceChildren(...some.slice(0, HITS).map(cell => {
+      const button = made("button", "", made("i", cell.textContent), ` ${cell.title}`);
+      button.type = "button";
+      button.addEventListener("click", () => choose(cells.indexOf(cell)));
+      return made("li", "", button);
+    }));
+    if (some.length > HITS) hits.append(made("li", `and ${(some.length - HITS).toLocaleString("en-US")} more, in the grid`));
   };
 
   const section = (title, items) => {
