@@ -12,7 +12,7 @@ import msgspec
 
 from gpudoctor.fleet.aggregate.causes import ranked
 from gpudoctor.fleet.aggregate.hardware import Kind
-from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.aggregate.nodeset_expansion import names
 from gpudoctor.fleet.aggregate.report_header import ReportError, head
 from gpudoctor.fleet.aggregate.report_sources import Sources
 from gpudoctor.fleet.aggregate.requested_gpus import CHECK, OWN, engine_of, fixes, listed_gpus, missing_by
@@ -140,8 +140,8 @@ def with_peers(fleet: Fleet, found: Peers, sources: Sources, only: Container[str
     """
     listed, reported = _listed(sources.ledgers), missing_by(fleet, {*OWN, CHECK})
     states = ((fleet.states.get(one, ""), fleet.counts.get(one, 0)) for one in ("warn", "pass"))
-    calm = {node for folded, count in states for node in unfolded(folded, count)}
-    alone = [node for node in found.alone if node in calm and not listed.get(node, ("", 0))[1]]
+    open_ = {node for node in found.alone if not listed.get(node, ("", 0))[1]}
+    alone = [node for folded, count in states if open_ for node in names(folded, count) if node in open_]
     if alone:
         fleet = msgspec.structs.replace(fleet, uncompared=Uncompared(nodes=fold(alone), count=len(alone)))
 

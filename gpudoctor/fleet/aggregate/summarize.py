@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 
 from gpudoctor.fleet.aggregate.links import folders, with_links
-from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.aggregate.nodeset_expansion import names, unfolded
 from gpudoctor.fleet.aggregate.peers import compared, with_peers
 from gpudoctor.fleet.aggregate.repeated_causes import without_repeated
 from gpudoctor.fleet.aggregate.report_sources import Sources
@@ -58,38 +58,36 @@ def with_cpu_nodes(fleet: Fleet, plain: Container[str]) -> Fleet:
         plain: nodes without a GPU that are like none that has some; one that fails for it needs one.
     """
     failing = {node for cause in fleet.causes if cause.status == "fail" for node in _having(cause)}
-    empty = set(unfolded(fleet.states.get("no-gpu", ""), fleet.counts.get("no-gpu", 0)))
+    empty = _of(fleet, "no-gpu")
     moved = {node for node in empty - failing if node in plain}
     return _moved(fleet, {"no-gpu": empty - moved, "cpu-only": moved}) if moved else fleet
 
 
 def _moved(fleet: Fleet, sets: Mapping[str, set[str]]) -> Fleet:
     """The summary with other nodes in some states."""
-    states = {state: set(unfolded(folded, fleet.counts[state])) for state, folded in fleet.states.items()}
-    states |= sets
-    order = [state for state in (*STATES, *(set(states) - set(STATES))) if states.get(state)]
+    states = fleet.states | {state: fold(nodes) for state, nodes in sets.items()}
+    counts = fleet.counts | {state: len(nodes) for state, nodes in sets.items()}
+    order = [state for state in (*STATES, *(set(states) - set(STATES))) if counts.get(state)]
     return msgspec.structs.replace(
-        fleet,
-        states={state: fold(states[state]) for state in order},
-        counts={state: len(states[state]) for state in order},
+        fleet, states={state: states[state] for state in order}, counts={state: counts[state] for state in order}
     )
 
 
 def judged(fleet: Fleet) -> Fleet:
     """The summary in which each node is as ill as the worst cause that names it: some causes are in no report."""
     fail = {node for cause in fleet.causes if cause.status == "fail" for node in _having(cause)}
-    warn = {node for cause in fleet.causes if cause.status == "warn" for node in _having(cause)}
-    states = {state: set(unfolded(folded, fleet.counts[state])) for state, folded in fleet.states.items()}
-    ill = (states.get("pass", set()) | states.get("warn", set())) & fail
-    odd = (states.get("pass", set()) & warn) - ill
+    warn = {node for cause in fleet.causes if cause.status == "warn" for node in _having(cause)} - fail
+    healthy, warned = _of(fleet, "pass"), _of(fleet, "warn")
+    ill, odd = (healthy & fail) | (warned & fail), healthy & warn
     if not ill and not odd:
         return fleet
-    sets = {
-        "fail": states.get("fail", set()) | ill,
-        "warn": states.get("warn", set()) - ill | odd,
-        "pass": states.get("pass", set()) - ill - odd,
-    }
-    return _moved(fleet, sets)
+    healthy -= ill  # in place: of a large fleet it is what memory holds
+    healthy -= odd
+    return _moved(fleet, {"fail": _of(fleet, "fail") | ill, "warn": (warned - ill) | odd, "pass": healthy})
+
+
+def _of(fleet: Fleet, state: str) -> set[str]:
+    return set(names(fleet.states.get(state, ""), fleet.counts.get(state, 0)))
 
 
 def _having(cause: Cause) -> tuple[str, ...]:

@@ -179,6 +179,7 @@ class Tally:
         That is where MIG divides one, or neither the machine's model nor its number of CPUs is known.
         """
         found: dict[tuple[int, int], hardware.Kind | None] = {}
+        having = self._having_gpus()
         for name, pair in zip(self.names, zip(self._machine.of, self._gpus.of, strict=True), strict=True):
             if pair not in found:
                 one = hardware.kind(self._machine, self._gpus, pair)
@@ -186,30 +187,30 @@ class Tally:
                 if not one.product and isinstance(cpus, int | float):
                     one = one._replace(product=f"{UNKNOWN_MODEL} with {cpus:g} CPUs")
                 found[pair] = one if one.product and not self._mig(pair[1]) else None
-            if self._gpus_of(pair[1]):
+            if pair[1] in having:
                 yield name, found[pair]
 
     def cpu_only(self) -> set[str]:
         """The nodes without a GPU that are like none that has some: neither their names nor their models."""
         empty = [at for at, state in enumerate(self._states) if STATES[state] == "no-gpu"]
-        if not empty:
+        having = self._having_gpus() if empty else set()
+        if not having:
             return set()
-        having = {at for at, number in enumerate(self._gpus.of) if self._gpus_of(number)}
-        names = {series(self.names[at]) for at in having}
-        models = {self._machine.value(number, "host.product") for number in {self._machine.of[at] for at in having}}
+        names = {series(name) for name, number in zip(self.names, self._gpus.of, strict=True) if number in having}
+        pairs = set(zip(self._machine.of, self._gpus.of, strict=True))
+        models = {self._machine.value(machine, "host.product") for machine, gpus in pairs if gpus in having}
         models -= {ABSENT, None}
         return {
             self.names[at]
             for at in empty
-            if having
-            and series(self.names[at]) not in names
+            if series(self.names[at]) not in names
             and self._machine.value(self._machine.of[at], "host.product") not in models
         }
 
-    def _gpus_of(self, number: int) -> int:
-        """How many GPUs nodes of a class have, also those that no driver lists."""
-        hardware = self._gpus.value(number, inventory_facts.HARDWARE)
-        return (hardware.number or hardware.silent) if isinstance(hardware, Hardware) else 0
+    def _having_gpus(self) -> set[int]:
+        """The classes of nodes that have GPUs, also those that no driver lists."""
+        found = ((number, self._gpus.value(number, inventory_facts.HARDWARE)) for number in set(self._gpus.of))
+        return {number for number, one in found if isinstance(one, Hardware) and (one.number or one.silent)}
 
     def _mig(self, number: int) -> bool:
         return self._gpus.value(number, "gpus.*.mig") not in (False, None, ABSENT)

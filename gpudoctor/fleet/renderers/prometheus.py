@@ -3,13 +3,13 @@
 The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import islice
 
 from gpudoctor.facts.text_types import moment
-from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
-from gpudoctor.fleet.renderers.nodes import FleetNode, nodes
+from gpudoctor.fleet.aggregate.nodeset_expansion import names, unfolded
 from gpudoctor.fleet.renderers.phrases import hardware
+from gpudoctor.fleet.renderers.verdict import states as states_of
 from gpudoctor.fleet.summary import STATES, Fleet, Spread
 from gpudoctor.report.renderers.prometheus import Sample, metric
 
@@ -37,13 +37,13 @@ def _metrics(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
     counted = [({"state": state}, float(fleet.counts.get(state, 0))) for state in states]
     yield "gpudoctor_fleet_nodes", "Nodes by state.", counted
     yield "gpudoctor_fleet_cause_nodes", "Nodes with a root cause.", _causes(fleet)
-    apart = list(islice((node for node in nodes(fleet) if node.state not in _CALM), NAMED))
+    apart = dict(islice(_apart(fleet), NAMED))
     yield (
         "gpudoctor_fleet_node_state",
-        f"State of each node that is not healthy; of {NAMED} nodes at most, in the order of their names.",
-        [({"node": node.name, "state": node.state}, 1.0) for node in apart],
+        f"State of each node that is not healthy; of {NAMED} nodes at most, the worst states first.",
+        [({"node": node, "state": state}, 1.0) for node, state in apart.items()],
     )
-    yield "gpudoctor_fleet_node_cause", "Root causes of the same nodes.", _node_causes(apart)
+    yield "gpudoctor_fleet_node_cause", "Root causes of the same nodes.", _node_causes(fleet, apart)
     kinds: dict[str, int] = {}
     for count, what, _ in hardware(fleet):
         kinds[what] = kinds.get(what, 0) + count
@@ -63,9 +63,19 @@ def _metrics(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
             yield f"gpudoctor_fleet_{name}_timestamp_seconds", help_, [({}, when)]
 
 
-def _node_causes(apart: Iterable[FleetNode]) -> list[Sample]:
+def _apart(fleet: Fleet) -> Iterator[tuple[str, str]]:
+    """The nodes that are not healthy, and their states."""
+    return ((node, state) for state, count, folded in states_of(fleet) if state not in _CALM
+            for node in names(folded, count))  # fmt: skip
+
+
+def _node_causes(fleet: Fleet, apart: Container[str]) -> list[Sample]:
     found = dict.fromkeys(
-        (node.name, cause.check, cause.status) for node in apart for cause in node.causes if cause.status in _NAMED
+        (node, cause.check, cause.status)
+        for cause in fleet.causes
+        if cause.status in _NAMED
+        for node in names(cause.nodes, cause.count)
+        if node in apart
     )
     return [({"node": node, "check": check, "status": status}, 1.0) for node, check, status in found]
 
