@@ -14,7 +14,7 @@ from gpudoctor.fleet.summary import STATES, Fleet
 # A letter for each state: colours alone are not seen by everybody, and not on paper.
 LETTERS = {
     "fail": "F",
-    "incomplete": "?",
+    "incomplete": "I",
     "failed": "E",
     "timed out": "T",
     "unreachable": "U",
