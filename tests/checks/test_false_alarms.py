@@ -208,13 +208,25 @@ def test_a_gpu_that_answers_again_needs_no_restart() -> None:
 def test_nixos_has_no_configuration_of_the_loader() -> None:
     folder = "/run/opengl-driver/lib"
     copy = library("libcuda.so.1", path=f"{folder}/libcuda.so.1", found_by="not on the loader's path")
-    facts = having(failing(100), nvidia__cuda__code=None, nvidia__cuda__libraries=(copy,))
+    facts = with_framework(framework(), having(failing(100), nvidia__cuda__code=None, nvidia__cuda__libraries=(copy,)))
     (check,) = catalogue.load(["driver.library-missing"])
     (elsewhere,) = run(check, facts)
     (nixos,) = run(check, having(facts, host__distribution__id="nixos"))
     assert "ldconfig" in " ".join(elsewhere.fixes[0].commands)
     assert nixos.fixes[0].commands == (f"export LD_LIBRARY_PATH={folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",)
     assert not nixos.fixes[0].root
+
+
+@pytest.mark.parametrize(
+    ("location", "wrong"),
+    [("/opt/env/lib/python3.11/site-packages/torch", True), ("/nix/store/4z-torch/site-packages/torch", False)],
+)
+def test_nixos_needs_the_variable_for_wheels_only(location: str, wrong: bool) -> None:
+    copy = library("libcuda.so.1", path="/run/opengl-driver/lib/libcuda.so.1", found_by="not on the loader's path")
+    facts = having(host__distribution__id="nixos", nvidia__cuda__libraries=(copy,))
+    (check,) = catalogue.load(["driver.library-missing"])
+    assert run(check, facts)[0].problem is None
+    assert (run(check, with_framework(framework(location=location), facts))[0].problem is not None) == wrong
 
 
 @pytest.mark.parametrize(
