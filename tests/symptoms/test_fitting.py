@@ -143,3 +143,8 @@ def test_without_code_only_what_fits_the_gpu_here_is_advised(
     assert not any("older GPU" in one.message or "newer GPU" in one.message for one in fixes)
     unknown = attach(Report(), NO_KERNEL, change(facts, "gpus.0.capability", Unknown("x"))).symptoms[0].fixes
     assert sum("older GPU" in one.message or "newer GPU" in one.message for one in unknown) == 2
+
+
+@pytest.mark.parametrize("row", [row.id for row in ROWS])
+def test_no_command_of_a_message_has_a_remark_behind_it(row: str) -> None:
+    assert [one for one in commands(known(row)) if re.search(r"(^|\s)# ", one)] == []
