@@ -8,6 +8,7 @@ from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.expect_options import expect_options, expecting
 from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, options
+from gpudoctor.cli.repeated_options import runnable_again
 
 if TYPE_CHECKING:
     from gpudoctor.check_engine import Verdict
@@ -109,13 +110,15 @@ def run(arguments: argparse.Namespace) -> int:
         report, facts = report_and_facts(None if facts else machine_of(arguments, arguments.smoke), options, facts)
     except SelectionError as error:
         raise UsageError(str(error)) from None
+    if not is_recorded(arguments):
+        report = runnable_again(report, facts, arguments)
     report, facts, hidden = leaving(report, facts, options, form)
     if arguments.demo is not None:
         report = _of_a_demo(report, arguments.demo, form)
     if arguments.symptom:
         from gpudoctor.symptoms import attach
 
-        report = attach(report, hidden(arguments.symptom))
+        report = attach(report, hidden(arguments.symptom), recorded=is_recorded(arguments))
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
 
@@ -191,8 +194,18 @@ def options_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) 
 
     smoke = quick_suite() if getattr(arguments, "smoke", False) else None
     return CheckOptions(
-        pythons=tuple(arguments.python), quick=arguments.quick, only=tuple(only), skip=tuple(skip), smoke=smoke
+        pythons=tuple(arguments.python),
+        quick=arguments.quick,
+        only=tuple(only),
+        skip=tuple(skip),
+        smoke=smoke,
+        recorded=is_recorded(arguments),
     )
+
+
+def is_recorded(arguments: argparse.Namespace) -> bool:
+    """Whether the facts are of a file or a demo."""
+    return any(getattr(arguments, name, None) is not None for name in ("facts", "demo"))
 
 
 def facts_of(arguments: argparse.Namespace) -> "Facts | None":

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import Outcome, Severity, run
+from gpudoctor.check_engine import Fix, Outcome, Severity, run
 from gpudoctor.facts import Facts, GpuProcess
 from gpudoctor.fixes import system
 from gpudoctor.fixes.boot import kernel_parameter
@@ -303,11 +303,12 @@ def test_an_image_is_not_changed_by_dnf_dracut_or_grubby(id_: str) -> None:
 def test_packages_and_parameters_of_an_image() -> None:
     plain = having(nvidia_host(), host__distribution=FEDORA)
     image = having(plain, nvidia__kernel__image_keys=())
-    after = "  # takes effect after a reboot"
     assert typed(system.install(plain, "akmod-nvidia")) == ("sudo dnf install akmod-nvidia",)
-    assert typed(system.install(image, "akmod-nvidia")) == (f"sudo rpm-ostree install akmod-nvidia{after}",)
-    assert typed(system.remove(image, "akmod-nvidia")) == (f"sudo rpm-ostree uninstall akmod-nvidia{after}",)
-    assert typed(system.reinstall(image, "akmod-nvidia")) == (f"sudo rpm-ostree upgrade{after}",)
+    assert typed(system.install(image, "akmod-nvidia")) == ("sudo rpm-ostree install akmod-nvidia",)
+    assert typed(system.remove(image, "akmod-nvidia")) == ("sudo rpm-ostree uninstall akmod-nvidia",)
+    assert typed(system.reinstall(image, "akmod-nvidia")) == ("sudo rpm-ostree upgrade",)
+    fix = Fix("Install it.", system.install(image, "akmod-nvidia"))
+    assert fix.message == "Install it. The packages take effect after a reboot."
     assert (typed(system.initramfs(plain)), system.initramfs(image)) == (("sudo dracut --force",), ())
     assert kernel_parameter(image, "Pass.", "iommu=pt").commands[0] == (
         "sudo rpm-ostree kargs --append-if-missing=iommu=pt"

@@ -140,6 +140,8 @@ complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l yes -s y -d 'do not ask
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l with-root -d 'also run commands that need root'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l quick -d 'do not import frameworks: a second or less'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l python -xka "(__fish_complete_path (commandline -ct))" -d 'the interpreter, virtual environment or conda environment to check; repeatable (default: the active environment, else .venv in this or a parent directory)'
+complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l expect -xka "(__fish_complete_path (commandline -ct))" -d 'compare the machine with this expectations file; repeatable (default: ./gpudoctor.toml; /etc/gpudoctor/expect.d/*.toml is always read)'
+complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l no-expect -d 'read only the expectations files named with --expect'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l timeout -x -d 'stop after this many seconds, even if something hangs (default: 150)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix; and test $_shtab_gpudoctor_npos -eq 0' -ka "(_gpudoctor_ids)" -d 'the finding'"'"'s ID, as in `gpudoctor check`'
 complete -c gpudoctor -n '_shtab_gpudoctor_using; and test $_shtab_gpudoctor_npos -eq 0' -a setup -d 'plan driver, wheels and environment for this GPU'

@@ -61,7 +61,7 @@ def words(session: Session, check: str, fix: FixEntry, choice: int) -> tuple[str
     pythons = tuple(word for python in options.pythons for word in ("--python", python))
     root = ("--with-root",) if fix.root and not fix.as_root else ()
     quick = ("--quick",) if options.quick else ()
-    return ("fix", check, "--choice", str(choice + 1), *root, *quick, *pythons)
+    return ("fix", check, "--choice", str(choice + 1), *root, *quick, *pythons, "--no-expect")  # as it was checked here
 
 
 def afterwards(fix: FixEntry) -> str:
