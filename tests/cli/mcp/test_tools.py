@@ -76,7 +76,7 @@ def test_what_can_be_explained(shared: Assistant, text: str, expected: str) -> N
 def test_whose_log_it_is_can_be_said(shared: Assistant) -> None:
     line = f"Jan  3 04:05:06 another-node kernel: {XID}"
     by_itself, here = (shared.call("explain", text=line, machine=one).text for one in ("auto", "this"))
-    assert "The log is from another machine" in by_itself
+    assert "The message is from another machine" in by_itself
     assert "another machine" not in here
     assert "machine  " not in shared.call("explain", text=line, machine="other").text  # which was not looked at
 
