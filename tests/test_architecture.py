@@ -13,6 +13,7 @@ import pytest
 
 import gpudoctor
 from gpudoctor import catalogue, checks
+from tests.at_once import at_once
 
 ROOT = Path(gpudoctor.__file__).parent.parent
 LONGEST = 400
@@ -74,7 +75,7 @@ def _is_of_a_family(node: ast.Assign) -> bool:
     return isinstance(node.value, ast.Call) and any(ast.unparse(a) == "__name__" for a in node.value.args)
 
 
-@pytest.mark.parametrize("path", CHECKS, ids=[f"{p.parent.name}.{p.stem}" for p in CHECKS])
+@at_once(CHECKS)
 def test_a_check_file_holds_one_check_of_its_name_and_only_judges(path: Path) -> None:
     functions = [n for n in _tree(path).body if isinstance(n, ast.FunctionDef)]
     marked = [f for f in functions if any(ast.unparse(d).startswith("check(") for d in f.decorator_list)]
