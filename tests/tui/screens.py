@@ -64,9 +64,9 @@ async def settled(pilot: Pilot[Any], until: Callable[[], object] = lambda: True,
     await pilot.pause()
     with suppress(TimeoutError):
         await asyncio.wait_for(pilot.wait_for_scheduled_animations(), 2)
-    await pilot.pause()
     for screen in pilot.app.screen_stack:
         _drawn(screen)
+    await pilot.pause()
 
 
 def run(
