@@ -2,15 +2,18 @@
 
 import re
 
-import pytest
-
 from gpudoctor.facts import Distribution, Facts
 from gpudoctor.knowledge.symptoms import symptoms
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.model import FixEntry, Report
 from gpudoctor.symptoms import attach
 from gpudoctor.symptoms.fitting import distinct, fitting
+<<<<<<< HEAD
 from tests.builders import change, framework, nvidia_host, with_framework
+=======
+from tests.at_once import at_once
+from tests.builders import change, nvidia_host
+>>>>>>> w-suite
 
 ROWS = [row for row in symptoms() if row.fixes]
 UBUNTU = change(nvidia_host(), "host.distribution", Distribution(id="ubuntu", like=("debian",)))
@@ -32,12 +35,12 @@ def commands(fixes: tuple[FixEntry, ...]) -> list[str]:
     return [command for one in fixes for command in one.commands]
 
 
-@pytest.mark.parametrize("row", [row.id for row in ROWS])
+@at_once([row.id for row in ROWS])
 def test_no_linux_driver_is_installed_in_wsl_and_no_module_is_loaded(row: str) -> None:
     assert [one for one in commands(fitting(known(row), WSL)) if NATIVE.search(one)] == []
 
 
-@pytest.mark.parametrize("row", [row.id for row in ROWS])
+@at_once([row.id for row in ROWS])
 def test_in_a_container_what_is_done_on_its_host_comes_last_and_says_so(row: str) -> None:
     found = fitting(known(row), DOCKER)
     here = [one.place == "here" for one in found]
@@ -47,7 +50,7 @@ def test_in_a_container_what_is_done_on_its_host_comes_last_and_says_so(row: str
     assert [one for one in commands(tuple(own)) if NATIVE.search(one) or "sudo " in one] == []
 
 
-@pytest.mark.parametrize("row", [row.id for row in ROWS])
+@at_once([row.id for row in ROWS])
 def test_a_command_is_of_this_distribution(row: str) -> None:
     for machine, other in ((FEDORA, r"\bsudo (apt|apt-get)\b"), (UBUNTU, r"\bsudo (dnf|yum)\b")):
         named = [one for one in fitting(known(row), machine) if "third" not in one.message]
