@@ -14,21 +14,21 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 def fast(session: nox.Session) -> None:
     """The pure tests, in about a minute and a half; arguments go to pytest."""
     session.install(*TEST)
-    session.run("pytest", "-q", "--fast", "-n", "auto", *session.posargs)
+    session.run("pytest", "-q", "--fast", *session.posargs)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """All tests that need neither a GPU nor real frameworks."""
     session.install(*TEST)
-    session.run("pytest", "-q", "-n", "auto", *session.posargs)
+    session.run("pytest", "-q", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
 def pythons(session: nox.Session) -> None:
     """The pure tests on each supported Python."""
     session.install(*TEST)
-    session.run("pytest", "-q", "--fast", "-n", "auto", *session.posargs)
+    session.run("pytest", "-q", "--fast", *session.posargs)
 
 
 @nox.session
@@ -45,7 +45,7 @@ def lint(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Whether the generated pages and the samples are fresh, and the site, into build/site."""
     session.install(*TEST, "-e", ".[docs]")
-    session.run("pytest", "-q", "-n", "auto", "tests/docs")
+    session.run("pytest", "-q", "tests/docs")
     session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
 
 

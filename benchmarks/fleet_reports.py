@@ -1,6 +1,13 @@
-"""Reports of a fleet that nobody has: nodes with eight GPUs and 120 packages; a few per cent of them have something."""
+"""Makes the reports of a fleet that does not exist: nodes with eight GPUs and 120 packages; some have a problem.
 
+    python benchmarks/fleet_reports.py DIR [--nodes 300] [--smoke]
+
+The same number of a node gives the same report.
+"""
+
+import argparse
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -164,3 +171,19 @@ def written(folder: Path, count: int, smoke: bool = False) -> Iterator[str]:
         name = f"node{number:06d}"
         (folder / f"{name}.json").write_bytes(msgspec.json.encode(report(number, smoke)))
         yield name
+
+
+def main() -> None:
+    """Write the reports that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path, metavar="DIR", help="a directory; it is made where it is missing")
+    parser.add_argument("--nodes", type=int, default=300, metavar="N", help="how many (default: 300)")
+    parser.add_argument("--smoke", action="store_true", help="each report has five measured values of each GPU")
+    given = parser.parse_args()
+    given.directory.mkdir(parents=True, exist_ok=True)
+    count = sum(1 for _ in written(given.directory, given.nodes, given.smoke))
+    sys.stdout.write(f"{count:,} reports in {given.directory}: gpudoctor fleet report {given.directory}\n")
+
+
+if __name__ == "__main__":
+    main()

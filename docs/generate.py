@@ -1,10 +1,11 @@
-"""Writes docs/checks/**, docs/cli.md and the scripts of Tab completion, from the checks and from the parser.
+"""Writes docs/checks/**, docs/cli.md, the scripts of Tab completion and the index of targets, from checks and parser.
 
 Usage: python docs/generate.py
 """
 
 import argparse
 import sys
+import textwrap
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from gpudoctor.cli.help_texts import HELP_TEXTS
 from scripts.completions import completions
 
 SCRIPTS = "../gpudoctor/cli/completions/"
+TARGETS = "../gpudoctor/target_index.py"
 HERE = Path(__file__).resolve().parent
 if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))
@@ -45,8 +47,29 @@ def _validated() -> str:
 
 
 def files() -> dict[str, str]:
-    """Every generated file: the pages, and the scripts that `gpudoctor completion` prints."""
-    return pages() | {SCRIPTS + name: text for name, text in completions().items()}
+    """Every generated file: the pages, the scripts that `gpudoctor completion` prints, and the index of targets."""
+    return pages() | {SCRIPTS + name: text for name, text in completions().items()} | {TARGETS: target_index()}
+
+
+def target_index() -> str:
+    """The module that names the targets of each check, where a shared function gives them and may give none."""
+    found: dict[str, list[str]] = {}
+    for one in catalogue.load(checks.ids()):
+        function, given = getattr(one.targets, "func", one.targets), getattr(one.targets, "keywords", {})
+        module, name = function.__module__, function.__qualname__
+        shared = module.startswith(("gpudoctor.targets", "gpudoctor.queries.")) and name not in ("machine", "pythons")
+        if shared and set(given) <= {"name"}:
+            place = ":".join([module.removeprefix("gpudoctor."), name, *given.values()])
+            found.setdefault(place, []).append(one.id)
+    lines = ['"""The targets of checks, by function; made by docs/generate.py from the checks."""', "", "TARGETS = {"]
+    for place, ids in sorted(found.items()):
+        parts = textwrap.wrap(" ".join(ids), 109, break_on_hyphens=False)
+        if len(parts) == 1 and len(place) + len(parts[0]) < 108:
+            lines.append(f'    "{place}": "{parts[0]}",')
+        else:
+            texts = [f'        "{part} "' for part in parts[:-1]]
+            lines += [f'    "{place}": (', *texts, f'        "{parts[-1]}"', "    ),"]
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def _page(one: Check[Any]) -> str:

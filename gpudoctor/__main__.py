@@ -25,6 +25,9 @@ def main() -> "NoReturn":
     import gc
     import signal
 
+    from gpudoctor.own_imports import install
+
+    install()
     from gpudoctor.process_cleanup import end_on_signals
 
     end_on_signals()

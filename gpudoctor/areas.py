@@ -1,13 +1,16 @@
-"""Says of which areas of checks a machine has nothing, so that their files need not be read.
+"""Says of which checks a machine has no targets, so that their files need not be read.
 
-A gate is never narrower than the subjects of its area's checks: where it is closed, each of them would be skipped.
+A gate is never narrower than the targets of its area's checks: where it is closed, each of them would be skipped.
+Within an open area, `target_index` names the function that gives a check its targets.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 
 from gpudoctor.facts import Facts
 from gpudoctor.registry import AREAS, Area, Condition
+from gpudoctor.target_index import TARGETS
 from gpudoctor.targets import has_dxg, wants_nvidia
 
 
@@ -64,14 +67,31 @@ def on_request(id_: str) -> bool:
 
 _ON_REQUEST = frozenset(area.name for area in AREAS if area.on_request)
 GATES = {area.name: gate for area in AREAS if (gate := _gate(area))}
+_INDEX = {id_: place for place, ids in TARGETS.items() for id_ in ids.split()}
 
 
 def always(id_: str) -> bool:
-    """Whether a check's area concerns every machine."""
-    return id_.split(".")[0] not in GATES
+    """Whether every machine may have targets for a check."""
+    return id_.split(".")[0] not in GATES and id_ not in _INDEX
 
 
-def concerned(id_: str, facts: Facts) -> bool:
-    """Whether a machine has anything that a check of this id's area is about."""
-    gate = GATES.get(id_.split(".")[0])
-    return gate is None or gate(facts)
+def concerning(facts: Facts) -> Callable[[str], bool]:
+    """What says of a check's id whether a machine has anything that the check is about."""
+
+    @cache
+    def opened(area: str) -> bool:
+        gate = GATES.get(area)
+        return gate is None or gate(facts)
+
+    @cache
+    def has(place: str) -> bool:
+        module, name, *given = place.split(":")
+        try:
+            return any(True for _ in getattr(import_module(f"gpudoctor.{module}"), name)(facts, *given))
+        except Exception:  # a fact is unknown, or it is broken: the check reports it
+            return True
+
+    def concerned(id_: str) -> bool:
+        return opened(id_.split(".")[0]) and (id_ not in _INDEX or has(_INDEX[id_]))
+
+    return concerned

@@ -8,11 +8,12 @@ from functools import cache
 from typing import Any
 
 from gpudoctor import checks
-from gpudoctor.areas import concerned, on_request
+from gpudoctor.areas import concerning, on_request
 from gpudoctor.check_engine import MACHINE, About, Check, Severity
 from gpudoctor.facts import Facts
 
 GROUP = "gpudoctor.checks"
+_LISTED = 6  # names that are suggested at most
 
 
 class SelectionError(ValueError):
@@ -34,8 +35,8 @@ def load(wanted: Iterable[str] | None = None) -> list[Check[Any]]:
 def load_for(facts: Facts, wanted: Iterable[str]) -> list[Check[Any]]:
     """The checks with these ids; instead of our own of which the machine has no subject, ones that skip."""
     foreign = {one.id for one in others()}
-    wanted = list(wanted)
-    needed = [id_ for id_ in wanted if id_ in foreign or concerned(id_, facts)]
+    wanted, concerned = list(wanted), concerning(facts)
+    needed = [id_ for id_ in wanted if id_ in foreign or concerned(id_)]
     loaded = dict(zip(needed, load(needed), strict=True))
     return [loaded.get(id_) or _silent(id_) for id_ in wanted]
 
@@ -186,10 +187,14 @@ def _glob(id_: str, selector: str) -> bool:
 
 
 def nearest(given: str, every: Sequence[str]) -> str:
-    """A sentence with the nearest id or area; empty where none is near."""
+    """A sentence with the nearest ids or area, those with exactly this name after the dot first; else where all are."""
     from difflib import get_close_matches
 
     names = [*every, *sorted({i.split(".")[0] for i in every})]
     tails = {i.split(".")[-1]: i for i in every}
-    close = get_close_matches(given, names, 1, 0.6) or [tails[t] for t in get_close_matches(given, list(tails), 1, 0.6)]
-    return f' Did you mean "{close[0]}"?' if close else " `gpudoctor checks` lists them all."
+    close = [i for i in every if i.partition(".")[2] == given] or get_close_matches(given, names, 1, 0.6)
+    close = close or [tails[t] for t in get_close_matches(given, list(tails), 1, 0.6)]
+    if not close:
+        return " `gpudoctor checks` lists them all."
+    *others, last = (f'"{one}"' for one in close[:_LISTED])
+    return f" Did you mean {', '.join(others)}{' or ' * bool(others)}{last}?"

@@ -1,7 +1,6 @@
 """The page of a check, in plain text for `explain` and in Markdown for docs/checks: one text, two forms."""
 
 import re
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 
 from gpudoctor.check_engine import Check, Fix
 from gpudoctor.report.model import FindingEntry
+from gpudoctor.report.sanitize import wrapped
 
 _WIDE = 76  # columns of what is shown as it is printed: so many are seen on the site without scrolling
 
@@ -19,10 +19,14 @@ SEVERITY = {
 }
 
 
+def check_head(one: Check[Any], width: int = 80) -> str:
+    """What a person reads first at `gpudoctor explain ID`: the problem, and why it happens."""
+    return "\n".join([one.title, "=" * min(len(one.title), width), "", _wrap(one.cause, width)]) + "\n"
+
+
 def check_page(one: Check[Any], width: int = 80) -> str:
-    """What a person reads at `gpudoctor explain ID`."""
-    parts = [one.title, "=" * min(len(one.title), width), "", _wrap(one.cause, width), ""]
-    parts += _table(one, width)
+    """What a person reads then: what it has to do with other checks, its fixes on any machine, and its sources."""
+    parts = _table(one, width)
     fixes = _fixes(one)
     if fixes:
         parts += ["", "Fixes"]
@@ -42,6 +46,8 @@ def check_markdown(one: Check[Any], samples: Sequence[tuple[str, FindingEntry]] 
         one: the check.
         samples: machines in a few words, each with what the check reports there.
     """
+    from gpudoctor.report.renderers.markdown import typed
+
     lines = [f"# {one.id}", "", f"**{_plain(one.title)}**", "", _plain(one.cause), ""]
     lines += ["| | |", "|---|---|"]
     lines += [f"| {name} | {_linked(value) if name == 'caused by' else value} |" for name, value in _rows(one)]
@@ -55,8 +61,8 @@ def check_markdown(one: Check[Any], samples: Sequence[tuple[str, FindingEntry]] 
         ]
     for fix in fixes:
         lines += [f"- {_plain(fix.message)}"]
-        if fix.commands:
-            lines += ["", "    ```sh", *(f"    {command}" for command in fix.commands), "    ```", ""]
+        for paragraph in typed(fix.commands, fix.tasks):
+            lines += ["", *(f"    {line}".rstrip() for line in paragraph.splitlines()), ""]
     if fixes and samples:
         lines += ["", "## Sample output", "", f"{_plain(samples[0][0])}:", "", *_sample(samples[0][1], False)]
     if one.references:
@@ -111,4 +117,4 @@ def _fixes(one: Check[Any]) -> tuple[Fix, ...]:
 
 
 def _wrap(text: str, width: int, first: str = "") -> str:
-    return textwrap.fill(text, width, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False)
+    return "\n".join(wrapped(first + text, width, " " * len(first)))

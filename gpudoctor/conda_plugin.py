@@ -76,7 +76,9 @@ def _verdict(report: Report, found: list[FindingEntry]) -> str:
         return "Too little is known about the GPU."
     if found:
         return f"{len(found)} {'problem' if len(found) == 1 else 'problems'} found."
-    return f"No problems found ({report.summary.passed} checks)."
+    from gpudoctor.report.counts import no_problems
+
+    return no_problems(bool(report.gpus), bool(report.frameworks), report.summary.passed) + "."
 
 
 def _write(text: str) -> None:

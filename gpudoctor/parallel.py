@@ -1,7 +1,9 @@
 """Runs the steps of an examination side by side, and tells of each when it begins and ends."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import MappingProxyType
@@ -9,7 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from gpudoctor.children.process import WAITING
 from gpudoctor.maybe import Unknown
+
+# Seconds after which a step that reports nothing holds up no other: most end within a hundredth.
+PATIENCE = 0.05
 
 P = TypeVar("P", bound=msgspec.Struct)
 
@@ -49,27 +55,42 @@ def run_steps(
 ) -> Generator[StepStarted | StepEnded, None, dict[str, Any]]:
     """Run steps in threads; the generator's value is what each returned, a Failure where it failed.
 
-    Threads are enough: a step waits for files and children. A child has its own deadline; a step that reads
-    from a dead network file system has none, and is left behind.
+    One thread runs one step after the other, since threads that compute only wait for each other's lock. As soon as
+    a step waits for a child, or has not ended for a moment, another thread goes on with the rest. A child has its own
+    deadline; a step that reads from a dead network file system has none, and is left behind.
 
     Args:
-        steps: what to do.
+        steps: what to do, first what waits for children.
         seconds: after which the steps that have not ended are left behind.
         results: where the results are put, for who wants to look before the end.
     """
     results = {} if results is None else results
     results.update(dict.fromkeys((step.key for step in steps), StepFailure("the probe timed out")))
     ended: SimpleQueue[tuple[StepEnded, Any]] = SimpleQueue()
-    begun = time.monotonic()
+    running, todo, begun = {step.key: step for step in steps}, deque(steps), time.monotonic()
+
+    def work() -> None:
+        WAITING.others = go_on
+        with suppress(IndexError):
+            while True:
+                ended.put(_run(todo.popleft()))
+
+    def go_on() -> None:
+        if todo:
+            Thread(target=work, daemon=True).start()
+
+    go_on()
     for step in steps:
         yield StepStarted(step.key, step.label)
-        Thread(target=lambda s=step: ended.put(_run(s)), daemon=True).start()
-    running = {step.key: step for step in steps}
     while running:
+        left = max(0.0, begun + seconds - time.monotonic())
         try:
-            event, result = ended.get(timeout=max(0.0, begun + seconds - time.monotonic()))
+            event, result = ended.get(timeout=min(left, PATIENCE) if todo else left)
         except Empty:
-            break
+            if time.monotonic() - begun >= seconds:
+                break
+            go_on()
+            continue
         results[event.key] = result if event.error is None else StepFailure(f"the probe failed: {event.error}")
         del running[event.key]
         yield event

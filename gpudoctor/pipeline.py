@@ -194,7 +194,7 @@ def check(machine: Machine | None = None, options: CheckOptions = ANYTHING, fact
 def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep) -> "Generator[Any, None, Facts]":
     """Gather facts; the generator's value is the Facts. With `glimpses`, what there is so far comes in between.
 
-    All steps begin at once; those that need to know what the machine is wait for it themselves.
+    Those steps that need to know what the machine is wait for it themselves.
     """
     from gpudoctor import probes
     from gpudoctor.probes import python as python_probe
@@ -205,9 +205,10 @@ def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep
     inputs: dict[str, Callable[[], Any]] = {"machine": lambda: machine, "host": lambda: host.get()}
     host = Lazy(foreign.host if foreign else lambda: probes.HOST.run(inputs), unanswered(Host, NO_ANSWER))
     pci: Bus = Lazy(foreign.pci if foreign else lambda: probes.PCI.run(inputs), Unknown(NO_ANSWER))
-    steps = [ParallelStep(*probes.HOST[:2], host.make), ParallelStep(*probes.PCI[:2], pci.make)]
     system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci), options.quick)
-    steps += [
+    steps = [
+        ParallelStep(*probes.HOST[:2], host.make),
+        ParallelStep(*probes.PCI[:2], pci.make),
         *_python_steps(machine, interpreters, options.quick, pci),  # they wait for children of their own: so first
         *(ParallelStep(*named) for named in system),
         *beside,

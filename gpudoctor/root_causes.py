@@ -61,7 +61,8 @@ def _place(finding: Finding) -> tuple[object, ...]:
 
 
 def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:
-    return verdict.outcome is Outcome.UNKNOWN and bool(_causes(verdict, problems))
+    """Whether a finding says already why nobody knows it; of an operator's rule they want to read it all the same."""
+    return verdict.check.area != "expect" and verdict.outcome is Outcome.UNKNOWN and bool(_causes(verdict, problems))
 
 
 def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:

@@ -31,7 +31,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.facts.facts_file import LIMIT as LARGEST
 from gpudoctor.facts.facts_file import FactsFileError, load, write
 from gpudoctor.pipeline import check
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from gpudoctor.report.model import Report
 from gpudoctor.report.sanitize import clean
 from tests.machines import recorded

@@ -1,6 +1,10 @@
-"""For all tests: `--fast`, no sentence prints what is unknown, and programs get the signals that a terminal's would."""
+"""For all tests: `--fast`, several processes, no sentence prints what is unknown, and the signals of a terminal."""
 
+import os
+import shutil
 import signal
+import sys
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +23,15 @@ Unknown.__format__ = _refuse  # type: ignore[assignment, method-assign]
 # Behind nohup, or in the background of a script, a shell ignores these for us, and so for all that tests start.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Without bytecode every process that the tests start compiles all that it imports, and pytest rewrites all tests again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# NumPy's threads wait for each other by spinning: next to other tests that doubles the CPU time of a smoke test.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A shim (pyenv's) starts twenty shells before it starts Python, which most checks here do.
+if Path(shutil.which("python3") or sys.executable).read_bytes()[:2] == b"#!":
+    os.environ["PATH"] = f"{sys.base_prefix}/bin{os.pathsep}{os.environ['PATH']}"
 
 # What starts no process, no application and no environment: `pytest --fast`.
 PURE = [
@@ -54,6 +67,10 @@ PURE = [
 ]
 
 
+# Their tests wait for others most of the time, or are the longest: begun first, so that nothing waits for them.
+FIRST = ["real/fleet", "real/test_accessible.py", "causes/test_edges.py", "cli/test_fix_packages.py"]
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--fast`."""
     parser.addoption("--fast", action="store_true", help="only the pure tests, without processes and applications")
@@ -65,3 +82,33 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     below = collection_path.relative_to(Path(__file__).parent).parts
     return True if below and below[0] not in PURE else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run directories in processes side by side where nobody says in how many (`-n`); what asks a GPU has it alone."""
+    unsaid = getattr(config.option, "numprocesses", 0) is None and not hasattr(config, "workerinput")
+    if unsaid and "not gpu" in config.option.markexpr:
+        config.option.numprocesses = "auto"
+        if config.option.dist == "no":
+            config.option.dist = "worksteal"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores, because some tests wait; none for files, which are run here at once."""
+    if not any(os.path.isdir(argument) for argument in config.args):
+        return 0
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put those that take longest first."""
+    here = Path(__file__).parent
+
+    @cache
+    def rank(file: Path) -> int:
+        path = file.relative_to(here).as_posix()
+        return next((number for number, first in enumerate(FIRST) if path.startswith(first)), len(FIRST))
+
+    items.sort(key=lambda item: rank(item.path))

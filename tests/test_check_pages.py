@@ -12,7 +12,7 @@ import pytest
 
 import gpudoctor
 from gpudoctor.check_engine import Check, Fix, Severity
-from gpudoctor.check_pages import check_markdown, check_page
+from gpudoctor.check_pages import check_head, check_markdown, check_page
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FindingEntry, FixEntry
 from gpudoctor.targets import machine
@@ -43,7 +43,7 @@ MOVING: Check[Facts] = Check(not_plugged, fixes=lambda _: (FIX,), deprecated="Se
 
 def test_the_page_that_explain_prints() -> None:
     assert (
-        check_page(ONE, width=60)
+        f"{check_head(ONE, width=60)}\n{check_page(ONE, width=60)}"
         == """\
 The GPU's <power> cable is not plugged
 ======================================
@@ -112,7 +112,8 @@ def test_fixes_that_depend_on_the_machine_are_not_guessed() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 100])
 def test_prose_fits_the_width(width: int) -> None:
-    lines = [line for line in check_page(ONE, width).splitlines() if not line.startswith("  http")]
+    page = check_head(ONE, width) + check_page(ONE, width)
+    lines = [line for line in page.splitlines() if not line.startswith("  http")]
     assert max(map(len, lines)) <= width
 
 

@@ -94,7 +94,8 @@ def test_what_it_says(conda: Conda) -> None:
         "`gpudoctor check --python /opt/env` shows the full report.\n"
     )
     well = reported(check(facts=nvidia_host()), OF_ENVIRONMENT)
-    assert well.startswith("✅ No problems found (")
+    assert well.startswith("✅ No problems found with the driver and GPU (")
+    assert well.endswith("; no framework was checked.\n")
     assert well.count("\n") == 1
     assert reported(gpudoctor.Report(), OF_ENVIRONMENT).startswith("❌ Too little is known about the GPU.\n`")
 

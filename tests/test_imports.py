@@ -42,6 +42,28 @@ def test_no_quick_check_loads_psutil() -> None:
     assert "psutil" not in loaded(code)
 
 
+# A quick check on a machine without a GPU. Each module takes some 0.2 ms, each child some 15: docs/measurements.md.
+MOST_MODULES, MOST_CHILDREN = 480, 2
+
+
+def test_a_quick_check_imports_few_modules_and_starts_few_children() -> None:
+    """Counts, since they are the same however busy the machine is; raise them only for what a user gets for it."""
+    code = (
+        "import contextlib, io, json, sys\n"
+        "from gpudoctor import cli\n"
+        "out, children = io.StringIO(), []\n"
+        "sys.addaudithook(lambda event, args: children.append(args[1]) if event == 'subprocess.Popen' else None)\n"
+        "with contextlib.redirect_stdout(out): cli.main(['check', '--quick', '--json', '--python', sys.executable])\n"
+        "print(json.dumps([len(sys.modules), children, json.loads(out.getvalue())['gpus']]))"
+    )
+    ended = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    modules, children, gpus = json.loads(ended.stdout)
+    if gpus:
+        pytest.skip("this machine has a GPU, whose checks are imported")
+    assert modules <= MOST_MODULES
+    assert len(children) <= MOST_CHILDREN, children
+
+
 @pytest.mark.parametrize("name", gpudoctor.__all__)
 def test_public_names_are_there(name: str) -> None:
     assert getattr(gpudoctor, name)

@@ -26,6 +26,7 @@ SOURCES = [
     "tests",
     "docs",
     "examples",
+    "hatch_build.py",
     "pyproject.toml",
     "README.md",
     "LICENSE",
@@ -48,7 +49,8 @@ def _tree() -> set[str]:
             names[:] = [n for n in names if n not in NOT_PACKAGED]
             where = Path(inside) / Path(folder).relative_to(ROOT / top)
             found |= {str(where / name) for name in files if not name.endswith(".pyc")}
-    return found
+    tables = {name for name in found if Path(name).match("gpudoctor/knowledge/*.toml")}
+    return found - tables | {str(Path(name).with_suffix(".json")) for name in tables}
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +102,14 @@ def test_a_wheel_holds_the_tree_and_nothing_else(built: dict[str, Path], kind: s
     assert packaged == _tree()
     assert not [n for n in names if n.startswith(("checks/", "tests/", "docs/"))]
     wanted = {"gpudoctor/py.typed", "gpudoctor/checks/driver/not_loaded.py", "gpudoctor/workers/nvml.py"}
-    assert wanted | {"gpudoctor/knowledge/drivers.toml"} <= packaged
+    assert wanted | {"gpudoctor/knowledge/drivers.json"} <= packaged
+
+
+def test_the_tables_of_a_wheel_are_those_of_the_tree(built: dict[str, Path]) -> None:
+    with zipfile.ZipFile(built["wheel"]) as wheel:
+        for table in (ROOT / "gpudoctor/knowledge").glob("*.toml"):
+            made = json.loads(wheel.read(f"gpudoctor/knowledge/{table.stem}.json"))
+            assert made == tomllib.loads(table.read_text()), table.stem
 
 
 def test_both_wheels_are_the_same(built: dict[str, Path]) -> None:
@@ -208,7 +217,7 @@ def test_every_import_of_the_package_is_declared() -> None:
     extras = project["optional-dependencies"]  # loaded by the commands that they are for
     wanted = [
         *project["dependencies"],
-        *(one for extra in ("web", "mcp", "fleet", "parquet", "ray") for one in extras[extra]),
+        *(one for extra in ("web", "mcp", "fleet", "ray") for one in extras[extra]),
     ]
     declared = {d.split(">")[0].replace("-", "_") for d in wanted}
     used: set[str] = set()

@@ -12,7 +12,8 @@ from gpudoctor.facts import Facts, User
 from gpudoctor.facts.history import ChangeHistory, RecordedChange
 from gpudoctor.facts.host import UserGroup
 from gpudoctor.maybe import Unknown
-from gpudoctor.privacy import Masks, harmless, masked
+from gpudoctor.privacy.masks import Masks, masked
+from gpudoctor.privacy.secrets import harmless
 from gpudoctor.privacy.tree import strings
 from gpudoctor.report.model import Report, SymptomEntry
 from tests.builders import change, host, nvidia_host

@@ -22,8 +22,8 @@ PARTICULAR = {
     "setup/choice.py",
     "setup/conflicts.py",
 }
-# What explains, in the order of its likelihood, that a GPU is missing; it is about demands and not about areas.
-EXPLAINS = {"requirements/demands.py"}
+# What explains that a GPU is missing, or keeps programs from it: about demands and setup, and not about areas.
+EXPLAINS = {"requirements/demands.py", "setup/blockers.py"}
 NAMES = {name: one.module for one in FRAMEWORKS for name in (one.module, one.area, f"{one.area}.*", one.title)}
 
 
@@ -119,7 +119,7 @@ from gpudoctor.targets import framework_name
 
 found = Framework(name="mlx", version="1.0", variant="cuda")
 facts = Facts(pythons=(Python(path="/p", frameworks=(found,)),))
-assert areas.concerned("mlx.no-gpu", facts) and not areas.concerned("mlx.no-gpu", Facts())
+assert areas.concerning(facts)("mlx.no-gpu") and not areas.concerning(Facts())("mlx.no-gpu")
 assert framework_proof(facts.pythons[0]).argv == ("/p", "-c", "import mlx; print(1)")
 assert "mlx" == NAMES[-1] and "mlx" in SHADOWS and "mlx" in PLACES and "mlx" in BACKENDS
 assert {"mlx", "mlx_sees"} <= set(DEMANDS)

@@ -88,6 +88,7 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
         "Kubernetes runs pods on this node, but neither the configuration of containerd or CRI-O nor a CDI "
         "specification names NVIDIA's runtime: no pod gets the GPU.",
         phrases(phrase("NVIDIA Container Toolkit {}", facts.containers.toolkit)),
+        severity=Severity.ERROR,
     )
 
 

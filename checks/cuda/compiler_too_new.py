@@ -18,7 +18,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     message = f"Install gcc {newest} next to the other one, and make nvcc use it."
     newer = Fix("Build with a newer CUDA Toolkit of the same major version, which accepts this gcc.")
     return Fix(
-        message, host_compiler(facts, newest), "change-environment", root=True, undo=(unset("NVCC_CCBIN"),)
+        message, host_compiler(facts, newest), "reinstall-package", root=True, undo=(unset("NVCC_CCBIN"),)
     ), newer
 
 

@@ -56,7 +56,7 @@ def _enough(version: object, needed: str) -> bool:
         "https://github.com/triton-lang/triton/issues/10331",
     ),
     targets=pythons,
-    caused_by=("python.*", "pytorch.arch-missing", "packages.triton-mismatch"),
+    caused_by=("python.*", "pytorch.arch-missing", "pytorch.nvrtc-too-old", "packages.triton-mismatch"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

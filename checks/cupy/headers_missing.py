@@ -4,11 +4,19 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import system
 from gpudoctor.fixes.frameworks import cupy_verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting
-from gpudoctor.maybe import known
+from gpudoctor.knowledge import cupy
+from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.cupy import nvrtc, on_nvidia
 from gpudoctor.queries.packages import numbers, wheels
 from gpudoctor.targets import OnFramework, cupys
 from gpudoctor.tasks import Task
+
+_MIXED = (
+    "NVRTC knows the types and functions of its own release's headers. CuPy 14.0 takes the headers of CUDA_PATH, "
+    "of the toolkit whose nvcc is on PATH, or of /usr/local/cuda, and NVRTC from a wheel where one is installed: if "
+    "these are of different releases, compiling fails with NVRTC_ERROR_COMPILATION ('incomplete type', 'identifier "
+    "undefined')."
+)
 
 
 def _release(on: OnFramework) -> str | None:
@@ -25,7 +33,48 @@ def _has_headers(on: OnFramework) -> bool:
     return conda or bool(wheels(on.python, "cuda-runtime")) or known(on.facts.toolkits.home.headers)
 
 
+def _other(on: OnFramework) -> tuple[str, str] | None:
+    """The directory whose headers CuPy takes and their release, where NVRTC is of another minor release.
+
+    CuPy 14.0 finds NVRTC by cuda-pathfinder, wheels first, and takes the headers of CUDA_PATH, of nvcc's toolkit or of
+    /usr/local/cuda.
+    """
+    need, home, live, rules = nvrtc(on), on.facts.toolkits.home, on.framework.live, cupy.cupy().rules
+    number = numbers(text_of(on.framework.version))
+    if not numbers(rules.ctk_since) <= number < numbers(rules.own_headers_since):
+        return None  # an older CuPy loads no NVRTC of a wheel
+    if home.path is None or (live and isinstance(live.cuda_path, str) and live.cuda_path != home.path):
+        return None  # it takes those of another directory
+    headers = known(home.nvcc) if known(home.headers) else None
+    release = _release(on) if need and need.path else None
+    if not headers or not release or "." not in headers or "." not in release:
+        return None
+    return (home.path, headers) if numbers(headers)[:2] != numbers(release)[:2] else None
+
+
+def _of_one_release(on: OnFramework, path: str, headers: str) -> tuple[Fix, ...]:
+    """Upgrade CuPy, which then takes the headers that belong to NVRTC; or let both be of one release."""
+    first, name = cupy.cupy().rules.own_headers_since, present(on.framework.distribution)
+    message = f"Upgrade CuPy: since {first} it takes the headers from where it finds NVRTC.{lasting(on.facts)}"
+    task = install(on.python, f"{name}[ctk]>={first}")
+    fixes = [Fix(message, (task,), "reinstall-package", verify=_verify(on))]
+    wheel = next(iter(wheels(on.python, "cuda-nvrtc")), None)
+    if wheel and _is_wheel(on):
+        message = f"Or install the NVRTC wheel of the release of {path}.{lasting(on.facts)}"
+        task = install(on.python, f"{wheel.name}=={headers}.*")
+        fixes.append(Fix(message, (task,), "reinstall-package", verify=_verify(on)))
+    return tuple(fixes)
+
+
+def _is_wheel(on: OnFramework) -> bool:
+    """Whether the NVRTC that CuPy loads is a wheel's."""
+    need = nvrtc(on)
+    return need is not None and need.path is not None and need.path == need.wheel
+
+
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    if found := _other(on):
+        return _of_one_release(on, *found)
     release = _release(on) or ""
     minor = ".".join(release.split(".")[:2])
     if conda_of(on.python):
@@ -47,7 +96,7 @@ def _verify(on: OnFramework) -> Task:
 
 
 @check(
-    title="CUDA headers not found: CuPy kernels do not compile",
+    title="CUDA headers missing, or of another release than NVRTC: CuPy kernels do not compile",
     severity=Severity.ERROR,
     cause="Since CUDA 12.2 the header cuda_fp16.h includes vector_types.h and others of the CUDA runtime, so NVRTC "
     "needs an include directory with all of them ('cannot open source file'); runtime images have libraries only.",
@@ -56,6 +105,8 @@ def _verify(on: OnFramework) -> Task:
         "https://docs.cupy.dev/en/stable/install.html#cupy-always-raises-nvrtc-error-compilation-6",
         "https://github.com/cupy/cupy/issues/8466",
         "https://github.com/cupy/cupy/pull/8593",
+        "https://github.com/cupy/cupy/pull/9853",
+        "https://github.com/cupy/cupy/issues/9962",
     ),
     targets=cupys,
     caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major"),
@@ -63,11 +114,21 @@ def _verify(on: OnFramework) -> Task:
     validated_on=("simulated 2026-11",),
 )
 def headers_missing(on: OnFramework) -> Problem | None:
-    """NVRTC of CUDA 12.2 or newer is there, and no folder has the headers."""
+    """NVRTC of CUDA 12.2 or newer is there, and no directory has the headers, or it has those of another release."""
     if not on_nvidia(on):
         return None
     need = nvrtc(on)
-    if need is None or need.path is None or _has_headers(on):
+    if need is None or need.path is None:
+        return None
+    if found := _other(on):
+        path, headers = found
+        own = phrase(" {}", _release(on))
+        message = (
+            f"{on.name} compiles with NVRTC{own} ({need.path}) and the CUDA {headers} headers of {path}: "
+            "kernels that include headers of CUDA (fp16, fp8, CUB) do not compile."
+        )
+        return Problem(message, cause=_MIXED, severity=Severity.WARNING)
+    if _has_headers(on):
         return None
     release = _release(on)
     if release is None or numbers(release)[:2] < (12, 2):

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
 from gpudoctor.fixes import module, system
 from gpudoctor.fixes.driver import install_driver
+from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.cards import alike_cards, generation_of, model_name, works
 from gpudoctor.queries.driver import branch, library_version, module_version
@@ -39,8 +40,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     )
     package = install_driver(on.facts, last, "proprietary", message)
     if package.tasks:
-        return (package, _hold(last))
-    return (_by_hand(on, last), _hold(last))
+        return (package, _plan_ahead(on, last))
+    return (_by_hand(on, last), _plan_ahead(on, last))
 
 
 def _by_hand(on: OnCard, last: int) -> Fix:
@@ -63,8 +64,12 @@ def _packaged(on: OnCard) -> bool:
     return bool(module.driver_packages(on.facts)) and not module.uses_runfile(on.facts)
 
 
-def _hold(last: int) -> Fix:
-    return Fix(f"Pin branch {last}; it gets no more fixes and will need an older kernel one day.")
+def _plan_ahead(on: OnCard, last: int) -> Fix:
+    row = drivers.branch_of(last)
+    end, today = (row.end_of_life if row else None) or "", on.facts.created
+    until = f"gets fixes until {end}" if end and today and end >= today[: len(end)] else "gets no more fixes"
+    message = f"Plan for a newer GPU: branch {last} {until}, and one day it will not build for current kernels."
+    return Fix(message, impact="none")
 
 
 @check(

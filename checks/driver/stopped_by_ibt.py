@@ -1,17 +1,16 @@
 """The CPU's protection of indirect branches stops NVIDIA's module."""
 
-import re
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.system import NVIDIA_SMI
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.queries.cards import any_works
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 
 # Names of the module's own functions, where the kernel does not name the module.
-_OURS = re.compile(r"_nv\d+rm|_?port[A-Z]\w+|nvidia_\w+")
+_OURS = pattern(r"_nv\d+rm|_?port[A-Z]\w+|nvidia_\w+")
 
 
 def _ours(event: LogEvent) -> bool:

@@ -6,6 +6,7 @@ from gpudoctor.fixes import module, system
 from gpudoctor.fixes.module_option import option_file
 from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.cards import THEN
 from gpudoctor.queries.cause_groups import DEAD, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.driver import CUDA_UNKNOWN, not_wsl
 from gpudoctor.queries.kernel_log import events, texts
@@ -24,7 +25,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     now = Fix(
         "Stop every process that uses CUDA (fuser lists them, also those in containers), then reload nvidia_uvm; a "
         "reboot helps too.",
-        (query("fuser", "-v", "/dev/nvidia-uvm", root=True), *_AGAIN),
+        (
+            query("fuser", "-v", "/dev/nvidia-uvm", root=True, note=THEN),
+            *_AGAIN,
+        ),
         "reload-module",
         root=True,
         verify=cuda_proof(facts),

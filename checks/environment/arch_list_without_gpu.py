@@ -5,6 +5,7 @@ import re
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.knowledge.kernels import coverage
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.capability import gpu_words
 from gpudoctor.queries.gpus import visible_gpus
@@ -28,7 +29,7 @@ _NAMES = {
     "Blackwell+Tegra": "11.0",
     "Blackwell": "10.0 10.3 12.0 12.1+PTX",
 }
-_ENTRY = re.compile(r"(\d+\.\d)[af]?(\+PTX)?")
+_ENTRY = pattern(r"(\d+\.\d)[af]?(\+PTX)?")
 
 
 def _targets(text: str) -> list[str] | None:

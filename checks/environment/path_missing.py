@@ -24,8 +24,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="An environment variable names a compiler or file that does not exist",
     severity=Severity.WARNING,
-    cause="Build tools, Triton and Numba use what such a variable names and look nowhere else. A value from another "
-    "machine, or of a package that was removed, leads nowhere.",
+    cause="The program or library uses what such a variable names and looks nowhere else. A value from another machine "
+    "or operating system, or of a package that was removed, leads nowhere.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#nvcc-environment-variables",

@@ -1,14 +1,13 @@
 """XLA aborts the program, because XLA_FLAGS contains an unknown flag."""
 
-import re
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.targets import OnLive, lives
 
 VARIABLE = "XLA_FLAGS"
-_UNKNOWN = re.compile(r"Unknown flags? in XLA_FLAGS: ([^\n]*)")  # xla/parse_flags_from_env.cc
+_UNKNOWN = pattern(r"Unknown flags? in XLA_FLAGS: ([^\n]*)")  # xla/parse_flags_from_env.cc
 
 
 def _named(on: OnLive) -> list[str]:

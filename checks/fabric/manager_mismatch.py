@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import fabric
+from gpudoctor.fixes import fabric, hold
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.driver import not_wsl
 from gpudoctor.tasks import as_root, query
@@ -11,8 +11,10 @@ from gpudoctor.tasks import as_root, query
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     version = fabric.version_of_driver(facts)
     commands = (*fabric.install(facts), as_root("systemctl", "restart", fabric.UNIT))
-    message = f"Install {fabric.UNIT} in exactly the driver's version, {version}, restart it, and pin both packages."
-    return (Fix(message, commands, "reinstall-package", root=True, verify=query("systemctl", "status", fabric.UNIT)),)
+    message = f"Install {fabric.UNIT} in exactly the driver's version, {version}, and restart it."
+    fix = Fix(message, commands, "reinstall-package", root=True, verify=query("systemctl", "status", fabric.UNIT))
+    name = fabric.package(facts, version)
+    return (fix, *(hold.keep_together(facts, name) if name else ()))
 
 
 @check(

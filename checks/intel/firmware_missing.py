@@ -17,7 +17,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         f"the distribution's may need newer files than it has.{system.initramfs_hint(on.facts)}"
     )
     proof = filtered(query("dmesg", root=True), query("grep", "-iE", "guc|huc"))
-    return (Fix(message, (*commands, as_root("reboot")), "reboot", root=True, needs="reboot", verify=proof),)
+    return (Fix(message, (*commands, as_root("reboot")), "reinstall-package", root=True, needs="reboot", verify=proof),)
 
 
 @check(

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
-from gpudoctor.fixes import system
+from gpudoctor.fixes import card_firmware, system
 from gpudoctor.fixes.boot import without_parameters
 from gpudoctor.fixes.intel import KERNELS
 from gpudoctor.knowledge import intel
@@ -15,6 +15,24 @@ from gpudoctor.tasks import as_root, filtered, query
 
 # The first kernel with a card for which xe is no experiment (Battlemage): knowledge/intel.toml.
 _XE_READY = "6.12"
+# What the driver core prints of a failed probe: xe ends with ENXIO where the card's memory window (BAR 2) has no
+# address (drivers/gpu/drm/xe/xe_vram.c); a GPU that does not answer in time is ETIME or ETIMEDOUT.
+_NO_WINDOW = -6
+_TIMES_OUT = (-62, -110)
+_KINDS = ("intel-unsupported", "intel-firmware", "intel-window-invalid", "intel-probe-failed")
+# By what stopped the driver: the end of the message, and the cause.
+_STOPPED = {
+    "window": (
+        "its memory window (BAR 2) has no address space",
+        "The firmware or hypervisor found no room for the window through which the CPU reaches the card's memory, or "
+        "the kernel lost it when it resized the window (Resizable BAR): the driver then stops.",
+    ),
+    "silent": (
+        "it did not respond in time when the driver started it",
+        "The driver knows the card, but the card did not respond while the driver started it: it is in a bad state, "
+        "which a power cycle clears, lacks power, or is broken.",
+    ),
+}
 
 
 def _first_kernel(on: OnCard) -> str:
@@ -38,15 +56,27 @@ def _forced_driver(on: OnCard) -> str | None:
     return bound if named and not any(one.available is True for one in live) else None
 
 
-def _logged(on: OnCard) -> tuple[LogEvent, ...]:
-    found = events(on.facts, "intel-unsupported", "intel-firmware", "probe-failed")
-    return tuple(event for event in found if event.gpu in (None, on.card.address))
+def _logged(on: OnCard, *kinds: str) -> tuple[LogEvent, ...]:
+    return tuple(event for event in events(on.facts, *kinds) if event.gpu in (None, on.card.address))
+
+
+def _why(on: OnCard) -> str:
+    """What kept a driver that knows the card from it, by its own messages; empty: they do not show it."""
+    code = next((event.code for event in reversed(_logged(on, "intel-probe-failed"))), None)
+    if on.card.bar1 == 0 or code == _NO_WINDOW or _logged(on, "intel-window-invalid"):
+        return "window"
+    return "silent" if code in _TIMES_OUT else ""
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
     first = _first_kernel(on)
     proof = query("lspci", "-k", "-s", on.card.address)
     words = force_probe(on.facts, on.card)
+    why = _why(on)
+    if why == "window":
+        return card_firmware.more_room(on.facts, proof)
+    if why == "silent":
+        return (card_firmware.power_cycle(on.facts, proof),)
     if words:
         found = intel.family(on.card.device)
         message = f"Let {found.module if found else 'i915'} drive the card again."
@@ -55,13 +85,13 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         message = (
             f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as described in {KERNELS}, and reboot."
         )
-        return (Fix(message, (), "reboot", root=True, needs="reboot", verify=proof),)
+        return (Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=proof),)
     if _is_too_old(on):
         release = on.facts.host.distribution.version
         hwe = on.facts.host.distribution.id == "ubuntu" and isinstance(release, str)
         commands = system.install(on.facts, phrase("linux-generic-hwe-{}", release)) if hwe else ()
         message = f"Boot kernel {first} or newer" + (": Ubuntu's HWE kernel, if it is new enough." if commands else ".")
-        return (Fix(message, commands, "reboot", root=True, needs="reboot", verify=proof),)
+        return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=proof),)
     name = intel.family(on.card.device)
     module = name.module if name else "i915"
     message = (
@@ -91,6 +121,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://docs.kernel.org/gpu/xe/index.html",
         "https://github.com/intel/compute-runtime/issues/868",
         "https://github.com/intel/compute-runtime/issues/905",
+        "https://gitlab.freedesktop.org/drm/xe/kernel/-/issues/6356",
     ),
     targets=intel_cards,
     affects=("everything",),
@@ -104,11 +135,14 @@ def not_driven(on: OnCard) -> Problem | None:
     if known(on.card.driver) is not None:
         return None
     message = f"{card_name(on.card)} has no kernel driver bound"
+    logged = texts(_logged(on, *_KINDS, *(("bar-no-space",) if _why(on) == "window" else ())))
+    if found := _STOPPED.get(_why(on)):
+        return Problem(f"{message}: {found[0]}.", logged, cause=found[1])
     if _is_too_old(on):
         message += f": kernel {known(on.facts.host.kernel.release)} is too old, it needs {_first_kernel(on)} or newer"
     elif words := force_probe(on.facts, on.card):
         message += f": {' '.join(words)} on the kernel command line keeps it away"
-    return Problem(f"{message}.", texts(_logged(on)))
+    return Problem(f"{message}.", logged)
 
 
 def _experimental(on: OnCard, bound: str) -> Problem:

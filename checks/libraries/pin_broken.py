@@ -6,13 +6,14 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import UnmetRequirement
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import phrase, present
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import failures, imports_of
 from gpudoctor.queries.packages import numbers, packages_of, stem
 from gpudoctor.targets import NAMES, OnPython, pythons
 
-_CLAUSE = re.compile(r"(==|>=)([\d.]+)")
+_CLAUSE = pattern(r"(==|>=)([\d.]+)")
 _LINKER = (
     "nvJitLink links code that was compiled with a CUDA release of its own major and of the same or an older minor "
     "version. Another package installed an older nvJitLink: then functions are missing (undefined symbol), or what is "

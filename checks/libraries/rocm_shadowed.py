@@ -1,15 +1,14 @@
 """LD_LIBRARY_PATH makes PyTorch load the system's ROCm of another release instead of its wheel's libraries."""
 
-import re
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Need
 from gpudoctor.fixes.environment import without_library_path
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.targets import OnFramework, on_wsl, torches
 
-_NAMED = re.compile(r"rocm(?:-|/core-)(\d+\.\d+)")
+_NAMED = pattern(r"rocm(?:-|/core-)(\d+\.\d+)")
 
 
 def _taken(framework: Framework) -> list[Need]:

@@ -2,8 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.maybe import known
+from gpudoctor.queries.cards import USERS
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
-from gpudoctor.tasks import Shell, as_root, query
+from gpudoctor.tasks import as_root, query
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -11,7 +12,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     return (
         Fix(
             "Stop every program that uses the GPU, then reset it, or reboot.",
-            (Shell("fuser -v /dev/nvidia*", root=True, lookup=True), as_root("nvidia-smi", "--gpu-reset", "-i", index)),
+            (USERS, as_root("nvidia-smi", "--gpu-reset", "-i", index)),
             "reset-gpu",
             root=True,
             verify=query("nvidia-smi", "-i", index, "--query-gpu=mig.mode.current,mig.mode.pending", "--format=csv"),

@@ -6,6 +6,7 @@ from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.intel import discrete
 from gpudoctor.queries.packages import packages_of
 from gpudoctor.targets import OnPython, pythons
 
@@ -59,7 +60,7 @@ def builds_overwrite(on: OnPython) -> Problem | None:
     """The RECORDs of two builds claim the same files, on a machine with a GPU."""
     known(on.python.packages)
     found = _overlap(on)
-    if found is None or not (nvidia_gpus(on.facts) or amd_gpus(on.facts)):
+    if found is None or not (nvidia_gpus(on.facts) or amd_gpus(on.facts) or discrete(on.facts)):
         return None
     overlap, names = found
     versions = {p.name: p.version for p in packages_of(on.python)}

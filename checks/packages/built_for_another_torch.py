@@ -3,11 +3,17 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
 from gpudoctor.fixes.extensions import rebuild
+from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.python import install, lasting
+from gpudoctor.knowledge import torch as torch_table
+from gpudoctor.knowledge.kernels import coverage
 from gpudoctor.knowledge.wanted import is_extension
-from gpudoctor.maybe import phrase, present
-from gpudoctor.queries.extensions import built_for, loads
+from gpudoctor.maybe import known, phrase, present, text_of
+from gpudoctor.queries.extensions import built_for, library_releases, loads
 from gpudoctor.queries.frameworks import one_of
-from gpudoctor.queries.packages import numbers, packages_of
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.loading import import_of
+from gpudoctor.queries.packages import is_own_build, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
 _OTHERS = ("torchvision", "torchaudio")  # they have a check of their own
@@ -34,12 +40,52 @@ def _tagged(on: OnPython) -> list[tuple[Package, str]]:
     return [(package, wanted) for package, wanted in found if not loads(on.python, package.name)]
 
 
+def _without_library(on: OnPython) -> tuple[Package, tuple[str, ...]] | None:
+    """A package with a library for each of some releases of PyTorch, and none for the installed one."""
+    torch = one_of(on.python, "torch")
+    found = [(p, releases) for p in packages_of(on.python) if (releases := library_releases(p))] if torch else []
+    for package, releases in found:
+        number = known(torch.version) if torch else None
+        if number and not is_own_build(number) and release(number) not in releases:
+            return package, releases
+    return None
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     unmet = _unmet(on)
+    lacking = None if unmet else _without_library(on)
+    if lacking:
+        return _the_newest_that_fits(on, *lacking)
     name, version = (
         (unmet[0].package, unmet[0].version) if unmet else (_tagged(on)[0][0].name, _tagged(on)[0][0].version)
     )
     return rebuild(on, name, version, one_of(on.python, "torch"))
+
+
+def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, ...]) -> tuple[Fix, ...]:
+    """Install the newest PyTorch that the package has a library for; a newer release of it may have one for this."""
+    name, wanted = package.name, releases[-1]
+    one = import_of(on.python, name)
+    proof = verify(on.python, f"import {one.module if one else name.replace('-', '_')}")
+    message = (
+        f"Install PyTorch {wanted}, the newest that {name} {package.version} has a library for.{lasting(on.facts)}"
+    )
+    older = Fix(message, (install(on.python, f"torch=={wanted}"),), "reinstall-package", verify=proof)
+    other = (
+        f"Or install a newer {name} that has one for the installed PyTorch, from PyPI or the index in {name}'s "
+        f"installation guide, or build {name} from source against it."
+    )
+    newer = Fix(other, (install(on.python, name, upgrade=True),), "reinstall-package", verify=proof)
+    return (older, newer) if _runs_here(on, wanted) else (newer,)
+
+
+def _runs_here(on: OnPython, number: str) -> bool:
+    """Whether PyPI's build of a PyTorch release has a wheel for this Python, and code for the GPUs here."""
+    row, python = torch_table.release(number), text_of(on.python.version)
+    if row is None or not torch_table.fits_python(row, ".".join(python.split(".")[:2]) or None):
+        return False
+    targets = torch_table.targets_of(number, row.default) or ""
+    return all(coverage(targets, text_of(gpu.capability) or "0.0") for gpu in visible_gpus(on.facts))
 
 
 @check(
@@ -66,6 +112,17 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
         there = f"torch {present(first.found)} is installed"
         message = f"{first.package} {first.version} requires {first.requires}; {there}{more}."
         return Problem(message, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
+    if lacking := _without_library(on):
+        package, releases = lacking
+        installed = phrase(" {}", present(one_of(on.python, "torch")).version)
+        span = f"{releases[0]} to {releases[-1]}" if releases[1:] else releases[0]
+        message = (
+            f"{package.name} {package.version} has libraries for PyTorch {span} only, each for one release; "
+            f"torch{installed} is installed, for which it has none."
+        )
+        return Problem(
+            message, tuple(name for name in package.libraries if releases[-1] in name), severity=Severity.ERROR
+        )
     tagged = _tagged(on)
     if not tagged:
         return None

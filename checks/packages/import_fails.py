@@ -1,5 +1,7 @@
 """A GPU package cannot be imported."""
 
+import re
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
 from gpudoctor.fixes.jetson import is_jetson
@@ -15,8 +17,13 @@ from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.loading import failures, imports_of, is_native, know_all
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython, pythons
-from gpudoctor.tasks import Manual
+from gpudoctor.tasks import Manual, cmd
 
+_MODULE = re.compile(r"No module named '([\w.]+)'")
+_OUTSIDE = (
+    "The wheel of the package lays one of its modules into site-packages, next to the package instead of into it. What "
+    "imports it under the package's name does not find it, although it is installed."
+)
 _SBSA = (
     "The wheels of PyPI for aarch64 are built for servers (SBSA). A Jetson runs only code that was compiled for its "
     "own compute capability, against the CUDA of Jetson Linux (L4T)."
@@ -52,6 +59,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if one.executable_stack:
         return (clear_executable_stack(on.facts, one.executable_stack, proof),)
     error = one.error if isinstance(one.error, str) else ""
+    if one.outside and (name := _MODULE.search(error)):
+        return _into_its_package(on, one, one.outside, name[1])
     hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
     fixes = [Fix(hint.fix, action="reinstall-package", verify=proof)] if hint and hint.fix else []
     if not fixes and row and row.fixes:
@@ -64,6 +73,15 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     message = f"Reinstall {one.package} in the same version: its files may be damaged.{lasting(on.facts)}"
     task = install(on.python, f"{one.package}=={version}", force=True, no_deps=True)
     return (*fixes, Fix(message, (task,), "reinstall-package", verify=proof))
+
+
+def _into_its_package(on: OnPython, one: PackageImport, outside: str, module: str) -> tuple[Fix, ...]:
+    proof, place = import_proof(on, one), f"{outside.rpartition('/')[0]}/{module.replace('.', '/')}.py"
+    message = f"Copy the file to where {one.package} looks for the module.{lasting(on.facts)}"
+    copy = Fix(message, (cmd("cp", outside, place),), "reinstall-package", undo=(cmd("rm", place),), verify=proof)
+    other = f"Or upgrade {one.package} to a release that finds the module where it is."
+    task = install(on.python, one.package, upgrade=True)
+    return copy, Fix(other, (task,), "reinstall-package", verify=proof)
 
 
 @check(
@@ -111,6 +129,9 @@ def import_fails(on: OnPython) -> Problem | None:
         return Problem(message, dying_words(one.stderr), severity=Severity.ERROR)
     error = "" if isinstance(one.error, Unknown) or one.error is None else one.error
     message = f"import {one.module} fails ({name}): {first_line(error).rstrip('.:')}.{more}"
+    if one.outside:
+        where = f" That module is at {one.outside}, outside of its package."
+        return Problem(f"{message.removesuffix(more)}{where}{more}", (error[:1500],), _OUTSIDE)
     hint, row = import_errors.hint(error), recognise(first_line(error))
     cause = hint.cause if hint else f"{row.meaning[:1].upper()}{row.meaning[1:]}." if row else None
     severity = Severity.ERROR if is_native(error) else None

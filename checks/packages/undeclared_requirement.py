@@ -11,6 +11,7 @@ from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Undeclared, release_families
 from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.queries.frameworks import one_of
+from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import numbers, package
 from gpudoctor.targets import OnPython, on_wsl, pythons
 
@@ -125,5 +126,8 @@ def undeclared_requirement(on: OnPython) -> Problem | None:
         return Problem(f"{message}: {row.effect}.")
     if other is None:
         message = f"{name} needs {row.other}, which is not installed in this environment: {row.effect}."
-        return Problem(message, severity=Severity.ERROR)
+        # An import that fails over something else shows that the program does not come so far.
+        one = import_of(on.python, owner.name)
+        elsewhere = one is not None and isinstance(one.error, str) and row.other not in one.error
+        return Problem(message, severity=None if elsewhere else Severity.ERROR)
     return Problem(f"{name} needs {row.other}{row.wanted}; {other.version} is installed: {row.effect}.")

@@ -1,17 +1,16 @@
 """A package whose compiled modules are for another Python version."""
 
-import re
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
 from gpudoctor.fixes.python import install, python_minor
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
 # The tag of an extension module, which has to match the interpreter: PEP 3149.
-_TAG = re.compile(r"\.cpython-(\d)(\d+)[a-z]*-")
+_TAG = pattern(r"\.cpython-(\d)(\d+)[a-z]*-")
 
 
 def _tags(package: Package) -> set[str]:

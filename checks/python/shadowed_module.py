@@ -4,18 +4,31 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Shadow
+from gpudoctor.fixes.python import NEW, REMOVE_NEW, install, lasting, manager_of, uninstall
 from gpudoctor.fixes.shadows import rename, without_python_path
 from gpudoctor.knowledge.wanted import is_framework
+from gpudoctor.queries.packages import package
 from gpudoctor.targets import OnPython, about_modules, pythons
-from gpudoctor.tasks import Manual, query
+from gpudoctor.tasks import Manual, cmd, query
 
-_WHERE = {"PYTHONPATH": "PYTHONPATH", "working directory": "the working directory", ".pth": "a .pth file"}
+_WHERE = {
+    "PYTHONPATH": "PYTHONPATH",
+    "working directory": "the working directory",
+    ".pth": "a .pth file",
+    "namespace": "a namespace package",
+}
+_REGULAR = (
+    "A directory without __init__.py is only a portion of a namespace package (PEP 420): Python imports it unless a "
+    "package with an __init__.py has the same name, anywhere on sys.path. Two distributions that share an import name "
+    "work only in one directory, where their files merge; pip puts one into ~/.local where it may not write to the "
+    "environment."
+)
 
 
 def _shadow(on: OnPython) -> Shadow | None:
     """The worst: a single file before a package, what is imported everywhere before the working directory."""
     found = _candidates(on)
-    order = {"PYTHONPATH": 0, ".pth": 1, "working directory": 2}
+    order = {"PYTHONPATH": 0, ".pth": 1, "namespace": 2, "working directory": 3}
 
     def rank(s: Shadow) -> tuple[bool, bool, int, bool]:
         return not _is_guilty(on, s), s.version is not None, order[s.origin], not is_framework(s.module)
@@ -49,6 +62,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if shadow is None:
         return ()
     verify = query(on.python.path, "-c", f"import {shadow.module}; print({shadow.module}.__file__)")
+    if shadow.portion_of:
+        return _into_one_directory(on, shadow)
     fixes = []
     if shadow.wins.endswith(".py"):
         fixes.append(rename(shadow, verify))
@@ -65,6 +80,26 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     return tuple(fixes)
 
 
+def _into_one_directory(on: OnPython, shadow: Shadow) -> tuple[Fix, ...]:
+    """Install the hidden distribution where the package is that hides it."""
+    found, site = package(on.python, shadow.portion_of), shadow.wins.rpartition("/")[0]
+    module = f"{shadow.module}.{_part(shadow)}"
+    verify = query(on.python.path, "-c", f"import importlib.util as u; print(u.find_spec({module!r}).origin)")
+    spec = f"{shadow.portion_of}=={found.version}" if found else shadow.portion_of
+    message = (
+        f"Install {shadow.portion_of} into the directory of the other package, {site}, as a user who may write there."
+        f"{lasting(on.facts)}"
+    )
+    again = install(on.python, spec, no_deps=True, options=() if manager_of(on.python) == "uv" else ("--no-user",))
+    one = Fix(message, (uninstall(on.python, shadow.portion_of), again), "reinstall-package", verify=verify)
+    other = "Or install both into a virtual environment of your own, which ignores ~/.local."
+    return one, Fix(other, (cmd(on.python.path, "-m", "venv", NEW),), "reinstall-package", undo=(REMOVE_NEW,))
+
+
+def _part(shadow: Shadow) -> str:
+    return shadow.loses[0].rpartition("/")[2].removesuffix(".py")
+
+
 @check(
     title="Another file or copy shadows the installed package",
     severity=Severity.ERROR,
@@ -73,6 +108,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(
         "https://docs.python.org/3/library/sys_path_init.html",
+        "https://peps.python.org/pep-0420/#specification",
         "https://github.com/pytorch/pytorch/issues/7575",
     ),
     targets=_targets,
@@ -84,6 +120,14 @@ def shadowed_module(on: OnPython) -> Problem | None:
     shadow = _shadow(on)
     if shadow is None:
         return None
+    if shadow.portion_of:
+        found = package(on.python, shadow.portion_of)
+        version, place = f" {found.version}" if found else "", shadow.loses[0].rpartition("/")[0]
+        message = (
+            f"{shadow.module}.{_part(shadow)} of {shadow.portion_of}{version} cannot be imported: {place} has no "
+            f"__init__.py, and the package {shadow.wins} hides it."
+        )
+        return Problem(message, tuple(f"hidden: {path}" for path in shadow.loses[:4]), _REGULAR, Severity.WARNING)
     where = _WHERE[shadow.origin]
     hidden = f"the installed {shadow.loses[0]}" if shadow.loses else "an installed package"
     message = f"`import {shadow.module}` loads {shadow.wins} (via {where}) instead of {hidden}."

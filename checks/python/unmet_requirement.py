@@ -8,12 +8,13 @@ from gpudoctor.fixes.python import install
 from gpudoctor.fixes.reinstall import same_again
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.queries.frameworks import first_line, one_of
 from gpudoctor.queries.packages import need_numpy1, numbers, package
 from gpudoctor.queries.release_families import MixedReleases, mixed
 from gpudoctor.targets import NAMES, OnPython, pythons
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def _name(unmet: UnmetRequirement) -> str:

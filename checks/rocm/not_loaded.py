@@ -1,6 +1,6 @@
 """An AMD GPU whose kernel driver is not loaded."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Action, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import amd, kernel_packages, system
 from gpudoctor.knowledge import packages
@@ -99,11 +99,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     message = "If firmware is missing, install it, rebuild the initramfs, and reboot."
     split = module_refusals.lacks_extra_modules(facts)
     extra = (kernel_packages.extra_modules(facts, "amdgpu", _PROOF),) if split else ()
-    return (
-        load,
-        *extra,
-        _restart(message, *(system.install(facts, firmware) if firmware else ()), *system.initramfs(facts)),
-    )
+    brought = system.install(facts, firmware) if firmware else ()
+    return load, *extra, _restart(message, *brought, *system.initramfs(facts), action="reinstall-package")
 
 
 def _build_again(facts: Facts) -> tuple[Fix, ...]:
@@ -114,7 +111,7 @@ def _build_again(facts: Facts) -> tuple[Fix, ...]:
         return kernel_packages.reinstall_kernel(facts, _PROOF)
     headers = system.reinstall(facts, packages.headers_package(family, kernel))
     message = "Reinstall the running kernel's headers and AMD's module, which builds it again for this kernel."
-    return (_restart(message, *headers, *system.reinstall(facts, *names)),)
+    return (_restart(message, *headers, *system.reinstall(facts, *names), action="reinstall-package"),)
 
 
 def _trust(facts: Facts) -> tuple[Fix, ...]:
@@ -132,7 +129,8 @@ def _trust(facts: Facts) -> tuple[Fix, ...]:
     )
     names = tuple(name for name, _, _ in known_or(facts.amd.packages, ()) if name.endswith("-dkms"))
     message = "Remove AMD's module: the kernel's own amdgpu is signed by the distribution, and works with ROCm too."
-    return enroll, _restart(message, *system.remove(facts, *(names or ("amdgpu-dkms",))))
+    removed = system.remove(facts, *(names or ("amdgpu-dkms",)))
+    return enroll, _restart(message, *removed, action="reinstall-package")
 
 
 def _grub(facts: Facts) -> Task:
@@ -140,15 +138,9 @@ def _grub(facts: Facts) -> Task:
     return as_root("update-grub") if debian else as_root("grub2-mkconfig", "-o", "/boot/grub2/grub.cfg")
 
 
-def _restart(message: str, *commands: Task) -> Fix:
-    return Fix(
-        message,
-        (*commands, as_root("reboot")),
-        "reboot",
-        root=True,
-        needs="reboot",
-        verify=_PROOF,
-    )
+def _restart(message: str, *commands: Task, action: Action = "reboot") -> Fix:
+    tasks = (*commands, as_root("reboot"))
+    return Fix(message, tasks, action, root=True, needs="reboot", verify=_PROOF)
 
 
 @check(

@@ -1,17 +1,17 @@
 """A release of runc, as Docker uses it, with known vulnerabilities."""
 
-import re
 from collections.abc import Iterator
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.security import newer_runc
 from gpudoctor.knowledge.vulnerabilities import Vulnerability, of_release, vulnerabilities
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known
 from gpudoctor.queries.security import advice, upstream
 
 # What upstream's build writes ("v1.2.5-0-g59923ef"); distributions put fixes into older releases of theirs.
-_UPSTREAM = re.compile(r"v?(\d+\.\d+\.\d+)(?:-0-g[0-9a-f]+)?")
+_UPSTREAM = pattern(r"v?(\d+\.\d+\.\d+)(?:-0-g[0-9a-f]+)?")
 
 
 def runc_hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:

@@ -1,11 +1,11 @@
 """A data-parallel training step is wrong."""
 
-import re
 from functools import partial
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import SmokeTest
 from gpudoctor.fixes.smoke import again, hardware, paths, routing, updated
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.queries.smoke import OnTests, count, many, noted, sentence, smoke_tests
 from gpudoctor.queries.smoke.cause_groups import wrong_before
 from gpudoctor.queries.smoke.training import GRADIENT, GRAVE, STEP
@@ -16,7 +16,7 @@ _CORRUPTED = 1e-2
 _NO_NUMBER = 1e9  # stands for NaN and infinity (gpudoctor/workers/smoke/runner.py)
 # How far from 1 the share of a rank's gradient is suspicious; rounding moves it by 1e-5.
 _SHARE = 1e-2
-_NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]\d+)?")
+_NUMBER = pattern(r"-?\d+(\.\d+)?(e[-+]\d+)?")
 
 
 def _fixes(on: OnTests) -> tuple[Fix, ...]:

@@ -1,10 +1,9 @@
 """A framework's libraries do not load on Windows."""
 
-import re
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.windows import windows_frameworks
@@ -12,7 +11,7 @@ from gpudoctor.targets import OnLive
 from gpudoctor.tasks import cmd, query
 
 RUNTIME = "https://aka.ms/vs/17/release/vc_redist.x64.exe"
-_NOT_LOADED = re.compile(r"\[WinError (?:126|127|1114)\]|DLL load failed")
+_NOT_LOADED = pattern(r"\[WinError (?:126|127|1114)\]|DLL load failed")
 
 
 def _is_fbgemm(on: OnLive) -> bool:

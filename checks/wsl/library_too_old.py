@@ -1,5 +1,7 @@
 """A library that WSL's libcuda needs is missing: cuInit 500."""
 
+import msgspec
+
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import wsl
@@ -22,7 +24,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             as_root("apt-get", "update"),
             as_root("apt-get", "install", "--only-upgrade", "nvidia-container-toolkit"),
         )
-        return (again(message, *commands, as_root("service", "docker", "restart")),)
+        found = again(message, *commands, as_root("service", "docker", "restart"))
+        return (msgspec.structs.replace(found, action="reinstall-package"),)
     update = wsl.update_wsl("Update WSL and restart it, so that it reloads the driver's libraries")
     return (update, wsl.windows_driver("Install NVIDIA's current driver on Windows."))
 

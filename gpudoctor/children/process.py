@@ -30,6 +30,8 @@ _QUIET, _DRAIN = 0.1, 0.25  # seconds of silence, and in all, after which a dead
 LOCK = threading.RLock()
 LIVE: set[Child] = set()
 ABANDONED: list[Child] = []
+# Of a thread: `others`, which is called when the thread begins to wait for a child, so that others go on meanwhile.
+WAITING = threading.local()
 
 
 class Child:
@@ -117,6 +119,7 @@ class Child:
     def conduct(self, deadline: float, grace: float, late: Callable[[], bool] | None = None) -> None:
         """Read the output until the child ends; past the deadline (of time.monotonic), or when late, end it."""
         self._open()
+        getattr(WAITING, "others", _nobody)()
         if not self._watch(deadline, lambda: self.cancelled or (late is not None and late())):
             self.timed_out = not self.cancelled
             for kill in (signal.SIGTERM, signal.SIGKILL):
@@ -233,6 +236,10 @@ class Child:
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
+
+
+def _nobody() -> None:
+    """Nobody has anything to do while this thread waits."""
 
 
 def wait_for(children: Iterable[Child], seconds: float) -> None:

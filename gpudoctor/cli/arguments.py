@@ -10,12 +10,24 @@ from gpudoctor.cli.terminal import columns
 if TYPE_CHECKING:
     from typing import TypeGuard
 
+# Python's own texts are in English everywhere; gettext would look for a translation of each, which takes 2 ms.
+setattr(argparse, "_", str)  # noqa: B010 - no name that type checkers know
+
 
 class _Formatter(argparse.HelpFormatter):
     """Knows the width: argparse itself would load shutil and ask for it at every option that is added."""
 
     def __init__(self, prog: str, **more: Any) -> None:
         super().__init__(prog, **{"width": columns() - 2} | more)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Lines that end at blanks: argparse itself breaks an option at its hyphens, and a command anywhere."""
+        from gpudoctor.report.sanitize import wrapped
+
+        return wrapped(" ".join(text.split()), width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(indent + line for line in self._split_lines(text, width - len(indent)))
 
 
 class Parser(argparse.ArgumentParser):

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.cli.bundle_archive import FOLDER, archive, parts
     from gpudoctor.cli.output_options import ReportOutput, leaving
     from gpudoctor.facts.facts_file import write
-    from gpudoctor.privacy import harmless
+    from gpudoctor.privacy.secrets import harmless
 
     report, facts, _ = leaving(report, facts, options, ReportOutput("json", not arguments.no_mask))
     packed = parts(harmless(facts), report)

@@ -23,9 +23,9 @@ Changes nothing, sends nothing."""
 # The names of gpudoctor.demo, which is loaded for those who open one.
 DEMOS = ("mismatch", "cpu-wheel", "bad-link")
 FAIL_ON: Any = {
-    "choices": ("fail", "warn", "never"),
+    "choices": ("fail", "warn", "advice", "never"),
     "default": "fail",
-    "help": "what makes the exit code 1 (default: fail); never: exit code is always 0",
+    "help": "the mildest finding that makes the exit code 1 (default: fail); never: exit code is always 0",
 }
 
 

@@ -23,6 +23,7 @@ class DiffEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One difference, for machines."""
 
     path: str
+    label: str  # the path in words
     group: str
     state: str  # differs, only here, only there, unknown here, unknown there
     matters: bool
@@ -109,8 +110,8 @@ def document_of(comparison: "Comparison") -> Document:
         matters=len(matters),
         differences=tuple(
             DiffEntry(
-                path=row.path, group=row.group.value, state=row.state.value, matters=row in matters, here=row.here,
-                there=row.there, change=row.change,
+                path=row.path, label=row.label, group=row.group.value, state=row.state.value, matters=row in matters,
+                here=row.here, there=row.there, change=row.change,
             )
             for row in comparison.rows
         ),

@@ -38,11 +38,11 @@ def _sides(comparison: Comparison, width: int) -> Iterator[str]:
 
 def _table(rows: Sequence[Difference], width: int) -> Iterator[str]:
     """The rows of a group: those that fit on a line in columns, the others on lines of their own, in their order."""
-    path = max((cell_len(row.path) for row in rows if cell_len(row.path) <= width * 2 // 5), default=0)
+    path = max((cell_len(row.label) for row in rows if cell_len(row.label) <= width * 2 // 5), default=0)
     side = (width - INDENT - path - 2 * GAP) // 2
     for row in rows:
         here, there = row.here or ABSENT, (row.there or ABSENT) + more(row)
-        name = clean(row.path)
+        name = clean(row.label)
         if cell_len(name) <= path and max(cell_len(here), cell_len(there)) <= side and "\n" not in here + there:
             yield " " * INDENT + _filled(name, path + GAP) + _filled(here, side + GAP) + there
             continue

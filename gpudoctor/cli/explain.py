@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Explain anything: a check's ID, an area, an error code (803, "Xid 79", "exit 137"), a message, a log (a
 file, or - for standard input), or the logs of all ranks of a job (files, or their directory). A message or log is
-recognized, this machine is checked, and what the message means and what fixes it is shown first. A log of another
+recognized and this machine is checked: what causes it here and the commands that fix it come first, then what the
+message means. Where nothing here explains it, that is said, with what fixes the message elsewhere. A log of another
 machine is explained from itself alone."""
 PIECE = 1 << 18
 LOGS = (".log", ".txt", ".out", ".err")
@@ -115,16 +116,17 @@ def named(text: str, verbose: bool, arguments: argparse.Namespace | None = None)
 
 
 def _check(id_: str, verbose: bool, arguments: argparse.Namespace | None) -> int:
-    """Print one check's page and what it reports on the machine; with `verbose`, where it is in the code, too."""
+    """Print one check's page, what it reports on the machine above; with `verbose`, where it is in the code, too."""
     from gpudoctor import catalogue
-    from gpudoctor.check_pages import check_page
+    from gpudoctor.check_pages import check_head, check_page
     from gpudoctor.cli.terminal import columns
 
     (one,), width = catalogue.load([id_]), min(columns(), 100)
-    out(check_page(one, width))
+    out(check_head(one, width))
     if arguments and not arguments.elsewhere:
-        sys.stdout.flush()  # the page is there while the machine is looked at
+        sys.stdout.flush()  # it is read while the machine is checked
         _reported(arguments, one)
+    out(f"\n{check_page(one, width)}")
     if verbose:
         from gpudoctor import check_sources
 
@@ -234,7 +236,7 @@ def _explain(
 ) -> int:
     """Show what was recognised next to what is found on the machine; for an unknown message, what is near."""
     from gpudoctor.facts import Facts
-    from gpudoctor.privacy import harmless
+    from gpudoctor.privacy.secrets import harmless
     from gpudoctor.symptoms import explained
 
     facts = Facts() if arguments.elsewhere else facts_of(arguments)

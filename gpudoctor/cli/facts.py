@@ -29,7 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
         out_json(schema())
         return OK
     from gpudoctor.pipeline import gather
-    from gpudoctor.privacy import harmless, masked
+    from gpudoctor.privacy.masks import masked
+    from gpudoctor.privacy.secrets import harmless
     from gpudoctor.report.sanitize import document
 
     facts = answered(gather(machine_of(arguments), options_of(arguments, [], [])))

@@ -74,13 +74,14 @@ def _known(id_: str) -> str:
     """
     from gpudoctor import catalogue
 
+    every = catalogue.ids()
     try:
-        (found,) = catalogue.select(catalogue.ids(), (id_,), ()) or (id_,)
-    except (catalogue.SelectionError, ValueError) as error:
-        raise UsageError(
-            str(error) if "." in id_ else f'Unknown check "{id_}"; `gpudoctor checks` lists them.'
-        ) from None
-    return found
+        found = catalogue.select(every, (id_,), ())
+    except catalogue.SelectionError:
+        raise UsageError(f'Unknown check "{id_}".{catalogue.nearest(id_, every)}') from None
+    if len(found) > 1:
+        raise UsageError(f'"{id_}" is an area: give the ID of one finding, as `gpudoctor check` shows it.')
+    return found[0]
 
 
 def _examined(arguments: argparse.Namespace, id_: str | None) -> "Report":
@@ -101,10 +102,10 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
     from gpudoctor.setup.plan import Plan
 
     made = step(entry, fix)
-    if why := _why_not(entry, fix, runnable(made, arguments.with_root)):
-        complain(why)
-        return DECLINED
     _show(entry, fix)
+    if why := _why_not(entry, fix, runnable(made, arguments.with_root)):
+        complain(f"Nothing was run: {why}")
+        return DECLINED
     if arguments.yes:
         made = quiet(Plan(steps=(made,))).steps[0]
     if fix.impact in ("irreversible", "data loss"):
@@ -123,27 +124,35 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
 
 
 def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
-    """Why a fix cannot be carried out from here, in a sentence; empty: it can."""
+    """Why a fix that was just shown cannot be run from here, as the end of a sentence; empty: it can."""
     from gpudoctor.cli import confirm
     from gpudoctor.report.fixes import can_carry
-    from gpudoctor.tasks import is_lookup
+    from gpudoctor.tasks import is_lookup, placeholders_of
 
-    shows = f"`gpudoctor check --only {entry.check}` shows what to do."
-    if not fix.tasks:
-        return f"Nothing was run: this step is manual. {shows}"
-    if fix.place == "outside":
-        return f"Nothing was run: this must be done outside, where the container or job is started. {shows}"
     if not can_carry(fix.tasks, fix.place):
-        if all(map(is_lookup, fix.tasks)):
-            return f"Nothing was run: these commands only inspect, and fix nothing. {shows}"
-        return f"Nothing was run: these commands need editing or your own shell. {shows}"
+        blanks = {one.name: one.means for task in fix.tasks for one in placeholders_of(task)}
+        if not fix.tasks:
+            why = "this step is manual."
+        elif fix.place == "outside":
+            why = "do this outside, where the container or job is started."
+        elif all(map(is_lookup, fix.tasks)):
+            why = "these commands only inspect, and fix nothing."
+        elif blanks:
+            named = " and ".join(f"{name} ({means})" for name, means in blanks.items())
+            why = f"replace {named} in these commands, and run them yourself."
+        else:
+            why = "these commands need your own shell or editor: type them yourself."
+        return f"{why} What can be run from here: `{entry.run}`" if entry.run else why
     if fix.root and confirm.lacks_sudo():
-        return "Nothing was run: root is required and sudo is not available. Run gpudoctor as root."
-    return "" if runs else f"Nothing was run: root is required. Re-run with --with-root: {entry.run}"
+        return "root is required and sudo is not available. Run gpudoctor as root."
+    place = entry.fixes.index(fix) + 1
+    again = f"gpudoctor fix {entry.check}{f' --choice {place}' if place > 1 else ''} --with-root"
+    return "" if runs else f"root is required. Re-run with --with-root: `{again}`"
 
 
 def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
     """Mended is what the check says, not what the command says."""
+    from gpudoctor.report.fixes import what_follows
     from gpudoctor.setup.fix_steps import is_mended
 
     repaired = is_mended(_examined(arguments, entry.check), entry.check)
@@ -151,10 +160,11 @@ def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
         out(f"Fixed: {entry.check} passes.\n")
         return OK
     if fix.needs:
-        out(f"Done. It takes effect after: {fix.needs}. Then verify: gpudoctor check --only {entry.check}\n")
+        after = what_follows(fix.needs)
+        out(f"Done. It takes effect after {after}. Then verify: `gpudoctor check --only {entry.check}`\n")
         return OK
     message = "it is unknown whether it helped" if repaired is None else "the check still fails"
-    complain(f"The fix ran, but {message}: gpudoctor check --only {entry.check}")
+    complain(f"The fix ran, but {message}: `gpudoctor check --only {entry.check}`")
     return STEP_FAILED
 
 

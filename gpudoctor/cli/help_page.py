@@ -46,7 +46,11 @@ def _commands(one: Parser) -> list[str]:
                 f"{title}:",
                 *(
                     textwrap.fill(
-                        help_, columns() - 2, initial_indent=f"  {name}".ljust(width), subsequent_indent=" " * width
+                        help_,
+                        columns() - 2,
+                        initial_indent=f"  {name}".ljust(width),
+                        subsequent_indent=" " * width,
+                        break_on_hyphens=False,
                     )
                     for name, help_ in rows
                 ),

@@ -30,7 +30,7 @@ HELP_TEXTS = {
             "gpudoctor check --only pytorch,driver --verbose",
             "gpudoctor check --demo mismatch --format html -o report.html",
         ),
-        _REPORT | {"1": "failures; with --fail-on warn also warnings"},
+        _REPORT | {"1": "failures, and what --fail-on names (warnings, advice)"},
     ),
     "explain": HelpText(
         ("gpudoctor explain driver.library-mismatch", 'gpudoctor explain "Xid 79"', "gpudoctor explain train.log"),
@@ -59,7 +59,7 @@ HELP_TEXTS = {
             "gpudoctor smoke matmul --device 1 --dtype bf16",
             "gpudoctor smoke --all --format junit -o out.xml",
         ),
-        _REPORT | {"1": "failures; with --fail-on warn also warnings"},
+        _REPORT | {"1": "failures, and what --fail-on names (warnings, advice)"},
     ),
     "checks": HelpText(("gpudoctor checks pytorch", "gpudoctor checks nvlink"), {"0": "listed", "2": "no such check"}),
     "fix": HelpText(
@@ -124,7 +124,7 @@ HELP_TEXTS = {
         ("gpudoctor fleet report monday", "gpudoctor fleet report tuesday --since monday --format html -o fleet.html"),
         {
             "0": "every node reported, and nothing failed",
-            "1": "failures",
+            "1": "failures; with --fail-on warn or drift also warnings, or drift and outliers",
             **_USAGE,
             "3": "nodes did not report, have no GPU, or have too much unknown",
         },

@@ -9,6 +9,8 @@ from gpudoctor.cli import UsageError
 if TYPE_CHECKING:
     import re
 
+_NAME = "gpudoctor: "  # what each message on standard error begins with
+
 
 def out(text: str) -> None:
     """Write to standard output, whatever its encoding can hold.
@@ -53,8 +55,15 @@ def _stream() -> TextIO:
 
 
 def complain(sentence: str) -> None:
-    """One sentence on one line of standard error, where that is open."""
-    _say(sentence.replace("\n", "\\n"))
+    """One sentence on standard error, where that is open: on one line, but at a terminal never broken in a word."""
+    from gpudoctor.cli.terminal import columns, is_terminal
+
+    sentence = sentence.replace("\n", "\\n")
+    if is_terminal(sys.stderr):
+        from gpudoctor.report.sanitize import wrapped
+
+        sentence = "\n".join(wrapped(f"{_NAME}{sentence}", columns(sys.stderr))).removeprefix(_NAME)
+    _say(sentence)
 
 
 def _say(text: str) -> None:
@@ -64,7 +73,7 @@ def _say(text: str) -> None:
 
     if sys.stderr:  # print would take standard output instead
         with suppress(OSError):
-            print(f"gpudoctor: {clean(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the face
+            print(f"{_NAME}{clean(text)}", file=sys.stderr, flush=True)  # noqa: T201 - the face
             return
         drop(sys.stderr)
 

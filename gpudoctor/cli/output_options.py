@@ -97,8 +97,8 @@ class Leaving(NamedTuple):
 
 def leaving(report: "Report", facts: "Facts", options: "CheckOptions", form: ReportOutput) -> Leaving:
     """What may leave: masked facts are judged anew, because a name may stand in any sentence or command."""
-    from gpudoctor.privacy import Masks, harmless
-    from gpudoctor.privacy.secrets import without_secrets
+    from gpudoctor.privacy.masks import Masks
+    from gpudoctor.privacy.secrets import harmless, without_secrets
 
     if not form.mask:
         return Leaving(harmless(report), harmless(facts) if form.name == "html" else facts, without_secrets)
@@ -186,7 +186,7 @@ def exit_code(report: "Report", form: ReportOutput, fail_on: str) -> int:
         from gpudoctor.report.renderers import npd
 
         return npd.exit_code(report, fail_on)
-    if report.failed or (fail_on == "warn" and report.summary.warn):
+    if report.fails_on(fail_on):
         return FAILED
     return OK if report.ok else INCOMPLETE
 

@@ -167,7 +167,7 @@ def _ending(log: "Log", ended: "ProgramResult") -> None:
 def _report(arguments: argparse.Namespace, argv: list[str], log: "Log") -> "Report":
     """The diagnosis in the command's own environment."""
     from gpudoctor.cli.run_program.interpreter import command_of
-    from gpudoctor.privacy import harmless
+    from gpudoctor.privacy.secrets import harmless
     from gpudoctor.symptoms import explained
 
     done, verdicts = _checked(arguments, command_of(argv, os.environ), arguments.quick)

@@ -44,6 +44,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     where.add_argument(
         "--into", metavar="ENV", help="install into this existing environment (its directory or its Python)"
     )
+    one.add_argument(
+        "--upgrade", action="store_true", help="with --into: replace a PyTorch that fits this machine by the newest"
+    )
     one.add_argument("--python-version", metavar="3.N", help="Python of the new environment")
     one.add_argument(
         "--driver",
@@ -75,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("yes", "with_root"):
         if getattr(arguments, name) and not arguments.carry:
             raise UsageError(f"--{name.replace('_', '-')} works only with --run.")
+    if arguments.upgrade and not arguments.into:
+        raise UsageError("--upgrade works only with --into.")
     facts = found(arguments)
     made = plan(facts, setup_request(arguments, facts))
     if made.machine.kernel == "Windows" and arguments.form not in (None, "environment.yml"):
@@ -82,7 +87,27 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.carry:
         return _carried(arguments, made)
     show(arguments, made)
+    if not (arguments.json or arguments.form or arguments.facts or made.machine.kernel == "Windows"):
+        out(_how_to_run(made))
     return NOT_HERE if made.refused else OK
+
+
+def _how_to_run(plan: "Plan") -> str:
+    """The line under a plan that says how its steps are run; empty where none can be."""
+    from gpudoctor.setup.executor import sorted_out
+
+    mine, all_ = (_numbers(plan, sorted_out(plan, root)[0]) for root in (False, True))
+    if not all_:
+        return ""
+    ways = [f"to run {mine}, add --run"] if mine else []
+    ways += [f"to run {all_}, add --run --with-root"] if all_ != mine else []
+    return f"\nNothing was changed; {'; '.join(ways)}.\n"
+
+
+def _numbers(plan: "Plan", steps: "tuple[SetupStep, ...]") -> str:
+    """Steps for people: "step 1", "steps 1, 2"."""
+    found = [str(n) for n, step in enumerate(plan.steps, 1) if step in steps]
+    return f"step{'s' if len(found) > 1 else ''} {', '.join(found)}" if found else ""
 
 
 def _carried(arguments: argparse.Namespace, plan: "Plan") -> int:
@@ -117,10 +142,9 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
     if not mine:
         complain("Nothing can be run from here.")
         return NOT_HERE if plan.refused else confirm.DECLINED
-    numbers = [str(n) for n, step in enumerate(plan.steps, 1) if step in mine]
     for step in theirs:
         complain(f"Not run from here: {step.title}")
-    if not confirm.agreed(f"Run step{'s' if len(mine) > 1 else ''} {', '.join(numbers)} now?", arguments.yes):
+    if not confirm.agreed(f"Run {_numbers(plan, mine)} now?", arguments.yes):
         return confirm.DECLINED
     _must_have_programs(mine)
     if why := _out_of_reach(mine):
@@ -245,6 +269,7 @@ def setup_request(arguments: argparse.Namespace, facts: "Facts") -> "SetupReques
             manager=_manager(arguments, elsewhere),
             place=place(folder, os.path.expanduser("~"), None if arguments.facts else os.getcwd()),
             into=facts.pythons[0].path if arguments.into else None,
+            upgrade=arguments.upgrade,
             python=python(arguments.python_version) if arguments.python_version else None,
             driver=arguments.driver,
             container=arguments.container_toolkit,

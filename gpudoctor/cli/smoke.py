@@ -8,6 +8,7 @@ from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.check import FAIL_ON, machine_of, python_option, report_and_facts, timeout_option
 from gpudoctor.cli.output import out
 from gpudoctor.cli.output_options import chosen, deliver, exit_code, leaving, options
+from gpudoctor.cli.terminal import columns
 
 if TYPE_CHECKING:
     from gpudoctor.smoketests.options import SmokeOptions
@@ -124,10 +125,15 @@ def _words(given: list[str]) -> tuple[str, ...]:
 
 
 def _listed() -> str:
+    from gpudoctor.report.sanitize import wrapped
     from gpudoctor.smoketests.options import BACKENDS
     from gpudoctor.smoketests.suite import TESTS
 
-    lines = [f"{'' if test.quick else '*':<2}{test.name:<17}{test.shows}" for test in TESTS]
+    lines = [
+        line
+        for test in TESTS
+        for line in wrapped(f"{'  ' if test.quick else '* '}{test.name:<17}{test.shows}", columns(), " " * 19)
+    ]
     return "\n".join(
         [*lines, "", "* not in the quick suite: run by name, or with --all", f"Backends: {', '.join(BACKENDS)}.", ""]
     )

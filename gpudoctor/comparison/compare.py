@@ -14,6 +14,7 @@ from gpudoctor.comparison.rules import FACTS, REPORT, ComparisonRule, rule_of
 from gpudoctor.comparison.sides import ComparedMachine
 from gpudoctor.comparison.value_text import is_unknown, text
 from gpudoctor.facts import Facts
+from gpudoctor.facts.units import unit_of
 from gpudoctor.report.model import Report
 from gpudoctor.report.sanitize import clean
 
@@ -124,23 +125,27 @@ def _change(here: Any, there: Any) -> float | None:
 
 
 def _row(path: Path, here: Any, there: Any, rule: ComparisonRule) -> Difference:
+    unit = unit_of(path)
+    one, other = _text(path, here, unit), _text(path, there, unit)
+    if one == other:
+        one, other = _text(path, here, unit, exact=True), _text(path, there, unit, exact=True)
     return Difference(
         path=clean(".".join(path)),
         group=rule.group or DifferenceGroup.REST,
         state=_state(here, there),
-        here=_text(path, here, rule.unit),
-        there=_text(path, there, rule.unit),
-        change=_change(here, there) if rule.unit or isinstance(here, KeyedFigure) else None,
+        here=one,
+        there=other,
+        change=_change(here, there) if unit or isinstance(here, KeyedFigure) else None,
     )
 
 
-def _text(path: Path, value: Any, unit: str) -> str:
+def _text(path: Path, value: Any, unit: str, exact: bool = False) -> str:
     """A value; an entry whose name stands in the path is told by what else it holds."""
     if value is ABSENT:
         return ""
     if isinstance(value, dict) and len(value) > 1:
         value = {name: one for name, one in value.items() if one != path[-1]}
-    return text(value, unit)
+    return text(value, unit, exact)
 
 
 def _state(here: Any, there: Any) -> DifferenceState:

@@ -4,11 +4,14 @@ from enum import Enum
 
 import msgspec
 
+from gpudoctor.comparison.labels import label
+
 
 class DifferenceGroup(Enum):
     """How much a difference matters, in this order."""
 
     FINDINGS = "findings"
+    MACHINE = "machine"
     DRIVER = "driver"
     FIRMWARE = "firmware"
     VERSIONS = "versions"
@@ -21,6 +24,7 @@ class DifferenceGroup(Enum):
 
 TITLES = {
     DifferenceGroup.FINDINGS: "Problems",
+    DifferenceGroup.MACHINE: "Machine and GPU models",
     DifferenceGroup.DRIVER: "Driver and kernel",
     DifferenceGroup.FIRMWARE: "Firmware",
     DifferenceGroup.VERSIONS: "CUDA, cuDNN and frameworks",
@@ -65,6 +69,11 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     here: str = ""
     there: str = ""
     change: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The path in words, as far as it has some."""
+        return label(self.path)
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):

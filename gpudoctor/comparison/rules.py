@@ -14,17 +14,15 @@ class ComparisonRule(NamedTuple):
         path: names joined by dots; each may hold wildcards, and a last `**` stands for everything below.
         group: how much a difference there matters; None: it differs by nature and is none.
         within: a relative difference of numbers up to which they count as equal.
-        unit: of the numbers there.
     """
 
     path: str
     group: DifferenceGroup | None
     within: float = 0.0
-    unit: str = ""
 
 
-def _all(group: DifferenceGroup | None, *paths: str, within: float = 0.0, unit: str = "") -> tuple[ComparisonRule, ...]:
-    return tuple(ComparisonRule(path, group, within, unit) for path in paths)
+def _all(group: DifferenceGroup | None, *paths: str, within: float = 0.0) -> tuple[ComparisonRule, ...]:
+    return tuple(ComparisonRule(path, group, within) for path in paths)
 
 
 # Rates vary by some per cent from run to run (docs/measurements.md); errors by their magnitude, because they depend on
@@ -65,6 +63,10 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(None, "smoke.runs.*.import_seconds", "smoke.runs.*.start_seconds", "smoke.runs.*.tests.*.seconds"),
     *_all(None, "smoke.runs.*.tests.*.during.samples", "smoke.runs.*.tests.*.during.temperature"),
     *_all(None, "smoke.runs.*.tests.*.during.power", "smoke.runs.*.tests.*.during.sm_clock_min"),
+    # -- what machine it is -------------------------------------------------------------------------------
+    *_all(DifferenceGroup.MACHINE, "gpus", "gpus.*", "gpus.*.name", "nvidia.nvml.count", "cloud.instance"),
+    *_all(DifferenceGroup.MACHINE, "host.architecture", "host.platform", "host.virtual"),
+    *_all(DifferenceGroup.MACHINE, "host.container", "host.wsl", "host.distribution.name"),
     # -- driver and kernel ---------------------------------------------------------------------------------
     *_all(DifferenceGroup.DRIVER, "nvidia.kernel.loaded", "nvidia.kernel.flavor", "nvidia.nvml.driver_version"),
     *_all(DifferenceGroup.DRIVER, "nvidia.kernel.installer", "nvidia.kernel.modules", "nvidia.kernel.blacklists"),
@@ -95,13 +97,12 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(DifferenceGroup.DRIVER, "amd.topology", "amd.blacklisted", "amd.dkms.*.**", "pci.*.driver"),
     *_all(DifferenceGroup.DRIVER, "amd.boards.*.*_partition", "amd.boards.*.performance_level", "amd.rocdxg"),
     *_all(DifferenceGroup.DRIVER, "host.kernel.release", "host.kernel.command_line", "host.kernel.secure_boot"),
-    *_all(DifferenceGroup.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required", "host.distribution.name"),
-    *_all(DifferenceGroup.DRIVER, "host.architecture", "host.platform", "host.virtual", "host.container", "host.wsl"),
+    *_all(DifferenceGroup.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required"),
     *_all(DifferenceGroup.DRIVER, "wsl.gpu", "wsl.ldconfig", "cluster.runtime_configured", "containers.no_cgroups"),
     *_all(DifferenceGroup.DRIVER, "log.events", "log.events.*", "host.l4t"),
     # -- firmware ------------------------------------------------------------------------------------------
     *_all(DifferenceGroup.FIRMWARE, "gpus.*.vbios", "pci.*.revision", "pci.*.subsystem"),
-    *_all(DifferenceGroup.FIRMWARE, "pci.*.bar1", unit="bytes"),
+    *_all(DifferenceGroup.FIRMWARE, "pci.*.bar1"),
     # -- versions ------------------------------------------------------------------------------------------
     *_all(DifferenceGroup.VERSIONS, "nvidia.cuda.version", "nvidia.nvml.cuda_version", "amd.rocm"),
     *_all(DifferenceGroup.VERSIONS, "amd.rocm_releases.*", "toolkits.headers.*", "toolkits.headers.*.version"),
@@ -135,7 +136,7 @@ FACTS: tuple[ComparisonRule, ...] = (
         DifferenceGroup.VERSIONS,
         *(f"pythons.*.frameworks.*.live.{name}" for name in ("nvrtc", "nvrtc_error", "built_for")),
     ),
-    *_all(DifferenceGroup.VERSIONS, "pythons.*.frameworks.*.needs.*", "pythons.*.frameworks.*.needs.*.version"),
+    *_all(DifferenceGroup.VERSIONS, "pythons.*.frameworks.*.needs.*.version"),
     *_all(
         DifferenceGroup.VERSIONS, *(f"pythons.*.packages.{name}" for name in ("nvidia-*", "torch*", "triton*", "jax*"))
     ),
@@ -144,22 +145,22 @@ FACTS: tuple[ComparisonRule, ...] = (
         *(f"pythons.*.packages.{n}.version" for n in ("nvidia-*", "torch*", "triton*", "jax*")),
     ),
     # -- GPUs ----------------------------------------------------------------------------------------------
-    *_all(DifferenceGroup.GPUS, "gpus", "nvidia.nvml.count", "gpus.*", "gpus.*.name", "gpus.*.status"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.status"),
     *_all(DifferenceGroup.GPUS, "gpus.*.link_width*", "gpus.*.link_generation*", "gpus.*.nvlinks", "gpus.*.fabric_*"),
-    *_all(DifferenceGroup.GPUS, "cloud.instance", "cluster.granted"),
-    *_all(DifferenceGroup.GPUS, "gpus.*.memory", unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "cluster.granted"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.memory"),
     *_all(
         DifferenceGroup.GPUS, "gpus.*.capability", "gpus.*.gfx", "gpus.*.numa_node", "pci.*", "nvidia.cuda.devices.*"
     ),
     *_all(DifferenceGroup.GPUS, "pci.*.link_width", "pci.*.link_width_max", "pci.*.link_generation_max"),
-    *_all(DifferenceGroup.GPUS, "nvidia.cuda.devices.*.memory", unit="bytes"),
-    *_all(DifferenceGroup.GPUS, "host.memory", within=KEPT, unit="bytes"),
-    *_all(DifferenceGroup.GPUS, "host.memory_limit", "host.memlock", "host.shm.size", unit="bytes"),
+    *_all(DifferenceGroup.GPUS, "nvidia.cuda.devices.*.memory"),
+    *_all(DifferenceGroup.GPUS, "host.memory", within=KEPT),
+    *_all(DifferenceGroup.GPUS, "host.memory_limit", "host.memlock", "host.shm.size"),
     *_all(DifferenceGroup.GPUS, "host.cpus", "pci.*.iommu", "pci.*.acs", "host.numa_balancing"),
     # -- settings ------------------------------------------------------------------------------------------
-    *_all(DifferenceGroup.SETTINGS, "gpus.*.sm_clock_max", unit="MHz"),
-    *_all(DifferenceGroup.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default", unit="W"),
-    *_all(DifferenceGroup.SETTINGS, "gpus.*.temperature_slowdown", unit="°C"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.sm_clock_max"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.temperature_slowdown"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.ecc", "gpus.*.ecc_pending", "gpus.*.ecc_uncorrected", "gpus.*.remap*"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.retired_pending", "gpus.*.compute_mode", "gpus.*.mig", "gpus.*.mig_*"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.persistence", "gpus.*.recovery_action", "gpus.*.virtualization"),
@@ -189,14 +190,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(None, "smoke.runs.*.tests.*.notes.*"),
     *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.reasons", "smoke.runs.*.tests.*.during.link_*"),
     *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.ecc_uncorrected"),
-    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.*_clock", within=NOISE, unit="MHz"),
-    # -- the rest, of which the unit is known --------------------------------------------------------------
-    *_all(
-        DifferenceGroup.REST,
-        "nvidia.cuda.libraries.*.size",
-        "pythons.*.frameworks.*.live.devices.*.memory",
-        unit="bytes",
-    ),
+    *_all(DifferenceGroup.MEASURED, "smoke.runs.*.tests.*.during.*_clock", within=NOISE),
 )
 
 # A report tells less, and has its findings compared apart.
@@ -218,8 +212,9 @@ REPORT: tuple[ComparisonRule, ...] = (
     *_all(
         DifferenceGroup.DRIVER, "machine.driver", "machine.driver_flavor", "machine.driver_libraries", "machine.kernel"
     ),
+    *_all(DifferenceGroup.MACHINE, "gpus", "gpus.*", "gpus.*.name"),
     *_all(
-        DifferenceGroup.DRIVER, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"
+        DifferenceGroup.MACHINE, "machine.architecture", "machine.platform", "machine.container", "machine.distribution"
     ),
     *_all(DifferenceGroup.VERSIONS, "machine.driver_cuda", "machine.rocm", "machine.toolkit", "pythons.*.version"),
     *_all(
@@ -232,8 +227,8 @@ REPORT: tuple[ComparisonRule, ...] = (
         *(f"frameworks.*.{name}" for name in ("version", "variant", "built_for", "sees", "error")),
     ),
     *_all(DifferenceGroup.VERSIONS, "frameworks.*", "pythons.*", "pythons.*.error"),
-    *_all(DifferenceGroup.GPUS, "gpus.*.memory", unit="bytes"),
-    *_all(DifferenceGroup.GPUS, "gpus.*", "gpus.*.name", "gpus.*.status", "gpus.*.capability", "gpus.*.gfx"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.memory"),
+    *_all(DifferenceGroup.GPUS, "gpus.*.status", "gpus.*.capability", "gpus.*.gfx"),
     *_all(None, "inventory.machine.**"),  # said above already
     *_all(DifferenceGroup.GPUS, "inventory.gpus.*", "inventory.gpus.*.*"),
     *_all(DifferenceGroup.VERSIONS, "inventory.packages.*", "inventory.packages.*.*"),

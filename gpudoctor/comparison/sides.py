@@ -30,7 +30,7 @@ def side(title: str, facts: Facts) -> ComparedMachine:
     UUIDs stay: nothing leaves the machine here, and they tell which card is which.
     """
     from gpudoctor.pipeline import check
-    from gpudoctor.privacy import masked
+    from gpudoctor.privacy.masks import masked
 
     hidden = masked(facts, uuids=False)
     return ComparedMachine(title=title, facts=hidden, report=check(facts=hidden))

@@ -3,9 +3,9 @@
 from typing import Any
 
 from gpudoctor.comparison.keyed import KeyedFigure
+from gpudoctor.report.numbers import quantity
 from gpudoctor.report.sanitize import clean
 
-SCALES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 # What tells an entry from others, where a whole entry is on one side only.
 TELLING = (
     "name",
@@ -23,8 +23,8 @@ TELLING = (
 )
 
 
-def text(value: Any, unit: str = "") -> str:
-    """A value; a dictionary is told by its name and version."""
+def text(value: Any, unit: str = "", exact: bool = False) -> str:
+    """A value, of which `exact` shows all digits; a dictionary is told by its name and version."""
     if isinstance(value, KeyedFigure):
         return clean(f"{number(value.value)} {'' if value.unit == 'ratio' else value.unit}".strip())
     if isinstance(value, bool):
@@ -32,7 +32,7 @@ def text(value: Any, unit: str = "") -> str:
     if value is None:
         return "none"
     if isinstance(value, (int, float)):
-        return _counted(value, unit)
+        return quantity(value, unit, exact) if unit else _counted(value)
     if isinstance(value, dict):
         return clean(_entry(value))
     if isinstance(value, (list, tuple)) and value and all(isinstance(one, bool) for one in value):
@@ -47,11 +47,8 @@ def number(value: float) -> str:
     return f"{value:.0f}" if abs(value) < 1e10 and value == int(value) else f"{value:.4g}"
 
 
-def _counted(value: float, unit: str) -> str:
-    if unit == "bytes":
-        scale, name = next(((s, n) for s, n in SCALES if value >= s), (0, ""))
-        return f"{value / scale:.4g} {name} ({value:.0f} bytes)" if scale else f"{value:.0f} bytes"
-    return f"{number(value)} {unit}".strip() if isinstance(value, float) or unit else str(value)
+def _counted(value: float) -> str:
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _entry(entry: dict[str, Any]) -> str:

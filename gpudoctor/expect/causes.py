@@ -13,8 +13,6 @@ OTHERWISE: dict[str, tuple[str, ...]] = {
     "link_generation_max": ("link.*",),
     "link_width": ("link.*", "rocm.narrow-link"),
     "link_width_max": ("link.*", "rocm.narrow-link"),
-    "loaded": VERSIONS,
-    "driver_version": VERSIONS,
     "mig": ("mig.*",),
     "mig_devices": ("mig.*",),
     "nvlinks": ("link.nvlink-down", "device.nvlink-fault", "fabric.*"),
@@ -27,13 +25,14 @@ OTHERWISE: dict[str, tuple[str, ...]] = {
 }
 
 
-def caused_by(steps: Sequence[str], missing: bool, package: str | None) -> tuple[str, ...]:
+def caused_by(steps: Sequence[str], missing: bool, package: str | None, pending: bool) -> tuple[str, ...]:
     """Ids and areas of checks.
 
     Args:
         steps: of the path.
         missing: whether something is not there, or too few, or could not be asked, instead of having another value.
         package: the framework that it is about.
+        pending: whether the driver that is installed, and not loaded yet, is as expected.
     """
     own = (f"{AREAS.get(package, package)}.*",) if package else ()
     if steps[0] == "smoke":
@@ -44,5 +43,6 @@ def caused_by(steps: Sequence[str], missing: bool, package: str | None) -> tuple
         below = (*NO_GPU, *SYSTEM) if "live" in steps else ()
         return (*below, *ENVIRONMENT, "packages.*", *own)
     of_field = tuple(id_ for step in steps for id_ in OTHERWISE.get(step, ()))
+    of_field += VERSIONS if pending else ()
     drivers = steps[0] in ("gpus", "nvidia", "amd", "pci") and missing
     return tuple(dict.fromkeys((*of_field, *((*NO_GPU, *SYSTEM) if drivers else ()))))

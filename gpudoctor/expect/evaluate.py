@@ -1,9 +1,9 @@
 """Whether a fact is as expected: decided here for files of expectations, `require()`, pytest and fleets."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from gpudoctor.expect.operators import OPERATORS, WITHOUT
+from gpudoctor.expect.operators import OPERATORS, WITHOUT, shown
 from gpudoctor.maybe import Unknown, UnknownFactError
 
 Wanted = tuple[tuple[str, Any], ...]  # operators by name, each with what it compares with (`Operator.held`)
@@ -25,9 +25,14 @@ def together(judgements: Iterable[str | None]) -> str | None:
     return "" if "" in several else next((why for why in several if why), None)
 
 
-def words(wanted: Wanted) -> str:
-    """Return what is wanted, for a sentence."""
-    return " and ".join(OPERATORS[name].words(held) for name, held in wanted)
+def words(wanted: Wanted, show: Callable[[Any], str] = shown) -> str:
+    """Return what is wanted, for a sentence.
+
+    Args:
+        wanted: what is wanted.
+        show: writes a value for people.
+    """
+    return " and ".join(OPERATORS[name].words(held, show) for name, held in wanted)
 
 
 def wrong(name: str, wanted: str, found: str) -> str:

@@ -9,7 +9,7 @@ from gpudoctor.expect.evaluate import judged
 from gpudoctor.expect.expectation import Expectation
 from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
-from gpudoctor.privacy import MASK
+from gpudoctor.privacy.secrets import MASK
 
 Text = Callable[[str], str]
 
@@ -41,7 +41,7 @@ class Hidden(NamedTuple):
             whys = [judged(self.true.wanted, one.value) for one in seen]
             reported = [(one, None if why is None else self.text(why)) for one, why in zip(shown, whys, strict=True)]
             secret = any(one.value != other.value for one, other in zip(seen, shown, strict=True))
-            return self._expectation(secret).reported(reported)
+            return self._expectation(secret).reported(reported, facts)
         except Exception as error:  # as of one that is not hidden
             return broken(self.id, type(error).__name__)
 

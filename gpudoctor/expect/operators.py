@@ -24,7 +24,7 @@ class Operator(NamedTuple):
         takes: what is written after it, for people and for the page of the documentation.
         held: the value that is compared with, out of what was written; raises ValueError where that is another thing.
         holds: whether it holds for a fact that is there.
-        words: what is wanted, after "wanted".
+        words: what is wanted, after "expected"; takes the value, and what writes a value for people.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Operator(NamedTuple):
     takes: str
     held: Callable[[Any, Leaf], Any]
     holds: Callable[[Any, Any], bool]
-    words: Callable[[Any], str]
+    words: Callable[[Any, Callable[[Any], str]], str]
 
     def read(self, given: Any, leaf: Leaf) -> Any:
         """What to compare with.
@@ -154,47 +154,49 @@ def _present(wanted: bool, value: Any) -> bool:
 OPERATORS = {
     one.name: one
     for one in (
-        Operator("is", SCALARS, "a value", _scalar, lambda wanted, value: bool(value == wanted), shown),
+        Operator("is", SCALARS, "a value", _scalar, lambda wanted, value: bool(value == wanted),
+            lambda wanted, show: show(wanted),
+        ),
         Operator(
             "one_of", SCALARS, "a list of values of the fact's type", _scalars,
-            lambda wanted, value: value in wanted, lambda wanted: f"one of {shown(wanted)}",
+            lambda wanted, value: value in wanted, lambda wanted, show: f"one of {show(wanted)}",
         ),
         Operator(
             "version", frozenset({"text"}), 'a version specifier such as ">=580"', _specifier, _fits,
-            lambda wanted: wanted[0],
+            lambda wanted, _: wanted[0],
         ),
         Operator(
             "at_least", NUMBERS, "a number", _number, lambda wanted, value: bool(value >= wanted),
-            lambda wanted: f"at least {shown(wanted)}",
+            lambda wanted, show: f"at least {show(wanted)}",
         ),
         Operator(
             "at_most", NUMBERS, "a number", _number, lambda wanted, value: bool(value <= wanted),
-            lambda wanted: f"at most {shown(wanted)}",
+            lambda wanted, show: f"at most {show(wanted)}",
         ),
         Operator(
             "between", NUMBERS, "a list of two numbers, the lower one first", _two,
             lambda wanted, value: bool(wanted[0] <= value <= wanted[1]),
-            lambda wanted: f"{shown(wanted[0])} to {shown(wanted[1])}",
+            lambda wanted, show: f"{show(wanted[0])} to {show(wanted[1])}",
         ),
         Operator(
             "contains", frozenset({"text"}) | LISTS, "a text", _text, _contains,
-            lambda wanted: f"something with {shown(wanted)}",
+            lambda wanted, show: f"something with {show(wanted)}",
         ),
         Operator(
             "lacks", frozenset({"text"}) | LISTS, "a text", _text,
-            lambda wanted, value: not _contains(wanted, value), lambda wanted: f"nothing with {shown(wanted)}",
+            lambda wanted, value: not _contains(wanted, value), lambda wanted, show: f"nothing with {show(wanted)}",
         ),
         Operator(
             "matches", frozenset({"text"}), 'a string with the wildcards "*" and "?"', _text,
-            lambda wanted, value: fnmatchcase(value, wanted), lambda wanted: f"a match of {shown(wanted)}",
+            lambda wanted, value: fnmatchcase(value, wanted), lambda wanted, show: f"a match of {show(wanted)}",
         ),
         Operator(
             "count", LISTS, 'a whole number, or a comparison such as ">=8"', _count,
-            lambda wanted, value: bool(wanted[1].contains(str(len(value)))), lambda wanted: f"{wanted[0]} of them",
+            lambda wanted, value: bool(wanted[1].contains(str(len(value)))), lambda wanted, _: f"{wanted[0]} of them",
         ),
         Operator(
             "present", SCALARS | LISTS | {"thing"}, "true or false", _truth, _present,
-            lambda wanted: "something" if wanted else "nothing",
+            lambda wanted, _: "something" if wanted else "nothing",
         ),
     )
 }  # fmt: skip

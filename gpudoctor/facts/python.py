@@ -41,8 +41,10 @@ class Shadow(msgspec.Struct, frozen=True, kw_only=True):
     wins: str  # the path that `import` takes
     loses: tuple[str, ...]  # the others, in order
     version: str | None = None  # of the distribution that wins
-    origin: str = ""  # PYTHONPATH, user site, .pth, working directory
+    origin: str = ""  # PYTHONPATH, user site, .pth, working directory; "namespace": see `portion_of`
     standard: bool = False  # what it hides is of the standard library
+    # The distribution whose modules (`loses`) are in a directory without __init__.py, which the package `wins` hides.
+    portion_of: str = ""
 
 
 class Remnant(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +130,7 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     lock: str | None = None  # the build lock for which it would wait for ever
     executable_stack: tuple[str, ...] = ()  # as in LiveFramework
     stderr: str = ""  # its last lines
+    outside: str | None = None  # where the module that an error does not find in a package is: next to the package
     dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
 
 

@@ -8,12 +8,17 @@ from gpudoctor.facts import Gpu
 from gpudoctor.families import FrameworkFamily
 from gpudoctor.fixes.frameworks import where_it_hangs
 from gpudoctor.fixes.imports import after_crash, install_again
+from gpudoctor.fixes.loading import libraries_of_wheels
+from gpudoctor.fixes.python import install, lasting
 from gpudoctor.fixes.verify_commands import framework_proof
-from gpudoctor.maybe import known
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
 from gpudoctor.queries.frameworks import crash, hang, import_problem, refusal
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
+from gpudoctor.queries.loading import missing_in_words
 from gpudoctor.targets import OnLive
+from gpudoctor.tasks import Task
 
 LiveFixes = Callable[[OnLive], tuple[Fix, ...]]
 _GPUS = {"cuda": nvidia_gpus, "rocm": amd_gpus}
@@ -171,4 +176,19 @@ def _gpus(on: OnLive) -> tuple[Gpu, ...]:
 def _in_a_fresh_process(on: OnLive) -> tuple[Fix, ...]:
     message = "Read the full error in a fresh process, outside of notebooks and launchers that set variables."
     proof = framework_proof(on.python, on.framework.name)
-    return (Fix(message, (proof,) if proof else (), impact="none"),)
+    error = on.live.error if isinstance(on.live.error, str) else ""
+    found = (*_final_release(on, proof), *libraries_of_wheels(on, missing_in_words(error), proof))
+    return (*found, Fix(message, (proof,) if proof else (), impact="none"))
+
+
+_CANDIDATE = pattern(r"^(\d[\d.]*?)\.?(?:a|b|rc)\d+$")
+
+
+def _final_release(on: OnLive, proof: Task | None) -> tuple[Fix, ...]:
+    """Install the release itself in place of its candidate, whose faults it was published to find (PEP 440)."""
+    match = _CANDIDATE.match(text_of(on.framework.version))
+    name = on.framework.distribution
+    if match is None or name is None:
+        return ()
+    message = f"Upgrade {name}: {match[0]} is a pre-release of {match[1]}.{lasting(on.facts)}"
+    return (Fix(message, (install(on.python, f"{name}>={match[1]}"),), "reinstall-package", verify=proof),)

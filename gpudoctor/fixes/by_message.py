@@ -75,9 +75,8 @@ def driver_for(cuda: str) -> tuple[Fix, ...]:
         return ()
     least = f" ({oldest} is the oldest that runs CUDA {cuda.partition('.')[0]})" if oldest else ""
     message = (
-        f"Install driver branch {branch}, which runs CUDA up to {runs}{least}, and reboot: on Ubuntu with this "
-        "command, elsewhere with the distribution's package; for a container on its host, for WSL on "
-        "Windows."
+        f"Install driver branch {branch}, which runs CUDA up to {runs}{least}, then reboot (Ubuntu; elsewhere the "
+        "distribution's package; for a container on its host, for WSL on Windows)."
     )
     command = as_root("apt-get", "install", f"nvidia-driver-{branch}")
     return (Fix(message, (command,), "reinstall-package", root=True, needs="reboot"),)

@@ -55,4 +55,6 @@ def compat(facts: Facts, cuda: str) -> tuple[Fix, ...]:
         "If the driver cannot change: use an image with the CUDA forward compatibility package (cuda-compat), which "
         f"works on data center GPUs like these, or install it from NVIDIA's repository: {FORWARD}"
     )
-    return (Fix(message, () if in_container(facts) else commands, "change-environment", root=True),)
+    if in_container(facts):
+        return (Fix(message, (), "change-environment", root=True),)
+    return (Fix(message, commands, "reinstall-package", root=True),)

@@ -141,9 +141,14 @@ def _components(facts: Facts) -> tuple[Tasks, str]:
 
 
 def _actual(facts: Facts, found: packages.DriverPackages, branch: int) -> packages.DriverPackages:
-    """Where the package of a branch has become a transitional one of a newer branch: the server packages of it."""
+    """The packages of exactly this branch.
+
+    Where one has become a transitional package of a newer branch, the server packages of the branch take its place.
+    """
     if _other_flavor(facts, found) and found.dkms:
         return msgspec.structs.replace(found, names=tuple(dict.fromkeys((found.dkms, *found.names))))
+    if has_yum_only(facts) and found.origin == "NVIDIA":  # without module streams the name alone brings the newest
+        return msgspec.structs.replace(found, names=tuple(f"{name}-{branch}*" for name in found.names))
     there = facts.nvidia.kernel.packages if isinstance(facts.nvidia.kernel.packages, tuple) else ()
     own = {f"nvidia-driver-{branch}", f"nvidia-driver-{branch}-open"}
     if not any(name in own and (branch_of(version) or branch) > branch for name, version, _state in there):
@@ -232,7 +237,7 @@ def _by_installer(facts: Facts, branch: int, newest: int, message: str) -> Fix:
 def _before(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[Command, ...]:
     """The repositories that a release lacks, then the branch: by module streams, or by a version lock without them.
 
-    Where yum is all there is, NVIDIA's repository has one driver. A driver that came by packages has come from a
+    Where yum is all there is, the packages' names select the branch. A driver that came by packages has come from a
     repository, and a second one would mix two vendors' packages.
     """
     if has_yum_only(facts):

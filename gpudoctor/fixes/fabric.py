@@ -103,10 +103,16 @@ def version_of_driver(facts: Facts) -> str:
     return known_or(facts.nvidia.kernel.loaded, None) or "VERSION"
 
 
+def package(facts: Facts, version: str) -> str | None:
+    """The manager's package for a driver of this version; None: this distribution's is not known."""
+    family = system.family_of(facts)
+    return packages.fabric_manager_package(family, branch_of(version) or 0) if family else None
+
+
 def install(facts: Facts) -> tuple[Command, ...]:
     """The command that installs the manager in exactly the driver's version."""
     family, version = system.family_of(facts), version_of_driver(facts)
-    name = packages.fabric_manager_package(family, branch_of(version) or 0) if family else None
+    name = package(facts, version)
     if name is None:
         return ()
     exact = {"debian": f"{name}={version}*", "fedora": f"{name}-{version}", "suse": f"{name}={version}"}
@@ -131,7 +137,7 @@ def start(facts: Facts) -> tuple[Fix, ...]:
         Fix(
             message,
             (*commands, *load_modules(facts), as_root("systemctl", "enable", "--now", UNIT)),
-            "restart-process",
+            "reinstall-package" if commands else "restart-process",
             root=True,
             undo=(as_root("systemctl", "disable", "--now", UNIT),),
             verify=filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "Fabric")),

@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.check_engine import Fix
+from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.facts.history import RecordedChange
 from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, is_image, kernel_of
@@ -10,7 +10,7 @@ from gpudoctor.knowledge import packages
 from gpudoctor.queries.driver import branch
 from gpudoctor.queries.history import automatic, driver_change, kernel_change, release
 from gpudoctor.queries.repositories import has_source
-from gpudoctor.tasks import Edit, Tasks, as_root, lines, query, sentence
+from gpudoctor.tasks import Command, Edit, Tasks, as_root, lines, query, sentence
 
 # unattended-upgrades takes regular expressions that match the beginning of names (its README, "Package-Blacklist").
 _DRIVER = ("nvidia-", "libnv(idia|cuvid|optix)", "xserver-xorg-video-nvidia", "libcuda1", "cuda-drivers")
@@ -44,10 +44,32 @@ def keep_kernel(facts: Facts) -> tuple[Fix, ...]:
     return (_unattended("kernel", "52unattended-upgrades-kernel", _KERNEL),)
 
 
+def keep_together(facts: Facts, manager: str) -> tuple[Fix, ...]:
+    """Return what keeps the driver and its fabric manager at one version; none where they have no packages here.
+
+    Args:
+        facts: the machine.
+        manager: the fabric manager's package.
+    """
+    family, names = family_of(facts), tuple(dict.fromkeys((*driver_packages(facts), manager)))
+    if family in (None, "arch") or is_image(facts) or has_yum_only(facts) or len(names) == 1:
+        return ()
+    message = f"keep the driver and {manager} at one version. {_COST} {{}} the packages and upgrade them together."
+    if family == "debian":
+        return (_held(message.format("unhold"), names),)
+    if family == "suse":
+        return (_locked_by_zypper(message.format("unlock"), names),)
+    fedora = facts.host.distribution.id == "fedora"  # whose releases have had dnf 5 since 41; RHEL 10 has dnf 4
+    return (_locked_by_dnf(message.format("unlock"), names, plugin=not fedora),)
+
+
 def _fix(message: str, tasks: Tasks, undo: Tasks, verify: Tasks = ()) -> Fix:
     root = any(getattr(task, "root", False) for task in tasks)
     shows = next(iter(verify), None)
-    return Fix(f"Optional: {message}", tasks, None, root, None, "persistent", undo, shows, later=True)
+    action: Action = "change-environment"
+    if any(isinstance(task, Command) and "install" in task.argv for task in tasks):
+        action = "reinstall-package"
+    return Fix(f"Optional: {message}", tasks, action, root, None, "persistent", undo, shows, later=True)
 
 
 def _unattended(what: str, file: str, names: tuple[str, ...]) -> Fix:
@@ -77,32 +99,42 @@ def _apt(facts: Facts, change: RecordedChange, names: tuple[str, ...]) -> Fix | 
     if prebuilt:
         return None  # a newer kernel would be left without a module
     message = f"hold the driver's packages, so that apt upgrade leaves them alone. {_COST} unhold them."
-    return _fix(
-        message,
-        (as_root("apt-mark", "hold", *names),),
-        (as_root("apt-mark", "unhold", *names),),
-        (query("apt-mark", "showhold"),),
-    )
+    return _held(message, names)
+
+
+def _held(message: str, names: tuple[str, ...]) -> Fix:
+    undo = (as_root("apt-mark", "unhold", *names),)
+    return _fix(message, (as_root("apt-mark", "hold", *names),), undo, (query("apt-mark", "showhold"),))
 
 
 def _dnf(_facts: Facts, change: RecordedChange, names: tuple[str, ...]) -> Fix | None:
-    """The command is dnf 5's own, and a plugin of dnf 4; modules without akmods or DKMS are built for one kernel."""
+    """Modules without akmods or DKMS are built for one kernel."""
     if not any("akmod" in name or "dkms" in name for name in names):
         return None
-    plugin = () if "libdnf5" in change.source else (as_root("dnf", "install", "python3-dnf-plugin-versionlock"),)
     message = (
         f"lock the driver's packages at their versions, so that dnf upgrade leaves them alone. {_COST} unlock them."
     )
+    return _locked_by_dnf(message, names, plugin="libdnf5" not in change.source)
+
+
+def _locked_by_dnf(message: str, names: tuple[str, ...], plugin: bool) -> Fix:
+    """The command is dnf 5's own, and a plugin of dnf 4."""
+    brought = (as_root("dnf", "install", "python3-dnf-plugin-versionlock"),) if plugin else ()
     return _fix(
         message,
-        (*plugin, as_root("dnf", "versionlock", "add", *names)),
+        (*brought, as_root("dnf", "versionlock", "add", *names)),
         (as_root("dnf", "versionlock", "delete", *names),),
         (query("dnf", "versionlock", "list"),),
     )
 
 
 def _zypper(_facts: Facts, _change: RecordedChange, names: tuple[str, ...]) -> Fix | None:
-    message = f"lock the driver's packages, so that zypper update leaves them alone. {_COST} unlock them."
+    return _locked_by_zypper(
+        f"lock the driver's packages, so that zypper update leaves them alone. {_COST} unlock them.", names
+    )
+
+
+def _locked_by_zypper(message: str, names: tuple[str, ...]) -> Fix:
     undo = (as_root("zypper", "removelock", *names),)
     return _fix(message, (as_root("zypper", "addlock", *names),), undo, (query("zypper", "locks"),))
 

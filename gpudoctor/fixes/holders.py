@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import GpuProcess
 from gpudoctor.maybe import known_or
+from gpudoctor.queries.cards import USERS
 from gpudoctor.tasks import Shell, as_root, cmd, query
 
 # Programs that a service restarts when they are killed, and the service's unit.
@@ -25,7 +26,7 @@ def stop_holders(holders: Sequence[GpuProcess], message: str) -> Fix:
     if not pids:
         return Fix(
             message,
-            (query("nvidia-smi"), Shell("fuser -v /dev/nvidia*", root=True, lookup=True)),
+            (query("nvidia-smi"), USERS),
             impact="none",
             verify=query("nvidia-smi"),
         )

@@ -48,7 +48,7 @@ def level_zero(facts: Facts) -> tuple[Fix, ...]:
     message = (
         f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
     )
-    return (Fix(message, commands, root=True, verify=proof(facts)),)
+    return (Fix(message, commands, "reinstall-package", root=True, verify=proof(facts)),)
 
 
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:

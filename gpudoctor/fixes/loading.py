@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, PackageImport
-from gpudoctor.fixes import container, jetson, system
+from gpudoctor.fixes import container, jetson, system, toolkit
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
@@ -16,8 +16,8 @@ from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
-from gpudoctor.targets import NAMES, OnPython, gpus_of, in_container
-from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, query
+from gpudoctor.targets import NAMES, OnLive, OnPython, gpus_of, in_container
+from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
@@ -152,6 +152,18 @@ def without_compiled_part(on: OnPython, one: PackageImport, row: Survived) -> tu
     return (*((wheel,) if wheel else ()), built)
 
 
+def on_path(on: OnPython, one: PackageImport, program: str, system_package: str) -> tuple[Fix, ...]:
+    """Let a package find a program of ROCm: in the ROCm that is here, else from the distribution's package."""
+    proof, rocm = import_proof(on, one), known_or(on.facts.amd.rocm_path, None)
+    tasks = install_system(on.facts, system_package) if system.family_of(on.facts) else ()
+    message = f"Install the package {system_package}, which contains {program}.{lasting(on.facts)}"
+    own = Fix(message, tasks, "reinstall-package", root=True, verify=proof)
+    if rocm is None:
+        return (own,)
+    message = f"Put the programs of ROCm on PATH, where {program} is among them.{lasting(on.facts)}"
+    return Fix(message, (export("PATH", f"{rocm}/bin", "before"),), "change-environment", verify=proof), own
+
+
 def _from_source(on: OnPython, one: PackageImport, row: Survived) -> Tasks:
     number = release(one.version)
     if row.build:
@@ -208,30 +220,13 @@ def of_cuda_repository(facts: Facts, missing: tuple[str, ...], proof: Task | Non
     cuda = text_of(known_or(driver_cuda(facts), None) or "12").partition(".")[0]
     names = dict.fromkeys(n.format(major=cuda) for row in rows if row for n in row.packages)
     arch = next((row.arch for row in rows if row and row.arch), "")
-    tasks = (*_cuda_keyring(facts, arch), *install_system(facts, *names)) if system.family_of(facts) else ()
+    added = toolkit.add_repository(facts, anyway=True, arch=arch)
+    tasks = (*added, *install_system(facts, *names)) if added or has_source(facts, "nvidia") else ()
     message = (
         f"Install {' and '.join(names)} from NVIDIA's CUDA repository: this build links to {', '.join(missing)}, which "
         f"neither its wheel nor a requirement of it brings.{lasting(facts)}"
     )
     return (Fix(message, tasks, "reinstall-package", root=True, verify=proof),)
-
-
-def _cuda_keyring(facts: Facts, arch: str = "") -> Tasks:
-    """Add NVIDIA's CUDA repository on Debian and Ubuntu; () where it is there, and elsewhere.
-
-    Args:
-        facts: the machine.
-        arch: as NVIDIA writes it, "sbsa" or "x86_64"; "": that of the machine.
-    """
-    own = facts.host.distribution
-    if own.id not in ("debian", "ubuntu") or has_source(facts, "nvidia"):
-        return ()
-    release = (known_or(own.version, None) or "").replace(".", "") if own.id == "ubuntu" else text_of(own.version)
-    arch = arch or ("sbsa" if known_or(facts.host.architecture, None) == "aarch64" else "x86_64")
-    address = f"https://developer.download.nvidia.com/compute/cuda/repos/{own.id}{release}/{arch}"
-    file = "/var/cache/apt/archives/cuda-keyring.deb"
-    get = as_root("curl", "-fsSLo", file, f"{address}/cuda-keyring_1.1-1_all.deb")
-    return (get, as_root("apt-get", "install", file), as_root("apt-get", "update"))
 
 
 def of_system(facts: Facts, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
@@ -262,6 +257,18 @@ def _wheels(on: OnPython, wheels: list[tuple[str, str]], proof: Task | None) -> 
     return Fix(message, tasks, "reinstall-package", verify=proof)
 
 
+def libraries_of_wheels(on: OnLive, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
+    """Let the loader find libraries that wheels have brought, for a framework that asks only the loader for them."""
+    site, there = text_of(on.python.site_packages), {p.name for p in packages_of(on.python)}
+    wheels = [wheel for name in missing if (wheel := sonames.wheel_of(name))]
+    folders = dict.fromkeys(folder for name, folder in wheels if name.partition("==")[0] in there)
+    if not site or not folders:
+        return ()
+    paths = ":".join(f"{site}/nvidia/{folder}" for folder in folders)
+    message = f"Let the loader search the wheels that contain {', '.join(missing)}, before Python starts."
+    return (Fix(message, (export("LD_LIBRARY_PATH", paths, "before"),), "change-environment", verify=proof),)
+
+
 def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof: Task | None) -> tuple[Fix, ...]:
     """Bring one of the releases of FFmpeg for which the package has a build."""
     names = f"{', '.join(releases[:-1])} or {releases[-1]}" if releases[1:] else releases[0]
@@ -271,7 +278,13 @@ def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof
     if table.distributions.get(key) in releases:
         tasks = install_system(on.facts, "ffmpeg")
         fixes.append(
-            Fix(f"Install this distribution's FFmpeg, {table.distributions[key]}.", tasks, root=True, verify=proof)
+            Fix(
+                f"Install this distribution's FFmpeg, {table.distributions[key]}.",
+                tasks,
+                "reinstall-package",
+                root=True,
+                verify=proof,
+            )
         )
     elif package == "torchcodec" and release(version) == "0.2.0":
         message = f"Install torchcodec 0.2.1, which has a build for FFmpeg 4 too.{lasting(on.facts)}"

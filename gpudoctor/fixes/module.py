@@ -8,8 +8,9 @@ from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.queries.cards import USERS
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Shell, Task, Tasks, as_root, filtered, query
+from gpudoctor.tasks import Task, Tasks, as_root, filtered, query
 from gpudoctor.tasks.placeholders import VERSION
 
 # The order in which the modules can be unloaded.
@@ -22,7 +23,7 @@ def reload_module(facts: Facts) -> Fix:
     loaded = facts.nvidia.kernel.modules
     names = [m for m in _ORDER if isinstance(loaded, Unknown) or m in loaded or m == "nvidia"]
     commands: Tasks = (
-        Shell("fuser -v /dev/nvidia*", root=True, lookup=True),
+        USERS,
         as_root("rmmod", *names),
         as_root("modprobe", "nvidia"),
     )

@@ -99,17 +99,18 @@ def repository_of(facts: Facts) -> toolkits.ToolkitRepository | None:
     return toolkits.repository("wsl" if on_wsl(facts) and name == "ubuntu" else name, known_or(own.version, None) or "")
 
 
-def add_repository(facts: Facts, *, anyway: bool = False) -> Tasks:
+def add_repository(facts: Facts, *, anyway: bool = False, arch: str = "") -> Tasks:
     """Add NVIDIA's repository where this machine has none.
 
     Args:
         facts: the machine.
         anyway: also where its sources were not read: to add it again does no harm.
+        arch: whose packages it has, as NVIDIA writes it ("sbsa"); "": this machine's.
     """
     row, unread = repository_of(facts), isinstance(facts.host.sources, Unknown)
     if row is None or has_source(facts, "nvidia") or (unread and not anyway):
         return ()
-    return toolkits.adding(row, known_or(facts.host.architecture, None) or "x86_64", driver=unread)
+    return toolkits.adding(row, arch or toolkits.arch_of(known_or(facts.host.architecture, None)), driver=unread)
 
 
 def host_compiler(facts: Facts, gcc: int) -> Tasks:

@@ -126,6 +126,27 @@ def figures(before: Fleet, now: Fleet) -> Iterator[Change]:
         )
 
 
+def outliers(before: Fleet, now: Fleet) -> Iterator[Change]:
+    """Nodes with a device that has become an outlier, or is none any more; figures of the same nodes in one line."""
+    old = {(one.hardware, one.figure, one.unit): one for one in before.spreads}
+    new: dict[frozenset[str], list[str]] = {}
+    gone: dict[frozenset[str], list[str]] = {}
+    for one in now.spreads:
+        was = old.get((one.hardware, one.figure, one.unit))
+        if was is None:
+            continue
+        then, today = ({outlier.node for outlier in each.outliers} for each in (was, one))
+        if came := frozenset(today - then) if not was.more else frozenset():
+            new.setdefault(came, []).append(one.figure)
+        # Where fewer devices were measured, one may be missing that was an outlier.
+        if left := frozenset(then - today) if not one.more and one.count >= was.count else frozenset():
+            gone.setdefault(left, []).append(one.figure)
+    for ways, what in ((new, "now an outlier in"), (gone, "no longer an outlier in")):
+        for nodes, names in ways.items():
+            which = names[0] if len(names) == 1 else f"{len(names)} figures, such as {names[0]}"
+            yield change("figure", f"{what} {which}", nodes)
+
+
 def noise(was: Spread, one: Spread) -> float:
     """By how much a median moves from one day to the next though nothing has changed, in the figure's unit."""
     if min(was.count, one.count) < _SETTLED:

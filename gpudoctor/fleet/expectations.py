@@ -1,6 +1,7 @@
 """Expectations compared with reports: what a report carries of a machine's facts is made facts again, and judged."""
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
@@ -30,23 +31,28 @@ class Holding:
         self._carried = tuple(one for one in expected if carried(one.steps))
         self._left = tuple(one for one in expected if not carried(one.steps))
         self._needed = tuple(one.steps for one in self._carried)
-        self._asked = False
         self._held: set[str] = set()
         self._unknown: dict[str, str] = {}
 
-    def __call__(self, inventory: Inventory, smoke: tuple[SmokeEntry, ...]) -> tuple[FindingEntry, ...]:
-        """What is not as expected of one machine.
+    def __call__(
+        self, inventory: Inventory, smoke: tuple[SmokeEntry, ...], failed: frozenset[str] = frozenset()
+    ) -> tuple[FindingEntry, ...]:
+        """What is not as expected of one machine, and is no effect of what its own report finds.
 
         Args:
             inventory: of its report.
             smoke: of its report.
+            failed: IDs of the checks that fail in its report.
         """
-        self._asked = True
         facts = facts_of(inventory, smoke, self._needed)
-        return tuple(entry for one in self._carried for entry in self._one(one, facts))
+        return tuple(entry for one in self._carried for entry in self._one(one, facts, failed))
 
-    def _one(self, one: Expectation, facts: Facts) -> list[FindingEntry]:
-        verdicts = run(one.check(facts), facts)
+    def _one(self, one: Expectation, facts: Facts, failed: frozenset[str]) -> list[FindingEntry]:
+        check = one.check(facts)
+        if any(fnmatchcase(id_, cause) for id_ in failed for cause in check.caused_by):
+            self._held.add(one.id)
+            return []
+        verdicts = run(check, facts)
         for verdict in verdicts:
             if verdict.outcome in (Outcome.UNKNOWN, Outcome.BROKEN):
                 self._unknown.setdefault(one.id, verdict.message)

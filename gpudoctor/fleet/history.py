@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 import msgspec
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
-from gpudoctor.fleet.changes import change, facts, figures
+from gpudoctor.fleet.changes import change, facts, figures, outliers
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import REPORTED, STATES, Cause, Change, Fleet
 
@@ -43,7 +43,7 @@ def changes(before: Fleet, now: Fleet) -> tuple[Change, ...]:
         before: an earlier summary.
         now: the one of today.
     """
-    found = [*facts(before, now), *figures(before, now)]
+    found = [*facts(before, now), *figures(before, now), *outliers(before, now)]
     earlier, today = _states(before), _states(now)
     found += (*_moved(earlier, today), *_came_and_went(earlier, today), *_causes(before, now, earlier, today))
     return tuple(sorted(found, key=lambda one: ORDER.index(one.kind)))
@@ -72,17 +72,16 @@ def _moved(earlier: Mapping[str, str], today: Mapping[str, str]) -> Iterator[Cha
         if node in earlier and earlier[node] != state:
             ways.setdefault((state, earlier[node]), []).append(node)
     for (new, old), nodes in sorted(ways.items(), key=lambda way: tuple(map(_rank, way[0]))):
-        if kind := _kind(old, new):
-            yield change(kind, f"{old} before, {new} now", nodes)
+        yield change(_kind(old, new), f"{old} before, {new} now", nodes)
 
 
 def _kind(old: str, new: str) -> str:
-    """Whether it is better or worse; empty where nobody knew before, and nobody knows now.
+    """Whether it is better or worse; a fact and neither where nobody knew before, and nobody knows now.
 
     Who does not respond any more is worse off than by any warning; who answers again and fails is known to be ill now.
     """
     if old not in REPORTED and new not in REPORTED:
-        return ""
+        return "fact"
     if new not in REPORTED or new == "fail":
         return "worse"
     if old not in REPORTED:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gpudoctor.facts import Facts
-from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
-from gpudoctor.fleet.nodesets import fold, natural
+from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, names
+from gpudoctor.fleet.nodesets import fold, sortable
 from gpudoctor.fleet.summary import Fleet
-from gpudoctor.privacy import Masks
+from gpudoctor.privacy.masks import Masks
 from gpudoctor.privacy.secrets import without_secrets
 
 SETS, NAMES = ("nodes",), ("node", "example")  # fields that hold folded names, and one name
@@ -21,12 +21,16 @@ PROSE = (
     "why",
     "reason",
     "commands",
+    "evidence",
     "undo",
     "verify",
     "next",
     "value",
 )  # that may name a node
 TASKS = ("argv", "line", "text", "add", "path", "env")  # of fixes as data, which say what their commands say
+MASKED = "masked-node"
+# node[001-128,140] in a sentence
+_SEVERAL = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9_.-]*(?:\[[0-9,-]{1,5000}\][A-Za-z0-9_.-]*)+")
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
 
 
@@ -40,27 +44,39 @@ def masked(fleet: Fleet, nodes: bool = False) -> Fleet:
 
     Args:
         fleet: as it was read.
-        nodes: whether nodes get other names too: node1 is the first in natural order.
+        nodes: whether nodes get other names too, which nobody takes for real ones: masked-node1 is the first in
+            natural order.
     """
     text = Masks(Facts()).text
     if not nodes:
         return _with_names(fleet, _Rules(text, text, _kept, str))
-    names = {name for nodes, count in _sets(fleet) for name in unfolded(nodes, count)}
-    width = len(str(len(names)))
-    other = {name: f"node{number:0{width}d}" for number, name in enumerate(sorted(names, key=natural), 1)}
+    place = {name: 0 for folded, count in _sets(fleet) for name in names(folded, count)}
+    width = len(str(len(place)))
     short: dict[str, str] = {}
-    for name, instead in other.items():
-        short.setdefault(name.partition(".")[0], instead)  # a sentence may leave the domain out
-    known = short | other
+    for number, name in enumerate(sorted(place, key=sortable), 1):
+        place[name] = number
+        if "." in name:  # a sentence may leave the domain out, or have one that the name has not
+            short.setdefault(name.partition(".")[0], name)
+
+    def other(name: str) -> str:
+        return f"{MASKED}{place[name]:0{width}d}" if name in place else f"{MASKED}0"
+
+    def folded(nodes: str, count: int = MOST) -> str:
+        return fold(map(other, names(nodes, count)))
+
+    def several(found: re.Match[str]) -> str:
+        return folded(found[0]) if all(name in place for name in names(found[0])) else found[0]
 
     def word(found: re.Match[str]) -> str:
-        return known.get(found[0]) or short.get(found[0].partition(".")[0]) or found[0]
+        start = found[0].partition(".")[0]
+        whole = next((one for one in (found[0], start, short.get(start, "")) if one in place), "")
+        return other(whole) if whole else found[0]
 
     rules = _Rules(
         text,
-        lambda said: _WORD.sub(word, text(said)),
-        lambda nodes, count: fold(other.get(name, "node0") for name in unfolded(nodes, count)),
-        lambda name: other.get(name, "node0"),
+        lambda said: _WORD.sub(word, _SEVERAL.sub(several, text(said))),
+        folded,
+        other,
     )
     return _with_names(fleet, rules)
 
@@ -120,6 +136,7 @@ def _sets(fleet: Fleet) -> list[tuple[str, int]]:
         *((one.nodes, one.count) for one in fleet.groups),
         *((one.nodes, one.count) for one in fleet.changes),
         *((one.example, 1) for one in fleet.causes),
+        *((one.nodes, one.count) for cause in fleet.causes for one in cause.variants),
         *((one.nodes, one.count) for drift in fleet.drifts for one in drift.departures),
         *((one.node, 1) for spread in fleet.spreads for one in spread.outliers),
     ]

@@ -13,6 +13,7 @@ NO_LIBRARY = f"`gpudoctor fleet` needs ClusterShell: {install_command('fleet')}.
 # ClusterShell, which would make other names of it; such a name is listed as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 _NUMBER = re.compile(r"([0-9]+)")
+_DIGITS = re.compile(r"0*([0-9]+)")
 _LAST_NUMBER = re.compile(r"([A-Za-z0-9_.-]*?)([0-9]{1,18})([A-Za-z_.-]*)", re.ASCII)
 # ClusterShell folds along several numbers at once (rack[1-4]-node[01-16]), in a time that grows faster than the number
 # of names; above this many they are folded along their last number only.
@@ -74,6 +75,11 @@ def natural(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
     """What sorts names as people do: node9 before node10."""
     parts = enumerate(_NUMBER.split(name[:_LONGEST]))  # every second one is a number
     return tuple((int(part), "") if at % 2 else (-1, part) for at, part in parts), name
+
+
+def sortable(name: str) -> str:
+    """What sorts names as `natural` does, in less memory: each number after its length."""
+    return _DIGITS.sub(lambda found: f"\1{len(found[1]):03d}{found[1]}", name[:_LONGEST]) + "\0" + name
 
 
 class _Row:

@@ -23,6 +23,14 @@ STATES = (
 REPORTED = ("fail", "incomplete", "no-gpu", "warn", "pass")  # told by nodes; of others nobody knows
 
 
+class CauseVariant(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes of a cause that need the same commands: GPU 2 on these, GPU 5 on those."""
+
+    nodes: str
+    count: Count
+    fixes: tuple[FixEntry, ...]
+
+
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """One root cause on all nodes that have it."""
 
@@ -35,7 +43,9 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     nodes: str  # folded: node[001-128,140]
     count: Count  # nodes
     times: Count = 0  # findings: several GPUs of a node may have it
+    evidence: tuple[str, ...] = ()  # of the example
     fixes: tuple[FixEntry, ...] = ()  # of the example
+    variants: tuple[CauseVariant, ...] = ()  # of most nodes first; none: the fixes are the same on all of them
     run: str = ""  # the command of ours that carries one of them out, on the node
     references: tuple[str, ...] = ()
 

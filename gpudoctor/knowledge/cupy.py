@@ -26,6 +26,7 @@ class CupyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The first release with the extra that brings CUDA, and packages that exclude one another."""
 
     ctk_since: str
+    own_headers_since: str
     exclusive: tuple[str, ...]
 
 

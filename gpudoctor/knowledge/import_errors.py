@@ -29,11 +29,20 @@ class Survived(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     build: tuple[str, ...] = ()  # commands that build it; empty: pip does so from PyPI's source distribution
 
 
+class StartedProgram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Programs that packages start when they are imported, the distributions' package of them, and what is lost."""
+
+    names: tuple[str, ...]
+    system: str
+    lost: str
+
+
 class ImportErrors(KnowledgeTable, frozen=True):
     """The table ``import_errors.toml``."""
 
     hint: tuple[Hint, ...]
     survived: tuple[Survived, ...]
+    program: tuple[StartedProgram, ...]
 
 
 @cache
@@ -54,3 +63,12 @@ def survived(package: str, stderr: str) -> tuple[Survived, str] | None:
         if match:
             return row, (match[1] if match.re.groups else match[0]).strip()
     return None
+
+
+def not_started(stderr: str) -> tuple[StartedProgram, str] | None:
+    """Return the program that an import's output names as not found, with its name; or None."""
+    # CPython's text of FileNotFoundError, of a program that subprocess does not find on PATH.
+    match = re.search(r"No such file or directory: '([\w.-]+)'", stderr)
+    if match is None:
+        return None
+    return next(((row, match[1]) for row in import_errors().program if match[1] in row.names), None)

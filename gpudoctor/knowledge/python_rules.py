@@ -65,6 +65,29 @@ class Floor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cuda: str = ""
 
 
+class CpuDistribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A distribution without code for GPUs, and the one of the same package that has it."""
+
+    name: str
+    title: str
+    gpu: str
+    proof: str
+    index: str = ""
+    companions: tuple[str, ...] = ()
+
+
+class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of a package, from `since` to before `before`, that choose wrong kernels above a compute capability."""
+
+    package: str
+    since: str
+    before: str
+    capability: str
+    effect: str
+    instead: str
+    library: str = ""
+
+
 class PythonRules(KnowledgeTable, frozen=True):
     """The table ``python_rules.toml``."""
 
@@ -77,12 +100,14 @@ class PythonRules(KnowledgeTable, frozen=True):
     companions: dict[str, tuple[str, str]]
     stable_abi: dict[str, str]
     rocm_index: dict[str, tuple[str, str, str, str]]
-    torchcodec: dict[str, str]
     of_torch: dict[str, dict[str, str]]
     keras: Keras
     builds: dict[str, frozenset[str]]
     named_after_cuda: NamedAfterCuda
     floor: tuple[Floor, ...]
+    ceiling: tuple[Ceiling, ...]
+    cpu: tuple[CpuDistribution, ...]
+    switch_off: dict[str, dict[str, str]]
     jax: JaxUsers
 
 
@@ -122,7 +147,7 @@ def wants_cuda_minor(torchaudio: str) -> bool:
 
 def torch_of_torchcodec(number: str) -> str | None:
     """Return the torch ("2.9") for which a release of torchcodec was built, or None where the table has none."""
-    return python_rules().torchcodec.get(".".join(number.partition("+")[0].split(".")[:2]))
+    return _torch_by_release("torchcodec").get(".".join(number.partition("+")[0].split(".")[:2]))
 
 
 def release_for_torch(package: str, torch: str) -> str | None:
@@ -195,12 +220,11 @@ def companion_for(name: str, torch: str) -> str | None:
         torch: a release ("2.9.1"), or a minor release ("2.9"), for which any of its own releases will do.
     """
     if name == "torchcodec":
-        rows, minor = python_rules().torchcodec, ".".join(torch.split(".")[:2])
         since, first = python_rules().serves_later[name]
         if version(torch)[:2] >= version(since):
             return f">={first}"
-        own = [codec for codec, number in rows.items() if number == minor]
-        return f"=={own[-1]}.*" if own else None
+        own = release_for_torch(name, torch)
+        return f"=={own}.*" if own else None
     find = torchvision_for if name == "torchvision" else torchaudio_for
     exact = torch.count(".") > 1
     found = find(torch if exact else f"{torch}.0")

@@ -11,6 +11,7 @@ import msgspec
 
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.lazy_regex import pattern
 
 Kind = Literal["cause", "error", "warning", "late", "waits", "wrapper", "noise"]
 # What is harmless is asked first; in each table what is special stands before what is general.
@@ -108,9 +109,9 @@ def nearest(line: str, most: int = 3) -> tuple[str, ...]:
 
 
 _NEAR = 0.5  # of a known message's words, weighted by how rare they are
-_WHOLE = re.compile(r"[a-z0-9_]{4,}")
-_INNER = re.compile(r"(?<=[^a-z0-9_])[a-z0-9_]{4,}(?=[^a-z0-9_])")
-_WORD = re.compile(r"[a-z_]{3,}")
+_WHOLE = pattern(r"[a-z0-9_]{4,}")
+_INNER = pattern(r"(?<=[^a-z0-9_])[a-z0-9_]{4,}(?=[^a-z0-9_])")
+_WORD = pattern(r"[a-z_]{3,}")
 
 
 def _words(text: str) -> set[str]:

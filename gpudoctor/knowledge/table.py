@@ -1,6 +1,10 @@
-"""Reads a table of this package and holds it against its type."""
+"""Reads a table of this package and holds it against its type.
+
+A checkout has the tables as TOML; the wheel has them as JSON (hatch_build.py).
+"""
 
 import os
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -40,9 +44,12 @@ def load(name: str, kind: type[TableT]) -> TableT:
         FileNotFoundError: no table has this name.
         msgspec.ValidationError: the table does not fit its type.
     """
+    place = os.path.join(os.path.dirname(__file__), name)
+    with suppress(FileNotFoundError), open(f"{place}.json", "rb") as made:
+        return msgspec.json.decode(made.read(), type=kind)
     # Imported here: most runs end before they need a table, and each import delays the start.
     from gpudoctor.toml import tomllib
 
-    with open(os.path.join(os.path.dirname(__file__), f"{name}.toml"), encoding="utf-8") as file:
+    with open(f"{place}.toml", encoding="utf-8") as file:
         text = file.read()
     return msgspec.convert(tomllib.loads(text), kind, str_keys=True)

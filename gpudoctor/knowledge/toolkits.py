@@ -72,15 +72,20 @@ def repository(distro_id: str, release: str) -> ToolkitRepository | None:
     return None
 
 
-def adding(row: ToolkitRepository, machine: str, driver: bool) -> Tasks:
+def arch_of(machine: str | None) -> str:
+    """Return how NVIDIA's repositories write a CPU's architecture ("aarch64" is "sbsa"); x86_64 where unknown."""
+    return "sbsa" if machine == "aarch64" else "x86_64"
+
+
+def adding(row: ToolkitRepository, arch: str, driver: bool) -> Tasks:
     """Return the tasks that add a repository.
 
     Args:
         row: the repository.
-        machine: the CPU's architecture ("x86_64", "aarch64").
+        arch: the CPU's architecture as `arch_of` writes it.
         driver: whether the driver comes from it as well, or may do so; else its driver packages are kept away.
     """
-    table, arch = toolkits(), "sbsa" if machine == "aarch64" else "x86_64"
+    table = toolkits()
     words = (line.format(name=row.name, arch=arch).split() for line in table.added[row.by])
     commands: tuple[Command, ...] = tuple(as_root(*line) for line in words)
     if row.by == "deb":
@@ -94,9 +99,8 @@ def adding(row: ToolkitRepository, machine: str, driver: bool) -> Tasks:
     return (*commands, as_root("dnf", "config-manager", *setopt))
 
 
-def removing(row: ToolkitRepository, machine: str) -> Tasks:
+def removing(row: ToolkitRepository, arch: str) -> Tasks:
     """Return the tasks that take such a repository away again; what keeps its driver away is a file of its own."""
-    arch = "sbsa" if machine == "aarch64" else "x86_64"
     if row.by == "deb":
         return (as_root("apt-get", "purge", "cuda-keyring"),)
     if row.by == "zypper":

@@ -33,6 +33,7 @@ class Nvrtc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How PyTorch uses CUDA's run-time compiler."""
 
     clamped_since: str
+    clamped_before: str
 
 
 class UnnamedMachine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -178,7 +179,7 @@ def rocm_wheel_for(gfx: str, python: str | None = None) -> TorchChoice | None:
     """Return the newest wheel for ROCm that has all kernels for this gfx target and exists for this Python."""
     for found in reversed(torch().release):
         for rocm in sorted(found.rocm.split(), key=version, reverse=True):
-            if _has_gfx(rocm, gfx) and _fits_python(found, python):
+            if _has_gfx(rocm, gfx) and fits_python(found, python):
                 return TorchChoice(found.version, f"rocm{rocm}")
     return None
 
@@ -188,7 +189,7 @@ def _wheels(python: str | None) -> list[TorchChoice]:
     return [
         TorchChoice(r.version, variant)
         for r in reversed(torch().release)
-        if _fits_python(r, python)
+        if fits_python(r, python)
         for variant in reversed(r.wheels)
         if variant not in r.assumed.split()
     ]
@@ -211,13 +212,15 @@ def _newest(choices: list[TorchChoice]) -> TorchChoice | None:
     return max(choices, key=rank, default=None)
 
 
-def _fits_python(found: TorchRelease, python: str | None) -> bool:
+def fits_python(found: TorchRelease, python: str | None) -> bool:
+    """Whether a release has wheels for a Python, "3.12"; None: any."""
     if python is None:
         return True
     lowest, highest = (version(v) for v in found.python)
     return lowest <= version(python)[:2] <= highest
 
 
-def asks_nvrtc_for_own_arch(number: str) -> bool:
-    """Whether a release ("1.10.0") asks NVRTC for the GPU's architecture, also where that CUDA does not know it."""
-    return version(number)[:2] < version(torch().nvrtc.clamped_since)
+def asks_nvrtc_for_own_arch(number: str, cuda: str) -> bool:
+    """Whether a release ("1.10.0") asks NVRTC of a CUDA ("11.3") for the GPU's architecture, known to it or not."""
+    row = torch().nvrtc
+    return version(number)[:2] < version(row.clamped_since) or version(cuda)[:2] >= version(row.clamped_before)

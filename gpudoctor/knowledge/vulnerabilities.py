@@ -1,16 +1,16 @@
 """Which releases of drivers, container tools and packages have known vulnerabilities, and which fix them."""
 
-import re
 from functools import cache
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.lazy_regex import pattern
 
 Severity = Literal["critical", "high"]
 # What upstream calls a release; what a distribution adds ("1.1.5+ds1-1+deb12u1") stands for fixes of its own.
-_UPSTREAM = re.compile(r"\d+(?:\.\d+)+")
+_UPSTREAM = pattern(r"\d+(?:\.\d+)+")
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

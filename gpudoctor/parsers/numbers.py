@@ -3,13 +3,13 @@
 A damaged or hostile file may hold "²", which `str.isdigit` takes and `int` does not, or more digits than `int` reads.
 """
 
-import re
+from gpudoctor.lazy_regex import pattern
 
 # What 64 bits hold: the widest field of sysfs, and the widest number that JSON documents are written with.
 _MOST = (1 << 64) - 1
-_WHOLE = re.compile(r"[0-9]{1,20}")
-_HEXADECIMAL = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,16})")
-_SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
+_WHOLE = pattern(r"[0-9]{1,20}")
+_HEXADECIMAL = pattern(r"(?:0[xX])?([0-9a-fA-F]{1,16})")
+_SECONDS = pattern(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
 
 
 def whole(text: str) -> int | None:

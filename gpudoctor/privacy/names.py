@@ -9,22 +9,21 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.facts import Facts, Host
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.privacy.secrets import MASK
 from gpudoctor.privacy.tree import strings
 
 # Wherever that lies, as in /net/home/NAME; on Windows' disks a name may hold a blank.
-_HOME = re.compile(r"(/mnt/[a-z]/Users/)([^/:;,\"'\n]+)(?=/)|(/(?:home|[Uu]sers)/)([^/\s:;,\"']+)")
+_HOME = pattern(r"(/mnt/[a-z]/Users/)([^/:;,\"'\n]+)(?=/)|(/(?:home|[Uu]sers)/)([^/\s:;,\"']+)")
 # On native Windows, with either slash, doubled where a message quotes it; the name may hold a blank.
-_WINDOWS = re.compile(r"(?<![A-Za-z])([A-Za-z]:[\\/]{1,2}[Uu]sers[\\/]{1,2})([^\\/:;,\"'\n]+)")
+_WINDOWS = pattern(r"(?<![A-Za-z])([A-Za-z]:[\\/]{1,2}[Uu]sers[\\/]{1,2})([^\\/:;,\"'\n]+)")
 # Also as systemd names interfaces after it: enx00e04c680001.
-_MAC = re.compile(
-    r"(?<![0-9a-fA-F:-])(?:[0-9a-fA-F]{2}[:-]){5,6}[0-9a-fA-F]{2}(?![0-9a-fA-F:-])|(?<=\benx)[0-9a-f]{12}\b"
-)
+_MAC = pattern(r"(?<![0-9a-fA-F:-])(?:[0-9a-fA-F]{2}[:-]){5,6}[0-9a-fA-F]{2}(?![0-9a-fA-F:-])|(?<=\benx)[0-9a-f]{12}\b")
 # Four numbers with dots are more often a version (11.0.7.247): they are an address where something says so.
 _V4 = r"\d{1,3}(?:\.\d{1,3}){3}"
-_ADDRESS = re.compile(rf"(?<=://){_V4}|(?<=[@=]){_V4}(?=[:/]|::)|(?<=\bip=){_V4}|(?<=nfsroot=){_V4}|(?<=addr=){_V4}")
-_ANY_ADDRESS = re.compile(rf"(?<![\w.]){_V4}(?![\w.])|(?<![\w:])(?:[0-9a-fA-F]{{0,4}}:){{3,7}}[0-9a-fA-F]{{1,4}}")
-_OF_ADDRESSES = re.compile(r"(?:ADDR|ADDRESS|HOST|HOSTS|IP|ENDPOINT|SERVER|NODELIST|HOSTNAME)$")
+_ADDRESS = pattern(rf"(?<=://){_V4}|(?<=[@=]){_V4}(?=[:/]|::)|(?<=\bip=){_V4}|(?<=nfsroot=){_V4}|(?<=addr=){_V4}")
+_ANY_ADDRESS = pattern(rf"(?<![\w.]){_V4}(?![\w.])|(?<![\w:])(?:[0-9a-fA-F]{{0,4}}:){{3,7}}[0-9a-fA-F]{{1,4}}")
+_OF_ADDRESSES = pattern(r"(?:ADDR|ADDRESS|HOST|HOSTS|IP|ENDPOINT|SERVER|NODELIST|HOSTNAME)$")
 # Accounts that come with images and distributions: they name nobody, and often a folder of the system.
 _NOBODY = (
     "root",
@@ -42,14 +41,14 @@ _NOBODY = (
 )
 _NO_HOST = ("localhost", "host", "localhost.localdomain")
 # Below these, a folder is called after a piece of software and not after somebody.
-_SYSTEM = re.compile(r"/(?:usr|lib\w*|etc|proc|sys|dev|s?bin|boot)(?=/|$)")
+_SYSTEM = pattern(r"/(?:usr|lib\w*|etc|proc|sys|dev|s?bin|boot)(?=/|$)")
 _SOFTWARE = ("site-packages", "dist-packages")
 # Folders at the top in which people have theirs: there even a short name, or that of a package, is somebody's.
-_OF_PEOPLE = re.compile(
+_OF_PEOPLE = pattern(
     r"/(?:data|scratch|work|workspace|export|nfs|net|u|users?|mnt|media|storage|store|lustre|gpfs|beegfs|ceph\w*|fsx"
     r"|shared?|projects?|raid|ssd|nvme|volumes?|srv|var/home|export/home)\d*(?=/|$)"
 )
-_PATH = re.compile(r"/[^\s:;,\"'=<>|()\[\]]+")
+_PATH = pattern(r"/[^\s:;,\"'=<>|()\[\]]+")
 # What every machine calls folders: where somebody has such a name, a path does not tell of them.
 _ORDINARY = ("opt", "tmp", "var", "srv", "mnt", "home", "run", "env", "envs", "venv", ".venv")
 _COMMON = 3  # a name of so many letters or fewer is a word as well
@@ -101,8 +100,8 @@ class NameMasks:
                 text = self._home.sub("/home/user", text)
             if self._folders:
                 text = _PATH.sub(lambda m: self._path(m[0]), text)
-        for pattern, instead in self._words:
-            text = pattern.sub(instead, text)
+        for word, instead in self._words:
+            text = word.sub(instead, text)
         return _ADDRESS.sub(MASK, _MAC.sub(MASK, text))
 
     def person(self, name: str) -> str:

@@ -1,24 +1,28 @@
 """Secrets: what opens a door to somebody who reads it. They are in no output, whatever was asked for."""
 
-import re
+from typing import TypeVar
 
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.privacy.tree import walk
+
+T = TypeVar("T")
 MASK = "***"
 # Tokens by their known beginnings, JSON Web Tokens, conda's token in a channel's address, the password in an address,
 # and long hexadecimal keys. A topic of a forum (/t/SLUG/1690) is no token, nor are bytes that a command writes out.
-_SECRET = re.compile(
+_SECRET = pattern(
     r"(?i:hf_(?!(?:hub|datasets|xet)_)|gh[opsur]_|github_pat_|sk-|xox[abprs]-|glpat-|nvapi-|pypi-|dckr_pat_|AKIA|ASIA|AIza)[A-Za-z0-9_\-]{8,}"
     r"|\beyJ[\w-]{8,1000}\.[\w-]+\.[\w-]*|(?<=/t/)[\w-]{8,}(?=/)(?!/[0-9]+(?![\w./-]))|(?<!fromhex\(\")\b[0-9a-fA-F]{32,}\b"
     r"|(?:(?<=://)|(?<=\biscsi:))[^/\s@'\"]+(?=@)"
 )
 # What is given to an option or a variable whose name says that it is secret.
-_GIVEN = re.compile(
+_GIVEN = pattern(
     r"((?i:token|password|passwd|secret|api[_-]?key|access[_-]?key|[\"']auth)[\"']?\s{0,2}[=:]\s{0,2}[\"']?"
     # An option with its value behind a blank, and what HTTP's header gives.
     r"|(?i:(?<![\w-])--?[\w-]*(?:token|password|passwd|secret|api-?key|access-?key)\s+[\"']?)(?!-)"
     r"|\bsshpass\s+-p\s?[\"']?|\b(?:curl|wget)\s(?:[^\n;&|]{0,200}\s)?(?:-u|--user)[\s=][\"']?[\w.@-]+:"
     r"|(?i:authorization[\"']?:\s*[\"']?(?:bearer|basic|token)\s+))[^\s&;,'\"]{4,}"
 )
-_PRIVATE = re.compile(r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----)[^-]+")
+_PRIVATE = pattern(r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----)[^-]+")
 
 
 def without_secrets(text: str) -> str:
@@ -26,3 +30,9 @@ def without_secrets(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = _PRIVATE.sub(rf"\1{MASK}", text)
     return _GIVEN.sub(rf"\1{MASK}", _SECRET.sub(MASK, text))
+
+
+def harmless(tree: T) -> T:
+    """A report, or facts, without the secrets that are left out of everything."""
+    found: T = walk(tree, without_secrets)
+    return found

@@ -7,17 +7,18 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from gpudoctor.facts import Facts
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.privacy.tree import strings
 
 # GPU-7d1f0b0e-1111-2222-3333-444455556666 (NVIDIA), GPU-0a1b2c3d4e5f6789 (AMD), MIG-..., disks and machines.
-_UUID = re.compile(
+_UUID = pattern(
     r"(?<![0-9a-zA-Z])(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r"|(?<=GPU-)[0-9a-f]{8}(?:-[0-9a-f]{1,4}){0,3}(?:-[0-9a-f]{1,12})?|(?<=GPU-)[0-9a-f]{16})(?![0-9a-zA-Z])"
 )
 # Disks are named by shorter ones too, on the kernel's command line.
-_DISK = re.compile(r"(?<=\bUUID=)[0-9a-fA-F-]{8,}|(?<=\bPARTUUID=)[0-9a-fA-F-]{8,}")
+_DISK = pattern(r"(?<=\bUUID=)[0-9a-fA-F-]{8,}|(?<=\bPARTUUID=)[0-9a-fA-F-]{8,}")
 _VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
-_ENTRY = re.compile(r"((?:MIG-)?GPU-)([0-9a-fA-F-]*)(.*)", re.DOTALL)
+_ENTRY = pattern(r"((?:MIG-)?GPU-)([0-9a-fA-F-]*)(.*)", re.DOTALL)
 
 
 class Uuids:

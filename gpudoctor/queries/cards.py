@@ -169,9 +169,14 @@ def required_action(on: OnAddress) -> str | None:
     return logged[0] if logged and logged[0].lower() != "none" else None
 
 
+# The list alone stops nothing: who reads only the commands has to see what comes next.
+THEN = "end what it lists: kill PID, or stop its service"
+USERS = Shell(f"fuser -v /dev/nvidia*  # {THEN}", root=True, lookup=True)
+
+
 def reset_commands(on: OnAddress) -> Tasks:
     """The commands that reset one GPU: no process may use it."""
     return (
-        Shell("fuser -v /dev/nvidia*", root=True, lookup=True),
+        USERS,
         as_root("nvidia-smi", "--gpu-reset", "-i", on.number),
     )

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from gpudoctor.facts import Extension, Framework, Package, Python
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.maybe import known, phrase
-from gpudoctor.queries.packages import major, packages_of
+from gpudoctor.queries.packages import major, numbers, packages_of
 
 # PyTorch's own companions, each release of which belongs to one release of PyTorch.
 COMPANIONS = ("torchvision", "torchaudio")
 
+_OF_RELEASE = re.compile(r"[-_](?:py)?torch[-_]?(\d+\.\d+\.\d+)\.so$")
 # PyTorch's own, which are in the process as soon as torch is imported: the loader need not find them.
 _OURS = ("libc10", "libtorch", "libcaffe2", "libshm")
 
@@ -100,6 +101,15 @@ def built_for(package: Package) -> tuple[str | None, str | None]:
     cuda = re.search(r"cu(\d\d)(\d?)", local)
     release = f"{cuda[1]}.{cuda[2]}" if cuda and cuda[2] else cuda[1] if cuda else None
     return f"{torch[1]}.{torch[2]}" if torch else None, release
+
+
+def library_releases(package: Package) -> tuple[str, ...]:
+    """The PyTorch releases for which a package brings a library each, oldest first; none where no name tells.
+
+    DGL opens libgraphbolt_pytorch_2.2.1.so with PyTorch 2.2.1, and libtensoradapter_pytorch_2.2.1.so.
+    """
+    found = {match[1] for name in package.libraries if (match := _OF_RELEASE.search(name))}
+    return tuple(sorted(found, key=numbers))
 
 
 def loads(python: Python, name: str) -> bool:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.knowledge.gpu_builds import conda_for_gpus, gpu_builds, labelled_for_gpus, named_for_gpus
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.clusters import system
 from gpudoctor.queries.containers import gpu_nodes
 from gpudoctor.targets import asks_for_nvidia, cards_of, gpus_of, has_dxg, has_rocm, in_container
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class GpuRequest(NamedTuple):

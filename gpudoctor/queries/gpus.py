@@ -2,7 +2,8 @@
 
 from gpudoctor.facts import Facts, Gpu, PciDevice
 from gpudoctor.knowledge import rocm, torch
-from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.maybe import Maybe, Unknown, known, known_or
+from gpudoctor.queries.driver import cuda_fails
 from gpudoctor.targets import (
     as_gpus,
     asked_for_nvidia,
@@ -58,6 +59,25 @@ def _given(facts: Facts, vendor: str) -> bool:
         nodes = facts.nvidia.kernel.nodes
         return asks_for_nvidia(facts) or asked_for_nvidia(facts) or (isinstance(nodes, tuple) and bool(nodes))
     return isinstance(facts.amd.kfd, tuple) and bool(facts.amd.kfd)
+
+
+def programs_open(facts: Facts, vendor: str) -> Maybe[bool]:
+    """Whether programs can open the GPUs of a vendor at all; a mask that hides them from a program does not count.
+
+    On Windows nvidia-smi alone was asked, which lists those that work.
+    """
+    cuda, nodes = facts.nvidia.cuda, facts.amd.kfd
+    if facts.host.system == "Windows":
+        return bool(gpus_of(facts, vendor))
+    if vendor == "nvidia":
+        if cuda.hung or cuda.died:
+            return False
+        return cuda.code if isinstance(cuda.code, Unknown) else cuda.code is not None and not cuda_fails(facts)
+    if vendor != "amd":
+        return True
+    if isinstance(nodes, Unknown):
+        return nodes
+    return next((n.error for n in nodes if isinstance(n.error, Unknown)), any(n.error is None for n in nodes))
 
 
 def visible_gpus(facts: Facts) -> tuple[Gpu, ...]:

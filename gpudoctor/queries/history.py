@@ -4,6 +4,7 @@ import re
 
 from gpudoctor.facts import Facts, Python
 from gpudoctor.facts.history import FrameworkChange, RecordedChange
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or, phrase, text_of
 
 # Who upgrades without being asked, by what is in the recorded command line.
@@ -34,9 +35,7 @@ _PAST = {
     "remove": "removed",
 }
 # The kernel's own package; its version is in the name on Debian and Ubuntu.
-_KERNEL = re.compile(
-    r"(?:linux-image-(?:unsigned-)?(\d.*)|kernel(?:-core|-default|)|linux(?:\d+|-lts|-zen|-hardened)?)"
-)
+_KERNEL = pattern(r"(?:linux-image-(?:unsigned-)?(\d.*)|kernel(?:-core|-default|)|linux(?:\d+|-lts|-zen|-hardened)?)")
 
 
 def driver_change(facts: Facts, version: str | None) -> RecordedChange | None:

@@ -1,15 +1,15 @@
 """Questions about the packages of a Python environment, from facts alone."""
 
-import re
 from collections.abc import Collection
 
 from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import first_for_numpy2, python_rules
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.targets import gpus_of
 
-_NAME = re.compile(r"[\w.-]*")
+_NAME = pattern(r"[\w.-]*")
 _PLAIN = str.maketrans("", "", "() ")  # "numpy (>=1.20)", as older metadata has it
 
 

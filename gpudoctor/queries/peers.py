@@ -1,16 +1,16 @@
 """Which GPUs send data to one another over PCIe, and through what, from facts alone."""
 
-import re
 from collections.abc import Iterator
 from itertools import combinations
 
 from gpudoctor.facts import Facts, Gpu, PciDevice
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.gpus import has_slot
 from gpudoctor.targets import cards_of, gpus_of
 
 # NVIDIA's driver does not let GeForce cards write to one another over PCIe (those with NVLink do so over that).
-_WITHOUT_PEERS = re.compile(r"GeForce|TITAN|\bMX\d")
+_WITHOUT_PEERS = pattern(r"GeForce|TITAN|\bMX\d")
 
 
 def pcie_peers(facts: Facts) -> tuple[tuple[Gpu, PciDevice], ...]:

@@ -1,8 +1,8 @@
-"""What the known vulnerabilities of one program come to: one advice, the worst of them first."""
+"""What the known vulnerabilities of one program come to: one problem, the worst of them first."""
 
 from collections.abc import Sequence
 
-from gpudoctor.check_engine import Problem
+from gpudoctor.check_engine import Problem, Severity
 from gpudoctor.knowledge.vulnerabilities import Vulnerability, is_upstream
 from gpudoctor.maybe import UnknownFactError
 from gpudoctor.queries.packages import numbers
@@ -28,7 +28,7 @@ def upstream(version: str) -> str:
 
 
 def advice(name: str, found: Sequence[Vulnerability]) -> Problem | None:
-    """One advice for all vulnerabilities of a program; None where it has none.
+    """One problem for all vulnerabilities of a program: a warning where one is critical; None where it has none.
 
     Args:
         name: the program with its version.
@@ -42,7 +42,8 @@ def advice(name: str, found: Sequence[Vulnerability]) -> Problem | None:
     message = f"{name} has {worst.cve} ({worst.severity}{only}){more}; {newest_of(found)} fixes {_them(len(found))}."
     shown = [f"{one.cve} ({one.severity}): fixed in {one.fixed}, {one.bulletin}" for one in found[:_MOST]]
     left = [one.cve for one in found[_MOST:]]
-    return Problem(message, (*shown, *((f"and {', '.join(left)}",) if left else ())))
+    severity = Severity.WARNING if worst.severity == "critical" and not worst.only else None
+    return Problem(message, (*shown, *((f"and {', '.join(left)}",) if left else ())), severity=severity)
 
 
 def _them(number: int) -> str:

@@ -25,3 +25,21 @@ def counts(report: Report, unknown: str = "unknown", skipped: bool = True) -> li
         (s.skipped if skipped else 0, "not applicable"),
     )
     return [f"{number(count)} {name}" for count, name in parts if count or name in ("failed", passed)]
+
+
+def no_problems(gpus: bool, frameworks: bool, checks: int | None = None) -> str:
+    """The sentence of a machine on which nothing was found: it claims no more than was looked at, and has no full stop.
+
+    Args:
+        gpus: whether there is a GPU.
+        frameworks: whether an environment with a framework was checked.
+        checks: how many checks passed; None: the sentence leaves it out.
+    """
+    where = " with the driver and GPU" if gpus and not frameworks else ""
+    number_of = "" if checks is None else f" ({number(checks)} check{'s' * (checks != 1)})"
+    return f"No problems found{where}{number_of}" + ("" if frameworks else "; no framework was checked")
+
+
+def passed(report: Report) -> str:
+    """That sentence of a report."""
+    return no_problems(bool(report.gpus), bool(report.frameworks))

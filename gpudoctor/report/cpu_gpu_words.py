@@ -18,7 +18,7 @@ HEADINGS = {
     "matmul": "Matmul N x N, fp32",
     "training": f"Training, {STEPS} steps: 100 features, 50 hidden ReLU, 10 classes",
     "inference": "Inference, small convolutional network, fp32",
-    "arrays": "Array operations, 1000 x 1000, fp32",
+    "arrays": "Array operations, 1,000 x 1,000, fp32",
     "loading": "DataLoader and training step, images of 75 x 75",
 }
 AXES = {"matmul": "N", "training": "samples per step", "inference": "batch", "arrays": "", "loading": ""}

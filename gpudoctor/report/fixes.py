@@ -1,10 +1,15 @@
 """Fixes in the report: worded for this machine and this user, and what is noted next to them."""
 
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FixEntry
-from gpudoctor.tasks import Task, Tasks, can_run, is_lookup
-from gpudoctor.tasks.as_typed import in_powershell, shown
+from gpudoctor.targets import has_rocm
+from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, is_lookup
+from gpudoctor.tasks.as_typed import in_powershell, is_of_windows, language, shown
 
 
 def entry(fix: Fix, facts: Facts) -> FixEntry:
@@ -46,14 +51,59 @@ def can_carry(tasks: Tasks, place: str) -> bool:
 
 def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
     """The command of ours that carries out the first fix that can be carried out; empty where none can."""
-    if facts.host.system == "Windows":
+    if facts.host.system == "Windows" or id_.startswith("expect."):  # `gpudoctor fix` reads no operator's rules
         return ""
     no_root = facts.host.user.sudo is False and facts.host.user.uid != 0
     for number, fix in enumerate(fixes, 1):
-        if not fix.later and can_carry(fix.tasks, fix.place) and not (fix.root and no_root):
+        if fix.later or (fix.root and no_root) or _lacks_nvcc(fix.tasks, facts):
+            continue
+        if can_carry(fix.tasks, fix.place):
             choice = f" --choice {number}" if number > 1 else ""
             return f"gpudoctor fix {id_}{choice}{' --with-root' if fix.root and not fix.as_root else ''}"
     return ""
+
+
+def _lacks_nvcc(tasks: Tasks, facts: Facts) -> bool:
+    """Whether an extension would be compiled for NVIDIA's GPUs on a machine without nvcc."""
+    builds = any(isinstance(one, Command) and "--no-build-isolation" in one.argv for one in tasks)
+    return builds and facts.toolkits.nvccs == () and facts.toolkits.home.nvcc is None and not has_rocm(facts)
+
+
+class TypedBlock(NamedTuple):
+    """What is typed in one go.
+
+    Attributes:
+        language: as Markdown names it: sh, powershell, yaml, toml ...
+        path: the file whose lines these are; empty: they are commands, or lines for a file of another name.
+        lines: each of one line or more.
+    """
+
+    language: str
+    path: str
+    lines: tuple[str, ...]
+
+
+def blocks(commands: Sequence[str], tasks: Sequence[Task | None]) -> list[TypedBlock]:
+    """The commands of a fix, cut where the language changes: a shell takes no YAML.
+
+    Args:
+        commands: of a fix.
+        tasks: the same as data; fewer where only the text is known.
+    """
+    found: list[TypedBlock] = []
+    pairs = list(zip_longest(commands, tasks[: len(commands)]))
+    shell = "powershell" if any(is_of_windows(task, command) for command, task in pairs) else "sh"
+    for command, task in pairs:
+        name, path = language(task, command), ""
+        name = shell if name == "sh" else name
+        if isinstance(task, Edit) and task.sections:
+            first, _, command = command.partition("\n")
+            path = first.removeprefix("# in ").removesuffix(":")
+        if found and (found[-1].language, found[-1].path) == (name, path) and name in ("sh", "powershell", "python"):
+            found[-1] = found[-1]._replace(lines=(*found[-1].lines, command))
+        else:
+            found.append(TypedBlock(name, path, (command,)))
+    return found
 
 
 def label(fix: FixEntry, place: int) -> str:
@@ -77,11 +127,18 @@ def verifications(fixes: tuple[FixEntry, ...]) -> list[str]:
     return found[::-1]
 
 
+def what_follows(needs: str) -> str:
+    """What a fix needs afterwards, as part of a sentence: "a reboot", "a restart of Docker and new containers"."""
+    needs = {"relogin": "new login", "log out and in": "new login"}.get(needs, needs)
+    return f"a {needs}" if needs.startswith(("reboot", "restart", "power cycle", "new login")) else needs
+
+
 def notes(fix: FixEntry) -> list[str]:
     """What has to be known next to the commands."""
-    found = ["needs root"] if fix.root and not fix.as_root else []
+    found = ["root"] if fix.root and not fix.as_root else []
     if fix.needs and not any(fix.needs in command for command in fix.commands):
-        found.append(f"needs: {fix.needs}")
+        found.append(what_follows(fix.needs))
+    found = [f"needs {' and '.join(found)}"] if found else []
     if fix.impact in ("irreversible", "data loss"):
         found.append(f"careful: {fix.impact}")
     return found

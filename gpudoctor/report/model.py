@@ -264,6 +264,7 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     fixes: tuple[FixEntry, ...] = ()  # what helps, as the message itself tells it
     nearest: tuple[str, ...] = ()  # known messages that an unknown one resembles
     advice: str = ""  # what the message itself advises, and why that does not help
+    notice: str = ""  # what of this machine has to be known first: the checked Python has not what wrote the message
 
 
 # first: the first to fail; behind: others waited for it; silent: no error, while others had one.
@@ -286,6 +287,7 @@ class LogOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
     where: Literal["here", "elsewhere", "unknown"] = "unknown"
     evidence: tuple[str, ...] = ()
+    typed: bool = False  # it is no log, but a message that somebody typed
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -345,6 +347,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def failed(self) -> bool:
         """Whether something failed; where there is no GPU, that something asks for one is such a failure."""
         return self.status == "fail" or any(entry.status == "fail" for entry in self.findings)
+
+    def fails_on(self, mildest: str) -> bool:
+        """Whether there is a finding of this status ("fail", "warn", "advice") or a worse one."""
+        warned = mildest in ("warn", "advice") and self.summary.warn
+        return self.failed or bool(warned or (mildest == "advice" and self.summary.advice))
 
     def raise_for_failures(self, warnings: bool = False) -> None:
         """Do nothing where nothing failed.

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+_SCALES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
 
 def number(value: int) -> str:
     """A number of things."""
@@ -15,6 +17,21 @@ def amount(value: float) -> str:
         return f"{value:.3g}"
     digits = 0 if size >= 1000 else 1 if size >= 10 else 2 if size >= 1 else 3 if size >= 0.1 else 4
     return f"{value:,.{digits}f}"
+
+
+def quantity(value: float, unit: str, exact: bool = False) -> str:
+    """A number with its unit.
+
+    Args:
+        value: the number.
+        unit: "bytes", which are scaled; any other is written as it is; "": it has none.
+        exact: write all digits, for numbers that differ and would look equal.
+    """
+    if unit == "bytes" and not exact:
+        scale, name = next(((s, n) for s, n in _SCALES if abs(value) >= s), (1, "bytes"))
+        return f"{value / scale:.4g} {name}"
+    digits = f"{value:,.0f}" if unit == "bytes" else str(value) if exact else f"{value:.6g}"
+    return digits + ("%" if unit == "%" else f" {unit}" * bool(unit))
 
 
 def spans(numbers: Sequence[int], most: int = 8) -> str:

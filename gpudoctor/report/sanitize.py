@@ -9,6 +9,8 @@ from gpudoctor.lazy_regex import pattern
 # C0 and C1 controls without tab and newline, line and paragraph separators, the characters that turn the direction of
 # writing (Unicode Technical Report 36, "bidirectional text spoofing"), and what XML and YAML take in no document.
 _HARMFUL = pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+_COMMAND = pattern("`[^`\n]+`")
+_BLANK = "\0"  # no blank to textwrap, and in no text that is clean
 
 
 def clean(text: str) -> str:
@@ -46,11 +48,26 @@ def clean_json(data: bytes) -> bytes:
     return _HARMFUL.sub(lambda m: f"\\u{ord(m[0]):04x}", data.decode("utf-8")).encode()
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Harmless lines of at most `width` columns; a path or a word that is longer stays whole, to be copied."""
+def wrapped(text: str, width: int, hang: str = "") -> list[str]:
+    """Harmless lines of at most `width` columns; a command in backticks stays whole where a line has room for it.
+
+    A path or a word that is longer than a line stays whole too, to be copied.
+
+    Args:
+        text: of one paragraph or several.
+        width: columns.
+        hang: what each line but the first begins with.
+    """
     lines = []
     for paragraph in clean(text).splitlines() or [""]:
-        lines += textwrap.wrap(
-            paragraph, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
-        ) or [""]
+        whole = _COMMAND.sub(lambda m: m[0].replace(" ", _BLANK) if len(m[0]) + len(hang) < width else m[0], paragraph)
+        broken = textwrap.wrap(
+            whole,
+            width,
+            subsequent_indent=hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+            replace_whitespace=False,
+        )
+        lines += [line.replace(_BLANK, " ") for line in broken] or [""]
     return lines

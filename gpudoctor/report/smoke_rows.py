@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpudoctor.maybe import phrase
 from gpudoctor.registry import FRAMEWORKS
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry
 from gpudoctor.report.numbers import amount, number
+from gpudoctor.report.sanitize import clean
 
 TITLES = {one.area: one.title for one in FRAMEWORKS} | {"driver": "CUDA driver", "cpu": "NumPy"}
+_SHORTEST = 3  # columns of a bar
 OWN_DIGITS = "rendered digits"  # those that are shipped, which need no word
 WORDS = {"unsupported": "not possible", "failed": "failed", "hung": "hung", "died": "crashed", "stopped": "stopped"}
 # Of each test the figures that a person reads, what each is called in the line, and which others stand beside it with
@@ -92,6 +94,21 @@ def rows(test: SmokeTestEntry) -> Iterator[SmokeRow]:
             figure = figures[name]
             remark = _remark(test, figure, [(figures[n].value, words) for n, words in beside if n in figures])
             yield SmokeRow(f"{title} {label}".strip(), _value(figure), _share(figure), remark)
+
+
+def columns(shown: Iterable[SmokeRow], width: int, longest: int) -> tuple[int, int]:
+    """The room for names with their values, and for a bar, so that what is said behind a bar fits where it can.
+
+    Args:
+        shown: the lines of a table, each `  NAME VALUE  BAR  89% REMARK`.
+        width: columns of the whole.
+        longest: bar.
+    """
+    shown = tuple(shown)
+    wide = max((len(clean(row.name) + clean(row.value)) + 1 for row in shown), default=0)
+    room = width - wide - len("    " + " 100% ")
+    remarks = [len(row.remark) for row in shown if row.share is not None and len(row.remark) <= room - _SHORTEST]
+    return wide, max(_SHORTEST, min(longest, room - max(remarks, default=0)))
 
 
 def _value(figure: FigureEntry) -> str:

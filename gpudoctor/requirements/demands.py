@@ -7,6 +7,7 @@ from gpudoctor.facts import Facts, Framework, Gpu
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.queries.driver import driver_version
+from gpudoctor.queries.gpus import programs_open
 from gpudoctor.registry import BY_MODULE, FRAMEWORKS
 
 Number = int | float
@@ -48,9 +49,13 @@ def _open(gpu: Gpu) -> bool:
 
 
 def count(facts: Facts) -> Maybe[object]:
-    """GPUs that the driver lists and that answer."""
+    """GPUs that the driver lists and that programs can use: NVML lists them also where CUDA does not start."""
     gpus = _gpus(facts)
-    return gpus if isinstance(gpus, Unknown) else len(gpus)
+    if isinstance(gpus, Unknown):
+        return gpus
+    opens = {vendor: programs_open(facts, vendor) for vendor in {gpu.vendor for gpu in gpus}}
+    unknown = next((one for one in opens.values() if isinstance(one, Unknown)), None)
+    return unknown or sum(opens[gpu.vendor] is True for gpu in gpus)
 
 
 def names(facts: Facts) -> Maybe[object]:
@@ -149,7 +154,7 @@ def _all() -> Iterator[Demand]:
         "cuda", "version", lambda facts: facts.nvidia.cuda.version, "CUDA version supported by the driver", OF_NVIDIA
     )
     yield Demand("rocm", "version", lambda facts: facts.amd.rocm, "ROCm", ("rocm", "device"))
-    yield Demand("gpus", "at_least", count, "responding GPUs", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
+    yield Demand("gpus", "at_least", count, "usable GPUs", (*OF_GPUS, "mig"), (*OF_GPUS, "mig"))
     yield Demand("gpu", "contains", names, "name of every GPU", OF_GPUS)
     yield Demand("memory_gib", "at_least", least(_memory), "smallest GPU memory in GiB", OF_GPUS, ("mig",))
     yield Demand("compute_capability", "version", _capability, "lowest compute capability", OF_GPUS)

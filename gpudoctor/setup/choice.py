@@ -53,7 +53,11 @@ class WheelChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose(
-    ground: TargetPlatform, names: Iterable[str], driver_cuda: str | None, pythons: Iterable[str | None]
+    ground: TargetPlatform,
+    names: Iterable[str],
+    driver_cuda: str | None,
+    pythons: Iterable[str | None],
+    there: torch.TorchChoice | None = None,
 ) -> WheelChoice:
     """The CUDA major and the Python that serve most of the frameworks; the first Python and the newest major on a tie.
 
@@ -62,12 +66,13 @@ def choose(
         names: import names of the frameworks.
         driver_cuda: the CUDA release of the driver that they will run on; None: any.
         pythons: releases of Python that may be taken, the wished one first.
+        there: the PyTorch that is installed where they go, and stays; None: none.
     """
     wanted = tuple(names)
     best: WheelChoice | None = None
     for python in pythons:
-        for major in MAJORS:
-            terms = Terms(ground=ground, major=major, driver_cuda=driver_cuda, python=python)
+        for major in [n for n in MAJORS if there is None or _major(there.variant) in (None, n)]:
+            terms = Terms(ground=ground, major=major, driver_cuda=driver_cuda, python=python, beside=there)
             found = _of(terms, wanted)
             if best is None or len(found.wheels) > len(best.wheels):
                 best = found

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.fixes.extensions import torch_index
 from gpudoctor.fixes.system import install
@@ -12,12 +14,13 @@ from gpudoctor.maybe import known_or, present
 from gpudoctor.queries.packages import is_own_build, release
 from gpudoctor.setup.plan import Refusal, TargetPlatform, Wheel
 from gpudoctor.setup.request import SetupRequest
-from gpudoctor.tasks.as_typed import one_line
+from gpudoctor.tasks.as_typed import on_windows, one_line
 
 
 def kept(ground: TargetPlatform, request: SetupRequest, python: Python | None) -> Wheel | None:
     """The PyTorch of the environment that is filled, where it serves this machine: it stays as it is; else None."""
-    there = torch_of(python) if request.companions and request.into else None
+    wanted = bool(request.companions) or "torch" in request.frameworks
+    there = torch_of(python) if wanted and request.into and not request.upgrade else None
     if python is None or there is None or is_own_build(present(there.version)):
         return None
     number, build = present(there.version), _build(there)
@@ -31,6 +34,11 @@ def kept(ground: TargetPlatform, request: SetupRequest, python: Python | None) -
         why=f"PyTorch {number} is installed and fits this machine: it stays as it is.",
         kept=True,
     )
+
+
+def as_choice(wheel: Wheel) -> table.TorchChoice:
+    """A PyTorch that is there as the table names builds: by its minor release."""
+    return table.TorchChoice(".".join(wheel.requirement.partition("==")[2].split(".")[:2]), wheel.variant)
 
 
 def torch_of(python: Python | None) -> Framework | None:
@@ -117,15 +125,20 @@ def _instead(name: str, torch: Wheel) -> str:
     return "Use torchcodec, which reads audio (gpudoctor setup torchcodec), or another Python (--python-version 3.12)."
 
 
-def notes(facts: Facts, request: SetupRequest, wheels: tuple[Wheel, ...]) -> Iterator[str]:
-    """What else is to be known of them."""
+def notes(facts: Facts, ground: TargetPlatform, request: SetupRequest, wheels: tuple[Wheel, ...]) -> Iterator[str]:
+    """What else is to be known of them, and of a PyTorch that is elsewhere."""
     if any(w.framework == "torchcodec" for w in wheels):
         command = one_line(install(facts, "ffmpeg"), facts.host.user.uid != 0)
         yield "torchcodec decodes with the FFmpeg of the system" + (f": {command}" if command else ".")
-    own = torch_of(next((p for p in facts.pythons if p.error is None), None))
-    if request.companions and not request.into and own:
-        place = known_or(facts.pythons[0].prefix, None) or facts.pythons[0].path
-        yield (
-            f"PyTorch {present(own.version)} is installed in {place}: --into {place} installs what is missing there, "
-            "and leaves it as it is."
+    python = next((p for p in facts.pythons if p.error is None), None)
+    own = torch_of(python)
+    if python and own and not request.into:
+        place = known_or(python.prefix, None) or python.path
+        place = on_windows(place) if ground.kernel == "Windows" else place
+        fits = kept(ground, msgspec.structs.replace(request, into=python.path), python)
+        what = "and adds what is missing there" if request.companions else "and verifies it"
+        yield f"PyTorch {present(own.version)} is installed in {place}" + (
+            f" and fits this machine: --into {place} leaves it as it is, {what}."
+            if fits
+            else f" and does not fit this machine: --into {place} replaces it there."
         )

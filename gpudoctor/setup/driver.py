@@ -90,9 +90,15 @@ def _none_fits(own: str | None) -> DriverPlan:
 
 def _state(facts: Facts) -> Iterator[str]:
     """What is said of a driver that stays."""
-    if facts.host.system == "Linux" and not has_nvidia_driver(facts):
-        own = phrase(" {}", known_or(driver_version(facts), None))
-        yield f"The driver{own} is installed but does not work. Fix that first: `gpudoctor check` shows why."
+    if facts.host.system != "Linux" or has_nvidia_driver(facts):
+        return
+    if facts.nvidia.cuda.unmasked_code == 0:
+        yield "CUDA_VISIBLE_DEVICES hides every GPU from programs in this shell: unset it before you use the wheels."
+        return
+    own = phrase(" {}", known_or(driver_version(facts), None))
+    whose = "The host's driver" if in_container(facts) else "The driver"
+    where = " in this container" if in_container(facts) else ""
+    yield f"{whose}{own} was not seen to work{where}: `gpudoctor check` shows why."
 
 
 def _notes(facts: Facts) -> Iterator[str]:
@@ -166,8 +172,10 @@ def _fabric(facts: Facts, branch: int) -> Tasks:
     name = packages.fabric_manager_package(family, branch) if family else None
     if name is None:
         return ()
-    if family == "fedora":  # NVIDIA's repository has every branch's under one name, and would give the newest
+    if family == "fedora":  # NVIDIA's repositories have every branch's under one name, and would give the newest
         name = f"{name}-{branch}*"
+    elif family == "suse":
+        name = f"{name}<{branch + 1}"
     names = (name, fabric.SUBNET_MANAGER) if fabric.needs_subnet_manager(facts) else (name,)
     return (*install(facts, *names), as_root("systemctl", "enable", fabric.UNIT))
 

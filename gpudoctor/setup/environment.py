@@ -1,7 +1,10 @@
 """The steps of the Python environment: made, or taken as it is, and filled, by those who installs packages there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion
 
 from gpudoctor.facts import Facts, Python
 from gpudoctor.fixes.pip import Installer, pip, replace
@@ -9,6 +12,7 @@ from gpudoctor.fixes.python import conda_install, conda_of, manager_of, uv_index
 from gpudoctor.fixes.system import family_of
 from gpudoctor.knowledge import cupy, onnxruntime
 from gpudoctor.queries.packages import packages_of
+from gpudoctor.setup.installed_packages import Installed, back
 from gpudoctor.setup.plan import SetupStep, Wheel
 from gpudoctor.setup.projects import PIXI, POETRY, entry, names, pixi, poetry, split
 from gpudoctor.setup.request import SetupRequest
@@ -180,6 +184,7 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     if by == "pixi":
         return _workspace(python, project, wheels)
     gone, again = _rivals(python, wheels), _other_builds(python, wheels)
+    old = _replaced(python, wheels, again)
     found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels, again))
     if any(w.kept for w in wheels) and any(p.name in _CONDA_TORCH for p in conda_of(python)):
         # conda's solver takes the builds for the PyTorch that is there; pip's would be for another
@@ -191,12 +196,51 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     return SetupStep(
         id="wheels",
         group="environment",
-        title=f"Install {names(wheels)} into {python.path}.",
+        title=f"Install {names(wheels)} into {python.path}{_in_place_of(old)}.",
         why=why,
         commands=found,
         verify=(_check(by, python.path),),
-        undo=_remove(by, python.path, tuple(split(w.requirement)[0] for w in wheels if not w.kept)),
+        undo=back(
+            "uv" if by == "uv" else "pip",
+            python.path,
+            (),
+            (*old, *_installed(python, gone)),
+            _new(python, wheels, old),
+        ),
     )
+
+
+def _installed(python: Python, names: Iterable[str]) -> tuple[Installed, ...]:
+    """Those of some packages that are there."""
+    there = {p.name: p.version for p in packages_of(python)}
+    return tuple(Installed(name, there[name]) for name in names if name in there)
+
+
+def _new(python: Python, wheels: tuple[Wheel, ...], old: tuple[Installed, ...]) -> tuple[Installed, ...]:
+    """What comes, in releases of which only the installer knows the number."""
+    stays = {p.name for p in packages_of(python)} - {one.name for one in old}
+    names = (split(w.requirement)[0] for w in wheels if not w.kept)
+    return tuple(Installed(name, "") for name in names if name not in stays)
+
+
+def _replaced(python: Python, wheels: tuple[Wheel, ...], again: Mapping[str, tuple[str, ...]]) -> tuple[Installed, ...]:
+    """The packages that are there in a release or build that does not stay; what depends on them may change, too."""
+    wanted = {name: bound for w in wheels if not w.kept for name, _, bound in (split(w.requirement),)}
+    rebuilt = {name for framework, others in again.items() for name in (framework, *others)}
+    there = _installed(python, dict.fromkeys((*wanted, *sorted(rebuilt))))
+    return tuple(one for one in there if one.name in rebuilt or not _fits(one.version, wanted.get(one.name, "")))
+
+
+def _fits(number: str, bound: str) -> bool:
+    """Whether an installer keeps an installed version; one that is none, it decides itself."""
+    try:
+        return SpecifierSet(bound).contains(number, prereleases=True)
+    except InvalidVersion:
+        return True
+
+
+def _in_place_of(old: tuple[Installed, ...]) -> str:
+    return f", in place of {' and '.join(f'{one.name} {one.version}' for one in old)}" if old else ""
 
 
 def _workspace(python: Python, project: str | None, wheels: tuple[Wheel, ...]) -> SetupStep:

@@ -163,6 +163,13 @@ class _Carrier:
             if not packages.resolve or packages.python not in self.there:
                 continue
             there = self.ask(packages.python) if packages.installer == "pip" else None
+            if there is not None and not any(one.key == "pip" for one in there):
+                python = packages.python
+                why = (
+                    f"{python} has no pip. Run `{python} -m ensurepip --upgrade` first, or install it with uv "
+                    f"(`uv pip install --python {python} pip`)."
+                )
+                return ExecutionResult(failed=step, why=why)
             if there is not None and not resolves(there):
                 self.tell("This pip is too old for a dry run.")
                 continue

@@ -76,7 +76,7 @@ def back(
     old, new = ({one.key: one for one in some} for some in (before, now))
     came = [one.name for key, one in new.items() if key not in old]
     gone = [one for key, one in old.items() if new.get(key) != one]
-    sure = () if installer == "uv" else ("-y",)
+    sure = () if installer == "uv" else ("--yes",)
     tasks: Tasks = (pip(installer, python, "uninstall", *sure, *options, *came),) if came else ()
     for index in dict.fromkeys(one.index for one in gone):
         words = [word for one in gone if one.index == index for word in one.words]

@@ -8,9 +8,8 @@ from gpudoctor import __version__
 from gpudoctor.facts import Facts, Python
 from gpudoctor.knowledge import wheels as table
 from gpudoctor.maybe import present, text_of
-from gpudoctor.pipeline import CheckOptions as Wanted
-from gpudoctor.pipeline import check
 from gpudoctor.setup import (
+    blockers,
     companions,
     container,
     driver,
@@ -26,19 +25,12 @@ from gpudoctor.setup.conflicts import on_amd, on_cpu, refusal
 from gpudoctor.setup.plan import Plan, Refusal, SetupStep, TargetPlatform, Wheel
 from gpudoctor.setup.platform import ground as read
 from gpudoctor.setup.request import SetupRequest
-from gpudoctor.targets import NAMES, on_wsl, wants_nvidia
+from gpudoctor.targets import NAMES
 from gpudoctor.tasks.as_typed import shown
 
 JETSON = (
     "A Jetson GPU needs NVIDIA's builds for its JetPack release: the wheels on the package index have no code for it."
 )
-
-_HIDDEN = (
-    "No GPU is visible here, but something on this machine needs one: `gpudoctor check` shows why it is missing. This "
-    "plan is for the CPU."
-)
-# What the new environment fixes itself, or a step of the plan.
-_OF_WHEELS = ("rocm.gfx-not-in-wheel", "intel.torch-not-for-xpu", "intel.level-zero-missing")
 
 
 class PlanDraft:
@@ -62,19 +54,20 @@ def plan(facts: Facts, request: SetupRequest) -> Plan:
     ground, python = read(facts, request.cpu), _python(facts, request)
     by = environment.manager(request, python)
     found, names = PlanDraft(), _names(request)
+    asked = (*(NAMES[name] for name in request.frameworks), *request.companions)
     there = companions.kept(ground, request, python)
     request = _wheels_of(request, there)
     if python and python.externally_managed is True and request.into:
-        found.refused = [_managed(NAMES[name], request) for name in request.frameworks]
+        found.refused = [_managed(name, request) for name in asked]
     elif facts.host.platform == "jetson":
-        found.refused = [_jetson(NAMES[name]) for name in request.frameworks]
+        found.refused = [_jetson(name) for name in asked]
     elif request.frameworks or there:
-        _choose(found, facts, ground, request, python)
+        if not _stopped(found, facts, ground, request, asked):
+            _choose(found, facts, ground, request, python, there)
+            _companions(found, facts, ground, request, there)
     elif ground.vendor == "nvidia":  # the toolkit alone: a driver that works is good enough for it
         keep = ground.driver_cuda and request.driver == "auto"
         _driver(found, facts, ground, msgspec.structs.replace(request, driver="no") if keep else request, ())
-    if request.companions and facts.host.platform != "jetson":
-        _companions(found, facts, ground, request, there)
     found.refused += request.refused
     found.notes += request.replaced
     if request.cpu and read(facts).gpus:
@@ -83,7 +76,7 @@ def plan(facts: Facts, request: SetupRequest) -> Plan:
         _container(found, facts, ground)
     if request.toolkit is not None or request.cudnn:
         _toolkit(found, facts, ground, request, python, by)
-    if found.wheels and found.python:
+    if any(not w.kept for w in found.wheels) and found.python:
         found.steps += environment.steps(facts, request, by, found.python, found.wheels)
     if found.toolkit_step and found.toolkit_step.group == "environment":
         found.steps.append(found.toolkit_step)
@@ -130,25 +123,50 @@ def _pythons(request: SetupRequest, python: Python | None) -> tuple[str | None, 
     return tuple(dict.fromkeys((minor, *preferred) if minor in preferred else (*preferred, minor)))
 
 
+def _stopped(
+    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, asked: tuple[str, ...]
+) -> bool:
+    """Whether something has to be fixed before the GPU of this machine can be used; then that alone is planned."""
+    hopeless = ground.capabilities and not choose(ground, request.frameworks, None, (None,)).wheels
+    if request.cpu or (hopeless and request.frameworks):  # no fix of the driver brings a build for this GPU
+        return False
+    report = blockers.examined(facts)
+    entry = blockers.finding(facts, ground, report)
+    if entry is None:
+        found.notes += [] if ground.vendor else [blockers.without_gpu(report)]
+        return False
+    found.refused.append(blockers.refusal(asked, entry))
+    found.steps += [made] if (made := blockers.step(entry)) else []
+    return True
+
+
 def _choose(
-    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, python: Python | None
+    found: PlanDraft,
+    facts: Facts,
+    ground: TargetPlatform,
+    request: SetupRequest,
+    python: Python | None,
+    there: Wheel | None,
 ) -> None:
     pythons = _pythons(request, python)
     if ground.vendor == "nvidia":
-        _nvidia(found, facts, ground, request, pythons)
+        _nvidia(found, facts, ground, request, pythons, there)
     else:
         if ground.vendor == "intel" and (step := level_zero.step(facts)):
             found.steps.append(step)
-        if not ground.vendor and not request.cpu and (wants_nvidia(facts) or on_wsl(facts)):
-            found.notes.append(_HIDDEN)
-        _other(found, facts, ground, request, pythons)
+        _other(found, ground, request, pythons)
 
 
 def _nvidia(
-    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...]
+    found: PlanDraft,
+    facts: Facts,
+    ground: TargetPlatform,
+    request: SetupRequest,
+    pythons: tuple[str | None, ...],
+    there: Wheel | None,
 ) -> None:
     cuda = _driver(found, facts, ground, request, pythons)
-    choice = choose(ground, request.frameworks, cuda, pythons)
+    choice = choose(ground, request.frameworks, cuda, pythons, companions.as_choice(there) if there else None)
     found.wheels, found.python = choice.wheels, choice.python or table.preferred_pythons()[0]
     found.cuda = str(choice.major) if choice.wheels else None
     fixed = request.into is not None
@@ -169,16 +187,7 @@ def _driver(
     return decided.cuda
 
 
-def _in_the_way(facts: Facts) -> tuple[str, ...]:
-    """What keeps programs from an AMD or Intel GPU, whose driver is the kernel's own."""
-    report = check(facts=facts, options=Wanted(only=("rocm", "intel"), quick=True))
-    found = next((f for f in report.findings if f.status == "fail" and f.check not in _OF_WHEELS), None)
-    return () if found is None else (f"{found.message} Fix that first: gpudoctor fix {found.check}",)
-
-
-def _other(
-    found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...]
-) -> None:
+def _other(found: PlanDraft, ground: TargetPlatform, request: SetupRequest, pythons: tuple[str | None, ...]) -> None:
     """A GPU of AMD, Intel or Apple, or none."""
     amd = ground.vendor == "amd"
     make = rocm_cpu.for_amd if amd else rocm_cpu.for_cpu
@@ -193,8 +202,6 @@ def _other(
     there = {w.framework for w in wheels}
     missing = [name for name in request.frameworks if name not in there]
     found.refused += [on_amd(ground, n) if amd else on_cpu(ground, n, best) for n in missing]
-    if ground.vendor in ("amd", "intel"):
-        found.notes += _in_the_way(facts)
     if amd and (variable := rocm_cpu.override(ground)):
         found.notes.append(f"Set {variable} wherever PyTorch runs: it has code only for a related GPU.")
 
@@ -225,18 +232,23 @@ def _wheels_of(request: SetupRequest, there: Wheel | None) -> SetupRequest:
 def _companions(
     found: PlanDraft, facts: Facts, ground: TargetPlatform, request: SetupRequest, there: Wheel | None
 ) -> None:
-    """Next to PyTorch, planned or there, the companions that fit it."""
+    """PyTorch, planned or there, with the companions that fit it."""
     torch = there or next((w for w in found.wheels if w.framework == "torch"), None)
-    more, refused = companions.choose(request.companions, torch, found.python, ground.kernel)
-    found.refused += refused
-    if more and torch:
+    more: tuple[Wheel, ...] = ()
+    if request.companions:
+        more, refused = companions.choose(request.companions, torch, found.python, ground.kernel)
+        found.refused += refused
+    if torch and (more or there):
         family, others = (torch, *more), tuple(w for w in found.wheels if w.framework != "torch")
         if there and ground.vendor is None:  # a build for GPUs computes on the CPU as well, and is proven there
             family = tuple(msgspec.structs.replace(w, variant="cpu") for w in family)
         found.wheels = (*family, *others)
         own = family[0].variant
         found.cuda = found.cuda or (own[2:4] if own.startswith("cu") else own)
-    found.notes += companions.notes(facts, request, more)
+    if there and not more and not request.frameworks:
+        found.notes.append(f"{there.why} --upgrade replaces it by the newest.")
+    if torch:
+        found.notes += companions.notes(facts, ground, request, more)
 
 
 def _toolkit(

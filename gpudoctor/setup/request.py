@@ -40,6 +40,7 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
         manager: who is to install; None: those who does so in the environment, else uv where it is there, else pip.
         place: the directory of a new environment; relative only in a plan for another machine.
         into: the interpreter of an environment that is there; None: a new one.
+        upgrade: what is there gives way to the newest that fits, also where it would do.
         python: the release of a new environment's Python, "3.12"; None: the checked one's, where wheels exist for it.
         driver: auto: where it is needed; yes: the newest that fits; no: it stays as it is.
         container: whether containers are to have the GPU.
@@ -57,6 +58,7 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
     manager: str | None = None
     place: str = "/opt/gpu-env"
     into: str | None = None
+    upgrade: bool = False
     python: str | None = None
     driver: str = "auto"
     container: bool = False

@@ -8,7 +8,7 @@ from packaging.specifiers import SpecifierSet
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.fixes.driver import best_branch, flavor_for, generations_of
+from gpudoctor.fixes.driver import best_branch, flavor_for, generations_of, install_driver
 from gpudoctor.knowledge import drivers
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.setup import driver, environment, planner
@@ -61,11 +61,20 @@ def _driver(facts: Facts, name: str, wanted: SpecifierSet) -> Fix | None:
     ours = ground.vendor == "nvidia" and facts.host.platform != "jetson" and flavor_for(facts) is not None
     if not ours or any(_is_virtual(gpu) for gpu in gpus_of(facts, "nvidia")):
         return None
-    for branch in _branches(facts):
+    action: Action = "ask-vendor" if in_container(facts) or on_wsl(facts) else "reinstall-package"
+    branches = tuple(dict.fromkeys(_branches(facts)))
+    for branch in branches:
         if wanted.contains(f"{branch}{_LAST}" if name == "driver" else drivers.cuda_of_branch(branch) or "0"):
-            elsewhere = in_container(facts) or on_wsl(facts)
-            return _fix(driver.step(facts, ground, branch, None), "ask-vendor" if elsewhere else "reinstall-package")
+            step = driver.step(facts, ground, branch, None)
+            if not step.commands or not _brings_another(facts, branch, branches):
+                return _fix(step, action)
     return None
+
+
+def _brings_another(facts: Facts, branch: int, branches: tuple[int, ...]) -> bool:
+    """Whether the distribution's packages are those of a newer branch too, which they then bring."""
+    own = install_driver(facts, branch).tasks
+    return any(newer > branch and own == install_driver(facts, newer).tasks for newer in branches)
 
 
 def _is_virtual(gpu: Gpu) -> bool:
@@ -104,7 +113,7 @@ def _framework(facts: Facts, name: str, wanted: object) -> Fix | None:
     own = [python for python in answered if any(one.name == name for one in python.frameworks)]
     if not answered or (own and not isinstance(wanted, SpecifierSet)):
         return None  # it is there, and what it sees no wheel changes
-    request = SetupRequest(frameworks=(name,), into=(own or answered)[0].path, driver="no")
+    request = SetupRequest(frameworks=(name,), into=(own or answered)[0].path, driver="no", upgrade=True)
     made = planner.plan(facts, request)
     for wheel in made.wheels:
         fitting = _fitting(wheel, wanted) if isinstance(wanted, SpecifierSet) else wheel

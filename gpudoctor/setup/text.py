@@ -24,7 +24,8 @@ def render(plan: Plan, width: int | None = None, colour: bool = False) -> str:
     _head(out, plan)
     for refused in plan.refused:
         out.print()
-        headline(out, "NOT", "bold red", f"{refused.requested} is not available here")
+        are = "are" if ", " in refused.requested else "is"
+        headline(out, "NOT", "bold red", f"{refused.requested} {are} not available here")
         labelled(out, "why", refused.why)
         if refused.instead:
             labelled(out, "instead", refused.instead)
@@ -43,10 +44,10 @@ def _head(out: "Console", plan: Plan) -> None:
         times = machine.gpus.count(name)
         labelled(out, "GPUs" if number == 0 else "", name if times == 1 else f"{times} x {name}")
     if not machine.gpus:
-        labelled(out, "GPUs", "no compute GPU")
+        labelled(out, "GPUs", "none that programs can use")
     if machine.vendor == "nvidia":
         driver = phrase("NVIDIA {}", machine.driver) + phrase(", CUDA up to {}", machine.driver_cuda)
-        labelled(out, "driver", driver if machine.driver else "none")
+        labelled(out, "driver", driver if machine.driver else "none loaded")
     if plan.wheels:
         labelled(out, "plan", _summary(plan))
 

@@ -11,7 +11,8 @@ from gpudoctor.knowledge import drivers, generations, packages, toolkits
 from gpudoctor.knowledge.host_compilers import newest_gcc
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.torch import cuda_of_variant
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, text_of
+from gpudoctor.setup import toolkit_here
 from gpudoctor.setup.companions import torch_of
 from gpudoctor.setup.plan import Refusal, SetupStep, TargetPlatform, Wheel
 from gpudoctor.setup.request import SetupRequest
@@ -75,6 +76,11 @@ def decide(place: Place) -> ToolkitPlan:
     row = fixes.repository_of(place.facts)
     conda = _is_conda(place)
     wanted = place.request.toolkit or _wanted(place)
+    exact = bool(place.request.toolkit)
+    there = None if conda else toolkit_here.find(place.facts, place.ground, wanted, exact, place.driver_cuda)
+    if there and place.request.toolkit is not None and not place.request.cudnn:
+        own = toolkit_here.note(there, place.ground, place.driver_cuda)
+        return ToolkitPlan(notes=(own, *_notes(place, text_of(there.version))))
     cuda = place.request.toolkit or _fitting(place, wanted, None if conda else row)
     if not conda and place.facts.host.platform != "jetson" and not in_container(place.facts):
         refused = _not_there(place, row, cuda or wanted)
@@ -87,10 +93,6 @@ def decide(place: Place) -> ToolkitPlan:
         return ToolkitPlan(cuda=cuda, step=_in_conda(place, cuda), notes=notes)
     if in_container(place.facts):
         return ToolkitPlan(cuda=cuda, step=_in_image(place, cuda), notes=notes)
-    there = None if place.request.toolkit else fixes.installed_toolkit(place.facts, cuda)
-    if there and not place.request.cudnn:
-        lines = "; ".join(shown(task) for task in there.tasks)
-        return ToolkitPlan(notes=(f"{there.message} For builds: {lines}", *notes))
     return ToolkitPlan(cuda=cuda, step=_on_system(place, row, cuda), notes=notes)
 
 
@@ -259,14 +261,13 @@ def _on_system(place: Place, row: toolkits.ToolkitRepository | None, cuda: str) 
     wanted, arch = place.request.toolkit is not None, family == "arch"
     profile = (Edit(PROFILE, text="".join(f"{line}\n" for line in lines), root=True),) if wanted and not arch else ()
     home = next((t.value for t in fix.tasks if isinstance(t, Variable) and t.name == "CUDA_HOME"), "") or ""
-    machine = place.ground.architecture or "x86_64"
     undo: tuple[Task, ...] = remove(facts, *names)
     if family == "debian":
         undo = (*undo, as_root("apt-get", "autoremove"))
     if added and not place.repository and row:
         undo = (
             *undo,
-            *toolkits.removing(row, machine),
+            *toolkits.removing(row, toolkits.arch_of(place.ground.architecture)),
             *(Edit(t.path, gone=True, root=True) for t in added if isinstance(t, Edit)),
         )
     undo = (*undo, *(Edit(PROFILE, gone=True, root=True) for _ in profile))

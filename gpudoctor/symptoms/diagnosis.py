@@ -13,6 +13,7 @@ from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
+from gpudoctor.symptoms.fitting import distinct, fitting
 from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.origin import Origin, Where, origin
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
@@ -74,17 +75,21 @@ def explained(
         details: what all ranks together show, in sentences.
     """
     found = Origin(where) if where else origin(log.marks, facts or Facts())
+    if found.where == "unknown" and log.typed:
+        found = Origin("here", found.evidence)  # somebody asks on the machine that has the problem
     elsewhere = found.where == "elsewhere"
     # Nobody asks for a GPU more clearly than a program that fails without one, if it ran here.
     usable = [f for f in report.findings if f.status != "advice" or (f.check in NO_GPU and found.where == "here")]
     cases, harmless = _cases(() if elsewhere else usable, log, None if elsewhere else facts)
     ruled = {} if elsewhere else _ruled_out(verdicts, report)
-    entries = [_entry(case, role, ruled, facts) for case, role in _roles(cases)]
+    entries = [_entry(case, role, ruled, Facts() if elsewhere else facts or Facts()) for case, role in _roles(cases)]
     root = next((case.hit.symptom for case in cases[:1] if case.hit is not None), None)
     follow = root.explains if root is not None else ()
     # What comes of the root is over with it; its row's own steps are for other roots.
     entries = [msgspec.structs.replace(one, fixes=()) if one.id in follow else one for one in entries]
-    entries[:1] = [msgspec.structs.replace(one, details=(*details, *one.details)) for one in entries[:1]]
+    notice = "" if elsewhere or not cases else _notice(cases[0], report)
+    first_of = [msgspec.structs.replace(one, details=(*details, *one.details), notice=notice) for one in entries[:1]]
+    entries[:1] = first_of
     entries += harmless
     first = list(dict.fromkeys(id(f) for case in cases for f in case.findings))
     by_id = {id(f): f for f in report.findings}
@@ -94,7 +99,7 @@ def explained(
         findings=tuple(ordered),
         symptoms=tuple(entries),
         ranks=tuple(ranks),
-        log_origin=LogOrigin(where=found.where, evidence=found.evidence),
+        log_origin=LogOrigin(where=found.where, evidence=found.evidence, typed=log.typed),
     )
 
 
@@ -104,8 +109,12 @@ def attach(report: Report, text: str, facts: Facts | None = None, verdicts: Sequ
 
 
 def log_of(text: str) -> Log:
-    """A message as a log: one that is not recognised is an error all the same, since somebody asks what it means."""
+    """A typed message as a log: one that nobody knows is an error all the same, since somebody asks what it means."""
     log = scan([text.encode("utf-8", "replace")])
+    log.typed = log.lines <= 1  # several lines are a piece of a log, which has numbers to speak of
+    for hit in log.hits.values() if log.typed else ():
+        hit.line = 0
+    log.raised = [msgspec.structs.replace(one, line=0) for one in log.raised] if log.typed else log.raised
     if not (log.hits or log.harmless or log.raised) and text.strip():
         log.raised.append(Raised(line=0, text=" ".join(text.split())[:SHOWN], program=""))
     return log
@@ -191,7 +200,7 @@ def _role(case: _Case, root: _Case) -> str:
     return "follows" if follows and root.rank < case.rank else "also"
 
 
-def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts | None) -> SymptomEntry:
+def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> SymptomEntry:
     if case.raised is not None:
         own = not case.raised.gpu and not case.findings and _OWN.match(case.raised.text) is not None
         return SymptomEntry(
@@ -223,15 +232,29 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts | Non
         explained_by=tuple(f.check for f in case.findings),
         ruled_out=tuple(sorted(i for i in looked if ruled[i] is Outcome.PASS)),
         unknown=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
-        fixes=_fixes(case.reported, row, facts or Facts()),
+        fixes=_fixes(case, row, facts),
         advice=case.reported.advice or row.advice,
     )
 
 
-def _fixes(reported: Extracted, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
-    """What helps: what the message's own words tell first, then what its row does."""
-    known = [] if reported.decided else [FixEntry(one.message, one.commands) for one in row.fixes]
-    return tuple(dict.fromkeys((*fix_entries(reported.fixes, facts), *known)))
+def _notice(root: _Case, report: Report) -> str:
+    """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has."""
+    own = areas(root.hit) if root.hit else areas_of(root.raised.packages if root.raised else ())
+    there = {BY_MODULE[one.name].area for one in report.frameworks if one.name in BY_MODULE}
+    checked = [one.path for one in report.pythons if one.error is None]
+    if root.findings or len(own) != 1 or own & there or not checked:
+        return ""
+    title = BY_AREA[min(own)].title
+    has = "which has" if len(checked) == 1 else "which have"
+    return f"Checked {' and '.join(checked)}, {has} no {title}: use --python YOUR_ENV to check the one that has it."
+
+
+def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
+    """What helps here: what the finding that explains it does, else what the message's words tell, then its row."""
+    if case.findings and case.findings[0].fixes:
+        return ()
+    known = [] if case.reported.decided else [FixEntry(one.message, one.commands) for one in row.fixes]
+    return fitting(distinct(fix_entries(case.reported.fixes, facts), known), facts)
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

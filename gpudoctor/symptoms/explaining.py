@@ -27,7 +27,8 @@ def explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[Find
 
 def _nearest(finding: FindingEntry, wanted: Sequence[str], allowed: set[str]) -> int:
     """The place of the first of a row's checks that a finding answers to, or that follows from it."""
-    own = [finding.check, *(one.check for one in finding.consequences)]
+    # That programs have no GPU follows from much; it is a reason only where nothing else keeps them from one.
+    own = [finding.check, *(one.check for one in finding.consequences if one.check not in NO_GPU)]
     own = [id_ for id_ in own if not allowed or id_.split(".")[0] not in BY_AREA or id_.split(".")[0] in allowed]
     exact = finding.status != "fail"  # a whole area is meant for what keeps a GPU from working
     return min((place(id_, wanted, exact) for id_ in own), default=len(wanted))

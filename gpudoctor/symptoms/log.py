@@ -58,6 +58,7 @@ class Log(msgspec.Struct, kw_only=True):
         harmless: how often each row of noise was met.
         raised: the errors that no row knows: the first ones, and the last.
         marks: what the log names of its own machine.
+        typed: it is no log: a message that somebody typed.
     """
 
     lines: int = 0
@@ -65,6 +66,7 @@ class Log(msgspec.Struct, kw_only=True):
     harmless: dict[str, tuple[Symptom, int]] = msgspec.field(default_factory=dict)
     raised: list[Raised] = msgspec.field(default_factory=list)
     marks: LogMarks = msgspec.field(default_factory=LogMarks)
+    typed: bool = False
 
     @property
     def asked(self) -> bool:

@@ -1,9 +1,9 @@
 """Tasks as they are typed into a shell: the one place in which a task becomes text, and in which sudo is written."""
 
-import re
 import shlex
 from collections.abc import Iterable
 
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.tasks import Command, Edit, Manual, Pipe, Shell, Task, Variable
 
 
@@ -27,6 +27,40 @@ def shown(task: Task, sudo: bool = True) -> str:
             return _edit(task, sudo)
         case Manual():
             return task.text
+
+
+_FORMATS = (
+    ("xml", pattern(r"\s*<")),
+    ("json", pattern(r"\s*[{\"]")),
+    ("nix", pattern(r"(?m)\A(?:#.*\n)*[\w.]+ = .*;$")),
+    ("toml", pattern(r"(?m)\A(?:#.*\n)*\[\[?[\w.-]+\]\]?$")),
+    ("yaml", pattern(r"\s*[\w.-]+:(?:\s|$)")),
+    ("ini", pattern(r"\s*[\w.-]+ ?=")),
+)
+_OF_FILES = {"toml": "toml", "yaml": "yaml", "yml": "yaml", "json": "json", "nix": "nix"}
+
+
+def language(task: Task | None, text: str) -> str:
+    """The language of a task as it is typed, as Markdown and editors name it.
+
+    Args:
+        task: the task; None: it is known by its text alone, which a shell takes.
+        text: what `shown` or `in_powershell` made of it.
+    """
+    if isinstance(task, Edit) and task.sections:
+        return _OF_FILES.get(task.path.rpartition(".")[2], "ini")
+    if isinstance(task, Manual) and task.where != "here":
+        if task.where != "configuration":
+            return "powershell" if task.where == "PowerShell" else "python"
+        return next((name for name, form in _FORMATS if form.match(text)), "text")
+    return "powershell" if is_of_windows(task, text) else "sh"
+
+
+def is_of_windows(task: Task | None, text: str) -> bool:
+    """Whether a task is written as PowerShell takes it, and no other shell does."""
+    if not isinstance(task, Command | Variable):
+        return False
+    return text == in_powershell(task) and text not in (shown(task), shown(task, sudo=False))
 
 
 def typed(tasks: Iterable[Task], sudo: bool = True) -> tuple[str, ...]:
@@ -88,8 +122,8 @@ def _edit(one: Edit, sudo: bool) -> str:
 
 # -- PowerShell ----------------------------------------------------------------------------------------------
 
-_SAFE = re.compile(r"[\w@%+=:,./\\-]+")
-_PATH = re.compile(r"(?:[A-Za-z]:|~)/.*")
+_SAFE = pattern(r"[\w@%+=:,./\\-]+")
+_PATH = pattern(r"(?:[A-Za-z]:|~)/.*")
 
 
 def in_powershell(task: Task) -> str:

@@ -60,11 +60,11 @@ class Doctor(App[int]):
     DEFAULT_MODE = PLACES[0].name
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(place.key, f"go('{place.name}')", place.title, show=False, tooltip=place.shows) for place in ALL),
-        Binding("r", "again", "Re-run checks", tooltip="Re-run all checks"),
+        Binding("r", "again", "Re-run all", tooltip="Re-run all checks"),
         Binding("w", "save", "Save", tooltip="Save the report as JSON, Markdown, HTML or SVG"),
         Binding("t", "theme", "Theme", show=False, tooltip="Switch between dark and light"),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="Show the keys"),
-        Binding("h", "help", "Keys", show=False, tooltip="Show the keys"),
+        Binding("f1,h", "help", "Keys", show=False, tooltip="Show the keys"),
         Binding("j", "move('down')", "Down", show=False),
         Binding("k", "move('up')", "Up", show=False),
         Binding("g", "move('home')", "First", show=False),
@@ -209,7 +209,8 @@ class Doctor(App[int]):
         super().delay_update(delay)
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **more: Any) -> None:
-        """Show a message for a while, harmless, and never taken for markup: files and drivers name things."""
+        """Show a message for a while in place of the one before, harmless, and never taken for markup."""
+        self.clear_notifications()
         super().notify(clean(message), title=clean(title), markup=markup, **more)
 
     def copy_to_clipboard(self, text: str) -> None:

@@ -48,14 +48,14 @@ class KeyGroup(NamedTuple):
 
 
 def groups(bindings: Mapping[str, ActiveBinding], app: App[Any], place: str) -> list[KeyGroup]:
-    """The keys in groups: of the application, of the place, and of what the cursor is in.
+    """The keys in groups: of the place, of what the cursor is in, and of the application.
 
     Args:
         bindings: that are active, by key.
         app: whose keys work everywhere, and which knows how a key is called.
         place: the title of the screen.
     """
-    found: dict[str, dict[str, KeyEntry]] = {EVERYWHERE: {}, place: {}, CURSOR: {}}
+    found: dict[str, dict[str, KeyEntry]] = {place: {}, CURSOR: {}, EVERYWHERE: {}}
     for key, (node, binding, enabled, tooltip) in bindings.items():
         if not enabled or not binding.description or binding.action in SIDEWAYS or key.startswith("super+"):
             continue
@@ -98,7 +98,7 @@ class KeysScreen(ModalScreen[None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,h,q", "dismiss(None)", "Close"),
+        Binding("escape,question_mark,f1,h,q", "dismiss(None)", "Close"),
         Binding("j", "scroll(1)", "Down", show=False),
         Binding("k", "scroll(-1)", "Up", show=False),
         Binding("g", "scroll(-1000)", "First", show=False),

@@ -33,7 +33,7 @@ Changes = list[tuple[Path, object]]
 MORE = "+"  # in a path: one more of a list
 LARGEST = 60  # changes; what differs more from every healthy machine is another machine
 NEAREST = 2  # healthy machines with which a row is compared
-ROWS = 40  # of one check whose changes are worked out
+ROWS = 8, 40  # of one check whose changes are worked out: more where these are not enough
 
 
 _NEAR: dict[int, list[tuple[Changes, int]]] = {}
@@ -76,10 +76,10 @@ def bases() -> tuple[Facts, ...]:
 
 
 @functools.cache
-def troubles(id_: str) -> list[Trouble]:
-    """Of one check, the smallest first."""
+def troubles(id_: str, most: int) -> list[Trouble]:
+    """Of one check and so many of its rows at most, the smallest first."""
     one, found = asked(id_), dict[str, Trouble]()
-    for facts in rows()[id_][:ROWS]:
+    for facts in rows()[id_][:most]:
         for changes, number in _nearest(facts):
             base = bases()[number]
             if len(changes) > LARGEST or _speaks(one, base):
@@ -127,6 +127,8 @@ def _speaks(one: Check[Any], facts: Facts | None) -> bool:
 
 def _differences(facts: Any, base: Any, path: Path = ()) -> Iterator[tuple[Path, object]]:
     """The values in which facts differ from others, with their paths."""
+    if facts is base:
+        return
     if facts == base and type(facts) is type(base):
         return
     if isinstance(facts, msgspec.Struct) and type(facts) is type(base):
@@ -176,10 +178,10 @@ def _put(node: Any, path: Path, value: object) -> Any:
     return msgspec.structs.replace(node, **{head: _put(getattr(node, head), rest, value)})
 
 
-def machines(consequence: str, cause: str) -> Iterator[Facts]:
-    """The machines that have both troubles, as far as one can be put on top of the other."""
-    for below in troubles(cause):
-        for above in troubles(consequence):
+def machines(consequence: str, cause: str, most: int) -> Iterator[Facts]:
+    """The machines that have both troubles, of so many rows each, as far as one can be put on top of the other."""
+    for below in troubles(cause, most):
+        for above in troubles(consequence, most):
             for first, second in ((above, below), (below, above)):
                 facts = _changed(first.healthy, [*first.changes, *second.changes])
                 if facts is not None:
@@ -193,7 +195,8 @@ def verdicts(facts: Facts, checks: Iterable[Check[Any]]) -> list[Verdict]:
 
 def is_explained(consequence: Check[Any], cause: Check[Any]) -> bool:
     """Whether on a machine with both troubles the one stands under the other, by itself."""
-    return any(_stands_under(consequence, cause, facts) for facts in machines(consequence.id, cause.id))
+    every = (facts for most in ROWS for facts in machines(consequence.id, cause.id, most))
+    return any(_stands_under(consequence, cause, facts) for facts in every)
 
 
 def _stands_under(consequence: Check[Any], cause: Check[Any], facts: Facts) -> bool:

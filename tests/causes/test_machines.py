@@ -21,7 +21,7 @@ EXPECTED = {
     "arc-without-level-zero": "intel.level-zero-missing fail < intel.no-gpu",
     "arc-without-the-group-render": "intel.render-node-closed fail < intel.no-gpu",
     "atomics-missing": "rocm.pcie-atomics fail < pytorch.no-gpu rocm.no-topology",
-    "blackwell-with-older-wheels": "pytorch.arch-missing fail",
+    "blackwell-with-older-wheels": "pytorch.arch-missing fail < pytorch.nvrtc-too-old",
     "card-bound-to-vfio": "driver.vfio-in-the-way fail < driver.cuda-error driver.not-loaded driver.nvml-error",
     "card-not-seated": "link.narrow-pcie warn",
     "card-that-the-wheel-does-not-know": "rocm.gfx-not-in-wheel fail",

@@ -257,7 +257,9 @@ def spark() -> Facts:
         "fabric_state": "not-supported",
     }
     facts = several(1, changes=own, device="2e12")
-    return having(facts, host__architecture="aarch64", host__platform="dgx-spark", nvidia__cuda__version="13.0")
+    facts = having(facts, host__architecture="aarch64", host__platform="dgx-spark", nvidia__cuda__version="13.0")
+    # That of CUDA 12.8, as elsewhere, has an NVRTC that does not know sm_121.
+    return with_framework(msgspec.structs.replace(TORCH, cuda="13.0"), facts)
 
 
 def jetson() -> Facts:

@@ -18,6 +18,10 @@ from tests.cli.conftest import Run
         ("acme.well", "fail", 0, "pass"),
         ("acme.advises", "fail", 0, "pass"),
         ("acme.advises", "warn", 0, "pass"),
+        ("acme.advises", "advice", 1, "pass"),
+        ("acme.warns", "advice", 1, "warn"),
+        ("acme.well", "advice", 0, "pass"),
+        ("acme.unknown", "advice", 3, "incomplete"),
         ("acme.warns", "fail", 0, "warn"),
         ("acme.warns", "warn", 1, "warn"),
         ("acme.warns", "never", 0, "warn"),
@@ -84,7 +88,7 @@ def test_a_symptom_changes_neither_findings_nor_exit_code(judge: Run, only: str)
         before, after = json.loads(plain.out), json.loads(seen.out)
         assert before.pop("symptoms") == []
         assert before.pop("log_origin") is None
-        assert after.pop("log_origin") == ({"where": "here", "evidence": []} if text else None)
+        assert after.pop("log_origin") == ({"where": "here", "evidence": [], "typed": True} if text else None)
         assert all(one["role"] == "root" for one in after.pop("symptoms"))
         assert before == after
 

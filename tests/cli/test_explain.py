@@ -77,6 +77,59 @@ def test_the_root_cause_is_the_first_line(explain: Run) -> None:
     assert [line for line in lines if line.startswith("machine")]
 
 
+def test_the_cause_here_and_its_fix_come_first_and_the_message_is_a_line(
+    run: Run, explain: Run, tmp_path: Path
+) -> None:
+    explain("hidden", NO_GPU)
+    typed = run("explain", "No CUDA GPUs are available", "--facts", str(tmp_path / "hidden")).out
+    before, _, after = typed.partition("\nMESSAGE ")
+    assert before.startswith("CAUSE     CUDA_VISIBLE_DEVICES hides every GPU\n")
+    assert "\nfix  " in before
+    assert after.startswith("  CUDA starts but lists no device\n\ngpudoctor")
+    logged = explain("hidden", NO_GPU).out.partition("\nMESSAGE ")[2].partition("\ngpudoctor")[0]
+    assert logged.split("\n") == [
+        "  CUDA starts but lists no device",
+        "log       line 6: RuntimeError: No CUDA GPUs are available",
+        "",
+    ]
+    assert "\nruled out " in explain("hidden", NO_GPU, "--verbose").out
+
+
+def test_where_nothing_explains_it_a_sentence_says_that_the_machine_was_checked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "well").write_bytes(msgspec.json.encode(with_framework(framework())))
+    said = " ".join(run("explain", "803", "--facts", str(tmp_path / "well")).out.split())
+    assert "here This machine was checked: nothing found on it explains this message." in said
+    assert "here This machine was checked" not in run("explain", "803", "--elsewhere").out
+
+
+def test_a_typed_message_is_no_log(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "well").write_bytes(msgspec.json.encode(with_framework(framework())))
+
+    def said(text: str) -> str:
+        return " ".join(run("explain", text, "--facts", str(tmp_path / "well")).out.split())
+
+    for text in ("803", "RuntimeError: No CUDA GPUs are available", "my gpu is not detected", "KeyError: 'x'"):
+        assert " asked " in said(text)
+        assert " log " not in said(text)
+        assert "which machine" not in said(text)
+    noise = said("Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN")
+    assert noise.startswith("MESSAGE Harmless: two parts of XLA register the same plugin")
+    other = run("explain", "NVIDIA GeForce RTX 3060 with CUDA capability sm_86 is not compatible with x").out
+    assert "The message is from another machine (GPU GeForce RTX 3060 in the message, " in " ".join(other.split())
+
+
+def test_a_python_without_the_framework_is_named_first(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "well").write_bytes(msgspec.json.encode(with_framework(framework())))
+    said = run("explain", "jax.devices() returns [CpuDevice(id=0)]", "--facts", str(tmp_path / "well")).out
+    first = (
+        "Checked /opt/env/bin/python, which has no JAX: use --python YOUR_ENV to check the one that has it. MESSAGE "
+    )
+    assert " ".join(said.split()).startswith(first)
+    asked = run("explain", "torch.cuda.is_available() is False", "--facts", str(tmp_path / "well")).out
+    here = "MESSAGE Here torch.cuda.is_available() is True (1 GPU: NVIDIA GeForce RTX 4090) asked "
+    assert " ".join(asked.split()).startswith(here)
+
+
 def test_without_a_finding_it_says_what_it_means_what_was_ruled_out_and_what_to_try(explain: Run) -> None:
     lines = explain("well", NO_GPU).out.splitlines()
     assert lines[:2] == [
@@ -126,15 +179,15 @@ def test_an_id_is_explained_as_before(run: Run) -> None:
     assert ran.out.startswith("Driver/library version mismatch: module and libraries differ\n===")
 
 
-def test_an_id_ends_with_what_the_check_reports_on_the_machine(run: Run, explain: Run, tmp_path: Path) -> None:
+def test_what_the_check_reports_on_the_machine_stands_before_its_page(run: Run, explain: Run, tmp_path: Path) -> None:
     def asked(id_: str, machine: str) -> str:
         return run("explain", id_, "--facts", str(tmp_path / machine)).out
 
     hidden = asked("visibility.cuda-hides-all", "hidden")
-    assert re.search(r"\n\nFAIL      There\n          CUDA_VISIBLE_DEVICES.*\nfix  ", hidden, re.S)
+    assert re.search(r"\n\nFAIL      There\n          CUDA_VISIBLE_DEVICES.*\nfix  .*\nid  .*\nSources\n", hidden, re.S)
     assert "cause  " not in hidden
-    assert asked("visibility.cuda-hides-all", "well").endswith("\n\nthere     No problem: the check passed.\n")
-    assert asked("wsl.version-1", "well").endswith("\n\nthere     Does not apply to this machine.\n")
+    assert "\n\nthere     No problem: the check passed.\n\nid " in asked("visibility.cuda-hides-all", "well")
+    assert "\n\nthere     Does not apply to this machine.\n\nid " in asked("wsl.version-1", "well")
     assert re.search(r"\nhere      \w+", run("explain", "wsl.version-1").out)
     assert "\nhere  " not in run("explain", "wsl.version-1", "--elsewhere").out
 
@@ -223,7 +276,8 @@ def test_it_is_no_wider_than_the_terminal(explain: Run, monkeypatch: pytest.Monk
         ("the fabric is gone", 3, "fabric.manager-mismatch: "),
         ("visibility", 0, "visibility.cuda-hides-all"),
         ("46", 0, 'gpudoctor explain "Xid 46"'),
-        ("torch.cuda.is_available() returns False", 1, "PyTorch uses no GPU"),
+        ("torch.cuda.is_available() returns False", 1, "Here torch.cuda.is_available() is True (1 GPU: NVIDIA"),
+        ("out of memory", 1, "The GPU is out of memory"),
     ],
 )
 def test_one_door_for_codes_messages_and_areas(

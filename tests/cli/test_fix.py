@@ -122,9 +122,9 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
         ("3", 4, "`false` exited with code 1. No further steps were run.\ngpudoctor: Nothing was changed before it."),
         ("6", 5, "this step is manual"),
         ("7", 0, ""),
-        ("8", 5, "these commands need editing or your own shell"),
-        ("9", 5, "these commands need editing or your own shell"),
-        ("10", 5, "this must be done outside"),
+        ("8", 5, "these commands need your own shell or editor"),
+        ("9", 5, "replace NAME (the container's name) in these commands"),
+        ("10", 5, "do this outside"),
         ("11", 5, "these commands only inspect"),
         ("14", 4, 'has no line A="...", so that it has to be edited by hand.'),
         ("15", 3, "There is no fix 15: acme.no-flag has 14 here."),
@@ -134,10 +134,12 @@ def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> 
     ran = fix(flag, "acme.no-flag", "--choice", choice, "--yes")
     assert (ran.code, message in ran.err) == (code, True), ran.err
     assert not flag.exists()
-    if code in (3, 5):  # in a line, and the finding is not told again
-        assert (ran.out, ran.err.count("\n")) == ("", 1)
+    if code in (3, 5):
+        assert ran.err.count("\n") == 1
+        assert ("fix       " in ran.out) is (code == 5)  # what a person has to type is shown
+        assert "`gpudoctor fix acme.no-flag`" in ran.err or code == 3  # and what can be run instead
     if choice == "7":
-        assert "It takes effect after: reboot." in ran.out
+        assert "It takes effect after a reboot." in ran.out
         assert "Fixed: " not in ran.out
         undo = fix(flag, "--undo", "--yes")
         assert undo.code == 5
@@ -152,8 +154,12 @@ def test_what_does_not_ail_this_machine_gives_3(flag: Path) -> None:
 
 
 def test_an_id_that_is_none_gives_2(flag: Path) -> None:
-    assert fix(flag, "acme.no-flg").sentence == 'Unknown check or area "acme.no-flg". Did you mean "acme.no-flag"?'
-    assert fix(flag, "acme").sentence == 'Unknown check "acme"; `gpudoctor checks` lists them.'
+    assert fix(flag, "acme.no-flg").sentence == 'Unknown check "acme.no-flg". Did you mean "acme.no-flag"?'
+    assert fix(flag, "no-flag").sentence == 'Unknown check "no-flag". Did you mean "acme.no-flag"?'
+    cpu_builds = 'Did you mean "pytorch.cpu-build" or "tensorflow.cpu-build"?'
+    assert fix(flag, "cpu-build").sentence == f'Unknown check "cpu-build". {cpu_builds}'
+    area = '"acme" is an area: give the ID of one finding, as `gpudoctor check` shows it.'
+    assert fix(flag, "acme").sentence == area
     assert fix(flag, "acme.no-flag", "--undo").code == 2
 
 
@@ -196,7 +202,7 @@ def test_what_needs_root_waits_for_a_word(flag: Path) -> None:
     ran = fix(flag, "acme.no-flag", "--choice", "5", "--yes")
     if os.geteuid():
         assert ran.code == 5
-        assert "it needs root. Ask again with --with-root" in ran.err
+        assert "`gpudoctor fix acme.no-flag --choice 5 --with-root`" in ran.err
     else:  # root asks nobody
         assert (ran.code, flag.exists()) == (0, True)
         assert "sudo" not in ran.out

@@ -34,6 +34,7 @@ def test_the_exit_code_is_the_same_in_every_format(judge: Run, name: str) -> Non
 def test_monitoring_keeps_its_own_codes(judge: Run, name: str, expected: list[int], with_warnings: list[int]) -> None:
     assert [judge(only, "--format", name).code for only in ALL] == expected
     assert [judge(only, "--format", name, "--fail-on", "warn").code for only in ALL] == with_warnings
+    assert judge("acme.advises", "--format", name, "--fail-on", "advice").code == (1 if name == "npd" else 0)
     assert [judge(only, "--format", name, "--fail-on", "never").code for only in ALL] == [0, 0, 0, 0]
 
 

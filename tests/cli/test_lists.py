@@ -51,8 +51,8 @@ def test_explain(run: Run) -> None:
 
 
 @pytest.mark.parametrize("id_", catalogue.ids())
-def test_every_check_can_be_explained(run: Run, id_: str) -> None:
-    ran = run("explain", id_)
+def test_every_check_can_be_explained(run: Run, facts_file: str, id_: str) -> None:
+    ran = run("explain", id_, "--facts", facts_file)
     assert ran.code == 0
     assert f"\nid            {id_}\n" in ran.out
 

@@ -1,6 +1,8 @@
 """`gpudoctor setup`: exit codes, forms, and what is run only after a yes."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -178,6 +180,8 @@ def test_a_missing_program_is_told_before_anything_is_done(tmp_path: Path) -> No
 def test_nothing_of_the_working_directory_is_imported(tmp_path: Path, tools: str) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('json.py of the working directory')")
     (tmp_path / "jax.py").write_text("raise SystemExit('jax.py of the working directory')")
+    uv = tmp_path / "bin" / "uv"  # its Python ends the smoke test, which by then has imported all that it needs
+    uv.write_text(UV.replace("sh\\necho", 'sh\\ncase "$1" in *workers*) kill -9 $PPID;; esac\\necho'))
     state = {"PATH": tools, "XDG_STATE_HOME": str(tmp_path / "state")}
     words = ("setup", "jax", "--cpu", "--manager", "uv", "--env", "env", "--run", "--yes")
     ran = gpudoctor(*words, env=state, cwd=tmp_path)
@@ -220,3 +224,28 @@ def test_no_form_lets_what_a_facts_file_holds_reach_the_terminal(run: Run, tmp_p
     ran = run("setup", "pytorch", "--manager", "pip", "--facts", _file(tmp_path, evil), "--format", form)
     assert not set(ran.out) & {"\x1b", "\x07"}
     assert not [line for line in ran.out.splitlines() if line.startswith(("RUN touch", "- name: evil"))]
+
+
+def test_a_gpu_that_programs_cannot_use_is_fixed_first(run: Run, tmp_path: Path) -> None:
+    wsl = next(m.make() for m in machines() if m.name == "linux-driver-in-wsl")
+    ran = run("setup", "pytorch", "--facts", _file(tmp_path, wsl))
+    assert ran.code == 3
+    assert "Fix wsl.linux-driver-installed first (step 1" in ran.out
+    assert "pip install" not in ran.out
+    ran = run("setup", "pytorch", "--cpu", "--facts", _file(tmp_path, wsl))
+    assert (ran.code, "CPU wheels" in ran.out) == (0, True)
+
+
+def test_an_environment_without_pip_is_reported_before_anything_is_changed(run: Run, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True)
+    into = ("setup", "onnxruntime", "--cpu", "--into", str(tmp_path / "env"), "--manager", "pip")
+    assert "to run steps 1, 2, add --run." in run(*into).out
+    ran = run(*into, "--run", "--yes")
+    assert ran.code == 4
+    assert "has no pip. Run" in ran.err
+    assert "Nothing was changed before it." in ran.err
+
+
+def test_upgrade_is_of_an_environment_that_is_there(run: Run, ada: str) -> None:
+    ran = run("setup", "pytorch", "--upgrade", "--facts", ada)
+    assert (ran.code, "--upgrade works only with --into." in ran.err) == (2, True)

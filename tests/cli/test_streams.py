@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import BARE, gpudoctor, shell
+from tests.cli.conftest import Run
 
 # What a machine's own state may make of a run.
 ANY = (0, 1, 3)
@@ -156,9 +157,17 @@ def test_progress_goes_to_a_terminal_on_standard_error_and_is_wiped() -> None:
         ({"NO_COLOR": ""}, False),
     ],
 )
-def test_colours(env: dict[str, str], coloured: bool) -> None:
-    assert ("\x1b[" in gpudoctor("check", "--quick", env=env).out) == coloured
-    assert "\x1b" not in gpudoctor("check", "--quick", "--json", env=env).out
+def test_colours(
+    env: dict[str, str], coloured: bool, run: Run, facts_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in run("check", "--facts", facts_file).out) == coloured
+    assert "\x1b" not in run("check", "--facts", facts_file, "--json").out
+
+
+def test_colours_of_a_process() -> None:
+    assert "\x1b[" in gpudoctor("check", "--quick", env={"FORCE_COLOR": "1"}).out
 
 
 @pytest.mark.skipif(shutil.which("script") is None, reason="no script(1) to make a terminal")
@@ -175,11 +184,20 @@ WIDTHS = [("40", 40), ("10", 40), ("60", 60), ("300", 100), ("x", 80), ("0", 80)
 
 
 @pytest.mark.parametrize(("columns", "widest"), WIDTHS)
-def test_the_width_is_that_of_columns(columns: str, widest: int) -> None:
-    ran = gpudoctor("check", "--quick", env={"COLUMNS": columns})
+def test_the_width_is_that_of_columns(
+    columns: str, widest: int, run: Run, facts_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    ran = run("check", "--facts", facts_file)
     prose = [line for line in ran.out.splitlines() if line[:9].strip()]  # a command or a path is never broken
     assert max(len(line) for line in prose if "/" not in line) <= widest
-    assert gpudoctor("explain", "driver.not-loaded", env={"COLUMNS": columns}).code == 0
+    assert run("explain", "driver.not-loaded", "--elsewhere").code == 0
+
+
+def test_the_width_of_a_process() -> None:
+    ran = gpudoctor("check", "--quick", env={"COLUMNS": "60"})
+    prose = [line for line in ran.out.splitlines() if line[:9].strip()]
+    assert max(len(line) for line in prose if "/" not in line) <= 60
 
 
 @pytest.mark.namespace

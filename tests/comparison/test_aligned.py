@@ -19,7 +19,7 @@ from gpudoctor.comparison.gpu_pairs import align, called
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import check
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from gpudoctor.report.model import FindingEntry, Report, UnknownEntry
 from tests.builders import change, gpu
 from tests.checks import healthy_nvidia as nv
@@ -78,6 +78,9 @@ def without(facts: Facts, index: int) -> Facts:
     return renumbered(facts, [one for one in gpus(facts) if one.index != index])
 
 
+OF_GPUS = (DifferenceGroup.MACHINE, DifferenceGroup.GPUS, DifferenceGroup.SETTINGS)
+
+
 def test_a_card_that_fell_off_the_bus_is_the_one_that_is_missing() -> None:
     found = rows(without(change(NODE, "gpus.6.ecc", False), LOST), NODE)
     address = gpus(NODE)[LOST].address
@@ -86,7 +89,7 @@ def test_a_card_that_fell_off_the_bus_is_the_one_that_is_missing() -> None:
     assert found[f"nvidia.cuda.devices.3 at {address}"].state is DifferenceState.ONLY_THERE
     assert (found["gpus.5.ecc"].here, found["gpus.5.ecc"].there) == ("no", "yes")
     assert (found["gpus.5.index"].here, found["gpus.5.index"].there) == ("5", "6")
-    about_gpus = [path for path, row in found.items() if row.group in (DifferenceGroup.GPUS, DifferenceGroup.SETTINGS)]
+    about_gpus = [path for path, row in found.items() if row.group in OF_GPUS]
     assert [path for path in about_gpus if path.startswith(("gpus.", "pci."))] == [
         f"gpus.3 at {address}", f"pci.gpu 4 at {address}", "gpus.5.ecc",
     ]  # fmt: skip

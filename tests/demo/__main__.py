@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gpudoctor import demo
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from gpudoctor.report.sanitize import document
 from tests.demo.bad_link import facts as bad_link
 from tests.demo.cpu_wheel import facts as cpu_wheel

@@ -11,7 +11,7 @@ from gpudoctor import demo
 from gpudoctor.facts.facts_file import FactsFileError
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import check
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from gpudoctor.report.sanitize import document
 from tests.demo.__main__ import RECIPES
 from tests.demo.settled import settled

@@ -16,5 +16,6 @@ TREES = ("gpudoctor", "checks", "tests", "docs", "scripts", "benchmarks", "examp
 def test_each_file_that_is_named_exists(document: Path) -> None:
     named = re.findall(r"`((?!/)[\w./-]+\.(?:py|jinja|txt))`", document.read_text(encoding="utf-8"))
     files = [str(path.relative_to(ROOT)) for tree in TREES for path in (ROOT / tree).rglob("*.*")]
+    files += [path.name for path in ROOT.glob("*.*")]
     missing = [n for n in named if Path(n).name not in THEIRS and not any(f"/{f}".endswith(f"/{n}") for f in files)]
     assert missing == []

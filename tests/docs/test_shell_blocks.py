@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,8 @@ NOT_RUN = {
     "/shared/gpudoctor/bin/pip install": "takes gpudoctor from the package index",
     "export UV_TOOL_DIR": "is of the shell alone",
     "uv tool install gpudoctor-cli": "takes gpudoctor from the package index",
+    "docker exec": "needs a Docker daemon; the lines that are typed inside run like any others",
+    "docker cp": "needs a Docker daemon; tests/real/test_release.py makes and runs the file",
     "for node in gpu001": "needs nodes; tests/real/test_release.py makes and runs the file",
     ".venv/bin/pytest": "runs the tests themselves",
     ".venv/bin/python docs/generate.py": "writes pages; tests/test_check_pages.py holds that they are fresh",
@@ -45,6 +48,7 @@ PLACES = {
     "/etc/gpudoctor/": "etc/gpudoctor/",
     "/opt/env/": "project/.venv/",
     "/shared/today": "today",
+    '"$(command -v python3)"': sys.executable,
     "$(hostname)": "gpu03",
 }
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.expect.file_permissions import ExpectFileError
 from gpudoctor.expect.loader import loads
-from gpudoctor.expect.operators import OPERATORS
+from gpudoctor.expect.operators import OPERATORS, shown
 from gpudoctor.expect.paths import PathError, joined, resolve, split
 from gpudoctor.expect.toml_writer import quoted
 from gpudoctor.expect.values import found
@@ -85,7 +85,7 @@ def test_any_expectation_is_read_or_refused(path: str, name: str, value: object)
         wanted = OPERATORS[name].read(value, leaf)
     except PathError:
         return
-    assert OPERATORS[name].words(wanted)
+    assert OPERATORS[name].words(wanted, shown)
     assert found(Facts(), split(path))
 
 

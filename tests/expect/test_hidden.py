@@ -7,7 +7,7 @@ from gpudoctor.expect.loader import loads
 from gpudoctor.expect.masking import hidden
 from gpudoctor.facts import Facts
 from gpudoctor.pipeline import CheckOptions, check
-from gpudoctor.privacy import Masks
+from gpudoctor.privacy.masks import Masks
 from gpudoctor.report.formats import FORMATS
 from gpudoctor.report.sanitize import document
 from tests.builders import change

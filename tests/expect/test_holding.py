@@ -53,7 +53,7 @@ WRONG = {
     "text": (
         NODE,
         one("gpus.*.name", "is='B200'"),
-        'gpus.*.name: expected "B200", found "NVIDIA H100 80GB HBM3" (GPU 0,',
+        'gpus.*.name: expected "B200", found "NVIDIA H100 80GB HBM3" (GPUs 0 to 7).',
     ),
     "one GPU": (
         SICK,
@@ -67,6 +67,21 @@ WRONG = {
         "expected at least 9 and at most 16,",
     ),
     "a version": (NODE, one("nvidia.kernel.loaded", "version='>=580'"), 'expected >=580, found "570.169".'),
+    "bytes": (
+        NODE,
+        one("gpus.*.memory", "at_least=171798691840"),
+        "gpus.*.memory: expected at least 160 GiB, found 80 GiB (GPUs 0 to 7).",
+    ),
+    "a byte too few": (
+        change(NODE, "gpus.3.memory", (80 << 30) - 1),
+        one("gpus.3.memory", "at_least=85899345920"),
+        "gpus.3.memory: expected at least 85,899,345,920 bytes, found 85,899,345,919 bytes.",
+    ),
+    "watts": (
+        change(NODE, "gpus.3.power_limit", 500.0),
+        one("gpus.*.power_limit", "between=[600, 700]"),
+        "gpus.*.power_limit: expected 600 W to 700 W, found 500 W (GPU 3).",
+    ),
     "a count": (NODE, one("gpus", "count=16"), "gpus: expected 16 of them, found 8."),
     "a count at least": (plain_host(), one("gpus", "count='>=1'"), "gpus: expected >=1 of them, found 0."),
     "nothing to hold it against": (
@@ -164,8 +179,10 @@ def test_the_subject_is_the_line_and_the_gpu() -> None:
     (verdict,) = run(expected.check(SICK), SICK)
     assert (verdict.about.label, verdict.about.gpu) == ("e.toml:2", SICK.gpus[3].address)  # type: ignore[index]
     assert verdict.check.id == "expect.gpus-link-width-max"
+    assert verdict.message == "gpus.*.link_width_max: expected at least 16, found 8 (GPU 3)."
+    assert verdict.check.cause == "The rule is in e.toml:2. Change it there if this machine is right."
     assert verdict.problem is not None
-    assert verdict.problem.evidence == ("e.toml:2: expected at least 16", "gpus.3.link_width_max = 8")
+    assert verdict.problem.evidence == ()  # the message has it all
 
 
 def test_own_sentence_severity_and_fix() -> None:
@@ -173,6 +190,8 @@ def test_own_sentence_severity_and_fix() -> None:
     (expected,) = loads(text, "e.toml")
     (verdict,) = run(expected.check(NODE), NODE)
     assert (verdict.message, verdict.severity) == ("A GPU is gone.", Severity.WARNING)
+    assert verdict.problem is not None
+    assert verdict.problem.evidence == ("gpus: expected 9 of them, found 8.",)
     assert [(fix.message, fix.commands) for fix in verdict.fixes] == [("Call the operators.", ())]
 
 

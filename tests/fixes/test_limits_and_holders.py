@@ -34,7 +34,10 @@ def test_who_holds_a_gpu_is_stopped_in_its_own_way() -> None:
     assert foreign.message.startswith("Stop it. The process is not visible here")
     assert foreign.place == "outside"
     assert not any("kill" in command for command in foreign.commands)  # the number may be another process here
-    assert stop_holders((), "Stop it.").commands == ("nvidia-smi", "sudo fuser -v /dev/nvidia*")
+    assert stop_holders((), "Stop it.").commands == (
+        "nvidia-smi",
+        "sudo fuser -v /dev/nvidia*  # end what it lists: kill PID, or stop its service",
+    )
 
 
 BUILT = "linux-modules-nvidia-570-generic"

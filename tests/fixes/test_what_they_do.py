@@ -7,10 +7,11 @@ it only keeps the problem from coming back; "-" is one that says none of it.
 """
 
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 from gpudoctor.check_engine import Fix, Outcome, run
-from gpudoctor.tasks import needs_root
+from gpudoctor.tasks import Command, Task, needs_root
 from tests.checks.rows import problems
 
 TABLE = Path(__file__).with_name("fixes.txt")
@@ -38,6 +39,28 @@ def _found() -> list[str]:
                 severities[one.id].add(verdict.severity.value)
                 fixes[one.id].update(map(_written, verdict.fixes))
     return [f"{id_} ({', '.join(sorted(found))}): {'; '.join(sorted(fixes[id_]))}" for id_, found in severities.items()]
+
+
+_BRING = {
+    ("apt-get", "install"), ("apt-get", "purge"), ("dnf", "install"), ("dnf", "remove"), ("yum", "install"),
+    ("zypper", "install"), ("zypper", "remove"), ("pacman", "-S"), ("pip", "install"), ("pip", "uninstall"),
+}  # fmt: skip
+
+
+def _brings_packages(task: Task) -> bool:
+    words = task.argv if isinstance(task, Command) and not task.placeholders else ()
+    return any(pair in _BRING for pair in pairwise(words))
+
+
+def test_a_fix_that_installs_or_removes_packages_says_so() -> None:
+    wrong = {
+        f"{verdict.check.id}: {fix.action}: {fix.message}"
+        for one, facts in problems()
+        for verdict in run(one, facts)
+        for fix in verdict.fixes
+        if fix.action != "reinstall-package" and any(map(_brings_packages, fix.tasks))
+    }
+    assert not wrong
 
 
 def test_severities_and_fixes() -> None:

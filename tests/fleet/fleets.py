@@ -1,7 +1,18 @@
 """Summaries of fleets, made by hand: a large one in which much is wrong, a healthy one, an empty one, a hostile one."""
 
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.summary import Cause, Change, Departure, Drift, Fleet, HardwareGroup, Missing, Outlier, Spread
+from gpudoctor.fleet.summary import (
+    Cause,
+    CauseVariant,
+    Change,
+    Departure,
+    Drift,
+    Fleet,
+    HardwareGroup,
+    Missing,
+    Outlier,
+    Spread,
+)
 from gpudoctor.report.model import FixEntry
 
 H100 = "8 x NVIDIA H100 80GB HBM3"
@@ -149,7 +160,8 @@ def _missing(dead: tuple[str, ...], refused: tuple[str, ...], late: tuple[str, .
 
 
 def _drifts(here: list[str], there: list[str], fails: tuple[str, ...], slow: str) -> tuple[Drift, ...]:
-    old = tuple(node for node in fails if node in here)
+    # One more than the cause has: what a cause reports of all of these nodes is not listed as drift.
+    old = (here[1], *(node for node in fails if node in here))
     return (
         Drift(
             hardware=H100,
@@ -244,6 +256,9 @@ def hostile() -> Fleet:
             Cause(
                 check=NASTY, status=NASTY, title=NASTY, cause=NASTY, message=NASTY, example=NASTY, nodes=NASTY, count=1,
                 times=1, fixes=(fix,), references=(NASTY, "javascript:alert(1)", "https://docs.nvidia.com/"),
+                evidence=(NASTY,), variants=(
+                    CauseVariant(nodes=NASTY, count=1, fixes=(fix, fix)), CauseVariant(nodes="", count=9, fixes=(fix,)),
+                ),
             ),
             Cause(check=NASTY, status=NASTY, title="t", cause="c", message="s", example="n", nodes="node1", count=1),
         ),

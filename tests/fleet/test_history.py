@@ -61,8 +61,8 @@ def reported(before: Fleet, now: Fleet) -> list[tuple[str, str, str]]:
         ("warn", "pass", "better"),
         ("unreachable", "pass", "better"),
         ("refused", "warn", "better"),
-        ("unreachable", "timed out", ""),
-        ("not asked", "unreadable", ""),
+        ("unreachable", "timed out", "fact"),
+        ("not asked", "unreadable", "fact"),
         ("pass", "pass", ""),
     ],
 )

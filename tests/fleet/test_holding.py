@@ -216,4 +216,4 @@ def test_equal_values_of_several_gpus_are_told_together() -> None:
     facts: Any = change(nvidia_host(), "gpus", tuple(gpu(n) for n in range(4)))
     one = holding("gpus.*.name", 'contains = "H100"')
     (found,) = one(inventory(facts), ())
-    assert found.message.endswith("(GPU 0, GPU 1, GPU 2, GPU 3).")
+    assert found.message.endswith("(GPUs 0 to 3).")

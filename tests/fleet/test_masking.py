@@ -23,7 +23,12 @@ FLEET = Fleet(
         Cause(
             check="a.b", status="fail", title="t", cause="/home/anna/venv is broken on secret8.acme.example.",
             message="secret9 cannot read /home/anna/x.", example="secret9", nodes="secret[8-9]", count=2,
-            fixes=(FixEntry("Mend secret8.", ("ssh secret8 rm /home/anna/x",), tasks=(TASK,)),),
+            evidence=("secret[8-9]: no GPU",),
+            fixes=(
+                FixEntry(
+                    "Mend secret8.", ("ssh secret8 rm /home/anna/x", "clush -w 'secret[8-9]' uptime"), tasks=(TASK,)
+                ),
+            ),
         ),
     ),
     missing=(Missing(state="refused", why="ssh: connect to host secret10.acme.example", nodes="login", count=1),),
@@ -43,12 +48,14 @@ def test_nodes_get_other_names_everywhere() -> None:
     reported = masked(FLEET, nodes=True)
     text = render(reported)
     assert not [word for word in ("anna", "secret", "login", "acme") if word in text]
-    assert reported.states == {"fail": "node[1-3]"}
-    assert reported.causes[0].nodes == "node[2-3]"
-    assert (reported.causes[0].example, reported.causes[0].message) == ("node3", "node3 cannot read /home/user2/x.")
-    assert reported.causes[0].fixes[0].commands == ("ssh node2 rm /home/user2/x",)
-    assert reported.missing[0].why == "ssh: connect to host node4"
-    assert reported.changes[0].nodes == "node4"
+    assert reported.states == {"fail": "masked-node[1-3]"}
+    (cause,) = reported.causes
+    assert cause.nodes == "masked-node[2-3]"
+    assert (cause.example, cause.message) == ("masked-node3", "masked-node3 cannot read /home/user2/x.")
+    assert cause.fixes[0].commands == ("ssh masked-node2 rm /home/user2/x", "clush -w 'masked-node[2-3]' uptime")
+    assert cause.evidence == ("masked-node[2-3]: no GPU",)
+    assert reported.missing[0].why == "ssh: connect to host masked-node4"
+    assert reported.changes[0].nodes == "masked-node4"
 
 
 def test_a_node_that_is_called_like_a_check_changes_no_check() -> None:
@@ -73,7 +80,7 @@ def test_equal_names_stay_equal_and_others_differ() -> None:
     fleet = large(1000)
     other = masked(msgspec.structs.replace(fleet, next=()), nodes=True)
     before = {one.name: one for one in nodes(fleet)}
-    after = nodes(other)
+    after = list(nodes(other))
     assert len({one.name for one in after}) == len(before)
     for old, new in zip(before.values(), after, strict=True):
         assert (old.state, old.hardware) == (new.state, new.hardware)
@@ -84,7 +91,7 @@ def test_equal_names_stay_equal_and_others_differ() -> None:
 
 def test_hostile_names_are_masked_too() -> None:
     reported = masked(FLEETS["hostile"], nodes=True)
-    assert json.loads(render(reported))["causes"][0]["example"].startswith("node")
+    assert json.loads(render(reported))["causes"][0]["example"].startswith("masked-node")
 
 
 def test_a_secret_goes_and_a_name_that_looks_like_one_stays() -> None:

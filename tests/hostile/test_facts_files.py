@@ -11,7 +11,7 @@ from gpudoctor import demo
 from gpudoctor.facts import Facts
 from gpudoctor.facts.facts_file import FactsFileError, load
 from gpudoctor.parsers.cpu_list import processors
-from gpudoctor.privacy import Masks
+from gpudoctor.privacy.masks import Masks
 from tests.builders import change, framework, nvidia_host, with_framework
 from tests.hostile.mutations import FILES
 from tests.hostile.running import bases, batches, commands, held, strange

@@ -13,7 +13,7 @@ from gpudoctor import check
 from gpudoctor.facts import Facts
 from gpudoctor.facts.facts_file import load
 from gpudoctor.facts.host import User
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from gpudoctor.report.formats import FORMATS
 from gpudoctor.report.renderers.json import render as as_json
 from tests.builders import change, framework, gpu, nvidia_host, with_framework

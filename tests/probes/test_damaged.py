@@ -19,7 +19,7 @@ from gpudoctor.facts import Facts, PciDevice
 from gpudoctor.facts.facts_file import load
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.privacy import harmless
+from gpudoctor.privacy.secrets import harmless
 from gpudoctor.probes.device_nodes import TOPOLOGY
 from gpudoctor.report.renderers import html, prometheus, text
 from gpudoctor.report.sanitize import document

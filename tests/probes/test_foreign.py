@@ -15,7 +15,7 @@ from gpudoctor.facts.facts_file import load
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import CheckOptions, check, gather
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from gpudoctor.probes.windows import nvidia
 from gpudoctor.recorded_machine import RecordedMachine
 from gpudoctor.report.model import Report

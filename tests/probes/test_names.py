@@ -3,6 +3,7 @@
 import pytest
 
 from gpudoctor.facts import NamedPath
+from gpudoctor.knowledge.variables import PathRow, variables
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.host.network import interfaces, rdma_devices
 from gpudoctor.probes.nvidia.named_paths import named_paths
@@ -43,8 +44,18 @@ def test_rdma_devices() -> None:
         ({"XLA_FLAGS": "--xla_gpu_cuda_data_dir=/cuda"}, (("XLA_FLAGS", "/cuda/nvvm/libdevice", True),)),
         ({"XLA_FLAGS": "--xla_gpu_cuda_data_dir=./cuda"}, ()),
         ({"TRITON_PTXAS_PATH": "/gone/ptxas"}, (("TRITON_PTXAS_PATH", "/gone/ptxas", False),)),
+        ({"ROCBLAS_TENSILE_LIBPATH": "/cuda/nvvm"}, (("ROCBLAS_TENSILE_LIBPATH", "/cuda/nvvm", True),)),
+        ({"ROCBLAS_LAYER": "1"}, ()),
     ],
 )
 def test_named_paths(env: dict[str, str], found: tuple[tuple[str, str, bool], ...]) -> None:
     machine = RecordedMachine({"/usr/bin/gcc": "", "/cuda/nvvm/libdevice/libdevice.10.bc": ""}, env=env)
     assert named_paths(machine) == tuple(NamedPath(variable=v, path=p, exists=e) for v, p, e in found)
+
+
+@pytest.mark.parametrize("row", variables().paths.rows, ids=lambda row: row.name)
+def test_every_variable_of_the_table_is_looked_for(row: PathRow) -> None:
+    """Each alone: what makes the probe read the table has to fit all of its names."""
+    assert named_paths(RecordedMachine({}, env={row.name: "/gone/there"})) == (
+        NamedPath(variable=row.name, path="/gone/there", exists=False),
+    )

@@ -12,8 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from gpudoctor.report.model import Report
 from gpudoctor.report.renderers import junit, sarif
-from tests.report.test_readers import REPORTS
+from tests.report.machines import MACHINES, of_machine
+from tests.report.test_readers import HOSTILE
 
 pytestmark = [pytest.mark.realenv, pytest.mark.timeout(600)]
 # pytest carries the schema of Jenkins' xUnit plug-in for its own tests; Microsoft's matchers carry that of SARIF.
@@ -53,6 +55,10 @@ def xsd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def _reports() -> dict[str, Report]:
+    return {name: of_machine(name) for name in MACHINES} | {"strings made to break it": HOSTILE, "nothing": Report()}
+
+
 def _invalid(python: str, xsd: Path, *files: Path) -> list[str]:
     argv = [python, "-c", VALIDATE, str(xsd), *map(str, files)]
     ended = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=True)
@@ -61,7 +67,7 @@ def _invalid(python: str, xsd: Path, *files: Path) -> list[str]:
 
 def test_junit_fits_the_schema_of_jenkins(interpreter: Callable[..., str], xsd: Path, tmp_path: Path) -> None:
     files = []
-    for number, report in enumerate(REPORTS.values()):
+    for number, report in enumerate(_reports().values()):
         files.append(tmp_path / f"{number}.xml")
         files[-1].write_text(junit.render(report))
     python = interpreter("xmlschema", "xmlschema")
@@ -83,7 +89,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_sarif_fits_its_schema(schema: dict[str, Any]) -> None:
     validator = jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker())
-    for name, report in REPORTS.items():
+    for name, report in _reports().items():
         document = json.loads(sarif.render(report))
         assert [f"{name}: {error.json_path} {error.message}" for error in validator.iter_errors(document)] == []
     document["runs"][0]["colour"] = "red"

@@ -225,6 +225,7 @@ SYMPTOM = exactly(
     fixes=each(FIX),
     nearest=TEXTS,
     advice={"type": "string"},
+    notice={"type": "string"},
 )
 RANK = exactly(
     rank={"type": ["integer", "null"], "minimum": 0},
@@ -234,7 +235,7 @@ RANK = exactly(
     message={"type": "string"},
     lines=WHOLE,
 )
-LOG_ORIGIN = exactly(where={"enum": ["here", "elsewhere", "unknown"]}, evidence=TEXTS)
+LOG_ORIGIN = exactly(where={"enum": ["here", "elsewhere", "unknown"]}, evidence=TEXTS, typed={"type": "boolean"})
 FRAMEWORK = exactly(
     name=TEXT,
     python=TEXT,

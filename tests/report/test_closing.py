@@ -4,12 +4,16 @@ import msgspec
 import pytest
 
 from gpudoctor.check_engine import MACHINE, Outcome, Verdict
+from gpudoctor.expect.loader import loads
 from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.renderers.closing import closing
+from gpudoctor.report.renderers.text import render
 from tests.builders import change, framework, live, nvidia_host, plain_host, python, with_framework
 from tests.checks.environments import package
+from tests.expect import one
 from tests.report.test_build import FAILS, WARNS
 
 PASSED = [Verdict(FAILS, MACHINE, Outcome.PASS), Verdict(WARNS, MACHINE, Outcome.PASS)]
@@ -22,10 +26,13 @@ AGAIN = (
 NEXT = "Fix the first problem, then re-run `gpudoctor check`. For details: `gpudoctor explain ID`"
 UNKNOWN = "Some facts are unknown: --verbose lists them, and what access they need."
 NONE = "No problems found (2 checks)."
+BARE = "No problems found with the driver and GPU (2 checks); no framework was checked."
+NOTHING_AT_ALL = "No problems found (2 checks); no framework was checked."
+LEFT = "No framework was checked: the environment has none. --python PATH checks another one."
 QUICK = "No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees."
 
 
-UNTRIED = "Not tested: bitsandbytes, flash-attn, xformers (only their files were read)."
+UNTRIED = "Not tested: bitsandbytes, flash-attn, xformers (only files were read)."
 
 
 def with_packages(facts: Facts) -> Facts:
@@ -41,17 +48,17 @@ def quick(facts: Facts) -> Facts:
 @pytest.mark.parametrize(
     ("facts", "status", "entries", "lines"),
     [
-        (nvidia_host(), "pass", (), (CUDA, NONE, AGAIN)),
-        (nvidia_host(), "pass", (ENTRY,), (CUDA, AGAIN)),
-        (nvidia_host(), "warn", (ENTRY,), (CUDA,)),
+        (nvidia_host(), "pass", (), (CUDA, BARE, AGAIN)),
+        (nvidia_host(), "pass", (ENTRY,), (CUDA, LEFT, AGAIN)),
+        (nvidia_host(), "warn", (ENTRY,), (CUDA, LEFT)),
         (nvidia_host(), "fail", (ENTRY,), (NEXT,)),
         (nvidia_host(), "incomplete", (), (CUDA, UNKNOWN)),
-        (with_packages(nvidia_host()), "pass", (), (CUDA, NONE, UNTRIED, AGAIN)),
-        (with_packages(nvidia_host()), "warn", (ENTRY,), (CUDA, UNTRIED)),
+        (with_packages(nvidia_host()), "pass", (), (CUDA, BARE, UNTRIED, AGAIN)),
+        (with_packages(nvidia_host()), "warn", (ENTRY,), (CUDA, LEFT, UNTRIED)),
         (with_packages(nvidia_host()), "fail", (ENTRY,), (NEXT,)),
-        (with_packages(plain_host()), "pass", (), (NONE, AGAIN)),
-        (plain_host(), "pass", (), (NONE, AGAIN)),
-        (quick(plain_host()), "pass", (), (NONE,)),
+        (with_packages(plain_host()), "pass", (), (NOTHING_AT_ALL, AGAIN)),
+        (plain_host(), "pass", (), (NOTHING_AT_ALL, AGAIN)),
+        (quick(plain_host()), "pass", (), (NOTHING_AT_ALL,)),
         (quick(with_framework(framework(live=None), plain_host())), "pass", (), (NONE, QUICK)),
         (
             with_framework(framework(), nvidia_host()),
@@ -66,7 +73,15 @@ def test_closing(facts: Facts, status: str, entries: tuple[FindingEntry, ...], l
 
 
 def test_one_check_is_one() -> None:
-    assert "No problems found (1 check)." in closing(plain_host(), PASSED[:1], "pass", ())
+    facts = with_framework(framework(), nvidia_host())
+    assert "No problems found (1 check)." in closing(facts, PASSED[:1], "pass", ())
+
+
+def test_what_was_chosen_claims_nothing_about_frameworks() -> None:
+    for how in ({"chosen": True}, {"command": "smoke"}):
+        reported = closing(nvidia_host(), PASSED, "pass", (), **how)
+        assert NONE in reported
+        assert not any("framework" in sentence for sentence in reported)
 
 
 def test_nothing_is_called_proven_that_was_not_tried() -> None:
@@ -130,3 +145,15 @@ def test_who_has_cupy_is_told_why_it_was_left_out() -> None:
 def test_a_run_in_which_no_check_applied_praises_nothing() -> None:
     skipped = [Verdict(FAILS, MACHINE, Outcome.SKIPPED)]
     assert closing(plain_host(), skipped, "pass", ()) == ()
+
+
+def test_the_operators_rules_are_counted_by_what_became_of_them() -> None:
+    rules = (
+        one("gpus", "count=1")
+        + one("gpus.*.name", "contains='B200'")
+        + one("smoke.pytorch.transfer.h2d pinned", "at_least=1")
+    )
+    report = check(None, CheckOptions(expect=loads(rules, "e.toml")), nvidia_host())
+    assert "Expectations: 1 met, 1 not met, 1 unknown." in report.next
+    assert "expect.smoke-pytorch-transfer-h2d-pinned (e.toml:" in render(report)  # also without --verbose
+    assert not [line for line in check(None, CheckOptions(), nvidia_host()).next if "Expectations" in line]

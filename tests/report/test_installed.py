@@ -8,7 +8,7 @@ from gpudoctor import check
 from gpudoctor.facts import DriverLibrary, Facts, LibraryHeader, Nvcc, User
 from gpudoctor.facts.framework import Need
 from gpudoctor.maybe import Unknown
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from gpudoctor.report.installed import libraries, rocm_releases, system_libraries, toolkits
 from gpudoctor.report.renderers import html, markdown
 from gpudoctor.report.renderers.header import rows

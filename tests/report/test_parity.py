@@ -9,15 +9,11 @@ from typing import Any
 
 import pytest
 
-from gpudoctor import check, demo
 from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, Summary, word
 from gpudoctor.report.renderers import html, text
 from gpudoctor.report.renderers import json as as_json
-from tests.machines.registry import machines
+from tests.report.machines import MACHINES, of_machine
 from tests.report.test_readers import HOSTILE
-
-REPORTS = {one.name: check(facts=one.make()) for one in machines()}
-REPORTS |= {f"demo {name}": check(facts=demo.load(name)) for name in ("bad-link", "cpu-wheel", "mismatch")}
 
 
 def _one(gpu: int, message: str) -> FindingEntry:
@@ -46,13 +42,19 @@ def _one(gpu: int, message: str) -> FindingEntry:
 
 
 FOLDED = tuple(_one(gpu, "It needs a reset." if gpu < 2 else f"It is gone since {gpu} hours.") for gpu in range(4))
-REPORTS["folded"] = Report(status="fail", findings=FOLDED, summary=Summary(fail=4, consequences=8))
-EVERY = pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS.keys())
+FOLDED_REPORT = Report(status="fail", findings=FOLDED, summary=Summary(fail=4, consequences=8))
+EVERY = pytest.mark.parametrize("report", [*MACHINES, "folded"], indirect=True)
 # What the text says in its own words; everything else in a finding is JSON's.
 OWN = (
     "FAIL WARN ADVICE also cause evidence fix or later effects id run ruled out see affects then careful needs root "
-    "verify undo The same for and -"
+    "verify undo The same for and a new login -"
 )
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Report:
+    """A report by its name."""
+    return FOLDED_REPORT if request.param == "folded" else of_machine(request.param)
 
 
 def even(words: str) -> str:

@@ -12,12 +12,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from sarif_pydantic import Sarif
 from tap.parser import Parser as TapParser
 
-from gpudoctor import check, demo
 from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report, Summary, UnknownEntry
 from gpudoctor.report.renderers import github, junit, nagios, npd, prometheus, sarif, tap
 from gpudoctor.report.sanitize import document
 from gpudoctor.report.test_cases import cases
-from tests.machines.registry import machines
+from tests.report.machines import MACHINES, of_machine
 
 NASTY = "a|b]]>&<c> \"d\" 'e' \\ # f % :: , \n\x1b[31m::error::g\x00 \u202e \ud800 ü\r\n1..9 not ok"
 FINDING = FindingEntry(
@@ -41,10 +40,14 @@ HOSTILE = Report(
     unknown=(UnknownEntry(check="driver.cuda-error", subject=NASTY, reason=NASTY, essential=True),),
     next=(NASTY,),
 )
-REPORTS = {one.name: check(facts=one.make()) for one in machines()}
-REPORTS |= {f"demo {name}": check(facts=demo.load(name)) for name in ("bad-link", "cpu-wheel", "mismatch")}
-REPORTS |= {"strings made to break it": HOSTILE, "nothing": Report()}
-EVERY = pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS.keys())
+EVERY = pytest.mark.parametrize("report", [*MACHINES, "strings made to break it", "nothing"], indirect=True)
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Report:
+    """A report by its name."""
+    own = {"strings made to break it": HOSTILE, "nothing": Report()}
+    return own.get(request.param) or of_machine(request.param)
 
 
 @EVERY
@@ -153,9 +156,9 @@ def _words(report: Report) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", [name for name in REPORTS if name not in ("strings made to break it", "nothing")])
+@pytest.mark.parametrize("name", MACHINES)
 def test_each_format_for_people_says_what_to_type(name: str) -> None:
-    report = REPORTS[name]
+    report = of_machine(name)
     unfolded = {
         "junit": "".join(ElementTree.fromstring(junit.render(report)).itertext()),
         "sarif": "\n".join(r["message"]["text"] for r in json.loads(sarif.render(report))["runs"][0]["results"]),

@@ -59,11 +59,10 @@ H100 = SmokeEntry(
 TABLE = """\
 PyTorch 2.13.0 on GPU 0 (NVIDIA H100 80GB HBM3)
   imported in 3.2 s, tested in 3.5 s
-  matmul bf16                 798.1 TFLOP/s  ████████    81%  of 989, error 2e-03, 3,401 times the
-                                                              CPU
+  matmul bf16                 798.1 TFLOP/s  ███████    81% of 989, error 2e-03, 3,401 times the CPU
   mnist                     51,234 images/s  gradients within 2e-06, loss falls to 23%
-  transfer h2d pinned             55.4 GB/s  █████████   88%  of 63
-  transfer d2h pinned             55.1 GB/s  █████████   87%  of 63
+  transfer h2d pinned             55.4 GB/s  ████████   88% of 63
+  transfer d2h pinned             55.1 GB/s  ████████   87% of 63
   overlap                               93%  of the shorter one hidden, both ways at once 1.4 times
                                              one way
   mixed-precision bf16        error 4.2e-02  worst gradient, compared with float64

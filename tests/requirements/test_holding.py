@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import RequirementError, require
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Distribution, Facts
 from gpudoctor.facts.smoke import Figure, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
 from gpudoctor.requirements.demands import DEMANDS
@@ -13,7 +13,7 @@ from tests.builders import change, framework, gpu, live, nvidia_host, plain_host
 from tests.checks import healthy_nvidia as nv
 from tests.checks.amd_machines import amd_host
 from tests.checks.nvidia_machines import having, versions
-from tests.machines import amd, driver, foreign, frameworks
+from tests.machines import amd, driver, foreign, frameworks, hardware
 
 WHY = Unknown("NVML: Insufficient Permissions")
 NODE = nv.hgx(nv.H100, 4)
@@ -59,7 +59,7 @@ def test_what_holds(facts: Facts, demands: dict[str, Any]) -> None:
     ("facts", "demands", "message"),
     [
         (NODE, {"driver": ">=580"}, "driver: expected >=580, found NVIDIA's driver: 570.169."),
-        (NODE, {"gpus": 9}, "gpus: expected at least 9, found responding GPUs: 8."),
+        (NODE, {"gpus": 9}, "gpus: expected at least 9, found usable GPUs: 8."),
         (
             nv.several(2),
             {"gpu": "H100"},
@@ -96,6 +96,7 @@ def test_what_does_not_hold(facts: Facts, demands: dict[str, Any], message: str)
     [
         (having(NODE, gpus=WHY), {"gpus": 8}, WHY.unknown),
         (having(NODE, gpus=WHY), {"gpu": "H100"}, WHY.unknown),
+        (having(NODE, nvidia__cuda__code=WHY), {"gpus": 8}, WHY.unknown),
         (having(NODE, gpus__3=gpu(3, **(nv.H100 | {"memory": WHY}))), {"memory_gib": 10}, WHY.unknown),
         (having(NODE, gpus__3=gpu(3, **(nv.H100 | {"capability": WHY}))), {"compute_capability": ">=8"}, WHY.unknown),
         (with_framework(framework(live=None), NODE), {"torch_sees": 8}, "PyTorch was not imported (quick)"),
@@ -121,7 +122,7 @@ def test_a_version_that_cannot_be_compared_is_unknown() -> None:
 
 def test_a_lost_gpu_does_not_count() -> None:
     facts = having(NODE, gpus__3=gpu(3, **(nv.H100 | {"status": "lost"})))
-    with pytest.raises(RequirementError, match="gpus: expected at least 8, found responding GPUs: 7"):
+    with pytest.raises(RequirementError, match="gpus: expected at least 8, found usable GPUs: 7"):
         require(facts=facts, gpus=8)
 
 
@@ -145,6 +146,10 @@ SPLIT = having(nv.hgx(nv.H100, 4), gpus__0__mig=True)
         (LOST, {"gpus": 2}, {"gpus": "device.fallen-off-the-bus"}),
         # A GPU that answers is none that is missing, whatever else is wrong with it.
         (HOT, {"gpus": 3, "memory_gib": 40, "gpu": "H100"}, {"gpus": None, "memory_gib": None, "gpu": None}),
+        # NVML lists the GPUs of a board without its fabric manager; CUDA does not start on them.
+        (hardware.fabric_manager_not_running(), {"gpus": 8}, {"gpus": "fabric.manager-down"}),
+        (hardware.fabric_manager_of_another_version(), {"gpus": 1}, {"gpus": "fabric.manager-mismatch"}),
+        (driver.stub_on_the_loaders_path(), {"gpus": 1}, {"gpus": "driver.stub-library"}),
         # What is installed and not loaded is loaded by the fix.
         (driver.upgraded_under_a_running_kernel(), {"driver": ">=570.169"}, {"driver": "driver.library-mismatch"}),
         (driver.upgraded_under_a_running_kernel(), {"driver": ">=580"}, {"driver": None}),
@@ -182,6 +187,37 @@ def test_a_machine_that_is_healthy_but_not_as_wanted_has_a_fix() -> None:
     assert "sudo apt-get install nvidia-driver-580-server-open" in fix.commands
     assert "\n  fix: Install NVIDIA's driver of branch 580" in str(raised.value)
     assert "\n    sudo apt-get update\n" in str(raised.value)
+
+
+def drivers_for(wanted: str, id_: str, version: str) -> tuple[str, ...]:
+    """The first fix's commands for eight GPUs on NVSwitches, on another distribution."""
+    facts = having(
+        NODE,
+        nvidia__kernel__packages=(),
+        host__distribution=Distribution(id=id_, version=version, name=id_),
+    )
+    with pytest.raises(RequirementError) as raised:
+        require(facts=facts, driver=wanted)
+    return next((fix.commands for fix in raised.value.unmet[0].fixes), ())
+
+
+@pytest.mark.parametrize(
+    ("id_", "version", "packages"),
+    [
+        ("ubuntu", "24.04", ("nvidia-driver-595-server-open", "nvidia-fabricmanager-595")),
+        ("centos", "7", ("nvidia-open-595*", "nvidia-fabricmanager-595*")),
+        ("rhel", "9.5", ("nvidia-driver:595-open", "nvidia-fabricmanager-595*")),
+        ("sles", "15.6", ("nvidia-open-driver-G07-signed-kmp-meta", "nvidia-fabricmanager<596")),
+    ],
+)
+def test_a_fix_of_the_driver_keeps_to_one_branch(id_: str, version: str, packages: tuple[str, ...]) -> None:
+    commands = "\n".join(drivers_for(">=590", id_, version))
+    assert all(one in commands for one in packages)
+
+
+def test_a_branch_that_the_distribution_no_longer_has_is_no_fix() -> None:
+    assert "akmod-nvidia" in "\n".join(drivers_for(">=590", "fedora", "42"))
+    assert drivers_for(">=575,<580", "fedora", "42") == ()  # its one package brings the newest branch
 
 
 def test_what_is_unknown_has_no_fix() -> None:

@@ -15,7 +15,7 @@ import gpudoctor
 from gpudoctor import demo
 from gpudoctor.facts.facts_file import load
 from gpudoctor.pipeline import check
-from gpudoctor.privacy import masked
+from gpudoctor.privacy.masks import masked
 from scripts import add_case
 from tests.cli import gpudoctor as program
 from tests.machines import recorded

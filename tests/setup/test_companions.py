@@ -79,7 +79,39 @@ def test_a_pytorch_without_the_gpus_code_is_replaced_with_them() -> None:
 
 def test_in_a_new_environment_the_note_names_the_old_one() -> None:
     found = made(there("2.9.1+cu128"), companions=("torchvision",))
-    assert "--into /opt/env installs what is missing there" in " ".join(found.notes)
+    assert found.notes == (
+        "PyTorch 2.9.1+cu128 is installed in /opt/env and fits this machine: --into /opt/env leaves it as it is, and "
+        "adds what is missing there.",
+    )
+    (old,) = made(there("2.9.1+cpu"), "torch").notes
+    assert old.endswith(" does not fit this machine: --into /opt/env replaces it there.")
+
+
+def test_a_pytorch_that_works_stays_and_is_verified() -> None:
+    found = made(there("2.9.1+cu128"), "torch", into="/opt/env/bin/python")
+    assert [s.id for s in found.steps] == ["proof"]
+    assert found.notes[0].startswith("PyTorch 2.9.1+cu128 is installed and fits this machine: it stays as it is.")
+
+
+def test_what_goes_next_to_it_agrees_with_its_cuda_and_cudnn() -> None:
+    found = made(there("2.9.1+cu128"), "torch", "jax", "cupy", into="/opt/env/bin/python")
+    assert wheels(found)["jax"].startswith("jax[cuda12]")
+    assert wheels(found)["cupy"].startswith("cupy-cuda12x")
+    newer = made(there("2.9.1+cu130", branch=595), "torch", "jax", into="/opt/env/bin/python")
+    assert wheels(newer)["jax"].startswith("jax[cuda13]")
+
+
+def test_what_is_replaced_is_named_and_comes_back_by_undo() -> None:
+    kept = {"torch": "2.9.1+cu128", "jax": "0.4.20", "tensorflow": "2.18.0"}
+    frameworks = tuple(framework(name, number) for name, number in kept.items())
+    facts = change(machine("ada", branch=570), "pythons", (python(*frameworks),))
+    first = step(made(facts, "torch", "jax", into="/opt/env/bin/python", upgrade=True), "wheels")
+    assert first.title.endswith("into /opt/env/bin/python, in place of torch 2.9.1+cu128 and jax 0.4.20.")
+    pip = "/opt/env/bin/python -m pip"
+    assert typed(first.undo) == (
+        f"{pip} install --no-deps --index-url https://download.pytorch.org/whl/cu128 torch==2.9.1+cu128",
+        f"{pip} install --no-deps jax==0.4.20",
+    )
 
 
 def test_without_a_gpu_a_build_for_gpus_is_proven_on_the_cpu() -> None:

@@ -39,9 +39,11 @@ def test_jaxs_plugin_takes_the_machines_rocm_which_has_to_be_its_own(rocm: str |
         ("card-that-the-wheel-does-not-know", None),  # the new environment has another wheel
     ],
 )
-def test_what_keeps_programs_from_the_gpu_is_told(name: str, check: str | None) -> None:
-    notes = [note for note in made(known(name), "torch").notes if "Fix that first" in note]
-    assert [note.rpartition(" ")[2] for note in notes] == ([check] if check else [])
+def test_what_keeps_programs_from_the_gpu_is_fixed_first(name: str, check: str | None) -> None:
+    found = made(known(name), "torch")
+    stopped = [one.instead for one in found.refused if " first (" in one.instead]
+    assert [text.split()[1] for text in stopped] == ([check] if check else [])
+    assert (found.wheels == (), [s.id for s in found.steps] == [check]) == (bool(check), bool(check))
 
 
 def test_on_windows_it_is_powershells_words_and_pytorchs_own_index() -> None:
@@ -51,7 +53,7 @@ def test_on_windows_it_is_powershells_words_and_pytorchs_own_index() -> None:
     assert refused(found).keys() == {"TensorFlow", "JAX"}
     assert "WSL 2" in found.refused[0].instead
     assert found.interpreter == "gpu-env/Scripts/python.exe"
-    assert found.notes == ()
+    assert "--into C:\\env leaves it as it is" in found.notes[0]
     commands = [c for s in found.steps for c in (*s.commands, *s.verify, *s.undo)]
     assert {c.where for c in commands if isinstance(c, Manual)} == {"PowerShell"}
     assert not any(map(can_run, commands))

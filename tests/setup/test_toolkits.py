@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.facts import Facts, PackageSource
+from gpudoctor.facts import Facts, Nvcc, PackageSource
 from gpudoctor.knowledge.host_compilers import newest_gcc
 from gpudoctor.knowledge.toolkits import repository, toolkits
 from gpudoctor.setup.exporters import render
@@ -168,3 +168,35 @@ def test_the_table_of_repositories() -> None:
     assert repository("ubuntu", "18.04") is None
     releases = toolkits().toolkit.releases
     assert all(row.first in releases and row.last in ("", *releases) for row in toolkits().repository)
+
+
+def _with_nvcc(number: str, branch: int = 580) -> Facts:
+    path = f"/usr/local/cuda-{number}/bin/nvcc"
+    return change(
+        machine("ada", branch=branch), "toolkits.nvccs", (Nvcc(path=path, real=path, version=number, on_path=True),)
+    )
+
+
+@pytest.mark.parametrize("container", [None, "docker"])
+def test_a_toolkit_that_is_there_is_named_and_held_against_the_driver(container: str | None) -> None:
+    found = plan(change(_with_nvcc("12.8"), "host.container", container))
+    assert (found.steps, found.refused) == ((), ())
+    assert found.notes[0] == (
+        "CUDA Toolkit 12.8 is already installed: nothing to do. /usr/local/cuda-12.8/bin/nvcc is the nvcc on PATH. The "
+        "driver, which supports CUDA up to 13.0, runs what it compiles. For builds: export "
+        "CUDA_HOME=/usr/local/cuda-12.8"
+    )
+
+
+def test_a_toolkit_of_a_newer_minor_compiles_no_ptx_for_the_driver() -> None:
+    assert "up to 12.8: it runs what is compiled for the" in plan(_with_nvcc("12.9", branch=570)).notes[0]
+
+
+@pytest.mark.parametrize(("number", "wanted"), [("12.8", "12.6"), ("13.1", "12.8"), ("11.8", "12.8")])
+def test_another_release_than_the_requested_one_does_not_do(number: str, wanted: str) -> None:
+    assert plan(_with_nvcc(number), toolkit=wanted).toolkit == wanted
+
+
+def test_a_toolkit_without_code_for_the_gpu_or_of_a_newer_major_does_not_do() -> None:
+    assert plan(_with_nvcc("11.6")).toolkit is not None
+    assert plan(_with_nvcc("13.0", branch=570)).toolkit == "12.8"

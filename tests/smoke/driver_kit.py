@@ -55,7 +55,7 @@ def worked(folder: str | None, tests: str, task: dict[str, Any] | None = None, *
     done = subprocess.run(
         [sys.executable, worker.__file__],
         input=json.dumps(whole),
-        env={"LD_LIBRARY_PATH": folder, "STANDIN_FREE": ROOM, **env} if folder else None,
+        env={"LD_LIBRARY_PATH": folder, "STANDIN_FREE": ROOM, "OPENBLAS_NUM_THREADS": "1", **env} if folder else None,
         capture_output=True,
         text=True,
         timeout=SECONDS,

@@ -40,7 +40,7 @@ def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_healthy_worker_ends_in_order() -> None:
-    run = ran("")
+    run = ran("nothing")
     assert (run.outcome, run.stage) == ("done", "done")
     assert outcomes(run) == dict.fromkeys(TESTS, "done")
     assert run.version
@@ -151,6 +151,7 @@ class Spy(Machine):
 )
 def test_a_context_is_opened_and_closed_after_a_worker_was_killed_on_a_gpu(fault: str, kind: str, settled: int) -> None:
     machine = Spy(fault)
-    job = SmokeJob(backend="cpu", python="", target=SmokeDevice(kind=kind, label="GPU 0"), tests=("mnist",))
+    tests = ("mnist",) if fault else ("transfer",)
+    job = SmokeJob(backend="cpu", python="", target=SmokeDevice(kind=kind, label="GPU 0"), tests=tests)
     run_job(machine, job, digits(machine), lambda *_: None, ILL)
     assert [task["tests"] for task in machine.tasks if task["backend"] == "driver"] == [[]] * settled

@@ -136,6 +136,7 @@ SAMPLES = [
     ),
     Sample("cudnn-not-initialised", "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED"),
     Sample("cudnn-failed", "RuntimeError: GET was unable to find an engine to execute this computation"),
+    Sample("cudnn-libcuda", "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object"),
     Sample("cudnn-parts", "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9.1, libcudnn_ops.so}\nAborted"),
     Sample("cufft-failed", "RuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR"),
     # -- PyTorch -----------------------------------------------------------------------------------------

@@ -6,13 +6,15 @@
 import asyncio
 import os
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from textual._context import visible_screen_stack  # what App.export_screenshot sets through render_update
 from textual.app import App
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -21,6 +23,20 @@ SIZES = ((80, 24), (120, 40), (200, 60))
 # a matter of the screen.
 CHECKS = re.compile(r"\d+(?= (?:passed|not applicable|checks that apply here)\b)")
 OPEN = re.compile(r"\d+ unknown, (?=\d+ passed)")
+
+_parsed = Stylesheet._parse_rules
+_RULES: dict[Hashable, list[RuleSet]] = {}
+
+
+def _parsed_once(sheet: Stylesheet, css: str, *about: Any, **more: Any) -> list[RuleSet]:
+    """Parse a style in these colors: an application parses all of its own anew, a third of what a test of it takes."""
+    key = (css, about, *more.items(), *sheet._variables.items())
+    if key not in _RULES:
+        _RULES[key] = _parsed(sheet, css, *about, **more)
+    return _RULES[key]
+
+
+Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign, assignment]
 
 
 def text_of(app: App[Any]) -> list[str]:
@@ -54,6 +70,7 @@ def run(
 
     async def whole() -> App[Any]:
         app = make()
+        app.animation_level = "none"  # each would be waited for
         async with app.run_test(size=size, notifications=True) as pilot:
             await what(pilot)
         return app

@@ -223,7 +223,7 @@ def test_recorded_facts_are_not_examined_again_and_the_palette_says_why(key: str
         await pilot.press("escape", "r")
         await settled(pilot)
         assert not app._notifications
-        (entry,) = [entry for entry in Commands(app.screen).entries() if entry.name.startswith("Re-run checks")]
+        (entry,) = [entry for entry in Commands(app.screen).entries() if entry.name.startswith("Re-run all")]
         assert entry.message == "Only on a live machine: these are recorded facts (demo: mismatch)."
         assert app.session.report is report
 
@@ -247,7 +247,7 @@ def test_the_palette_offers_places_keys_and_other_machines() -> None:
         named = {name.partition(" (")[0] for name in names}
         assert {
             "Run fix",
-            "Re-run checks",
+            "Re-run all",
             "Save",
             "Copy",
             "Keys",
@@ -281,8 +281,8 @@ def test_the_palette_finds_a_place_by_its_name_or_by_what_it_shows(typed: str, m
 WORDS = {
     "fix": "Run fix", "run fix": "Run fix", "apply": "Run fix", "save html": "Save", "export": "Save",
     "filter": "Search", "find": "Search", "theme": "Theme", "dark": "Theme", "help": "Keys", "quit": "Quit",
-    "exit": "Quit", "refresh": "Re-run checks", "rescan": "Re-run checks", "copy": "Copy", "undo": "Undo fix",
-    "verify": "Re-check",
+    "exit": "Quit", "refresh": "Re-run all", "rescan": "Re-run all", "copy": "Copy", "undo": "Undo fix",
+    "verify": "Re-check this",
     "start": "Go to Smoke tests", "stop": "Go to Smoke tests", "nvidia-smi": "Go to GPUs",
 }  # fmt: skip
 

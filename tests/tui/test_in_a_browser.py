@@ -177,7 +177,8 @@ def test_what_is_copied_is_kept_nowhere(place: Path) -> None:
         await examined(pilot)
         await pilot.press("c")
         await settled(pilot, lambda: pilot.app._notifications)
-        assert [notice.message for notice in pilot.app._notifications][-1].endswith("\nTo the clipboard")
+        (notice,) = pilot.app._notifications
+        assert (notice.title, notice.message) == ("Sent to the browser's clipboard", "sudo reboot")
 
     assert run(recorded, look).clipboard
     assert written(place) == ["facts.json"]

@@ -42,7 +42,7 @@ def printed(arguments: argparse.Namespace) -> str:
 
 
 def _selector(request: str) -> dict[str, str] | None:
-    """The labels of the nodes, NAME=VALUE; None: all nodes.
+    """The labels of the nodes, NAME=VALUE; None: those with GPUs.
 
     Raises:
         UsageError: it is no list of labels.

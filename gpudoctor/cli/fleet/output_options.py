@@ -9,6 +9,8 @@ from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.output import out, out_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpudoctor.fleet.summary import Fleet
 
 # The names of gpudoctor.fleet.renderers.formats, which is loaded for those who run the command, and not for --help.
@@ -87,18 +89,22 @@ def deliver(fleet: "Fleet", form: FleetOutput) -> None:
         raise UsageError(f"No cause {form.cause} here: {', '.join(known) or 'there is none'}.")
     made = _rendered(_leaving(fleet, form), form)
     if form.path is not None:
-        from gpudoctor.facts.facts_file import write
+        from gpudoctor.facts.facts_file import whole
 
         try:
-            write(form.path, made if isinstance(made, bytes) else made.encode("utf-8", "backslashreplace"))
+            with whole(form.path) as file:
+                for piece in made:
+                    file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise UsageError(f"{form.path} cannot be written: {error.strerror or error}.") from None
-    elif isinstance(made, bytes):
-        if sys.stdout is None:
+        return
+    for piece in made:
+        if not isinstance(piece, bytes):
+            (out_json if form.name == "json" else out)(piece)
+        elif sys.stdout is None:
             raise UsageError("Standard output is closed.")
-        sys.stdout.buffer.write(made)
-    else:
-        (out_json if form.name == "json" else out)(made)
+        else:
+            sys.stdout.buffer.write(piece)
 
 
 def _leaving(fleet: "Fleet", form: FleetOutput) -> "Fleet":
@@ -112,18 +118,16 @@ def _leaving(fleet: "Fleet", form: FleetOutput) -> "Fleet":
     return masked(fleet, nodes=form.mask is True)
 
 
-def _rendered(fleet: "Fleet", form: FleetOutput) -> str | bytes:
+def _rendered(fleet: "Fleet", form: FleetOutput) -> "Iterator[str | bytes]":
     from gpudoctor.fleet.renderers.formats import FORMATS
-    from gpudoctor.fleet.renderers.parquet import ParquetError
 
-    if form.name == "text":
-        from gpudoctor.cli.terminal import colours, columns
-        from gpudoctor.fleet.renderers.text import render
+    if form.name != "text":
+        yield from FORMATS[form.name].pieces(fleet)
+        return
+    from gpudoctor.cli.terminal import colours, columns
+    from gpudoctor.fleet.renderers.text import render
 
-        if form.path is not None:
-            return render(fleet, everything=form.everything, cause=form.cause)
-        return render(fleet, columns(), colours(sys.stdout), form.everything, form.cause)
-    try:
-        return FORMATS[form.name].render()(fleet)
-    except ParquetError as error:
-        raise UsageError(str(error)) from None
+    if form.path is not None:
+        yield render(fleet, everything=form.everything, cause=form.cause)
+    else:
+        yield render(fleet, columns(), colours(sys.stdout), form.everything, form.cause)

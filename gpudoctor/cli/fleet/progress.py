@@ -40,9 +40,9 @@ class FleetProgress:
 
 def said(standing: RunProgress, before: int) -> str:
     """How many nodes have reported, are running, and ended without a report."""
-    parts = [f"{standing.reported + before} of {standing.total + before} nodes have reported"]
-    parts += [f"{standing.running} running"] if standing.running else []
-    parts += [f"{standing.over} without a report"] if standing.over else []
+    parts = [f"{standing.reported + before:,} of {standing.total + before:,} nodes have reported"]
+    parts += [f"{standing.running:,} running"] if standing.running else []
+    parts += [f"{standing.over:,} without a report"] if standing.over else []
     return ", ".join(parts)
 
 

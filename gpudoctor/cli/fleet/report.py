@@ -43,6 +43,13 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
         help="compare each report with this expectations file; repeatable",
     )
     one.add_argument("--nodes", metavar="SET", help="only these nodes: node[01-16,20]")
+    one.add_argument(
+        "--fail-on",
+        choices=("fail", "warn", "drift", "never"),
+        default="fail",
+        help="what makes the exit code 1 (default: fail); drift: also configuration drift, outliers and warnings; "
+        "never: exit code is always 0",
+    )
     options(one)
     one.set_defaults(run=run)
 
@@ -52,9 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     form = chosen(arguments)
     holding = _holding(arguments)
     names = _names(arguments)
-    fleet = _read(arguments, holding, names)
+    fleet = _with_absent(_read(arguments, holding, names), names)
     fleet, kept = _with_history(arguments, fleet, names)
-    absent = _absent(fleet, names)
     if holding is not None:
         import msgspec
 
@@ -62,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     deliver(fleet, form)
     if kept:
         _keep(kept, fleet)
-    return _code(fleet, absent or (holding is not None and holding.open))
+    return _code(fleet, holding is not None and holding.open, arguments.fail_on)
 
 
 def _holding(arguments: argparse.Namespace) -> "Holding | None":
@@ -117,8 +123,19 @@ def _read(arguments: argparse.Namespace, holding: "Holding | None", names: froze
                 raise UsageError(f"{option} needs the reports themselves: {arguments.paths[0]} is a summary.")
     fleet = _loaded(arguments.paths, holding, names)
     if names is not None and not fleet.total:
-        raise UsageError(f"No reports of the nodes {arguments.nodes}.")
+        raise UsageError(
+            f"No reports of the nodes {arguments.nodes[:_NAMED]}; there are {_all_nodes(arguments.paths)}."
+        )
     return fleet
+
+
+def _all_nodes(paths: list[str]) -> str:
+    """The nodes of which there are reports, as many as a sentence names."""
+    from gpudoctor.fleet.aggregate.nodeset_expansion import shortened
+    from gpudoctor.fleet.aggregate.report_sources import Sources
+    from gpudoctor.fleet.nodesets import fold
+
+    return shortened(fold(set(Sources(paths).names())), _NAMED)
 
 
 def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset[str] | None = None) -> "Fleet":
@@ -135,7 +152,7 @@ def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset
     try:
         if len(paths) == 1 and os.path.isfile(paths[0]) and is_summary(paths[0]):
             return read(paths[0])
-        return together(paths, hold=holding, only=names, tell=lambda number: line.tell(f"{number} reports read ..."))
+        return together(paths, hold=holding, only=names, tell=lambda number: line.tell(f"{number:,} reports read ..."))
     except (SourceError, SummaryError) as error:
         raise UsageError(str(error)) from None
     finally:
@@ -151,6 +168,8 @@ def _with_history(arguments: argparse.Namespace, fleet: "Fleet", names: frozense
     Raises:
         UsageError: what it is compared with cannot be read.
     """
+    import msgspec
+
     from gpudoctor.fleet.history import compared, narrowed
     from gpudoctor.fleet.runner.run_directory import LEDGER, RUN, SUMMARY
     from gpudoctor.fleet.summary_store import SummaryError, since_last
@@ -158,7 +177,12 @@ def _with_history(arguments: argparse.Namespace, fleet: "Fleet", names: frozense
     if arguments.since is not None:
         own = os.path.join(arguments.since, SUMMARY)
         before = _loaded([own if os.path.isfile(own) else arguments.since])
-        return compared(fleet, before if names is None else narrowed(before, names)), ""
+        if names is None:
+            return compared(fleet, before), ""
+        # What is said of all nodes of a kind says nothing of some of them.
+        some = compared(fleet, narrowed(before, names))
+        only = "With --nodes, --since compares states and causes; not configuration, and no medians."
+        return msgspec.structs.replace(some, next=(*some.next, only)), ""
     folder = arguments.paths[0]
     of_a_run = any(os.path.isfile(os.path.join(folder, name)) for name in (LEDGER, RUN))
     if len(arguments.paths) > 1 or not of_a_run or names is not None or arguments.expect:
@@ -170,19 +194,30 @@ def _with_history(arguments: argparse.Namespace, fleet: "Fleet", names: frozense
         return fleet, ""
 
 
-def _absent(fleet: "Fleet", names: frozenset[str] | None) -> bool:
-    """Whether nodes were chosen of which there is nothing; says which."""
+def _with_absent(fleet: "Fleet", names: frozenset[str] | None) -> "Fleet":
+    """The summary with the nodes that were chosen and of which there is nothing, as nodes without a report."""
     if names is None:
-        return False
+        return fleet
+    import msgspec
+
     from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
     from gpudoctor.fleet.nodesets import fold
+    from gpudoctor.fleet.summary import STATES, Missing
 
-    counts = fleet.counts
-    known = {node for state, nodes in fleet.states.items() for node in unfolded(nodes, counts[state])}
-    if left := names - known:
-        folded = fold(left)
-        complain(f"No reports of these nodes: {folded[:_NAMED]}{'...' * (len(folded) > _NAMED)}.")
-    return bool(left)
+    sets = {state: set(unfolded(nodes, fleet.counts[state])) for state, nodes in fleet.states.items()}
+    left = names - set().union(*sets.values())
+    if not left:
+        return fleet
+    sets["not asked"] = sets.get("not asked", set()) | left
+    why = "There is no report of it, and no run asked it. Is the name right?"
+    states = [state for state in STATES if state in sets]
+    return msgspec.structs.replace(
+        fleet,
+        total=fleet.total + len(left),
+        states={state: fold(sets[state]) for state in states},
+        counts={state: len(sets[state]) for state in states},
+        missing=(*fleet.missing, Missing(state="not asked", why=why, nodes=fold(left), count=len(left))),
+    )
 
 
 def _keep(folder: str, fleet: "Fleet") -> None:
@@ -195,10 +230,15 @@ def _keep(folder: str, fleet: "Fleet") -> None:
         complain(str(error))
 
 
-def _code(fleet: "Fleet", unknown: bool) -> int:
+def _code(fleet: "Fleet", unknown: bool, fail_on: str) -> int:
+    from gpudoctor.fleet.explained import drifts
     from gpudoctor.fleet.renderers.verdict import status
 
+    if fail_on == "never":
+        return OK
     word = status(fleet)
-    if word == "fail":
+    if word == "fail" or (fail_on in ("warn", "drift") and any(one.status == "warn" for one in fleet.causes)):
+        return FAILED
+    if fail_on == "drift" and (drifts(fleet) or any(one.outliers for one in fleet.spreads)):
         return FAILED
     return INCOMPLETE if unknown or word in ("incomplete", "no-gpu") else OK

@@ -213,7 +213,9 @@ def _conducted(
         left = folder.waiting(targets, again)
     except (FolderError, LedgerError) as error:
         raise UsageError(str(error)) from None
-    progress = FleetProgress(len({one.node for one in targets}) - len(left))
+    before = len({one.node for one in targets}) - len(left)
+    _tell_skipped(before, len(left), folder.path)
+    progress = FleetProgress(before)
     try:
         with endable() as ending:
             outcome = conduct(engine, left, job, folder, ending.stop, progress.tell, ending.hurry)
@@ -226,12 +228,22 @@ def _conducted(
     return outcome, ending.number
 
 
+def _tell_skipped(before: int, left: int, path: str) -> None:
+    """Say that nodes are not checked again, and how they are."""
+    if not before:
+        return
+    from gpudoctor.fleet.renderers.phrases import count_of
+
+    have = "has" if before == 1 else "have"
+    none = "" if left else " Nothing was started; the summary below is of those reports."
+    complain(f"{count_of(before)} {have} already reported in {path}; --rerun checks them again.{none}")
+
+
 def _goes_on(folder: "RunDirectory") -> str:
     counts = folder.ledger.counts()
     reported, all_ = counts.get("reported", 0), sum(counts.values())
-    return (
-        f"{reported} of {all_} nodes have reported, in {folder.path}; run the same command to continue with the others."
-    )
+    have = f"{reported:,} of {all_:,} nodes have reported, in {folder.path}"
+    return f"{have}; run the same command to continue with the others."
 
 
 def _told(arguments: argparse.Namespace) -> int:

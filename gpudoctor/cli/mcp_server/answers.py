@@ -71,7 +71,7 @@ def answer_json(tool: str, given: bytes, pythons: Sequence[str]) -> bytes:
 def _masked_error(sentence: str) -> str:
     """A sentence that was made without facts, without the names of this machine and its user."""
     from gpudoctor.facts import Facts, Host, User
-    from gpudoctor.privacy import Masks
+    from gpudoctor.privacy.masks import Masks
 
     home = os.environ.get("HOME", "")
     host = Host(hostname=platform.node(), user=User(name=os.path.basename(home)), environment={"HOME": home})
@@ -166,7 +166,7 @@ class MaskedDiagnosis:
 
     def __init__(self, facts: Facts) -> None:
         from gpudoctor.pipeline import CheckOptions
-        from gpudoctor.privacy import Masks
+        from gpudoctor.privacy.masks import Masks
 
         self.facts, self.masks = facts, Masks(facts)
         self.hidden = self.masks.facts()
@@ -182,7 +182,7 @@ def _masked(arguments: argparse.Namespace) -> MaskedDiagnosis:
 
 def _setup_plan(given: SetupArguments, pythons: Sequence[str]) -> ToolAnswer:
     from gpudoctor.cli.setup import found, setup_request
-    from gpudoctor.privacy import Masks
+    from gpudoctor.privacy.masks import Masks
     from gpudoctor.setup.planner import plan
     from gpudoctor.setup.text import render
 
@@ -204,7 +204,7 @@ def _diff(given: DiffArguments, _: Sequence[str]) -> ToolAnswer:
     from gpudoctor.cli.diff_text import render
     from gpudoctor.comparison import compare
     from gpudoctor.facts import Facts
-    from gpudoctor.privacy import Masks
+    from gpudoctor.privacy.masks import Masks
 
     text = render(compare(_side(given.a), _side(given.b)), WIDTH, everything=given.all)
     return ToolAnswer(cut(Masks(Facts()).text(text), lambda _: "`gpudoctor diff A B` in a terminal prints all of it."))

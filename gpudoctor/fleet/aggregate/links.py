@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gpudoctor.fleet.aggregate.causes import ranked
 from gpudoctor.fleet.aggregate.outliers import FAR, FEWEST, MATTERS, middle
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.runner.pairing import links as landed
@@ -65,9 +66,7 @@ def with_links(fleet: Fleet, folders: Iterable[str], only: Container[str] | None
     causes = tuple(_causes(faults))
     if not causes:
         return fleet
-    order = {"fail": 0, "warn": 1}
-    merged = sorted((*fleet.causes, *causes), key=lambda cause: order.get(cause.status, 2))
-    return msgspec.structs.replace(fleet, causes=tuple(merged))
+    return msgspec.structs.replace(fleet, causes=ranked((*fleet.causes, *causes)))
 
 
 def folders(ledgers: Iterable[str]) -> list[str]:

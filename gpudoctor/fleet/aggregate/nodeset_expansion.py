@@ -1,7 +1,7 @@
 """Folded texts of a summary back to names, whatever they hold."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import product
 from math import prod
 
@@ -22,11 +22,58 @@ def unfolded(text: str, count: int = MOST) -> tuple[str, ...]:
         text: the folded names.
         count: how many there are. A file may be called "gpu[1-8].json": a part that would make more names is one name.
     """
-    names: list[str] = []
+    return tuple(names(text, count))
+
+
+def names(text: str, count: int = MOST) -> Iterator[str]:
+    """The same names one after the other: of a large fleet all of them need much memory."""
+    made = 0
     parts = _PARTS.findall(text)
     for left, part in zip(range(len(parts) - 1, -1, -1), parts, strict=True):
-        names += _expanded(part, count - len(names) - left)
-    return tuple(names)
+        for name in _expanded(part, count - made - left):
+            yield name
+            made += 1
+
+
+def counted(text: str) -> int:
+    """How many names a folded text means, without making them."""
+    found = 0
+    for part in _PARTS.findall(text):
+        pieces = _BRACKETS.split(part)[1::2]
+        many = prod(map(_width, pieces)) if all(map(_INSIDE.fullmatch, pieces)) else 1
+        found += many if many <= MOST else 1
+    return found
+
+
+def shortened(text: str, room: int) -> str:
+    """The first names of a folded text that fit, as a set that is whole, and how many more there are.
+
+    Args:
+        text: the folded names.
+        room: columns.
+    """
+    if len(text) <= room:
+        return text
+    every = counted(text)
+    room -= len(f" and {every:,} more")
+    shown = ""
+    for part in _PARTS.findall(text):
+        before = shown + "," * bool(shown)
+        if len(before) + len(part) > room:
+            pieces = _BRACKETS.split(part)
+            if len(pieces) == 3 and _INSIDE.fullmatch(pieces[1]):
+                start, inside, end = pieces
+                left = room - len(before) - len(start) - len(end) - 2
+                cut = inside[: max(0, left) + 1].rpartition(",")[0] if left < len(inside) else inside
+                shown = f"{before}{start}[{cut}]{end}" if cut else shown
+            break
+        shown = before + part
+    count = counted(shown) if shown else 0
+    return f"{shown} and {every - count:,} more" if shown else f"{every:,} nodes"
+
+
+def _width(inside: str) -> int:
+    return sum(high - low + 1 for low, high, _ in map(_ends, inside.split(",")))
 
 
 def _expanded(part: str, most: int) -> Iterable[str]:

@@ -2,7 +2,8 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -55,13 +56,27 @@ class Sources:
         Raises:
             SourceError: a directory or a file of lines cannot be read to its end.
         """
-        older = self._older()
+        older = self._older
         for at, source in enumerate(self._sources):
-            try:
-                for _, sent in source.sent(_all_but(older[at]) if at in older else None):
-                    yield sent
-            except OSError as error:
-                raise SourceError(f"{source.path} cannot be read: {error.strerror or error}.") from None
+            yield from _sent(source, _all_but(older[at]) if at in older else None)
+
+    def names(self) -> Iterator[str]:
+        """The nodes, one that has several reports as often.
+
+        Raises:
+            SourceError: a directory or a file of lines cannot be read to its end.
+        """
+        return (name for source in self._sources for _, name in _named(source))
+
+    def some(self, nodes: Container[str]) -> Iterator[Sent]:
+        """The newest reports of some nodes.
+
+        Raises:
+            SourceError: a directory or a file of lines cannot be read to its end.
+        """
+        older = self._older
+        for at, source in enumerate(self._sources):
+            yield from _sent(source, _of(nodes, older.get(at, set())))
 
     def of(self, node: str) -> Sent | None:
         """The report of one node, the newest that can be read; None: there is none.
@@ -71,10 +86,7 @@ class Sources:
         """
         found: list[Sent] = []
         for source in self._sources:
-            try:
-                found += (sent for _, sent in source.sent(lambda _, name: name == node))
-            except OSError as error:
-                raise SourceError(f"{source.path} cannot be read: {error.strerror or error}.") from None
+            found += _sent(source, lambda _, name: name == node)
         return max(reversed(found), key=lambda sent: _created(sent.data)) if found else None
 
     def _add(self, path: str) -> None:
@@ -102,6 +114,7 @@ class Sources:
         if os.path.isdir(reports):
             self._sources.append(ReportDirectory(reports, named, self._ordered))
 
+    @cached_property
     def _older(self) -> dict[int, set[tuple[int, str]]]:
         """By source, the reports that do not count because there is a newer one of the same node."""
         if len(self._sources) == 1 and not isinstance(self._sources[0], ReportLines):
@@ -128,8 +141,20 @@ class Sources:
         return older
 
 
+def _sent(source: ReportSource, wanted: Wanted) -> Iterator[Sent]:
+    try:
+        for _, sent in source.sent(wanted):
+            yield sent
+    except OSError as error:
+        raise SourceError(f"{source.path} cannot be read: {error.strerror or error}.") from None
+
+
 def _all_but(some: set[tuple[int, str]]) -> Wanted:
     return lambda place, name: (place, name) not in some
+
+
+def _of(nodes: Container[str], older: set[tuple[int, str]]) -> Wanted:
+    return lambda place, name: name in nodes and (place, name) not in older
 
 
 class _LineVersion(msgspec.Struct):

@@ -3,11 +3,12 @@
 import os
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
+from gpudoctor.fleet.aggregate.causes import ranked
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.aggregate.report_sources import SourceError
 from gpudoctor.fleet.nodesets import fold, natural
@@ -23,6 +24,7 @@ NONE, FEWER = "No GPU found on a node that should have GPUs", "Fewer GPUs found 
 _LISTS = {"slurm": "Slurm lists gpu:{}", "kubernetes": "Kubernetes lists nvidia.com/gpu: {}", "ray": "Ray lists {} GPU"}
 # Options of srun by which a job is not given all GPUs of its node, srun(1).
 _PART = ("--gres", "--gpus", "-G", "--tres", "--jobid", "--overlap")
+_KERNEL = "sudo dmesg -T | grep -e Xid -e 'fallen off the bus' -e amdgpu"
 _NAMED = 20  # nodes in a command that takes them one by one
 _entry = msgspec.json.Decoder(LedgerEntry).decode
 
@@ -58,20 +60,16 @@ def with_promised(
             empty.difference_update(unfolded(cause.nodes, cause.count))
     short: dict[_Shortage, set[str]] = defaultdict(set)
     for path in dict.fromkeys(os.path.realpath(one) for one in ledgers):
-        listed = {node: gpus for node, gpus in _listed(path).items() if only is None or node in only}
+        listed = {node: gpus for node, gpus in listed_gpus(path).items() if gpus and (only is None or node in only)}
         if not listed:
             continue
-        engine, whole = _engine(os.path.dirname(path))
+        engine, whole = engine_of(os.path.dirname(path))
         for node in empty & listed.keys():
             short[_Shortage(engine, listed[node], 0)].add(node)
         for node, count in found() if whole else ():
             if node in listed and _fewer(engine, count, listed[node]):
                 short[_Shortage(engine, listed[node], count)].add(node)
-    if not short:
-        return fleet
-    order = {"fail": 0, "warn": 1}
-    causes = sorted((*fleet.causes, *_causes(short)), key=lambda cause: order.get(cause.status, 2))
-    return msgspec.structs.replace(fleet, causes=tuple(causes))
+    return msgspec.structs.replace(fleet, causes=ranked((*fleet.causes, *_causes(short)))) if short else fleet
 
 
 def _fewer(engine: str, found: int, listed: int) -> bool:
@@ -102,29 +100,49 @@ def _causes(short: dict[_Shortage, set[str]]) -> Iterator[Cause]:
             nodes=fold(nodes),
             count=len(nodes),
             times=len(nodes),
-            fixes=(
-                FixEntry(
-                    "Drain the nodes." if len(nodes) > 1 else "Drain the node.",
-                    _drain(engine, nodes, f"{found} of {listed} GPUs found"),
-                    root=engine == "slurm",
-                ),
-                FixEntry(
-                    "Then check the node itself, as root and outside of a job.", ("sudo gpudoctor check",), root=True
-                ),
-            ),
+            fixes=fixes(engine, nodes, f"{found} of {listed} GPUs found"),
         )
 
 
-def _drain(engine: str, nodes: set[str], why: str) -> tuple[str, ...]:
+def fixes(
+    engine: str, nodes: Iterable[str], why: str, slots: Mapping[tuple[str, ...], Sequence[str]] | None = None
+) -> tuple[FixEntry, ...]:
+    """How nodes get their GPUs back: drain, look, reseat.
+
+    Args:
+        engine: that lists the nodes; empty: nobody knows.
+        nodes: that lack GPUs.
+        why: what the scheduler notes as the reason.
+        slots: the nodes by the PCI addresses at which they lack a GPU; None: nobody knows.
+    """
+    some = sorted(nodes, key=natural)
+    looks = []
+    for empty, names in (slots or {(): some}).items():
+        where = fold(names) if len(names) == 1 else f"each of {fold(names)}"
+        bus = [f"lspci -s {one}" for one in empty] or ["lspci | grep -i -e nvidia -e amd/ati"]
+        looks.append("\n".join((f"# on {where}:", _KERNEL, *bus, "sudo gpudoctor check")))
+    return (
+        FixEntry(
+            f"Drain the node{'s' * (len(some) > 1)}; then look for the GPU on the PCI bus and for Xid 79 in the kernel "
+            "log. Switch the machine off, unplug it for a minute, and start it again. If the GPU is still missing, "
+            "reseat it and its power cables; if that does not help, return it (RMA).",
+            (*_drain(engine, some, why), *looks),
+            action="replace-hardware",
+            root=True,
+        ),
+    )
+
+
+def _drain(engine: str, nodes: Sequence[str], why: str) -> tuple[str, ...]:
     if engine == "slurm":
         names = shlex.quote(fold(nodes))
         return (f"sudo scontrol update nodename={names} state=drain reason={shlex.quote(why)}",)
     if engine == "kubernetes" and len(nodes) <= _NAMED:
-        return (f"kubectl cordon {shlex.join(sorted(nodes, key=natural))}",)
+        return (f"kubectl cordon {shlex.join(nodes)}",)
     return ()
 
 
-def _engine(path: str) -> tuple[str, bool]:
+def engine_of(path: str) -> tuple[str, bool]:
     """The engine of a run, and whether its nodes were given all of their GPUs."""
     try:
         run = run_directory.read(path)
@@ -135,8 +153,8 @@ def _engine(path: str) -> tuple[str, bool]:
     return run.engine, not any(one.startswith(_PART) for one in run.options.get("--srun-option", ()))
 
 
-def _listed(path: str) -> dict[str, int]:
-    """How many GPUs each node has by its engine, as its last line says; lines that are none are passed over."""
+def listed_gpus(path: str) -> dict[str, int]:
+    """How many GPUs each node has by its engine, as its last line says (0: unknown); what is no line is passed over."""
     found: dict[str, int] = {}
     try:
         with open(path, "rb") as file:
@@ -148,4 +166,4 @@ def _listed(path: str) -> dict[str, int]:
                 found[entry.node] = entry.gpus or 0
     except OSError as error:
         raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from None
-    return {node: gpus for node, gpus in found.items() if gpus}
+    return found

@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 from typing import Protocol
 
 from gpudoctor import __version__
+from gpudoctor.fleet.aggregate.causes import EXPECT
 from gpudoctor.fleet.aggregate.inputs import Sent
 from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, asked
 from gpudoctor.fleet.aggregate.tally import Hold, Tally
@@ -12,6 +13,7 @@ from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Cause, Fleet, Missing
 
 _OFTEN = 255
+_BETWEEN = ("fleet.", "pairs.")  # how the IDs of causes begin that are found by comparing nodes
 
 
 class Reports(Protocol):
@@ -83,19 +85,23 @@ def summary(tally: Tally, created: str = "") -> Fleet:
         spreads=spreads,
         oldest=tally.oldest,
         newest=tally.newest,
-        next=tuple(_next(causes, missing)),
+        next=next_steps(causes, missing),
     )
+
+
+def next_steps(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> tuple[str, ...]:
+    """What to type next."""
+    return tuple(_next(causes, missing))
 
 
 def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[str]:
     # An expectation is told by its own file, and what is told together has no name.
-    known = next((one for one in causes if one.check and not one.check.startswith("expect.")), None)
+    known = next((one for one in causes if one.check and not one.check.startswith(EXPECT)), None)
     if known and known.status != "advice":
         word = "worst cause" if known is causes[0] else "cause with this ID"
-        yield (
-            f"`gpudoctor explain {known.check}` explains the {word}; `gpudoctor fleet report` with "
-            f"--cause {known.check} shows its evidence and its fix."
-        )
+        # What only a comparison of nodes finds is no check, and has no page.
+        explain = f"`gpudoctor explain {known.check}` explains the {word}; " * (not known.check.startswith(_BETWEEN))
+        yield f"{explain}`gpudoctor fleet report` with --cause {known.check} shows its evidence and its fix."
     silent = sum(one.count for one in missing if one.state != UNREADABLE)
     if silent:
-        yield f"To retry the {silent} without a report, run the same `gpudoctor fleet run` into the same --output."
+        yield (f"To retry the {silent:,} without a report, run the same `gpudoctor fleet run` into the same --output.")

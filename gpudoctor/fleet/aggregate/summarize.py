@@ -6,9 +6,10 @@ import msgspec
 
 from gpudoctor.fleet.aggregate.links import folders, with_links
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.aggregate.peers import groups, with_peers
 from gpudoctor.fleet.aggregate.report_sources import Sources
 from gpudoctor.fleet.aggregate.requested_gpus import with_promised
-from gpudoctor.fleet.aggregate.streaming import summary, tallied
+from gpudoctor.fleet.aggregate.streaming import next_steps, summary, tallied
 from gpudoctor.fleet.aggregate.tally import Hold
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import STATES, Cause, Fleet
@@ -36,8 +37,13 @@ def together(
     tally = tallied(sources, hold=hold, only=only, tell=tell)
     own = summary(tally)
     fleet = with_promised(own, sources.ledgers, tally.found_gpus, only)
+    short = list(groups(tally.numbered()))
+    del tally  # some reports are read again, and of a large fleet it is what memory holds
+    fleet = with_peers(fleet, short, sources)
     fleet = with_links(fleet, folders(sources.ledgers), only)
-    return own if fleet is own else judged(fleet)
+    if fleet is own:
+        return own
+    return judged(msgspec.structs.replace(fleet, next=next_steps(fleet.causes, fleet.missing)))
 
 
 def judged(fleet: Fleet) -> Fleet:

@@ -18,13 +18,14 @@ from gpudoctor.fleet.aggregate.majority import agreed
 from gpudoctor.fleet.aggregate.measurements import Figures, measured
 from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, MissingReports
 from gpudoctor.fleet.aggregate.outliers import spreads
+from gpudoctor.fleet.aggregate.peers import alike
 from gpudoctor.fleet.aggregate.report_header import EMPTY, ReportError, ReportHeader, head, moment, said
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import STATES, Cause, Drift, HardwareGroup, Spread
 from gpudoctor.report.inventory import Inventory
 from gpudoctor.report.model import FindingEntry, SmokeEntry
 
-Hold = Callable[[Inventory, tuple[SmokeEntry, ...]], tuple[FindingEntry, ...]]
+Hold = Callable[[Inventory, tuple[SmokeEntry, ...], frozenset[str]], tuple[FindingEntry, ...]]
 _OFTEN = 255  # nodes between two looks at how much is kept
 _HELD = 1000  # inventories of which it is known what they are found to lack
 _inventory = msgspec.json.Decoder(Inventory).decode
@@ -47,7 +48,7 @@ class Tally:
         self._machine, self._gpus, self._packages = InventorySection(), InventorySection(), InventorySection()
         self._causes, self._figures = Causes(), Figures()
         self._hold = hold
-        self._held: dict[tuple[bytes, bytes, bytes], tuple[FindingEntry, ...]] = {}
+        self._held: dict[tuple[bytes, bytes, bytes, frozenset[str]], tuple[FindingEntry, ...]] = {}
 
     def add(self, sent: Sent) -> None:
         """Take in a report; one that cannot be read is noted as that."""
@@ -73,7 +74,7 @@ class Tally:
         figures = measured(one.smoke) if one.smoke != EMPTY else ()
         status = one.status
         if self._hold is not None:
-            own, findings = findings, (*findings, *self._lacks(one))
+            own, findings = findings, (*findings, *self._lacks(one, findings))
             status = _worse(status, findings[len(own) :])
         node = len(self.names)
         if findings:
@@ -100,14 +101,15 @@ class Tally:
             section.slim()
         self._figures.slim(self.names)
 
-    def _lacks(self, one: ReportHeader) -> tuple[FindingEntry, ...]:
-        """What a node is found to lack when it is compared with expectations."""
-        key = one.machine, one.listed, one.packages
+    def _lacks(self, one: ReportHeader, own: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:
+        """What a node is found to lack when it is compared with expectations, besides what its report finds."""
+        failed = frozenset(finding.check for finding in own if finding.status == "fail")
+        key = one.machine, one.listed, one.packages, failed
         if one.smoke == EMPTY and key in self._held:
             return self._held[key]
         assert self._hold is not None  # noqa: S101 - said to mypy
-        inventory = _inventory(b'{"machine":%b,"gpus":%b,"packages":%b}' % key)
-        found = self._hold(inventory, _smoke(one.smoke))
+        inventory = _inventory(b'{"machine":%b,"gpus":%b,"packages":%b}' % key[:3])
+        found = self._hold(inventory, _smoke(one.smoke), failed)
         if one.smoke == EMPTY:
             if len(self._held) >= _HELD:
                 self._held.clear()
@@ -133,6 +135,26 @@ class Tally:
                 counts[number] = hardware.number if isinstance(hardware, Hardware) and not divided else 0
             if counts[number]:
                 yield name, counts[number]
+
+    def numbered(self) -> Iterator[tuple[str, hardware.Kind]]:
+        """The nodes among which one might lack GPUs, and what they are: of one model, with different numbers of a GPU.
+
+        Not those whose model is unknown, or where MIG divides a GPU.
+        """
+        kinds: dict[tuple[int, int], hardware.Kind] = {}
+        numbers: dict[hardware.Kind, set[int]] = defaultdict(set)
+        for pair in set(zip(self._machine.of, self._gpus.of, strict=True)):
+            one = hardware.kind(self._machine, self._gpus, pair)
+            divided = self._gpus.value(pair[1], "gpus.*.mig") not in (False, None, ABSENT)
+            if one.product and one.hardware.number and not divided:
+                kinds[pair] = one
+                numbers[alike(one)].add(one.hardware.number)
+        some = {pair: one for pair, one in kinds.items() if len(numbers[alike(one)]) > 1}
+        for name, pair in (
+            zip(self.names, zip(self._machine.of, self._gpus.of, strict=True), strict=True) if some else ()
+        ):
+            if pair in some:
+                yield name, some[pair]
 
     def causes(self) -> tuple[Cause, ...]:
         """The causes, worst first."""

@@ -1,7 +1,9 @@
 """The summary as a table: a row a node, for a spreadsheet or a script."""
 
 import csv
-import io
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import NamedTuple
 
 from gpudoctor.fleet.renderers.rows import NodeRow, rows
 from gpudoctor.fleet.summary import Fleet
@@ -13,11 +15,23 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 def render(fleet: Fleet) -> str:
     """The table with a head; several values of a cell stand with "; " between them."""
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(NodeRow._fields)
-    table.writerows([_cell(value) for value in row] for row in rows(fleet))
-    return file.getvalue()
+    return "".join(pieces(fleet))
+
+
+def pieces(fleet: Fleet) -> Iterator[str]:
+    """The same a line at a time: of a large fleet the whole text needs much memory."""
+    line: list[str] = []
+    table = csv.writer(_Taker(line.append), lineterminator="\n")
+    for row in chain((NodeRow._fields,), ([_cell(value) for value in row] for row in rows(fleet))):
+        table.writerow(row)
+        yield "".join(line)
+        line.clear()
+
+
+class _Taker(NamedTuple):
+    """A file that hands on what is written to it."""
+
+    write: Callable[[str], None]
 
 
 def _cell(value: str | tuple[str, ...]) -> str:

@@ -1,6 +1,6 @@
 """The formats of a fleet's summary: their names, who reads them, and where each is written."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.fleet.summary import Fleet
@@ -22,12 +22,15 @@ class FleetFormat(NamedTuple):
     leaves: bool = False
     binary: bool = False
 
-    def render(self) -> Callable[[Fleet], str | bytes]:
-        """What writes it."""
+    def pieces(self, fleet: Fleet) -> Iterator[str | bytes]:
+        """What is written, whole or a piece at a time where all of it might be large."""
         from importlib import import_module
 
-        function: Callable[[Fleet], str | bytes] = import_module(f"gpudoctor.fleet.renderers.{self.name}").render
-        return function
+        module = import_module(f"gpudoctor.fleet.renderers.{self.name}")
+        if hasattr(module, "pieces"):
+            yield from module.pieces(fleet)
+        else:
+            yield module.render(fleet)
 
 
 FORMATS = {

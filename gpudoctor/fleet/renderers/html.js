@@ -6,7 +6,7 @@
   if (!grid) return;
   const said = document.getElementById("said"), none = document.getElementById("none");
   const header = document.querySelector("header.verdict"), root = document.documentElement;
-  const cells = [...grid.children];
+  const cells = [...grid.querySelectorAll("i")];
   const states = cells.map(cell => Number(cell.className.slice(1)));
   const wanted = new Set();
   let seen = cells, current = -1, words = null, key = "";

@@ -7,16 +7,20 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from gpudoctor.fleet.renderers.fact_names import fact_name
-from gpudoctor.fleet.renderers.html_grid import board, page_data
+from gpudoctor.fleet.explained import without_echoes
+from gpudoctor.fleet.fact_names import fact_name
+from gpudoctor.fleet.renderers.html_grid import board, page_data, shown
 from gpudoctor.fleet.renderers.html_spread import drawn
 from gpudoctor.fleet.renderers.nodes import nodes
 from gpudoctor.fleet.renderers.phrases import (
     MARKS,
+    UNCHANGED,
     agreement,
     apart,
     as_finding,
+    balance,
     count_of,
+    named,
     often_apart,
     share,
     when,
@@ -35,16 +39,17 @@ LISTED = 12  # causes in the list of contents
 
 def render(fleet: Fleet) -> str:
     """The page; of all scripts only ours runs, whatever a string of a report holds."""
-    every = nodes(fleet)
+    fleet = without_echoes(fleet)
+    every = shown(nodes(fleet), fleet.total)
     here = os.path.dirname(os.path.abspath(__file__))
     script = read(os.path.join(here, "html.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return templates().get_template("fleet.html.jinja").render(
         fleet=fleet, title=f"{word(status(fleet))}, {count_of(fleet.total)}", status=status(fleet),
-        sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), grid=board(every) if every else None,
+        sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), grid=board(fleet, every) if every else None,
         causes=[(cause, as_finding(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
         often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
-        fact_name=fact_name,
+        fact_name=fact_name, unchanged=UNCHANGED, named=named, balance=balance(fleet),
         contents=list(_contents(fleet, bool(every))), listed=LISTED, heading=_heading(fleet),
         policy=f"{POLICY}; script-src 'sha256-{digest}'", style=read(STYLE) + read(os.path.join(here, "html.css")),
         script=script, data=_data(page_data(fleet, every)),

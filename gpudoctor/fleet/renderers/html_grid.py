@@ -1,9 +1,10 @@
 """The grid of nodes: a cell a node, and what its script tells of a node that somebody chooses."""
 
-from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
-from gpudoctor.fleet.renderers.fact_names import fact_name
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.renderers.nodes import FleetNode
 from gpudoctor.fleet.renderers.phrases import named
 from gpudoctor.fleet.summary import STATES, Fleet
@@ -20,10 +21,11 @@ LETTERS = {
     "unreadable": "X",
     "no-gpu": "G",
     "warn": "W",
-    "pass": "·",
+    "pass": "✓",
 }
 # A browser draws as many cells in about a second; of a larger fleet the nodes that are well are counted only.
 MOST = 20_000
+ROW = 40  # nodes in a row, next to the name of its first
 SIZES = ((120, "large"), (1500, "middle"))  # up to how many nodes a cell has which size
 
 
@@ -32,34 +34,34 @@ class NodeBoard(NamedTuple):
 
     Attributes:
         legend: of each state that occurs its rank, letter, name, and how many nodes have it.
-        cells: of each node that is drawn the rank and letter of its state, and its name.
+        rows: of each node that is drawn the rank and letter of its state, and its name, in rows.
         left: how many healthy nodes are not drawn.
         size: of a cell.
     """
 
     legend: list[tuple[int, str, str, int]]
-    cells: list[tuple[int, str, str]]
+    rows: list[list[tuple[int, str, str]]]
     left: int
     size: str
 
 
-def board(nodes: list[FleetNode]) -> NodeBoard:
-    """The legend, which the script makes filters of, and the cells."""
-    drawn = shown(nodes)
-    counts = Counter(node.state for node in nodes)
+def board(fleet: Fleet, drawn: list[FleetNode]) -> NodeBoard:
+    """The legend, which the script makes filters of, and the cells of the nodes that get one."""
+    counts = {state: count for state, count in fleet.counts.items() if count}
+    cells = [(*_mark(node.state), node.name) for node in drawn]
     return NodeBoard(
         legend=[(*_mark(state), named(state), counts[state]) for state in sorted(counts, key=_rank)],
-        cells=[(*_mark(node.state), node.name) for node in drawn],
-        left=len(nodes) - len(drawn),
+        rows=[cells[at : at + ROW] for at in range(0, len(cells), ROW)],
+        left=max(0, fleet.total - len(drawn)),
         size=next((name for most, name in SIZES if len(drawn) <= most), "small"),
     )
 
 
-def shown(nodes: list[FleetNode]) -> list[FleetNode]:
+def shown(nodes: Iterable[FleetNode], total: int) -> list[FleetNode]:
     """The nodes that get a cell."""
-    if len(nodes) <= MOST:
-        return nodes
-    return [node for node in nodes if node.state != "pass" or node.departs or node.outliers][:MOST]
+    if total > MOST:
+        nodes = (node for node in nodes if node.state != "pass" or node.departs or node.outliers)
+    return list(islice(nodes, MOST))
 
 
 def _rank(state: str) -> int:
@@ -70,9 +72,8 @@ def _mark(state: str) -> tuple[int, str]:
     return _rank(state), LETTERS.get(state, "?")
 
 
-def page_data(fleet: Fleet, nodes: list[FleetNode]) -> dict[str, Any]:
+def page_data(fleet: Fleet, drawn: list[FleetNode]) -> dict[str, Any]:
     """What the script has to know: numbers that lead into lists of texts, in the order of the cells."""
-    drawn = shown(nodes)
     hardware = {name: place for place, name in enumerate(dict.fromkeys(node.hardware for node in drawn))}
     causes = {id(cause): place for place, cause in enumerate(fleet.causes)}
     departures = [(drift, one) for drift in fleet.drifts for one in drift.departures]

@@ -1,5 +1,6 @@
 """Folded nodes on lines, and a spread as a bar of signs that every terminal has."""
 
+from gpudoctor.fleet.aggregate.nodeset_expansion import shortened
 from gpudoctor.fleet.summary import Spread
 from gpudoctor.report.sanitize import clean
 
@@ -10,23 +11,28 @@ def folded_lines(folded: str, width: int, most: int = 0) -> list[str]:
     Args:
         folded: the set.
         width: columns.
-        most: lines; where there are more, the last one ends in three dots. 0: as many as it takes.
+        most: lines; of a set that needs more the first names are shown, and how many more there are. 0: as many as it
+            takes.
     """
+    text = clean(folded).replace("\n", " ")
+    lines = _broken(text, width)
+    room = width * most
+    while most and len(lines) > most and room > 0:
+        lines = _broken(shortened(text, room), width)
+        room -= 4  # lines end at commas, so not all of their columns are filled
+    return lines[:most] if most else lines
+
+
+def _broken(text: str, width: int) -> list[str]:
     lines = [""]
-    for part in clean(folded).replace("\n", " ").split(","):
+    for part in text.split(","):
         word = part if lines == [""] else "," + part
         if len(lines[-1]) + len(word) + 1 > width and lines[-1]:
             lines[-1] += ","
             lines.append(part)
         else:
             lines[-1] += word
-    if not most or len(lines) <= most:
-        return lines
-    last = lines[most - 1]
-    if len(last) + 3 > width:
-        last = last[: max(1, width - 3)]
-        last = last[: last.rfind(",") + 1] or last  # half a number would be another node's
-    return [*lines[: most - 1], last + "..."]
+    return lines
 
 
 def bar(spread: Spread, width: int) -> str:

@@ -1,13 +1,16 @@
 """The summary turned around: of each node what is said of it, for those who want a row or a cell a node."""
 
-from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from __future__ import annotations
 
-from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
-from gpudoctor.fleet.nodesets import natural
-from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, Missing, Outlier, Spread
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import repeat
+from typing import NamedTuple
 
-_T = TypeVar("_T")
+from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, names
+from gpudoctor.fleet.nodesets import sortable
+from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, HardwareGroup, Missing, Outlier, Spread
 
 
 class FleetNode(NamedTuple):
@@ -32,37 +35,63 @@ class FleetNode(NamedTuple):
     outliers: tuple[tuple[Spread, Outlier], ...] = ()
 
 
-def nodes(fleet: Fleet) -> list[FleetNode]:
-    """All nodes in natural order: node2 before node10."""
-    states: dict[str, str] = {}
-    for state, folded in fleet.states.items():
-        for name in unfolded(folded, fleet.counts.get(state, MOST)):
-            states.setdefault(name, state)
-    hardware = {name: group.hardware for group in fleet.groups for name in unfolded(group.nodes, group.count)}
-    missing = {name: one for one in fleet.missing for name in unfolded(one.nodes, one.count)}
-    causes = _by_node((cause.nodes, cause.count, cause) for cause in fleet.causes)
-    departs = _by_node((one.nodes, one.count, (drift, one)) for drift in fleet.drifts for one in drift.departures)
+def nodes(fleet: Fleet) -> Iterator[FleetNode]:
+    """All nodes in natural order, node2 before node10, one at a time, because a fleet may be large."""
+    states = tuple(fleet.states)
+    state_of: dict[str, int] = {}
+    for number, state in enumerate(states):
+        for name in names(fleet.states[state], fleet.counts.get(state, MOST)):
+            state_of.setdefault(name, number)
+    order = sorted(state_of, key=sortable)
+    numbers = array("H", map(state_of.__getitem__, order))
+    place = state_of  # the same names, so that they are kept once
+    for at, name in enumerate(order):
+        place[name] = at
+    groups, missing = _last(fleet.groups, place), _last(fleet.missing, place)
+    causes = _members(place, ((one.nodes, one.count) for one in fleet.causes))
+    departures = [(drift, one) for drift in fleet.drifts for one in drift.departures]
+    departs = _members(place, ((one.nodes, one.count) for _, one in departures))
     outliers: dict[str, list[tuple[Spread, Outlier]]] = {}
     for spread in fleet.spreads:
         for one in spread.outliers:
             outliers.setdefault(one.node, []).append((spread, one))
-    return [
-        FleetNode(
+    for at, name in enumerate(order):
+        yield FleetNode(
             name,
-            states[name],
-            hardware.get(name, ""),
-            missing.get(name),
-            tuple(causes.get(name, ())),
-            tuple(departs.get(name, ())),
+            states[numbers[at]],
+            fleet.groups[groups[at] - 1].hardware if groups[at] else "",
+            fleet.missing[missing[at] - 1] if missing[at] else None,
+            tuple(fleet.causes[number] for number in causes(at)),
+            tuple(departures[number] for number in departs(at)),
             tuple(outliers.get(name, ())),
         )
-        for name in sorted(states, key=natural)
-    ]
 
 
-def _by_node(found: Iterable[tuple[str, int, _T]]) -> dict[str, list[_T]]:
-    by_node: dict[str, list[_T]] = {}
-    for folded, count, what in found:
-        for name in unfolded(folded, count):
-            by_node.setdefault(name, []).append(what)
-    return by_node
+def _last(sets: Sequence[HardwareGroup | Missing], place: Mapping[str, int]) -> array[int]:
+    """Of each node the number of the last set that it is in, from 1; 0: in none."""
+    found = array("I", bytes(4 * len(place)))
+    for number, one in enumerate(sets, 1):
+        for name in names(one.nodes, one.count):
+            if name in place:
+                found[place[name]] = number
+    return found
+
+
+def _members(place: Mapping[str, int], sets: Iterable[tuple[str, int]]) -> Callable[[int], tuple[int, ...]]:
+    """What gives the sets of a node, if it is asked for the nodes in their order."""
+    members = []
+    for number, (folded, count) in enumerate(sets):
+        its = array("I", sorted(place[name] for name in names(folded, count) if name in place))
+        members.append(zip(its, repeat(number)))
+    merged = merge(*members)
+    coming = next(merged, None)
+
+    def of(at: int) -> tuple[int, ...]:
+        nonlocal coming
+        found = []
+        while coming is not None and coming[0] == at:
+            found.append(coming[1])
+            coming = next(merged, None)
+        return tuple(found)
+
+    return of

@@ -2,12 +2,19 @@
 
 from collections import Counter
 
-from gpudoctor.fleet.summary import Cause, Drift, Fleet
+from gpudoctor.fleet.ages import ages
+from gpudoctor.fleet.cause_fixes import fixes, of_all
+from gpudoctor.fleet.explained import drifts
+from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import moment, number
 
 MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished": "-", "cause": "-"}
+# What is compared with an earlier summary, and is the same.
+UNCHANGED = "No changes: the same states, causes, majority values and medians."
+# States that people read otherwise: "failed" next to "fail" would be mistaken for a finding.
+STATES = {"no-gpu": "NO GPU", "failed": "no report"}
 WORDS = 7  # of a fix that is shown in short
 _END = pattern(r"[.:;,](?:\s|$)|\s\(")  # of its first clause
 OFTEN = 5  # devices that are named because they are outliers in several figures
@@ -15,7 +22,7 @@ OFTEN = 5  # devices that are named because they are outliers in several figures
 
 def named(state: str) -> str:
     """A state as people read it."""
-    return "NO GPU" if state == "no-gpu" else state
+    return STATES.get(state, state)
 
 
 def when(fleet: Fleet) -> str:
@@ -23,12 +30,13 @@ def when(fleet: Fleet) -> str:
     if not fleet.newest:
         return ""
     between = f"{moment(fleet.oldest)} to " if fleet.oldest not in ("", fleet.newest) else ""
-    return f"reports of {between}{moment(fleet.newest)}"
+    old = ages(fleet)
+    return f"reports of {between}{moment(fleet.newest)}" + (f" ({old})" if old else "")
 
 
 def apart(fleet: Fleet) -> str:
     """What a pass does not show: healthy nodes that differ from their peers; empty: none does."""
-    facts = len(fleet.drifts)
+    facts = len(drifts(fleet))
     figures = sum(bool(one.outliers) for one in fleet.spreads)
     parts = [
         *([f"configuration drift in {_some(facts, 'fact')}"] if facts else []),
@@ -47,11 +55,36 @@ def share(cause: Cause) -> str:
     return count_of(cause.count) + times
 
 
+def titled(cause: Cause) -> str:
+    """The title; of an expectation what is expected."""
+    expected = cause.evidence[0].rpartition(": ")[2] if cause.evidence and cause.check.startswith("expect.") else ""
+    path = cause.title.removesuffix(" is not as expected")
+    return f"{path}: {expected}" if expected.startswith("expected ") else cause.title
+
+
 def in_short(cause: Cause) -> str:
     """The first fix in some words; empty: there is none."""
-    fixes = [fix for fix in as_finding(cause).fixes if not fix.later]
-    words = _END.split(fixes[0].message, maxsplit=1)[0].replace("`", "").split() if fixes else []
+    now = [fix for fix in fixes(cause) if not fix.later]
+    words = _END.split(now[0].message, maxsplit=1)[0].replace("`", "").split() if now else []
     return " ".join(words[:WORDS]) + ("..." if len(words) > WORDS else "")
+
+
+def balance(fleet: Fleet) -> str:
+    """How many nodes are worse and how many better than before; empty: none is."""
+    words = (("worse", "worse"), ("better", "better"), ("appeared", "new"), ("vanished", "gone"))
+    sums = ((sum(one.count for one in fleet.changes if one.kind == kind), word) for kind, word in words)
+    parts = [f"{count_of(count)} {word}" for count, word in sums if count]
+    return ", ".join(parts)
+
+
+def first_changes(fleet: Fleet, most: int) -> list[Change]:
+    """Some of the changes, in their order: of each kind, so that many that are bad do not hide what is solved."""
+    each = Counter[str]()
+    place: dict[int, tuple[int, int]] = {}
+    for at, one in enumerate(fleet.changes):
+        place[at] = each[one.kind], at
+        each[one.kind] += 1
+    return [fleet.changes[at] for at in sorted(sorted(place, key=place.__getitem__)[:most])]
 
 
 def count_of(nodes: int) -> str:
@@ -82,8 +115,9 @@ def as_finding(cause: Cause) -> FindingEntry:
         subject=cause.example,
         title=cause.title,
         message=f"{cause.example}: {cause.message}" if cause.message else "",
-        cause=cause.cause,
-        fixes=cause.fixes if cause.check else (),  # those of many causes together fix none of them
+        cause=of_all(cause),
+        evidence=cause.evidence,
+        fixes=fixes(cause),
         run=cause.run if cause.check else "",
         references=cause.references,
     )

@@ -18,7 +18,7 @@ class NodeRow(NamedTuple):
         hardware: what it has; empty: nobody said.
         causes: ids of the checks whose problem it has, worst first.
         titles: of the same.
-        departs: facts that are otherwise than most others', "nvidia.kernel.loaded = 570.172.08".
+        drift: facts that are otherwise than most others', "nvidia.kernel.loaded = 570.172.08".
         outliers: what it measured far from others, "GPU 3 pytorch.transfer.h2d pinned = 13.1 GB/s".
     """
 
@@ -28,7 +28,7 @@ class NodeRow(NamedTuple):
     hardware: str
     causes: tuple[str, ...]
     titles: tuple[str, ...]
-    departs: tuple[str, ...]
+    drift: tuple[str, ...]
     outliers: tuple[str, ...]
 
 
@@ -45,7 +45,7 @@ def _row(node: FleetNode) -> NodeRow:
         hardware=line(node.hardware),
         causes=tuple(line(cause.check) for cause in node.causes),
         titles=tuple(line(cause.title) for cause in node.causes),
-        departs=tuple(line(f"{drift.fact} = {one.value}") for drift, one in node.departs),
+        drift=tuple(line(f"{drift.fact} = {one.value}") for drift, one in node.departs),
         outliers=tuple(
             line(f"{one.device} {spread.figure} = {one.value:g} {spread.unit}") for spread, one in node.outliers
         ),

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.fleet.renderers.lines import folded_lines
-from gpudoctor.fleet.renderers.phrases import apart, as_finding, count_of, in_short, named, share, when
+from gpudoctor.fleet.renderers.phrases import apart, as_finding, count_of, in_short, named, share, titled, when
 from gpudoctor.fleet.renderers.text_compared import NODE_LINES, changes, drifts, listed, section, spreads
 from gpudoctor.fleet.renderers.verdict import sentence, states, status
 from gpudoctor.fleet.summary import Cause, Fleet
@@ -96,7 +96,7 @@ def _overview(out: Console, fleet: Fleet, everything: bool) -> None:
         (nodes,) = folded_lines(cause.nodes, room // 2, 1)
         how = in_short(cause)
         message = (
-            f"{nodes}: {cause.title}" + (f" -> {how}" if how else "") + (f" ({cause.check})" if cause.check else "")
+            f"{nodes}: {titled(cause)}" + (f" -> {how}" if how else "") + (f" ({cause.check})" if cause.check else "")
         )
         head = Text.assemble((f"  {word:<{INDENT - 2}}", style), f"{number(cause.count):>6}  ")
         for line in wrapped(message, room):
@@ -124,7 +124,7 @@ def _missing(out: Console, fleet: Fleet, everything: bool) -> None:
         section(out, "Without a report")
     shown = fleet.missing if everything else fleet.missing[:MISSING]
     for one in shown:
-        label = clean(one.state)
+        label = clean(named(one.state))
         for line in wrapped(f"{label}: {one.why}" if one.why else label, out.width - 2):
             out.print(Text("  " + line), soft_wrap=True)
         listed(out, one.nodes, one.count, everything)

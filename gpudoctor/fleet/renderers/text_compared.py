@@ -3,9 +3,10 @@
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.fleet.renderers.fact_names import fact_name
+from gpudoctor.fleet.explained import drifts as unexplained
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.renderers.lines import bar, folded_lines
-from gpudoctor.fleet.renderers.phrases import MARKS, agreement, often_apart
+from gpudoctor.fleet.renderers.phrases import MARKS, UNCHANGED, agreement, balance, first_changes, often_apart
 from gpudoctor.fleet.summary import Change, Drift, Fleet, Spread
 from gpudoctor.report.numbers import amount, moment, number
 from gpudoctor.report.sanitize import clean, wrapped
@@ -33,14 +34,15 @@ def listed(out: Console, nodes: str, count: int, everything: bool, before: str =
 
 def drifts(out: Console, fleet: Fleet, everything: bool) -> None:
     """Configuration drift."""
-    shown = fleet.drifts if everything else fleet.drifts[:DRIFTS]
+    found = unexplained(fleet)
+    shown = found if everything else found[:DRIFTS]
     before = None
     for drift in shown:
         if drift.hardware != before:
             section(out, f"Configuration drift: {drift.hardware}")
             before = drift.hardware
         _drift(out, drift, everything)
-    if hidden := len(fleet.drifts) - len(shown):
+    if hidden := len(found) - len(shown):
         out.print(Text(f"  And {number(hidden)} more facts (--all shows them)."), soft_wrap=True)
 
 
@@ -75,7 +77,10 @@ def spreads(out: Console, fleet: Fleet, everything: bool) -> None:
         words = "figure" if hidden == 1 else "figures"
         if not fleet.spreads or not shown:
             out.print()
-        out.print(Text(f"  {number(hidden)} more {words} without outliers (--all shows them)."), soft_wrap=True)
+        out.print(
+            Text(f"  {number(hidden)} {'more ' * bool(shown)}{words} without outliers (--all shows them)."),
+            soft_wrap=True,
+        )
 
 
 def _often(out: Console, fleet: Fleet) -> None:
@@ -107,12 +112,13 @@ def _spread(out: Console, spread: Spread, everything: bool) -> None:
 def changes(out: Console, fleet: Fleet, everything: bool) -> None:
     """What has changed since an earlier summary."""
     if fleet.since:
-        section(out, f"Since {moment(fleet.since)}")
+        told = balance(fleet)
+        section(out, f"Since {moment(fleet.since)}{': ' if told else ''}{told}")
         if not fleet.changes:
-            out.print(Text("  No changes."), soft_wrap=True)
+            out.print(Text(f"  {UNCHANGED}"), soft_wrap=True)
     elif fleet.changes:
         section(out, "Changed")
-    shown = fleet.changes if everything else fleet.changes[:CHANGES]
+    shown = fleet.changes if everything else first_changes(fleet, CHANGES)
     for change in shown:
         _change(out, change, everything)
     if hidden := len(fleet.changes) - len(shown):

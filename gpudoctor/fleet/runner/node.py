@@ -63,7 +63,7 @@ def answer(name: str, seconds: float, write: Write, *, quick: bool, smoke: bool,
 
 def compact(report: "Report") -> bytes:
     """The report as `gpudoctor check --json` writes it, on one line."""
-    from gpudoctor.privacy import harmless
+    from gpudoctor.privacy.secrets import harmless
     from gpudoctor.report.sanitize import document
 
     return msgspec.json.format(document(harmless(report)).encode(), indent=-1)

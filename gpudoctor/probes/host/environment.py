@@ -7,7 +7,7 @@ from gpudoctor.machine import Machine
 
 # Masks, search paths and settings of drivers, runtimes, frameworks and schedulers; nothing else is looked at.
 _MATTER = pattern(
-    r"(?:CUDA_|CUDNN_|NVIDIA_|NVCC_|NV_|HIP_|ROCR_|HSA_|ROCM_|VLLM_|ROCBLAS_|MIOPEN_|AMD_|ONEAPI_|ZE_|PYTHON|CONDA_|TF_|XLA_|JAX_|TORCH"
+    r"(?:CUDA_|CUDNN_|NVIDIA_|NVCC_|NV_|HIP_|ROCR_|HSA_|ROCM_|VLLM_|SGLANG_|ROCBLAS_|MIOPEN_|AMD_|ONEAPI_|ZE_|PYTHON|CONDA_|TF_|XLA_|JAX_|TORCH"
     r"|PYTORCH_|NCCL_|RCCL_|GLOO_|APPTAINER_|SINGULARITY_|WSL_|BNB_|BITSANDBYTES_|FLASHINFER_|FLASH_ATTENTION_|TRITON_|NUMBA_|CUPY_|KERAS_|ORT_"
     r"|HF_HOME"
     r"|__NV_|__GLX_VENDOR).*"

@@ -1,15 +1,15 @@
 """The package repositories from which NVIDIA's driver comes, as the package manager's files name them."""
 
-import re
 from collections.abc import Iterator
 
 from gpudoctor.facts.host import Distribution, PackageSource
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, text_of
 from gpudoctor.probes import package_sources
 
 # https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/
-_NVIDIA = re.compile(r"//developer\.download\.nvidia\.(?:com|cn)/compute/cuda/repos/([a-z]+\d+)")
+_NVIDIA = pattern(r"//developer\.download\.nvidia\.(?:com|cn)/compute/cuda/repos/([a-z]+\d+)")
 _OTHERS = (("rpmfusion", "rpmfusion"), ("negativo17", "negativo17"), ("download.nvidia.com", "nvidia"))
 
 

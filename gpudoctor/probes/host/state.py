@@ -4,6 +4,7 @@ import re
 
 from gpudoctor.facts.host import Thunderbolt
 from gpudoctor.knowledge import cpu_features
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.cpu_list import processors
@@ -13,7 +14,7 @@ BUS = "/sys/bus/thunderbolt/devices"
 _ONE_CPU = 8192  # bytes of /proc/cpuinfo; one CPU's part has some two thousand
 _IPC_LOCK = 14  # include/uapi/linux/capability.h: CAP_IPC_LOCK
 # "# R36 (release), REVISION: 4.3, GCID: ..." in /etc/nv_tegra_release of Jetson Linux.
-_L4T = re.compile(r"# R(\d+) \(release\), REVISION: (\d[\d.]*)")
+_L4T = pattern(r"# R(\d+) \(release\), REVISION: (\d[\d.]*)")
 
 
 def uptime(machine: Machine, *, container: str | None) -> Maybe[float]:

@@ -2,35 +2,20 @@
 
 import msgspec
 
-from gpudoctor.facts import DiskModule, Host, NvidiaKernel, PciDevice
+from gpudoctor.facts import Host, NvidiaKernel, PciDevice
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.numbers import whole
-from gpudoctor.parsers.nvidia_version import driver_of_file, loaded_driver
-from gpudoctor.probes.nvidia import akmods, laptop_switch, modprobe_conf, modules, nodes, services
-from gpudoctor.probes.nvidia import dkms as nvidia_dkms
-from gpudoctor.probes.nvidia import packages as driver_packages
-from gpudoctor.probes.nvidia.services import HOSTS
-from gpudoctor.probes.wsl import files as wsl_files
+from gpudoctor.parsers.nvidia_version import loaded_driver
+from gpudoctor.probes.nvidia import modprobe_conf, nodes
 
 _PROC = "/proc/driver/nvidia"
 _HMM = "/sys/module/nvidia_uvm/parameters/uvm_disable_hmm"
-_LIBRARIES = ("libcuda.so.1", "libnvidia-ml.so.1")
-_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-    "/run/opengl-driver/lib",
-)
 _TRACES = (
     *("/proc/acpi/bbswitch", "/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/usr/bin/nvidia-smi"),
     *("/dev/nvmap", "/usr/bin/nvidia-uninstall", "/etc/nvidia/gridd.conf", "/usr/lib/wsl"),
 )
 _UNCONCERNED = Unknown("not looked for: there is no NVIDIA GPU on PCI and no trace of its driver")
-_WELL = Unknown("not asked: the module and the libraries are there, in one version")
-
-Disk = Maybe[tuple[DiskModule, ...]]
 
 
 def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaKernel:
@@ -63,7 +48,11 @@ def probe(
 ) -> NvidiaKernel:
     """Look at the kernel's half of the driver; `before` is what `first` saw, if that was asked before."""
     now = before or first(machine, host, cards)
-    return now if now.on_disk is _UNCONCERNED else _concerned(machine, host, cards, now)
+    if now.on_disk is _UNCONCERNED:
+        return now
+    from gpudoctor.probes.nvidia import installed_driver  # not imported where there is no NVIDIA GPU
+
+    return installed_driver.added(machine, host, cards, now)
 
 
 def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
@@ -89,45 +78,6 @@ def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
         packages=_UNCONCERNED,
         wsl_drivers=None,
         dxgdmal=None,
-    )
-
-
-def _concerned(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: NvidiaKernel) -> NvidiaKernel:
-    release = known_or(host.kernel.release, "") or machine.release()
-    inside, wsl = known_or(host.container, None) is not None, known_or(host.wsl, None) is not None
-    disk, others = _disk(machine, release, inside, wsl)
-    well = not wsl and _is_well(machine, now.loaded, disk, cards)
-    dkms = None if wsl else HOSTS if inside else nvidia_dkms.probe(machine, ask=not well)
-    packages = HOSTS if inside else _WELL if well else driver_packages.probe(machine, host)
-    conf = modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
-    log, failed = (None, ()) if inside or wsl or disk else akmods.errors(machine, release)
-    switch, files = _switch(machine, inside or wsl or isinstance(now.loaded, str))
-    return msgspec.structs.replace(
-        now,
-        on_disk=disk,
-        other_kernels=others,
-        dkms=dkms,
-        dkms_errors=failed or nvidia_dkms.errors(machine, dkms, release),
-        akmods_log=log,
-        image_keys=None if inside or wsl else akmods.image_keys(machine),
-        installer=_installer(machine, inside, disk, packages),
-        blacklists=conf.blacklists,
-        options=conf.options,
-        packages=packages,
-        switch=switch,
-        switch_files=files,
-        wsl_drivers=wsl_files.drivers(machine, host),
-        dxgdmal=wsl_files.dxgdmal(machine, host),
-        **services.probe(machine, host, cards)._asdict(),
-    )
-
-
-def _switch(machine: Machine, needless: bool) -> tuple[Maybe[str | None], tuple[str, ...]]:
-    """Who switched the GPU off; nobody did where the driver runs."""
-    return (
-        (Unknown("not looked for: the driver is running, or the kernel is the host's"), ())
-        if needless
-        else (laptop_switch.probe(machine))
     )
 
 
@@ -171,45 +121,6 @@ def _without_proc(
     if isinstance(modules, Unknown):
         return modules, modules
     return (why, why) if "nvidia" in modules else (None, None)
-
-
-def _disk(machine: Machine, release: str, inside: bool, wsl: bool) -> tuple[Disk, Disk]:
-    """A container sees the host's modules only where somebody mounted them (driver containers)."""
-    if wsl:
-        return (), ()
-    if inside and not modules.folders_of(machine, release):
-        return HOSTS, HOSTS
-    return modules.on_disk(machine, release), modules.other_kernels(machine, release)
-
-
-def _is_well(machine: Machine, loaded: Maybe[str | None], disk: Disk, cards: tuple[PciDevice, ...]) -> bool:
-    """Whether module, module file and libraries are all there in one version, and the module has taken the cards."""
-    if isinstance(loaded, Unknown) or isinstance(disk, Unknown) or loaded is None:
-        return False
-    libraries = _library_versions(machine)
-    ours = all(known_or(c.driver, "nvidia") in ("nvidia", "nvidia-nvswitch") for c in cards)
-    return ours and {d.version for d in disk} == {loaded} and libraries == {loaded}
-
-
-def _library_versions(machine: Machine) -> set[str]:
-    paths = (f"{folder}/{name}" for folder in _FOLDERS for name in _LIBRARIES)
-    versions = {driver_of_file(machine.real(path)) for path in paths}
-    return {version for version in versions if version}
-
-
-def _installer(
-    machine: Machine, inside: bool, disk: Disk, packages: Maybe[tuple[tuple[str, str, str], ...]]
-) -> Maybe[str | None]:
-    log = machine.exists("/var/log/nvidia-installer.log")
-    if machine.which("nvidia-uninstall", ("/usr/bin",)) or (log and inside):
-        return "runfile"
-    if inside:
-        return HOSTS
-    if known_or(packages, ()):
-        return "package"
-    if log:
-        return "runfile"
-    return "package" if known_or(disk, ()) or _library_versions(machine) else None
 
 
 def _parameters(machine: Machine) -> dict[str, str]:

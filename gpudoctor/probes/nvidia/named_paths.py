@@ -12,7 +12,10 @@ _DATA_DIR = "--xla_gpu_cuda_data_dir="
 LIBDEVICE = "nvvm/libdevice"
 
 # Of the table's names: it is read only where one may be set.
-_PREFIXES = ("CC", "CXX", "CUDAHOSTCXX", "NVCC_", "NUMBA_", "TRITON_")
+_PREFIXES = (
+    *("CC", "CXX", "CUDAHOSTCXX", "NVCC_", "NUMBA_", "TRITON_", "LLAMA_CPP_", "VLLM_NCCL_"),
+    *("ROCBLAS_TENSILE_", "HIPBLASLT_TENSILE_", "HIP_DEVICE_LIB_"),
+)
 
 
 def named_paths(machine: Machine) -> tuple[NamedPath, ...]:

@@ -33,8 +33,9 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG0
     Args:
         machine: the machine.
         host: what it is.
-        wanted: whether there is a GPU; the compiler and nvcc are run only then.
+        wanted: whether there is a GPU on the PCI bus; the compiler and nvcc are run only there, and on WSL.
     """
+    wanted = wanted or machine.exists("/dev/dxg")
     installed = _installed(machine)
     nvccs = _nvccs(machine, installed, wanted)
     versions: Versions = {nvcc.real: nvcc.version for nvcc in nvccs}

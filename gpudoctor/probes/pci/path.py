@@ -3,16 +3,16 @@
 The kernel keeps all of it but ACS in memory, so that reading wakes no device.
 """
 
-import re
 import struct
 from typing import NamedTuple
 
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.cpu_list import processors
 from gpudoctor.parsers.numbers import whole
 
-_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = pattern(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 # Errors that packets had on the wire (Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats); "NonFatalErr" is
 # mostly a question about something that is not there, and no fault of the link.
 _WIRE = ("RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout")

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpudoctor.facts.python import FileOverlap, Package, Shadow
 from gpudoctor.knowledge.wanted import module_of, modules
 from gpudoctor.machine import Machine
-from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry
+from gpudoctor.parsers.metadata import normalise
+from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, text_of
 
 # More would make a report unreadable and say no more.
 _MOST_FILES = 20
@@ -55,6 +56,29 @@ def _shadow(
         version = next((p.version for p in packages if p.directory == entry.path and module_of(p.name) == module), None)
         loses = tuple(path for _, path in others)
         yield Shadow(module=module, wins=wins, loses=loses, version=version, origin=entry.origin)
+    for _, wins in list(offers.values())[:1]:
+        for entry in folders:
+            yield from _portion(machine, entry, packages, names, module, wins)
+
+
+def _portion(
+    machine: Machine, entry: PathEntry, packages: Sequence[Package], names: DirectoryNames, module: str, wins: str
+) -> Iterator[Shadow]:
+    """What a distribution laid into a directory without __init__.py: a regular package of the name hides it.
+
+    That is so wherever on sys.path the package is (https://peps.python.org/pep-0420/#specification). A directory that
+    no distribution of this name brought is a remnant, or somebody's data.
+    """
+    folder = f"{entry.path}/{module}"
+    if module not in entry.names or folder == wins or _is_package(inside := names.of(folder)):
+        return
+    parts = sorted(name for name in inside if _is_package(names.of(f"{folder}/{name}")) or name.endswith(".py"))
+    for package in packages:
+        if parts and package.directory == entry.path and package.name.startswith(f"{normalise(module)}-"):
+            place = f"{entry.path}/{package.name.replace('-', '_')}-{package.version}.dist-info"
+            if f"{module}/{parts[0]}" in text_of(machine, f"{place}/RECORD"):
+                loses = tuple(f"{folder}/{part}" for part in parts)
+                yield Shadow(module=module, wins=wins, loses=loses, origin="namespace", portion_of=package.name)
 
 
 def hidden_standard(

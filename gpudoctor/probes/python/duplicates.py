@@ -4,7 +4,6 @@ An upgrade that was interrupted, or copied into an image in two layers, leaves b
 torch-2.7.1.dist-info. Python and pip take either.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.facts.python import Package, Remnant
@@ -56,6 +55,8 @@ def _score(machine: Machine, one: FoundDistribution) -> Score:
     """How many of the recorded files are there in that size, whether the record is its own, and what the code says."""
     folder, own = one.package.directory, one.place.rpartition("/")[2]
     text = text_of(machine, f"{one.place}/RECORD")
+    import csv  # few environments have two records of one distribution
+
     rows = [row for row in csv.reader(text.splitlines()) if len(row) == 3 and row[2].isdigit()]
     files = [row for row in rows if ".dist-info/" not in row[0]]
     chosen = files[:: max(1, len(files) // _ROWS)]

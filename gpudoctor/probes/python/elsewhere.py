@@ -59,6 +59,9 @@ def _sites(machine: Machine, one: discovery.FoundInterpreter) -> Iterator[str]:
             yield f"{prefix}/lib/{folder}/site-packages"
             yield f"{prefix}/lib/{folder}/dist-packages"
     if one.kind == "system":
+        own = machine.real(one.path).rpartition("/")[2]
+        if own.startswith("python3."):  # Debian's pip installs there for the Python in /usr/bin
+            yield f"/usr/local/lib/{own}/dist-packages"
         yield f"{prefix}/lib/python3/dist-packages"
 
 

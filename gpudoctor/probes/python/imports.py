@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,10 +12,10 @@ from msgspec.structs import replace
 from gpudoctor import workers
 from gpudoctor.child import ChildResult
 from gpudoctor.facts.python import PackageImport, Python
-from gpudoctor.knowledge.wanted import part_for
+from gpudoctor.knowledge.wanted import computes, part_for
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.crash_output import tail
 from gpudoctor.parsers.metadata import normalise
 from gpudoctor.probes import executable_stack
@@ -28,7 +29,9 @@ from gpudoctor.probes.temp_home import spare_home
 SECONDS = 60.0
 # The share of the time that is left which all imports together may take.
 SHARE = 0.6
-# An environment with more of them would cost minutes; those that are known come first.
+# All together: later than this none is begun, since an environment with many of them would cost minutes. Those that
+# miss a requirement come first, then those that are known to compute on GPUs; what was not reached is reported.
+BUDGET = 30.0
 MOST = 16
 # Packages that only require a GPU package: how many are imported, and the seconds for each; the rest is said.
 MOST_DEPENDENTS, DEPENDENT_SECONDS = 8, 20.0
@@ -57,8 +60,9 @@ def probe(
         packages: the distributions with code for GPUs.
         dependents: those that only require one of them, in the order in which they are imported while there is time.
     """
-    wanted = [(one, module) for one in packages for module in modules_of(one)][:MOST]
-    unmet = {each.package for each in python.unmet}
+    unmet, begun = {each.package for each in python.unmet}, monotonic()
+    wanted = [(one, module) for one in packages for module in modules_of(one)]
+    wanted.sort(key=lambda job: (job[0].package.name not in unmet, not computes(job[0].package.name)))
     later = [(one, module) for one in dependents for module in modules_of(one)[:1]]
     later.sort(key=lambda job: job[0].package.name not in unmet)
     if not (wanted or later):
@@ -70,18 +74,23 @@ def probe(
     end = machine.left(SECONDS / SHARE) * SHARE
 
     def one(job: tuple[FoundDistribution, str]) -> PackageImport:
+        if monotonic() - begun >= BUDGET:
+            return _why(_asked(*job), f"not imported: the imports before it took {BUDGET:.0f} s")
         return _imported(machine, python, *job, end)
 
     def dependent(job: tuple[FoundDistribution, str]) -> PackageImport:
+        if monotonic() - begun >= BUDGET:
+            return replace(one(job), dependent=True)
         seconds = min(DEPENDENT_SECONDS, machine.left(DEPENDENT_SECONDS / SHARE) * SHARE)
         return about_others(_imported(machine, python, *job, seconds), job[0])
 
     with ThreadPoolExecutor(max_workers=min(max(len(wanted), len(later)), _cores())) as pool:
-        imported = (*pool.map(one, wanted), *pool.map(dependent, later[:MOST_DEPENDENTS]))
-    rest = (
-        _why(_asked(found, module), "more packages than one run imports") for found, module in later[MOST_DEPENDENTS:]
+        imported = (*pool.map(one, wanted[:MOST]), *pool.map(dependent, later[:MOST_DEPENDENTS]))
+    rest = [(job, False) for job in wanted[MOST:]] + [(job, True) for job in later[MOST_DEPENDENTS:]]
+    unreached = (
+        replace(_why(_asked(*job), "more packages than one run imports"), dependent=also) for job, also in rest
     )
-    return (*imported, *(replace(each, dependent=True) for each in rest))
+    return (*imported, *unreached)
 
 
 def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
@@ -127,7 +136,17 @@ def _imported(machine: Machine, python: Python, found: FoundDistribution, top: s
     one = read(said, ended, hurried=hurried or seconds < SECONDS)
     libraries = (f"{package.directory}/{claim}" for claim in found.claims if ".so" in claim)
     error = one.error if isinstance(one.error, str) else None
-    return replace(one, executable_stack=executable_stack.asking(machine, error, libraries))
+    outside = _outside(machine, known_or(python.sys_path, ()), error) if error else None
+    return replace(one, executable_stack=executable_stack.asking(machine, error, libraries), outside=outside)
+
+
+def _outside(machine: Machine, sys_path: Sequence[str], error: str) -> str | None:
+    """The file of a module that an error does not find in a package, where a wheel laid it next to that package."""
+    match = _BY_NAME.match(error)
+    top, _, rest = (match[1] or "" if match else "").partition(".")
+    path = f"{rest.rpartition('.')[2]}.py"
+    places = (folder for folder in sys_path if rest and machine.exists(f"{folder}/{top}/__init__.py"))
+    return next((f"{folder}/{path}" for folder in places if machine.exists(f"{folder}/{path}")), None)
 
 
 def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> PackageImport:

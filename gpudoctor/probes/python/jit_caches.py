@@ -10,14 +10,17 @@ also where the process that made it was killed.
 import os
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from gpudoctor.facts.python import JitKernel
 from gpudoctor.knowledge.sonames import vendor_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.probes.python.extension_search import ExtensionSearch, InstalledTorch, dynamic_of
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution
+
+if TYPE_CHECKING:
+    from gpudoctor.probes.python.extension_search import ExtensionSearch, InstalledTorch
 
 # More would make a report unreadable; each costs the reading of two directories.
 _MOST = 200
@@ -44,6 +47,8 @@ def probe(
     places = [*_torch_builds(machine, version), *_flashinfer(machine, found)][:_MOST]
     if not places:
         return ()
+    from gpudoctor.probes.python.extension_search import ExtensionSearch, InstalledTorch  # most have no such caches
+
     known = InstalledTorch(machine, f"{torch.directory}/torch/lib", names)
     search = ExtensionSearch(machine, prefix, found, known)
     kernels = (_kernel(machine, cache, folder, search, known) for cache, folder in places)
@@ -82,7 +87,7 @@ def _flashinfer(machine: Machine, found: Sequence[FoundDistribution]) -> Iterato
                 yield "flashinfer", f"{root}/cached_ops/{name}"
 
 
-def _kernel(machine: Machine, cache: str, folder: str, search: ExtensionSearch, torch: InstalledTorch) -> JitKernel:
+def _kernel(machine: Machine, cache: str, folder: str, search: "ExtensionSearch", torch: "InstalledTorch") -> JitKernel:
     there = machine.names(folder)
     library = next((name for name in sorted(there) if name.endswith(".so")), None)
     lock = f"{folder}/lock" if cache == "torch_extensions" and "lock" in there else None
@@ -97,8 +102,10 @@ def _kernel(machine: Machine, cache: str, folder: str, search: ExtensionSearch, 
     )
 
 
-def _missing(machine: Machine, path: str, search: ExtensionSearch, torch: InstalledTorch) -> tuple[str, ...]:
+def _missing(machine: Machine, path: str, search: "ExtensionSearch", torch: "InstalledTorch") -> tuple[str, ...]:
     """The vendors' libraries that it needs and that neither PyTorch, nor the loader, nor the environment has."""
+    from gpudoctor.probes.python.extension_search import dynamic_of
+
     dynamic = dynamic_of(machine, path)
     needed = [n for n in dynamic.needed if n not in torch.mapped and vendor_of(n)] if dynamic else []
     origin = os.path.dirname(path)

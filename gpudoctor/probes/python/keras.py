@@ -1,6 +1,5 @@
 """Which backend Keras 3 would take, by its own rules."""
 
-import json
 from collections.abc import Sequence
 
 from gpudoctor.facts.python import Package
@@ -30,6 +29,8 @@ def probe(machine: Machine, packages: Sequence[Package]) -> tuple[Maybe[str | No
 
 
 def _of_file(machine: Machine, path: str) -> Maybe[str]:
+    import json
+
     try:
         settings = json.loads(machine.text(path, _LONGEST))
     except OSError as error:

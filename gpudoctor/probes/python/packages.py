@@ -1,6 +1,5 @@
 """The distributions in the folders of sys.path, from folder names alone where they do not matter for GPUs."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -162,8 +161,12 @@ def text_of(machine: Machine, path: str) -> str:
 def _built_with(machine: Machine, package: Package) -> str | None:
     """The PyTorch that a package's own record of its build names."""
     path = wanted().records.get(package.name)
+    if path is None:
+        return None
+    import json
+
     try:
-        record = json.loads(text_of(machine, f"{package.directory}/{path}")) if path else {}
+        record = json.loads(text_of(machine, f"{package.directory}/{path}"))
     except ValueError:
         return None
     version = record.get("version") if isinstance(record, dict) else None

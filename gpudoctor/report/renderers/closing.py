@@ -1,16 +1,21 @@
 """The last lines of a report: what was proven, what to try next."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
 from gpudoctor.facts.text_types import ANOTHER_ROOT
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.registry import SMOKED
+from gpudoctor.report.counts import no_problems
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import number
-from gpudoctor.targets import framework_name
+from gpudoctor.targets import framework_name, gpus_of
 
 CHOSEN = "Only the selected checks ran; the cause may be elsewhere."
+ADVICE = "Only the selected checks ran. Advice does not change the verdict: --fail-on advice makes the exit code 1."
 ROOT = "Nothing in that file system was run (--root), so it is unknown whether its driver and libraries respond."
 NO_GPU = "There is no GPU to diagnose: these results prove nothing about one."
 NO_SMOKE = "No GPU that can run smoke tests was found, so none ran. To test the CPU: `gpudoctor smoke --device cpu`"
@@ -31,7 +36,7 @@ def closing(
     """Sentences for the end of the report."""
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
-    lines = [CHOSEN] if chosen and entries else []
+    lines = [*_expected(verdicts), *([CHOSEN] if chosen and status != "pass" and entries else [])]
     if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
         again = f"Fix the first problem, then re-run `gpudoctor {command}`. For details: `gpudoctor explain ID`"
         return (*lines, again)
@@ -44,21 +49,48 @@ def closing(
         lines.append(NO_GPU)
     elif status == "incomplete":
         lines.append("Some facts are unknown: --verbose lists them, and what access they need.")
-    elif not entries and (asked := {v.check.id for v in verdicts if v.outcome is Outcome.PASS}):
-        lines.append(f"No problems found ({number(len(asked))} check{'s' * (len(asked) != 1)}).")
-    if facts.quick and any(p.frameworks for p in facts.pythons) and not facts.smoke.runs:
+    else:
+        lines += _covered(facts, verdicts, entries, not chosen and command == "check")
+    if facts.quick and _frameworks(facts) and not facts.smoke.runs:
         lines.append("No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees.")
     if status in ("pass", "warn") and not chosen and (left := not_tested(facts)):
         more = f" and {number(len(left) - _MOST_NAMES)} more" if len(left) > _MOST_NAMES else ""
-        lines.append(f"Not tested: {', '.join(left[:_MOST_NAMES])}{more} (only their files were read).")
+        lines.append(f"Not tested: {', '.join(left[:_MOST_NAMES])}{more} (only files were read).")
     if status in ("pass", "warn") and not chosen:
         lines += _critical_toolkit(facts)
-    if status == "pass" and not facts.quick and lines:
+    if chosen and status == "pass" and entries:
+        lines.append(ADVICE)
+    if status == "pass" and not facts.quick and not chosen and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
             "(--python PATH), as its user, in its container."
         )
     return tuple(lines)
+
+
+def _covered(
+    facts: Facts, verdicts: list[Verdict], entries: tuple[FindingEntry, ...], everything: bool
+) -> Iterator[str]:
+    """That there are no problems, and of what: without a framework, nobody may take it for a working PyTorch."""
+    bare = everything and not _frameworks(facts)
+    asked = {v.check.id for v in verdicts if v.outcome is Outcome.PASS}
+    if not entries and asked:
+        yield f"{no_problems(bool(gpus_of(facts)), not bare, len(asked))}."
+    elif entries and bare:
+        yield "No framework was checked: the environment has none. --python PATH checks another one."
+
+
+def _expected(verdicts: list[Verdict]) -> Iterator[str]:
+    """What became of the operator's own rules, of which each is met, not met or unknown."""
+    outcomes = Counter(v.outcome for v in verdicts if v.check.area == "expect")
+    words = {Outcome.PASS: "met", Outcome.PROBLEM: "not met", Outcome.UNKNOWN: "unknown", Outcome.BROKEN: "broken"}
+    if outcomes:
+        yield f"Expectations: {', '.join(f'{outcomes[one]:,} {word}' for one, word in words.items() if outcomes[one])}."
+
+
+def _frameworks(facts: Facts) -> bool:
+    """Whether a checked environment has a framework."""
+    return any(python.frameworks for python in facts.pythons)
 
 
 def _critical_toolkit(facts: Facts) -> list[str]:
@@ -101,9 +133,17 @@ def _smoked(facts: Facts, entries: tuple[FindingEntry, ...]) -> list[str]:
     if not tests:
         return []
     single = [label for label in labels if not label.startswith("GPUs ")]  # the tests between GPUs name them again
-    where = " and ".join(single or labels).replace("CPU", "the CPU")
+    where = _together(single or labels).replace("CPU", "the CPU")
     proven = "" if any(run.kind != "cpu" for run in runs) else "; that proves nothing about a GPU"
     return [f"{tests} smoke test{'s' * (tests != 1)} completed on {where} with correct results{proven}."]
+
+
+def _together(labels: list[str]) -> str:
+    """Devices by their labels, GPUs that follow each other as one: "GPU 0 and GPU 1", "GPUs 0-7"."""
+    numbers = [int(label[4:]) for label in labels if label.startswith("GPU ") and label[4:].isdigit()]
+    if len(labels) > 2 and numbers == list(range(numbers[0], numbers[0] + len(labels))):
+        return f"GPUs {numbers[0]}-{numbers[-1]}"
+    return " and ".join(labels) if len(labels) < 3 else f"{', '.join(labels[:-1])} and {labels[-1]}"
 
 
 def _left_out(facts: Facts) -> list[str]:

@@ -27,8 +27,8 @@ def header(out: Console, report: Report) -> None:
 def _lines(text: str, width: int) -> list[str]:
     """The text wrapped; a framework's line before its last column, which stays whole."""
     first, _, last = text.rpartition("  ")
-    if last.startswith("sees ") and len(first.rstrip()) <= width < len(text):
-        return [first.rstrip(), last]
+    if last.startswith("sees ") and width < len(text):
+        return [*wrapped(first.rstrip(), width), last]
     return wrapped(text, width)
 
 
@@ -37,7 +37,7 @@ def rows(report: Report) -> Iterator[tuple[str, str]]:
     yield "gpudoctor", report.version
     yield "machine", _machine(report)
     yield "driver", _driver(report)
-    yield from _gpus(report.gpus)
+    yield from _gpus(report)
     yield from _installed(report.machine)
     pythons = report.pythons or ((report.python,) if report.python else ())
     for python in pythons:
@@ -75,13 +75,21 @@ def _nvidia(m: MachineEntry) -> list[str]:
     return [*parts, f"CUDA up to {m.driver_cuda}"] if m.driver_cuda else parts
 
 
-def _gpus(gpus: tuple[GpuEntry, ...]) -> Iterator[tuple[str, str]]:
+def unlisted(m: MachineEntry, vendor: str) -> str:
+    """What is said of a GPU that only the PCI bus shows; `m.driver` is NVIDIA's."""
+    if m.container:
+        return "not available in this container"
+    return "not listed by the driver" if m.driver and vendor == "nvidia" else "not visible to any driver"
+
+
+def _gpus(report: Report) -> Iterator[tuple[str, str]]:
     """Each GPU on a line; equal neighbours share one."""
+    gpus = report.gpus
     if not gpus:
         yield "GPUs", "none found"
     groups: list[tuple[str, list[int]]] = []
     for gpu in gpus:
-        text = _gpu(gpu)
+        text = _gpu(gpu, report.machine)
         if groups and groups[-1][0] == text:
             groups[-1][1].append(gpu.index)
         else:
@@ -91,7 +99,7 @@ def _gpus(gpus: tuple[GpuEntry, ...]) -> Iterator[tuple[str, str]]:
         yield "GPUs" if number == 0 else "", f"{which}  {text}"
 
 
-def _gpu(gpu: GpuEntry) -> str:
+def _gpu(gpu: GpuEntry, m: MachineEntry) -> str:
     parts = [gpu.name or f"{SPELLED.get(gpu.vendor, gpu.vendor)} GPU"]
     if gpu.memory:
         parts.append(f"{gpu.memory / 2**30:.0f} GiB")
@@ -100,7 +108,7 @@ def _gpu(gpu: GpuEntry) -> str:
     if gpu.gfx and gpu.gfx != gpu.name:
         parts.append(gpu.gfx)
     if gpu.status == "no driver":
-        parts.append("not visible to any driver")
+        parts.append(unlisted(m, gpu.vendor))
     elif gpu.status not in (None, "ok"):
         parts.append(str(gpu.status))
     return ", ".join(parts)

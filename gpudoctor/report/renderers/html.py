@@ -12,7 +12,7 @@ from collections import Counter
 from markupsafe import Markup, escape
 
 from gpudoctor.facts import Facts
-from gpudoctor.report.counts import counts
+from gpudoctor.report.counts import counts, passed
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import Report
 from gpudoctor.report.numbers import moment
@@ -23,13 +23,13 @@ from gpudoctor.report.smoke_rows import listed, remarks, table_rows, title
 
 # Nothing is loaded, run or sent, whatever a string of the report holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+MASKED = "host"  # what gpudoctor.privacy puts in place of a machine's name
 STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "html.css")
 _COLUMNS = re.compile(r"\s{2,}")  # what stands in columns at a terminal
 STATES = {
     "fail": "something does not work",
     "warn": "it works, with warnings",
     "no-gpu": "no GPU was found, so none was checked",
-    "pass": "no problems found",
     "incomplete": "too much is unknown for a verdict",
 }
 
@@ -41,7 +41,7 @@ def render(report: Report, facts: Facts | None = None) -> str:
         report: what is shown.
         facts: what the picture of the machine is drawn from; None: there is no picture.
     """
-    status = report.status if report.status in STATES else "incomplete"
+    status = report.status if report.status in (*STATES, "pass") else "incomplete"
     drawn = {}
     if report.cpu_gpu:
         from gpudoctor.report import cpu_gpu_words
@@ -50,7 +50,7 @@ def render(report: Report, facts: Facts | None = None) -> str:
         drawn = {"compared": cpu_gpu_words, "plot": picture}
     return templates().get_template("report.html.jinja").render(
         report=report, name=_name(report, facts), moment=moment, status=status,
-        sentence=STATES[status], policy=POLICY, style=read(STYLE),
+        sentence=_sentence(report, status), policy=POLICY, style=read(STYLE),
         rows=[(label, _COLUMNS.sub(" · ", text)) for label, text in header.rows(report)],
         counts=counts(report, skipped=False), groups=alike(report.findings),
         machine=machine(facts, report) if facts is not None else "",
@@ -59,9 +59,16 @@ def render(report: Report, facts: Facts | None = None) -> str:
     )  # fmt: skip
 
 
+def _sentence(report: Report, status: str) -> str:
+    """What follows the verdict's word."""
+    sentence = passed(report)
+    return sentence[0].lower() + sentence[1:] if status == "pass" else STATES[status]
+
+
 def _name(report: Report, facts: Facts | None) -> str:
-    """Which machine it is: its name, which is masked where the facts are, and its GPUs."""
+    """Which machine it is: its name, unless it is masked, and its GPUs."""
     host = facts.host.hostname if facts is not None and isinstance(facts.host.hostname, str) else ""
+    host = "" if host == MASKED else host
     names = Counter(gpu.name or gpu.vendor for gpu in report.gpus)
     gpus = " + ".join(f"{count} x {name}" for name, count in names.items())
     return ", ".join(part for part in (host, gpus or report.machine.product or report.machine.distribution) if part)

@@ -9,7 +9,7 @@ from gpudoctor.facts import Facts, Gpu, PciDevice
 from gpudoctor.maybe import Unknown, known_or, phrase
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import Report
-from gpudoctor.report.renderers.header import SPELLED
+from gpudoctor.report.renderers.header import SPELLED, unlisted
 from gpudoctor.targets import VENDORS
 
 ROLES = {"switch": "NVSwitch", "network": "Network adapter"}
@@ -117,7 +117,7 @@ def _device(depth: int, device: PciDevice, gpus: list[Gpu], report: Report) -> D
         return _gpu(depth, gpus, device, report)
     entry = next((one for one in report.gpus if one.address == device.address), None)
     name = known_or(device.name, None) or f"{VENDOR_NAMES[device.vendor]} GPU"
-    state = "integrated" if device.integrated is True else "not visible to any driver"
+    state = "integrated" if device.integrated is True else unlisted(report.machine, device.vendor)
     link = _link(device, None)
     mark, words = marked(report, link, f"the GPU at {device.address}", f"GPU {entry.index}" if entry else "")
     lines = (name, f"{device.address}, {state}", *([link.words] if link else []), *words)

@@ -6,15 +6,17 @@ Names are masked before: `gpudoctor.privacy` does it to the facts that the repor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from gpudoctor.report.fixes import label, notes, verifications
+from gpudoctor.report.fixes import blocks, label, notes, verifications
 from gpudoctor.report.grouping import alike, evidence, own_commands, sentences
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, word
 from gpudoctor.report.renderers import text
 from gpudoctor.report.sanitize import clean
+from gpudoctor.tasks import Manual, Task
+from gpudoctor.tasks.as_typed import language
 
 WIDE = 100  # columns of the parts that keep their lines
 WORDS = {"fail": "FAIL", "warn": "WARN", "advice": "ADVICE"}
@@ -29,9 +31,12 @@ _CALL = re.compile(r"(?<![\w`])([@#!])(?=[\w-])|(?<=\w)([#!])(?=\d)|\b((?i:gh)-)
 def render(report: Report) -> str:
     """The report as Markdown."""
     parts = [f"**gpudoctor {plain(report.version)}: {plain(word(report.status))}**", *_head(report)]
-    parts += _message(report)
+    message = [*_message(report)]
+    explained = report.root_symptom is not None and bool(report.root_symptom.explained_by)
+    parts += () if explained else message
     for number, (entry, *others) in enumerate(alike(report.findings), 1):
         parts += _finding(number, entry, others)
+        parts += message if explained and number == 1 else ()
     parts += _unknown(report)
     parts += _smoke(report)
     parts += [plain(sentence) for sentence in report.next if "--verbose" not in sentence]
@@ -103,7 +108,10 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     for other in others:
         if commands := own_commands(other, entry):
             yield f"The same for {plain(other.subject)}:"
-            yield fence(commands, "sh")
+            tasks = {
+                command: task for fix in other.fixes for command, task in zip(fix.commands, fix.tasks, strict=False)
+            }
+            yield from typed(commands, [tasks.get(command) for command in commands])
     yield f"**Cause:** {plain(entry.cause)}"
     if seen := evidence((entry, *others)):
         yield "**Evidence:**"
@@ -120,13 +128,24 @@ def fixes(entries: tuple[FixEntry, ...]) -> Iterator[str]:
 def _fix(fix: FixEntry, word: str, verify: str) -> Iterator[str]:
     after = plain("; ".join(notes(fix)))
     yield f"**{word}:** {plain(fix.message)}" + (f" ({after})" if after else "")
-    if fix.commands:
-        yield fence(fix.commands, "sh")
+    yield from typed(fix.commands, fix.tasks)
     if verify:
         yield "**Verify:**"
-        yield fence([verify], "sh")
-    if fix.undo:
+        yield fence([verify], language(fix.verify_task, verify))
+    if fix.undo and any(not isinstance(task, Manual) for task in fix.undo_tasks):
+        yield "**Undo:**"
+        only = fix.undo_tasks[0] if len(fix.undo_tasks) == 1 else None
+        yield fence([fix.undo], language(only, fix.undo))
+    elif fix.undo:
         yield f"**Undo:** {plain(fix.undo)}"
+
+
+def typed(commands: Sequence[str], tasks: Sequence[Task | None]) -> Iterator[str]:
+    """What is typed, each language in a fence of its own; lines of a file below its name."""
+    for block in blocks(commands, tasks):
+        if block.path:
+            yield f"In {_code(block.path)}:"
+        yield fence(block.lines, block.language)
 
 
 def _more(entry: FindingEntry, others: list[FindingEntry]) -> str:

@@ -4,7 +4,8 @@ The rules: https://nagios-plugins.org/doc/guidelines.html and
 https://assets.nagios.com/downloads/nagioscore/docs/nagioscore/4/en/pluginapi.html.
 """
 
-from gpudoctor.report.model import FindingEntry, Report
+from gpudoctor.report.fixes import blocks
+from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.report.sanitize import clean
 
 # Exit codes and words of the plugin API.
@@ -50,7 +51,13 @@ def first(report: Report) -> str:
 
 def _long(entry: FindingEntry) -> list[str]:
     lines = [plain(f"{entry.status.upper()} {entry.check}: {entry.message}")]
-    return lines + [plain(f"  {fix.message} {' && '.join(fix.commands)}") for fix in entry.fixes[:1]]
+    return lines + [f"  {plain(f'{fix.message} {_typed(fix)}')}" for fix in entry.fixes[:1]]
+
+
+def _typed(fix: FixEntry) -> str:
+    """The commands of a fix on one line; lines of a file make no sense on one."""
+    of_shell = all(block.language == "sh" for block in blocks(fix.commands, fix.tasks))
+    return " && ".join(fix.commands) if of_shell else "`gpudoctor check` shows the lines."
 
 
 def plain(text: str) -> str:

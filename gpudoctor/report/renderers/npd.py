@@ -13,7 +13,7 @@ OK, PROBLEM, UNKNOWN = 0, 1, 2
 
 def exit_code(report: Report, fail_on: str = "fail") -> int:
     """The plugin's exit code: 0 OK, 1 a problem, 2 unknown."""
-    if report.failed or (fail_on == "warn" and report.summary.warn):
+    if report.fails_on(fail_on):
         return PROBLEM
     return OK if report.ok else UNKNOWN
 

@@ -16,6 +16,7 @@ from gpudoctor.report.sanitize import wrapped
 
 # Ids of one area that are listed by name; more are counted.
 FEW = 4
+CHECKED = "This machine was checked: nothing found on it explains this message."
 ROLES = {
     "same": "same cause",
     "follows": "caused by the first",
@@ -36,16 +37,17 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     out = console(width, colour)
     reported = [entry for entry in report.symptoms if entry.role != "harmless"]
     elsewhere = report.log_origin is not None and report.log_origin.where == "elsewhere"
-    if not reported:
+    typed = report.log_origin is not None and report.log_origin.typed
+    if not reported and not typed:
         _sentence(out, "No known error in the log.")
     shown = answer(out, report, verbose)
     _others(out, reported[1:])
     _ranks(out, report)
     causes = [f for f in report.findings if _explains(f, reported)]
     _causes(out, [f for f in causes if f not in shown])
-    _harmless(out, [entry for entry in report.symptoms if entry.role == "harmless"], verbose)
+    _harmless(out, [entry for entry in report.symptoms if entry.role == "harmless"], verbose, typed)
     if not elsewhere:
-        _besides(out, [f for f in report.findings if f not in causes], bool(reported))
+        _besides(out, [f for f in report.findings if f not in causes], bool(reported), typed)
     _origin(out, report)
     if not elsewhere:
         out.print()
@@ -56,24 +58,23 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
 
 
 def answer(out: Console, report: Report, verbose: bool) -> list[FindingEntry]:
-    """Print what the root message means, what helps, and the finding that explains it.
+    """Print the finding that explains the root message, with its fix, then what the message means.
 
-    A log that may be of another machine speaks first; on the machine that wrote it, the cause that was found does.
+    The finding is about this machine, and the meaning about any: in a line, where the finding has a fix.
 
     Returns:
         The findings that were printed.
     """
     if (root := report.root_symptom) is None:
         return []
+    if root.notice:
+        out.print()
+        _sentence(out, root.notice)
     causes = (list(g) for g in alike(report.findings) if g[0].check in root.explained_by[:1])
     group: list[FindingEntry] = next(causes, [])
-    here = report.log_origin is not None and report.log_origin.where == "here"
-    if not group or not here:
-        _message(out, root, verbose)
     if group:
         finding(out, group[0], group[1:], verbose, len(report.pythons) > 1, ("CAUSE", "bold red"))
-    if group and here:
-        _message(out, root, verbose)
+    _message(out, report, root, group, verbose)
     return group
 
 
@@ -81,15 +82,22 @@ def _explains(entry: FindingEntry, reported: Sequence[SymptomEntry]) -> bool:
     return any(entry.check in one.explained_by for one in reported)
 
 
-def _message(out: Console, root: SymptomEntry, verbose: bool) -> None:
-    """What a message means, what was ruled out here, and what helps."""
+def _message(out: Console, report: Report, root: SymptomEntry, group: Sequence[FindingEntry], verbose: bool) -> None:
+    """What a message means, what was ruled out here, and what helps; where a finding's fix does, the meaning alone."""
     out.print()
     headline(out, "MESSAGE", "bold red", _sentenced(root.meaning))
-    labelled(out, "log" if root.line else "", _place(root) + root.message)
+    typed, short = report.log_origin is not None and report.log_origin.typed, bool(group and group[0].fixes)
+    if typed and short and not verbose:
+        return
+    labelled(out, "asked" if typed else "log" if root.line else "", _place(root) + root.message)
     for details in root.details:
         labelled(out, "evidence", details)
+    if short and not verbose:
+        return
+    if not group and report.log_origin and report.log_origin.where != "elsewhere":
+        labelled(out, "here", CHECKED)
     if root.ruled_out:
-        labelled(out, "ruled out", f"{_ids(root.ruled_out, verbose)} (on this machine)", "dim")
+        labelled(out, "ruled out", _ids(root.ruled_out, verbose), "dim")
     if root.unknown:
         labelled(out, "unknown", f"{_ids(root.unknown, verbose)} (could not be checked)", "dim")
     fixes(out, root.fixes, verbose)
@@ -104,14 +112,16 @@ def _origin(out: Console, report: Report) -> None:
     if found is None or found.where == "here":
         return
     if found.where == "elsewhere" and found.evidence:
-        seen = "; ".join(found.evidence)
+        seen, source = "; ".join(found.evidence), "message" if found.typed else "log"
+        seen = seen.replace(" in the log", f" in the {source}")
         out.print()
         _sentence(
-            out, f"The log is from another machine ({seen}): explained from the log alone. --here checks it here."
+            out,
+            f"The {source} is from another machine ({seen}): explained from the {source} alone. --here checks it here.",
         )
     elif found.where == "unknown" and any(entry.explained_by or entry.ruled_out for entry in report.symptoms):
         out.print()
-        _sentence(out, "The log does not show which machine it is from: --here or --elsewhere decides.")
+        _sentence(out, "The log does not show which machine it is from. If it is from another one: add --elsewhere.")
 
 
 def _advice(out: Console, entry: SymptomEntry) -> None:
@@ -166,21 +176,23 @@ def _causes(out: Console, causes: Sequence[FindingEntry]) -> None:
         labelled(out, group[0].status.upper(), f"{group[0].title} (`gpudoctor explain {group[0].check}`)")
 
 
-def _besides(out: Console, findings: Sequence[FindingEntry], reported: bool) -> None:
+def _besides(out: Console, findings: Sequence[FindingEntry], reported: bool, typed: bool) -> None:
     """What is wrong here, and explains nothing of the log."""
     bad = [group for group in alike(findings) if group[0].status == "fail" or not reported]
     if bad:
         out.print()
-        details = (
-            "Also wrong on this machine, but not the cause of the log's errors" if reported else "Found on this machine"
-        )
-        out.print(Text(details, "bold"))
+        errors = "this message" if typed else "the log's errors"
+        other = f"Also wrong on this machine, but not the cause of {errors}"
+        out.print(Text(other if reported else "Found on this machine", "bold"))
     for group in bad:
         labelled(out, group[0].status.upper(), f"{group[0].title} ({group[0].check})")
 
 
-def _harmless(out: Console, entries: Sequence[SymptomEntry], verbose: bool) -> None:
+def _harmless(out: Console, entries: Sequence[SymptomEntry], verbose: bool, typed: bool) -> None:
     if not entries:
+        return
+    if typed:
+        headline(out, "MESSAGE", "bold green", f"Harmless: {entries[0].meaning}")
         return
     lines = sum(entry.times for entry in entries)
     programs = ", ".join(dict.fromkeys(entry.program for entry in entries))

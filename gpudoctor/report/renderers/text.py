@@ -43,8 +43,7 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
         table(out, report)
     for entry, *others in alike(one for one in report.findings if one not in shown):
         finding(out, entry, others, verbose, len(report.pythons) > 1)
-    if verbose:
-        _unknown(out, report)
+    _unknown(out, report, verbose)
     _counts(out, report, verbose)
     for sentence in report.next:
         for line in wrapped(sentence, out.width):
@@ -126,8 +125,8 @@ def headline(out: Console, word: str, style: str, title: str) -> None:
 
 
 def labelled(out: Console, label: str, text: str, style: str = "") -> None:
-    """Print text next to a label; further lines keep its indent."""
-    for line in wrapped(text, out.width - INDENT):
+    """Print text next to a label; further lines keep its indent, and that of an item of a list."""
+    for line in wrapped(text, out.width - INDENT, "  " if text.startswith("- ") else ""):
         out.print(Text.assemble((f"{label:<{INDENT}}", "bold blue"), (line, style)), soft_wrap=True)
         label = ""
 
@@ -176,11 +175,13 @@ def _effects(out: Console, reported: dict[str, int]) -> None:
         )
 
 
-def _unknown(out: Console, report: Report) -> None:
-    if report.unknown:
+def _unknown(out: Console, report: Report, verbose: bool) -> None:
+    """What is unknown; an operator's own rules always, since each of them was asked for."""
+    entries = [one for one in report.unknown if verbose or one.check.startswith("expect.")]
+    if entries:
         out.print()
         out.print(Text("Unknown", "bold"))
-    for entry in report.unknown:
+    for entry in entries:
         word = "broken" if entry.broken else ""
         labelled(out, word, f"{entry.check} ({entry.subject}): {entry.reason}")
 
@@ -189,4 +190,9 @@ def _counts(out: Console, report: Report, verbose: bool) -> None:
     words = ", ".join(counts(report, "unknown" if verbose else "unknown (--verbose lists them)", verbose))
     colour = COLOUR.get(report.status, "bold magenta")
     out.print()
-    out.print(Text.assemble((word(report.status), colour), f"  {words} ({report.seconds:.1f} s)"))
+    status, seconds = word(report.status), f"({report.seconds:.1f} s)"
+    *lines, last = wrapped(f"{status}  {words}", out.width)
+    lines += [f"{last} {seconds}"] if len(last) + len(seconds) < out.width else [last, seconds]
+    out.print(Text.assemble((status, colour), lines[0][len(status) :]), soft_wrap=True)
+    for line in lines[1:]:
+        out.print(Text(line), soft_wrap=True)

@@ -121,7 +121,7 @@ def _elsewhere(capability: str, facts: Facts | None) -> tuple[str, ...]:
     there = {g.capability for g in gpus if isinstance(g.capability, str)}
     if not there or capability in there:
         return ()
-    return (f"No GPU of this machine has compute capability {capability}: the log is from another machine.",)
+    return (f"No GPU of this machine has compute capability {capability}: the message is from another machine.",)
 
 
 def amd_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike

@@ -19,10 +19,14 @@ from gpudoctor.fixes.by_message import (
 from gpudoctor.fixes.python import driver_cuda
 from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
 from gpudoctor.knowledge.sonames import majors_of
+from gpudoctor.maybe import phrase
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.symptoms.extractors.driver import cuda_number, cuda_release, driver_found
 from gpudoctor.symptoms.extractors.software import soname
-from gpudoctor.tasks import Shell, cmd, code, export, query
+from gpudoctor.targets import gpus_of, torches
+from gpudoctor.tasks import Placeholder, Shell, cmd, code, export, query
+
+_ENV = Placeholder("YOUR_ENV", "the directory of the environment in which it is False")
 
 
 def torch_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -198,10 +202,31 @@ def cupy_library(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(details=details, fixes=(fix, *library(f"libnvrtc.so.{found[1]}")), decided=True)
 
 
-def asked_available(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
-    """Whether what a prompt shows below `torch.cuda.is_available()` is True: then there is nothing to explain."""
-    here = lines[1].strip() if lines[0].lstrip().startswith(">>>") and len(lines) > 1 else ""
-    return Extracted(harmless=True, meaning="PyTorch has a GPU") if here == "True" else NOTHING
+def asked_available(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """Whether `torch.cuda.is_available()` is True, below the prompt or on this machine: then nothing is wrong in it."""
+    shown = lines[1].strip() if lines[0].lstrip().startswith(">>>") and len(lines) > 1 else ""
+    if shown == "True":
+        return Extracted(harmless=True, meaning="PyTorch has a GPU")
+    lives = [one.framework.live for _, one in torches(facts)] if facts else []
+    counts = [live.count for live in lives if live is not None and live.available is True]
+    if facts is None or not lives or len(counts) < len(lives):
+        return NOTHING
+    names = list(dict.fromkeys(gpu.name for gpu in gpus_of(facts) if isinstance(gpu.name, str)))
+    number = phrase("{} GPU", counts[0]) + "s" * (counts[0] != 1)
+    seen = ": ".join(part for part in (number, ", ".join(names)) if part)
+    return Extracted(
+        meaning=f"here torch.cuda.is_available() is True ({seen})",
+        fixes=(
+            Fix(
+                "If it is False in another environment: check that one.", (cmd("gpudoctor", "check", "--python", _ENV),)
+            ),
+            Fix(
+                "If the program still computes on the CPU: move the model and its data to the GPU.",
+                (code('model.to("cuda"); batch = batch.to("cuda")'),),
+            ),
+        ),
+        decided=True,
+    )
 
 
 def jax_plugin(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001

@@ -90,7 +90,7 @@ def _elsewhere(total: float, facts: Facts | None) -> tuple[str, ...]:
     there = [g.memory / (1 << 30) for g in gpus if isinstance(g.memory, int)]
     if not there or any(abs(one - total) < MUCH * total for one in there):
         return ()
-    return (f"No GPU of this machine has {_gib(total)}: the log is from another GPU, or from a MIG slice.",)
+    return (f"No GPU of this machine has {_gib(total)}: the message is from another GPU, or from a MIG slice.",)
 
 
 def vllm_memory(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001 - all readers are called alike

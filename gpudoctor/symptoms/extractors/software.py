@@ -43,7 +43,7 @@ def _provided(name: str) -> str:
     cuda = [release for release, one in row.soname.items() if one == name]
     if not cuda:
         return f"{name} is in the wheel {wheel}."
-    return f"{name} is CUDA {' and '.join(cuda)}'s; the wheel {_wheel(wheel, cuda[-1])} provides it."
+    return f"{name} is CUDA {' and '.join(cuda)}'s (wheel {_wheel(wheel, cuda[-1])})."
 
 
 def _wheel(name: str, major: str) -> str:

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gpudoctor.report.sanitize import clean
+from gpudoctor.report.sanitize import clean, wrapped
 from gpudoctor.tui.compare.background import aside
 from gpudoctor.tui.compare.choices import CompareChoice, choices, typed
 from gpudoctor.tui.compare.completion import PathSuggester
@@ -84,7 +84,8 @@ class Chooser(Vertical):
                 group = choice.group
                 options.append(Option(Content.styled(group, "bold $text-primary"), disabled=True))
                 self._choices.append(None)
-            options.append(Option(Content(f"  {clean(choice.name)}")))
+            name = wrapped(f"  {choice.name}", self.app.size.width - 4, "    ")
+            options.append(Option(Content("\n".join(name))))
             self._choices.append(choice)
         chosen.set_options(options)
         first = 1 if len(options) > 1 else None

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from gpudoctor.comparison import Difference
 from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.clipboard import send
 from gpudoctor.tui.compare.layout import ABSENT, more, whole
 
 
@@ -51,7 +52,7 @@ class Whole(ModalScreen[None]):
         row = self.row
         return Content.assemble(
             (row.path, "bold"),
-            f"\n{row.state.value}\n\n",
+            f"\n{row.state.value.replace(' A', f' {clean(self.here)}').replace(' B', f' {clean(self.there)}')}\n\n",
             (clean(self.here), "bold $text-primary"),
             f"\n{row.here or ABSENT}\n\n",
             (clean(self.there), "bold $text-primary"),
@@ -60,5 +61,4 @@ class Whole(ModalScreen[None]):
 
     def action_copy(self) -> None:
         """Copy all of it."""
-        self.app.copy_to_clipboard(whole(self.row, self.here, self.there))
-        self.app.notify(self.row.path, title="Copied", markup=False)
+        send(self.app, whole(self.row, self.here, self.there), self.row.path)

@@ -62,7 +62,7 @@ def cells(row: Difference, wide: Columns) -> tuple[str, str, str]:
     """A row's texts, each as wide as its column."""
     here, there = row.here or ABSENT, (row.there or ABSENT) + more(row)
     return (
-        _fitted(_tail(row.path, wide.path), wide.path),
+        _fitted(_shortened(row, wide.path), wide.path),
         _fitted(_telling(here, there, wide.here), wide.here),
         _fitted(_telling(there, here, wide.there), wide.there),
     )
@@ -86,9 +86,13 @@ def _telling(text: str, other: str, width: int) -> str:
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
 
 
-def _tail(path: str, width: int) -> str:
-    """The end of a path, which says what it is."""
-    return path if cell_len(path) <= width else f"…{path[len(path) - width + 1 :]}"
+def _shortened(row: Difference, width: int) -> str:
+    """The end of a path, or the beginning of a check's ID: which says what it is."""
+    if cell_len(row.path) <= width:
+        return row.path
+    if row.group is DifferenceGroup.FINDINGS:
+        return f"{row.path[: width - 1]}…"
+    return f"…{row.path[len(row.path) - width + 1 :]}"
 
 
 def _fitted(text: str, width: int) -> str:
@@ -102,7 +106,12 @@ def summary(comparison: Comparison, wanted: Filter) -> str:
         return "No relevant differences (time, load, temperatures, processes and serial numbers are ignored)."
     unknown = sum(row.state.unknown for row in rows)
     others = len(rows) - len(comparison.matters) - unknown
-    parts = [f"{len(comparison.matters)} differences that matter", f"{others} others", f"{unknown} unknown on one side"]
+    matter = len(comparison.matters)
+    parts = [
+        "1 difference that matters" if matter == 1 else f"{matter} differences that matter",
+        f"{others} other{'s' * (others != 1)}",
+        f"{unknown} unknown on one side",
+    ]
     shown = sum(wanted.shows(row) for row in rows)
     said = ", ".join(parts) + (f"; {shown} shown" if shown < len(rows) else "") + "."
     return said if comparison.whole else f"{said} One side is a report, which has less detail than facts."

@@ -21,7 +21,7 @@ def folder(env: Mapping[str, str]) -> str:
 
 def content(facts: Facts) -> str:
     """What is kept: the facts, masked."""
-    from gpudoctor.privacy import masked
+    from gpudoctor.privacy.masks import masked
     from gpudoctor.report.sanitize import document
 
     return document(masked(facts))

@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, OptionList
 
 from gpudoctor.comparison import Comparison
+from gpudoctor.tui.clipboard import send
 from gpudoctor.tui.compare.full_values import Whole
 from gpudoctor.tui.compare.layout import Filter, whole
 from gpudoctor.tui.compare.table import DifferenceTable
@@ -94,5 +95,4 @@ class ComparisonView(Vertical):
         """Copy the row under the cursor."""
         row = self.query_one(DifferenceTable).row
         if row is not None and self.comparison is not None:
-            self.app.copy_to_clipboard(whole(row, self.comparison.here, self.comparison.there))
-            self.app.notify(row.path, title="Copied", markup=False)
+            send(self.app, whole(row, self.comparison.here, self.comparison.there), row.path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from textual.app import App
 
+from gpudoctor.tui.clipboard import send
 from gpudoctor.tui.diagnosis import commands
 from gpudoctor.tui.diagnosis.page import PageCommand
 
@@ -24,16 +25,11 @@ def copy(app: App[Any], chosen: Sequence[PageCommand], machine: str) -> None:
     if not chosen:
         app.notify("There is no command to copy here.", severity="warning", markup=False)
         return
-    app.copy_to_clipboard("\n".join(command.text for command in chosen))
+    text = "\n".join(command.text for command in chosen)
     what = commands.one_line(chosen[0].text) if len(chosen) == 1 else f"{len(chosen)} commands"
     if app.is_web:
-        app.notify(f"{what}\nTo the clipboard", title="Copied", markup=False)
+        send(app, text, what)
         return
     path = commands.place(os.environ)
     why = commands.append(path, commands.kept(chosen, machine))
-    where = commands.short(path, os.environ.get("HOME", ""))
-    if why:
-        said = f"{what}\nTo the clipboard only: {where} cannot be written ({why})."
-        app.notify(said, title="Copied", severity="warning", markup=False)
-    else:
-        app.notify(f"{what}\nTo the clipboard, and to the file\n{where}", title="Copied", markup=False)
+    send(app, text, what, commands.short(path, os.environ.get("HOME", "")), why or "")

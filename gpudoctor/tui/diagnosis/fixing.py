@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.report.fixes import can_carry
+from gpudoctor.report.fixes import can_carry, what_follows
 from gpudoctor.report.model import FixEntry
 from gpudoctor.tui.diagnosis.items import Item
 from gpudoctor.tui.session import Session
@@ -66,4 +66,4 @@ def words(session: Session, check: str, fix: FixEntry, choice: int) -> tuple[str
 
 def afterwards(fix: FixEntry) -> str:
     """What to know once the fix has run."""
-    return f"{f'It takes effect after: {fix.needs}. ' if fix.needs else ''}U undoes the fix."
+    return f"{f'It takes effect after {what_follows(fix.needs)}. ' if fix.needs else ''}U undoes the fix."

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from gpudoctor.report.sanitize import clean
+from gpudoctor.report.sanitize import clean, wrapped
 
 INDENT = 11  # columns of a label in the detail: "applies to" and a blank
 LIST_INDENT = 8  # of a status in a list: "unknown" and a blank
@@ -39,14 +38,20 @@ class DetailLine(NamedTuple):
 
 
 def folded(text: str, width: int) -> list[str]:
-    """Harmless lines of at most `width` columns; what has no blank is cut."""
+    """Harmless lines of at most `width` columns; what has no blank is cut, a path after a slash where there is one."""
     width = max(8, width)
-    lines: list[str] = []
-    for paragraph in clean(text).expandtabs(4).splitlines() or [""]:
-        broken = textwrap.wrap(paragraph, width, break_on_hyphens=False, drop_whitespace=True) or [""]
-        for line in broken:
-            lines += [line] if cell_len(line) <= width else chop_cells(line, width)
-    return lines
+    lines = wrapped(clean(text).expandtabs(4), width, "  " if text.startswith("- ") else "")
+    return [part for line in lines for part in _cut(line, width)]
+
+
+def _cut(line: str, width: int) -> Iterator[str]:
+    while cell_len(line) > width:
+        part = chop_cells(line, width)[0]
+        at = part.rfind("/") + 1
+        part = part[:at] if at > len(part) // 2 else part
+        yield part
+        line = line[len(part) :]
+    yield line
 
 
 def hanging(label: str, text: str, width: int, style: str = "", command: int | None = None) -> list[DetailLine]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpudoctor.report import fixes
+from gpudoctor.report.counts import passed
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.diagnosis.items import WORDS, Item
@@ -121,8 +122,6 @@ def fix(one: FixEntry, label: str, width: int, first: int) -> Iterator[DetailLin
 def notes(fix: FixEntry) -> list[str]:
     """What somebody has to know before typing: root, what follows, how risky it is, how to undo it."""
     parts = fixes.notes(fix)
-    if fix.needs == "reboot" and "needs: reboot" not in parts:
-        parts.insert(len(parts[:1]), "requires a reboot")
     undo = [f"Undo: {fix.undo}"] if fix.undo else []
     return ["; ".join(parts), *undo] if parts else undo
 
@@ -190,18 +189,21 @@ def _nothing(
         yield from _proven(report, width)
 
 
-SAYS = {
-    "pass": "No problems found",
+_SAYS = {
     "no-gpu": "No GPU is available to programs here, so none was checked",
     "incomplete": "No problems found, but some facts are unknown",
 }
 
 
+def verdict_sentence(report: Report) -> str:
+    """What follows the verdict's word where there is no finding, without a full stop."""
+    return passed(report) if report.status == "pass" else _SAYS.get(report.status, _SAYS["incomplete"])
+
+
 def _proven(report: Report, width: int) -> Iterator[DetailLine]:
     """What is known to be healthy, and how to know more."""
     word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "no-gpu": "NO GPU"}.get(report.status, "INCOMPLETE")
-    message = SAYS.get(report.status, SAYS["incomplete"])
-    yield from headline(word, message, width, "pass" if report.status == "pass" else "warn")
+    yield from headline(word, verdict_sentence(report), width, "pass" if report.status == "pass" else "warn")
     yield BLANK
     sentences = [sentence for sentence in report.next if "--verbose" not in sentence]
     for number, sentence in enumerate(sentences):

@@ -60,7 +60,7 @@ class DiagnosisScreen(Screen[None]):
         Binding("escape", "leave", "Back", tooltip="Back to the list, then clear all filters"),
         Binding("c", "copy", "Copy", tooltip="Copy the selected command, and save it to a file"),
         Binding("R", "run_fix", "Run fix", key_display="R", tooltip="Run this fix: shows the commands and asks first"),
-        Binding("x", "again_one", "Re-check", tooltip="Check whether the selected finding is fixed"),
+        Binding("x", "again_one", "Re-check this", tooltip="Check whether the selected finding is fixed"),
         Binding("C", "copy_all", "Copy fix", key_display="C", show=False, tooltip="Copy all commands of the fix"),
         Binding("U", "undo_fix", "Undo fix", key_display="U", show=False, tooltip="Undo the last fix: asks first"),
         *STEPS,
@@ -235,10 +235,8 @@ class DiagnosisScreen(Screen[None]):
         self._look(msgspec.structs.replace(self._view, area=next_area(self._groups, self._view)))
 
     def action_others(self) -> None:
-        """Show or hide the checks that found nothing; the first of them is selected."""
-        view = msgspec.structs.replace(self._view, others=not self._view.others)
-        first = next((g.root.key for g in self._groups if g.root.finding is None), None) if view.others else None
-        self._look(view, first)
+        """Show or hide the checks that found nothing; who reads a finding goes on with it."""
+        self._look(msgspec.structs.replace(self._view, others=not self._view.others))
 
     def action_search(self) -> None:
         """Write what is searched for."""

@@ -26,7 +26,9 @@ class EnvironmentDetail(VerticalScroll):
     """Lines that are broken again when the width changes."""
 
     DEFAULT_CSS = """
-    EnvironmentDetail { width: 1fr; height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+    EnvironmentDetail {
+        width: 1fr; height: 1fr; padding: 0 1; scrollbar-gutter: stable; scrollbar-size-vertical: 1;
+    }
     EnvironmentDetail > Static { width: 1fr; height: auto; }
     """
 

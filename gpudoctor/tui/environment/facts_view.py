@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from gpudoctor.facts import Facts
+from gpudoctor.tui.clipboard import send
 from gpudoctor.tui.environment.facts_model import Place, copied, plain, search
 from gpudoctor.tui.environment.facts_tree import FactsTree
 
@@ -114,5 +115,4 @@ class FactsView(Vertical):
         if node is None or self.facts_tree.facts is None:
             return
         text = copied(self.facts_tree.facts, node.data or ())
-        self.app.copy_to_clipboard(text)
-        self.app.notify(text if len(text) < 200 else f"{text[:200]}…", title="Copied", markup=False)
+        send(self.app, text, text if len(text) < 200 else f"{text[:200]}…")

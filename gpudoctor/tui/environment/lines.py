@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 
-from gpudoctor.report.sanitize import clean, wrapped
+from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.diagnosis.lines import folded
 
 
 class LabeledLine(NamedTuple):
@@ -51,19 +52,3 @@ def _rows(line: LabeledLine, width: int, column: int) -> Iterator[ScreenRow]:
     for part in folded(line.text, width - column):
         yield ScreenRow(label + " " * (column - cell_len(label)), part, line.style)
         label = ""
-
-
-def folded(text: str, width: int) -> list[str]:
-    """Harmless lines of at most `width` columns; what has no blank is cut, a path after a slash where there is one."""
-    width = max(8, width)
-    return [part for line in wrapped(text.expandtabs(4), width) for part in _cut(line, width)]
-
-
-def _cut(line: str, width: int) -> Iterator[str]:
-    while cell_len(line) > width:
-        part = chop_cells(line, width)[0]
-        at = part.rfind("/") + 1
-        part = part[:at] if at > len(part) // 2 else part
-        yield part
-        line = line[len(part) :]
-    yield line

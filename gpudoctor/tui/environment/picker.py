@@ -20,11 +20,11 @@ class Picker(OptionList):
 
     DEFAULT_CSS = """
     Picker {
-        width: 30;
+        width: 31;
         height: 1fr;
         border: none;
         border-right: vkey $surface-lighten-1;
-        padding: 0;
+        padding: 0 0 0 1;
         background: $background;
         &:focus { border: none; border-right: vkey $accent; }
     }

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
+from gpudoctor.tui.clipboard import send
 from gpudoctor.tui.environment.described import described
 from gpudoctor.tui.environment.detail import EnvironmentDetail
 from gpudoctor.tui.environment.facts_view import FactsView
@@ -174,8 +175,7 @@ class EnvironmentScreen(Screen[None]):
         """Copy what is described."""
         lines = self.query_one(EnvironmentDetail).lines
         text = "\n".join(f"{line.label}: {line.text}" if line.label else line.text for line in lines)
-        self.app.copy_to_clipboard(text)
-        self.app.notify("The text on the right", title="Copied", markup=False)
+        send(self.app, text, "The text on the right")
 
 
 SAYS = {

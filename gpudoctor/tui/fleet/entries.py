@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet, Missing, Spread
 from gpudoctor.report.numbers import amount, number
 from gpudoctor.tui.diagnosis.items import WORDS
@@ -111,7 +112,7 @@ def _drifts(drifts: Iterable[Drift]) -> Iterator[FleetEntry]:
             group=DRIFT,
             label="differs",
             style="warn",
-            title=f"{one.fact}: {most}",
+            title=f"{fact_name(one.fact)}: {most}",
             below=f"{nodes(count)} differ{'s' * (count == 1)}  {others}"
             if others
             else f"{number(one.values)} values, nearly one for each node",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.fleet.cause_fixes import of_node
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.summary import REPORTED, Cause, Drift, Fleet
 from gpudoctor.report.numbers import amount, number
 from gpudoctor.tui.diagnosis.items import WORDS
@@ -29,6 +31,7 @@ def page(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Page:
     lines = list(_head(fleet, nodes, node, width))
     for cause in fleet.causes:
         if node in nodes.of(cause.nodes, cause.count):
+            cause = of_node(cause, nodes.names[node])
             lines += [BLANK, *_cause(cause, width, len(found))]
             first = found[-1].fix + 1 if found else 0
             found += [one._replace(fix=first + one.fix) for one in commands(cause)]
@@ -62,7 +65,7 @@ def _cause(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
 def _departures(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[DetailLine]:
     for drift, value in _departs(fleet, nodes, node):
         yield BLANK
-        yield from hanging("differs", f"{drift.fact}: {value}", width, "heading warn")
+        yield from hanging("differs", f"{fact_name(drift.fact)}: {value}", width, "heading warn")
         most = (
             f"{number(drift.count)} of {number(drift.known)} have {drift.majority}" if drift.majority else "No majority"
         )

@@ -18,7 +18,7 @@ from gpudoctor.tui.diagnosis.detail import FindingDetail
 from gpudoctor.tui.diagnosis.finding_list import STEPS, FindingList
 from gpudoctor.tui.diagnosis.items import groups
 from gpudoctor.tui.diagnosis.lines import hanging
-from gpudoctor.tui.diagnosis.page import SAYS, Page, headline, page
+from gpudoctor.tui.diagnosis.page import Page, headline, page, verdict_sentence
 from gpudoctor.tui.diagnosis.styled import styled
 from gpudoctor.tui.diagnosis.view import FindingFilter, rows
 from gpudoctor.tui.footer import Footer
@@ -138,7 +138,7 @@ class NodeReport(Screen[None]):
 def proven(report: Report, width: int) -> Page:
     """What is said of a report without findings."""
     well = report.status == "pass"
-    message = f"{SAYS.get(report.status, SAYS['incomplete'])}."
+    message = f"{verdict_sentence(report)}."
     reported = [sentence for sentence in report.next if "--verbose" not in sentence]
     lines = [line for sentence in reported for line in hanging("", sentence, width)]
     state = "pass" if well else "warn"

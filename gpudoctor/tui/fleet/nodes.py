@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
-from gpudoctor.fleet.nodesets import fold, natural
+from gpudoctor.fleet.nodesets import fold, sortable
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.tui.diagnosis.commands import one_line
 
@@ -28,7 +28,7 @@ class Nodes:
         found: dict[str, str] = {}
         for state, text in fleet.states.items():
             found.update(dict.fromkeys(unfolded(text, fleet.counts.get(state, MOST)), state))
-        self.names = tuple(sorted(found, key=natural))
+        self.names = tuple(sorted(found, key=sortable))
         self.states = tuple(found[name] for name in self.names)
         self.widest = max((cell_len(one_line(name)) for name in self.names), default=0)
         self._at = {name: number for number, name in enumerate(self.names)}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpudoctor.fleet.cause_fixes import fixes as fixes_of
+from gpudoctor.fleet.cause_fixes import of_all
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.summary import Cause, Change, Drift, Missing, Spread
 from gpudoctor.report.fixes import label
 from gpudoctor.report.numbers import amount, number
@@ -34,7 +37,7 @@ def page(entry: FleetEntry, width: int) -> Page:
 
 def commands(cause: Cause) -> tuple[PageCommand, ...]:
     """All commands of a cause in the order in which they are shown."""
-    return commands_of_fixes(cause.fixes, cause.check)
+    return commands_of_fixes(fixes_of(cause), cause.check)
 
 
 def fixes(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
@@ -45,7 +48,7 @@ def fixes(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
         width: columns.
         first: the place of their first command among those of the page.
     """
-    for place, one in enumerate(cause.fixes):
+    for place, one in enumerate(fixes_of(cause)):
         yield BLANK
         yield from fix(one, label(one, place), width, first)
         first += len(one.commands) + bool(one.verify)
@@ -70,7 +73,9 @@ def _cause(one: Cause, width: int) -> Iterator[DetailLine]:
     yield from hanging("", nodes(one.count) + times, width, "dim")
     yield from fixes(one, width, 0)
     yield BLANK
-    yield from hanging("cause", one.cause, width)
+    yield from hanging("cause", of_all(one), width)
+    for place, seen in enumerate(one.evidence):
+        yield from hanging("" if place else "evidence", seen, width, "dim")
     for place, reference in enumerate(one.references):
         yield from hanging("" if place else "see", reference, width, "dim")
     yield from hanging("id", one.check, width, "dim")
@@ -86,7 +91,9 @@ def _missing(one: Missing, width: int) -> Iterator[DetailLine]:
 
 
 def _drift(one: Drift, width: int) -> Iterator[DetailLine]:
-    yield from headline("differs", one.fact, width, "warn")
+    yield from headline("differs", fact_name(one.fact), width, "warn")
+    if fact_name(one.fact) != one.fact:
+        yield from hanging("path", one.fact, width, "dim")
     yield from hanging("among", one.hardware, width, "dim")
     yield BLANK
     known = f"the {number(one.known)} nodes where it is known"

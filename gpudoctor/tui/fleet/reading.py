@@ -37,6 +37,7 @@ def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
         tell: is told how many reports were read so far; what it raises ends the reading.
     """
     from gpudoctor.fleet.aggregate.report_sources import SourceError
+    from gpudoctor.fleet.explained import without_echoes
     from gpudoctor.fleet.masking import harmless
     from gpudoctor.fleet.summary_store import SummaryError
     from gpudoctor.tui.fleet.entries import entries
@@ -46,7 +47,7 @@ def read(paths: Sequence[str], tell: Callable[[int], None]) -> Read | str:
         fleet, note = with_history(paths, summary(paths, tell))
     except (SourceError, SummaryError) as error:
         return str(error)
-    fleet = harmless(fleet)
+    fleet = without_echoes(harmless(fleet))
     return Read(fleet, Nodes(fleet), entries(fleet), note)
 
 

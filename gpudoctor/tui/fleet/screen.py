@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gpudoctor.report.model import Report
-from gpudoctor.report.sanitize import clean
+from gpudoctor.tui.clipboard import send
 from gpudoctor.tui.compare.background import aside
 from gpudoctor.tui.diagnosis.copying import copy
 from gpudoctor.tui.diagnosis.detail import FindingDetail
@@ -339,8 +339,7 @@ class FleetScreen(Screen[None]):
         if not text:
             self.notify("There are no nodes to copy here.", severity="warning")
             return
-        self.app.copy_to_clipboard(text)
-        self.notify(clean(text), title="Copied")
+        send(self.app, text, text)
 
     def _folded(self) -> str:
         nodes, entry = self.opened.nodes, self.query_one(FleetList).entry

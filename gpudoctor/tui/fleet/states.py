@@ -25,7 +25,7 @@ class StateStyle(NamedTuple):
 LOOKS = {
     "fail": StateStyle("F", "fail", "fail"),
     "incomplete": StateStyle("I", "open", "incomplete"),
-    "failed": StateStyle("X", "lost", "failed, no report"),
+    "failed": StateStyle("X", "lost", "no report"),
     "timed out": StateStyle("T", "lost", "timed out"),
     "unreachable": StateStyle("U", "lost", "unreachable"),
     "refused": StateStyle("R", "lost", "refused"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.fleet.ages import ages
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.report.numbers import number
 from gpudoctor.tui.diagnosis.commands import one_line
@@ -38,10 +39,11 @@ def when(fleet: Fleet) -> str:
     if not fleet.oldest:
         return ""
     oldest, newest = _short(fleet.oldest), _short(fleet.newest)
+    old = f" ({age})" if (age := ages(fleet)) else ""
     if oldest == newest or not newest:
-        return f"reports of {oldest} UTC"
+        return f"reports of {oldest} UTC{old}"
     same = oldest[:10] == newest[:10]
-    return f"reports of {oldest} to {newest[11:] if same else newest} UTC"
+    return f"reports of {oldest} to {newest[11:] if same else newest} UTC{old}"
 
 
 def _short(time: str) -> str:

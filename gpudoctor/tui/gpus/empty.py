@@ -54,8 +54,9 @@ def _card(card: PciDevice) -> Content:
         bound = f"driver {clean(driver)}" if driver else "no driver bound"
     bound += "" if card.vendor in SAMPLED else ", not sampled"
     maker = MAKERS.get(card.vendor, card.vendor)
+    name = name if name.startswith(f"{maker} ") else f"{maker} {name}"  # a driver's name begins with it, the bus's not
     place = f"  {clean(card.address)}  "
-    return Content.assemble(place, (f"{maker} {name}", "bold"), (f"\n{' ' * len(place)}{bound}", "$foreground-muted"))
+    return Content.assemble(place, (name, "bold"), (f"\n{' ' * len(place)}{bound}", "$foreground-muted"))
 
 
 def _next(look: Snapshot) -> list[Content]:

@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher, Static
 
 from gpudoctor.monitor.snapshot import Snapshot, Watched
+from gpudoctor.tui.clipboard import send
 from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.gpus.chart import BLOCKS, DOTS
 from gpudoctor.tui.gpus.detail import GpuDetail
@@ -205,8 +206,7 @@ class GpusScreen(Screen[None]):
         gpu = self._shown
         text = summary((gpu,) if gpu else self._look.devices)
         if text:
-            self.app.copy_to_clipboard(text)
-            self.notify("The current values are in the clipboard.")
+            send(self.app, text, "The current values")
 
 
 def _newest(look: Snapshot) -> object:

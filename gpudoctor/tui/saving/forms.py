@@ -39,7 +39,7 @@ def masked_report(facts: Facts, options: CheckOptions) -> tuple[Report, Facts]:
 
     The masked facts are judged again, because a name may be anywhere in a sentence or a command of the report.
     """
-    from gpudoctor.privacy import masked
+    from gpudoctor.privacy.masks import masked
 
     hidden = masked(facts)
     return check(None, options, hidden), hidden

@@ -10,10 +10,9 @@ from gpudoctor.report.cpu_gpu_model import CpuGpuEntry
 from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry
 from gpudoctor.report.sanitize import clean, wrapped
 from gpudoctor.report.smoke import gaps
-from gpudoctor.report.smoke_rows import SmokeRow, listed, remarks, rows, title
+from gpudoctor.report.smoke_rows import SmokeRow, columns, listed, remarks, rows, title
 
-PER_CENT = 5  # columns
-BAR, LONGEST_BAR = 8, 30
+LONGEST_BAR = 30  # columns
 # Columns in which a remark is broken next to its row; with fewer, one that does not fit stands beneath, at DEEPER.
 ROOMY, LEAST, DEEPER = 34, 20, 6
 LOOKS = {
@@ -55,10 +54,9 @@ def table(entry: SmokeEntry, width: int) -> list[Line]:
         look = LOOKS.get(entry.outcome, "")
         lines += [[("  " + line, look)] for line in wrapped(entry.message, max(LEAST, width - 2))]
     shown = list(_rows(entry.tests))
-    names = max((len(clean(row.name)) for row, _ in shown), default=0)
-    values = max((len(clean(row.value)) for row, _ in shown), default=0)
+    wide, long = columns((row for row, _ in shown), width, LONGEST_BAR)
     for row, outcome in shown:
-        lines += _lines(row, LOOKS.get(outcome, ""), width, (names, values))
+        lines += _lines(row, LOOKS.get(outcome, ""), width, wide, long)
     return lines
 
 
@@ -86,16 +84,14 @@ def _missed(tests: list[SmokeTestEntry]) -> Iterator[tuple[SmokeRow, str]]:
         yield SmokeRow(f"{number} test{'s' * (number != 1)}", "not reached", None, remark), "not reached"
 
 
-def _lines(row: SmokeRow, look: str, width: int, columns: tuple[int, int]) -> list[Line]:
+def _lines(row: SmokeRow, look: str, width: int, wide: int, long: int) -> list[Line]:
     """One row; a remark goes on beneath itself, or stands beneath the row where there is no room next to it."""
-    names, values = columns
-    at = names + values + 6
-    long = max(BAR, min(LONGEST_BAR, (width - at - PER_CENT - 40) // 2))
-    line: Line = [(f"  {clean(row.name):<{names}}  ", ""), (f"{clean(row.value):>{values}}  ", look)]
+    at = wide + 4
+    line: Line = [(f"  {clean(row.name)}", ""), (f"{clean(row.value):>{wide - len(clean(row.name))}}  ", look)]
     if row.share is not None:
         full, track = bar(row.share, long)
-        line += [(full, "bar"), (track, "track"), (f"{100 * row.share:4.0f}%  ", "")]
-        at += long + PER_CENT + 2
+        line += [(full, "bar"), (track, "track"), (f"{100 * row.share:4.0f}% ", "")]
+        at += long + len(" 100% ")
     beneath = width - at < min(ROOMY, len(row.remark))
     at = DEEPER if beneath else at
     remark = wrapped(row.remark, max(LEAST, width - at)) if row.remark else []

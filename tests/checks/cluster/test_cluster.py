@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import judge, run
+from gpudoctor.check_engine import Severity, judge, run
 from gpudoctor.checks.cluster.job_without_gpu import job_without_gpu
 from gpudoctor.checks.cluster.node_without_gpu import node_without_gpu
 from gpudoctor.checks.cluster.runtime_not_configured import runtime_not_configured
@@ -216,6 +216,8 @@ def node(facts: Facts, configured: object = False, **containers: object) -> Fact
 )
 def test_runtime_not_configured(facts: Facts, verdict: list[tuple[str, str]]) -> None:
     assert ask(runtime_not_configured, facts) == verdict
+    severities = [one.severity for one in run(runtime_not_configured, facts) if one.problem]
+    assert severities == [Severity.ERROR] * (verdict[0][0] == "problem")  # no pod gets a GPU: the exit code is 1
 
 
 TO_CONF_D = IgnoredDropIn(path="/etc/containerd/config.d/99-nvidia.toml", reads="/etc/containerd/conf.d")

@@ -15,7 +15,7 @@ from gpudoctor.checks.cupy.no_gpu import no_gpu
 from gpudoctor.checks.cupy.nvrtc_missing import nvrtc_missing
 from gpudoctor.checks.cupy.several_packages import several_packages
 from gpudoctor.checks.cupy.wrong_cuda_major import wrong_cuda_major
-from gpudoctor.facts import CudaHome, DriverLibrary, Framework
+from gpudoctor.facts import CudaHome, DriverLibrary, Facts, Framework
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, live
 from tests.checks.environments import (
@@ -210,3 +210,69 @@ def test_an_nvrtc_that_serves() -> None:
     assert one(newer_nvrtc, environment(ill, packages=(mine,), facts=old)) == ("pass", "")
     thirteen = cupy("cupy-cuda13x", "14.2.0", cuda="13")
     assert one(newer_nvrtc, environment(thirteen, packages=(THIRTEEN,), facts=old)) == ("pass", "")
+
+
+WHEEL = "/opt/env/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
+
+
+def mixed(
+    cupy_release: str, nvrtc_release: str, toolkit: Any, headers: Any = True, cuda_path: Any = "/usr/local/cuda"
+) -> Facts:
+    """CuPy with the NVRTC of a wheel, next to a toolkit of another release."""
+    found = need("libnvrtc.so.12", WHEEL, "wheel", version=nvrtc_release, wheel=WHEEL)
+    home = CudaHome(path="/usr/local/cuda", found_by="CUDA_PATH", exists=True, nvcc=toolkit, headers=headers)
+    wheels = (package("nvidia-cuda-nvrtc-cu12", nvrtc_release), package("nvidia-cuda-runtime-cu12", nvrtc_release))
+    own = cupy(version=cupy_release, needs=(found,), live=live(1, cuda_path=cuda_path))
+    return environment(own, packages=wheels, facts=machine(toolkits=change_toolkits(installed=(), home=home)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (mixed("14.0.1", "12.9.86", "12.0"), "problem"),
+        (mixed("14.0.0", "12.4.127", "12.8"), "problem"),  # older than the headers
+        (mixed("14.0.1", "12.9.86", "12.9"), "pass"),
+        (mixed("14.1.0", "12.9.86", "12.0"), "pass"),
+        (mixed("13.6.0", "12.9.86", "12.0"), "pass"),  # loads no wheel's
+        (mixed("14.0.1", "12.9.86", "12.0", headers=False), "pass"),
+        (mixed("14.0.1", "12.9.86", "12.0", cuda_path="/opt/cuda-12.9"), "pass"),
+        (mixed("14.0.1", "12.9.86", None), "pass"),
+        (mixed("14.0.1", "12.9.86", Unknown("nvcc was not run")), "unknown"),
+        (mixed("13.6.0", "12.9.86", Unknown("nvcc was not run")), "pass"),
+    ],
+)
+def test_headers_of_another_release_than_nvrtc(facts: Facts, outcome: str) -> None:
+    assert one(headers_missing, facts)[0] == outcome
+
+
+def test_what_brings_headers_and_nvrtc_together() -> None:
+    facts = mixed("14.0.1", "12.9.86", "12.0")
+    assert severity(headers_missing, facts) == "warn"
+    assert "cupy-cuda12x[ctk]>=14.1.0" in commands(headers_missing, facts)
+    assert "nvidia-cuda-nvrtc-cu12==12.0.*" in commands(headers_missing, facts)
+
+
+LOADER = "CuPy failed to load {0}: OSError: {0}: cannot open shared object file: No such file or directory"
+
+
+def without(library: str, cupy_release: str, *wheels: str) -> Facts:
+    """CuPy that does not start, because the loader finds no such library."""
+    error = LOADER.format(library)
+    own = cupy(version=cupy_release, live=live(0, available=False, error=error, error_code=999))
+    return environment(own, packages=tuple(package(name, "13.1.80") for name in wheels))
+
+
+@pytest.mark.parametrize(
+    ("facts", "typed", "not_typed"),
+    [
+        (without("libcudart.so.13", "14.0.0rc1"), "cupy-cuda12x>=14.0.0", "LD_LIBRARY_PATH"),
+        (without("libcudart.so.13", "14.0.0", "nvidia-cuda-runtime"), "site-packages/nvidia/cu13/lib", "install"),
+        (without("libnvrtc.so.12", "15.0.0a1", "nvidia-cuda-nvrtc-cu12"), "nvidia/cuda_nvrtc/lib", "cu13"),
+        (without("libcudart.so.13", "14.0.0", "nvidia-cuda-runtime-cu12"), "import cupy", "LD_LIBRARY_PATH"),
+        (without("libfoo.so.1", "14.0.0"), "import cupy", "LD_LIBRARY_PATH"),
+    ],
+)
+def test_a_library_that_only_a_wheel_has(facts: Facts, typed: str, not_typed: str) -> None:
+    found = commands(no_gpu, facts)
+    assert typed in found
+    assert not_typed not in found

@@ -115,6 +115,28 @@ def test_a_forced_driver_weighs_by_kernel_and_by_what_computes() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("events", "changes", "reason", "step"),
+    [
+        ((LogEvent(kind="intel-probe-failed", text="xe", gpu="0000:03:00.0", code=-6),), {}, "BAR 2", "Above 4G"),
+        ((LogEvent(kind="intel-window-invalid", text="xe", gpu="0000:03:00.0"),), {}, "BAR 2", "Above 4G"),
+        ((), {"pci__1__bar1": 0}, "BAR 2", "Above 4G"),
+        ((LogEvent(kind="intel-probe-failed", text="xe", gpu="0000:03:00.0", code=-110),), {}, "in time", "power"),
+        # a later attempt, another card, and a number that names no cause
+        ((LogEvent(kind="intel-probe-failed", text="xe", gpu="0000:03:00.0", code=-6),
+          LogEvent(kind="intel-probe-failed", text="xe", gpu="0000:03:00.0", code=-62)), {}, "in time", "power"),
+        ((LogEvent(kind="intel-probe-failed", text="xe", gpu="0000:04:00.0", code=-6),), {}, "", "Load the module"),
+        ((LogEvent(kind="intel-probe-failed", text="xe", gpu="0000:03:00.0", code=-5),), {}, "", "Load the module"),
+    ],
+)  # fmt: skip
+def test_what_stopped_the_probe(events: Any, changes: dict[str, Any], reason: str, step: str) -> None:
+    facts = arc_host(pci__1__driver=None, log=KernelLog(source="dmesg", events=events), **changes)
+    (verdict,) = run(CHECKS["intel.not-driven"], facts)
+    assert reason in verdict.message
+    assert ("bound:" in verdict.message) is bool(reason)
+    assert step in verdict.fixes[0].message
+
+
 def test_what_the_kernel_says_of_a_card_that_it_passes_over_is_shown() -> None:
     facts = arc_host(pci__1__driver=None, log=logged("intel-unsupported"))
     (verdict,) = run(CHECKS["intel.not-driven"], facts)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.areas import concerned
+from gpudoctor.areas import concerning
 from gpudoctor.check_engine import run
 from gpudoctor.checks.intel.sriov_module_not_loaded import sriov_module_not_loaded
 from gpudoctor.facts import Distribution, Facts, LogEvent
@@ -47,8 +47,8 @@ def test_sriov_module_not_loaded(facts: Facts, outcome: str) -> None:
 
 
 def test_the_area_is_looked_at_only_then() -> None:
-    assert concerned("intel.sriov-module-not-loaded", _proxmox(_event()))
-    assert not concerned("intel.sriov-module-not-loaded", _proxmox())
+    assert concerning(_proxmox(_event()))("intel.sriov-module-not-loaded")
+    assert not concerning(_proxmox())("intel.sriov-module-not-loaded")
 
 
 def test_the_headers_come_first() -> None:

@@ -1,5 +1,7 @@
 """Packages that were built for another GPU, driver, framework or processor than those that are there."""
 
+from typing import Any
+
 import pytest
 
 from gpudoctor import catalogue
@@ -12,7 +14,6 @@ from gpudoctor.checks.packages.driver_too_old import driver_too_old
 from gpudoctor.checks.packages.gpu_too_old import gpu_too_old
 from gpudoctor.checks.packages.llama_cpp_cpu import llama_cpp_cpu
 from gpudoctor.checks.packages.other_apex import other_apex
-from gpudoctor.checks.packages.paddle_cpu import paddle_cpu
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
 from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
 from gpudoctor.facts import Extension, Facts, FileOverlap, UnmetRequirement
@@ -21,6 +22,7 @@ from gpudoctor.queries.extensions import built_for
 from gpudoctor.report.build import build
 from tests.builders import change, framework, live, plain_host
 from tests.checks.environments import (
+    BLACKWELL,
     PASCAL,
     bare_python,
     blind,
@@ -172,6 +174,42 @@ def test_the_record_of_a_build_comes_before_its_version() -> None:
 def scatter(version: str, **changes: object) -> Facts:
     found = environment(torch("2.7.1", cuda="12.6"), packages=(package("torch-scatter", version),))
     return change(found, "pythons.0.extensions", changes.get("extensions", ()))
+
+
+GRAPHBOLT = ("libdgl.so", "libgraphbolt_pytorch_2.1.2.so", "libgraphbolt_pytorch_2.4.0.so")
+PLAIN = ("libdgl.so", "libtorch_cpu.so", "_C.abi3.so", "libtorchtext_2.so")
+
+
+@pytest.mark.parametrize(
+    ("libraries", "version", "outcome"),
+    [
+        (GRAPHBOLT, "2.4.0+cu124", "pass"),
+        (GRAPHBOLT, "2.4.1", "problem"),  # one library for each patch release
+        (GRAPHBOLT, "2.6.0+cu124", "problem"),
+        (GRAPHBOLT, "2.6.0a0+git1234567", "pass"),  # its number does not show which release it is
+        (GRAPHBOLT, Unknown("closed"), "unknown"),
+        (("libfoo_torch2.6.0.so", "libfoo_torch2.7.0.so"), "2.6.0", "pass"),
+        (("libfoo_torch2.6.0.so", "libfoo_torch2.7.0.so"), "2.8.0", "problem"),
+        (PLAIN, "2.6.0", "pass"),
+    ],
+)
+def test_a_package_with_a_library_for_each_release(libraries: tuple[str, ...], version: Any, outcome: str) -> None:
+    facts = environment(torch(version), packages=(package("dgl", "2.1.0", libraries=libraries),))
+    assert one(built_for_another_torch, facts)[0] == outcome
+
+
+def test_what_is_said_of_a_library_that_is_missing() -> None:
+    found = package("dgl", "2.1.0", libraries=GRAPHBOLT)
+    facts = environment(torch("2.6.0+cu124"), packages=(found,), version="3.11.7")
+    assert one(built_for_another_torch, facts)[1] == (
+        "dgl 2.1.0 has libraries for PyTorch 2.1.2 to 2.4.0 only, each for one release; torch 2.6.0+cu124 is "
+        "installed, for which it has none."
+    )
+    assert "install torch==2.4.0" in commands(built_for_another_torch, facts)
+    for others in ({"facts": machine(card=BLACKWELL)}, {"version": "3.13.1"}):  # that PyTorch does not run there
+        told = commands(built_for_another_torch, environment(torch("2.7.1"), packages=(found,), **others))
+        assert "torch==" not in told
+        assert "install --upgrade dgl" in told
 
 
 def test_built_for_another_torch_by_its_version() -> None:
@@ -335,21 +373,3 @@ def test_two_plugins_explain_what_the_newer_one_cannot() -> None:
     (finding,) = report.findings
     assert (finding.check, finding.status) == ("jax.several-plugins", "fail")
     assert [c.check for c in finding.consequences] == ["jax.driver-too-old"]
-
-
-def paddle(*names: str, facts: Facts | None = None) -> Facts:
-    return environment(packages=tuple(package(name, "3.2.0") for name in names), facts=facts)
-
-
-def test_paddle() -> None:
-    message = "paddlepaddle 3.2.0 has no CUDA support, so GPU 0 (NVIDIA GeForce RTX 4090) is not used."
-    assert one(paddle_cpu, paddle("paddlepaddle")) == ("problem", message)
-    assert severity(paddle_cpu, paddle("paddlepaddle")) == "advice"
-    assert "stable/cu126/ paddlepaddle-gpu" in commands(paddle_cpu, paddle("paddlepaddle"))
-    assert "stable/cu118/" in commands(paddle_cpu, paddle("paddlepaddle", facts=machine("11.4")))
-    assert one(paddle_cpu, paddle("paddlepaddle-gpu")) == ("pass", "")
-    assert one(paddle_cpu, paddle("paddlepaddle", "paddlepaddle-gpu")) == ("pass", "")
-    assert one(paddle_cpu, paddle("paddlepaddle", facts=plain_host())) == ("pass", "")
-    beside = environment(torch(), packages=(package("paddlepaddle", "3.2.0"),))
-    assert one(paddle_cpu, beside) == ("pass", "")
-    assert one(paddle_cpu, change(beside, "pythons.0", CLOSED)) == ("unknown", "closed")

@@ -3,8 +3,10 @@
 import pytest
 
 from gpudoctor.checks.packages.import_fails import import_fails
+from gpudoctor.checks.packages.program_missing import program_missing
 from gpudoctor.facts import Facts, PackageImport
 from tests.builders import change
+from tests.checks.amd_machines import amd_host
 from tests.checks.environments import commands, environment, machine, one, package, severity, torch
 
 BNB = "bitsandbytes library load error: /x/libbitsandbytes_cuda126.so: CUDA error: named symbol not found\nTraceback"
@@ -62,3 +64,36 @@ def test_a_jetson_builds_its_own() -> None:
     assert "jetson-ai-lab" not in other
     assert "--upgrade" not in other  # PyPI's next wheel is for servers, too
     assert "--no-binary xformers xformers==0.49.1" in commands(import_fails, having("xformers", XFORMERS, "36.4"))
+
+
+NO_ROCMINFO = "Could not detect ROCm GPU architecture: [Errno 2] No such file or directory: 'rocminfo'"
+
+
+def on_amd(stderr: str, rocm: str | None = None) -> Facts:
+    """The same on a machine with an AMD GPU."""
+    facts = change(amd_host(), "pythons", having("some-kernels", stderr).pythons)
+    return change(facts, "amd.rocm_path", rocm)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "outcome"),
+    [
+        (NO_ROCMINFO, "problem"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'rocm_agent_enumerator'", "problem"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'model.safetensors'", "pass"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/etc/rocminfo'", "pass"),  # no program on PATH
+        ("", "pass"),
+    ],
+)
+def test_a_program_that_a_package_asks_about_the_gpu(stderr: str, outcome: str) -> None:
+    assert one(program_missing, on_amd(stderr))[0] == outcome
+    assert one(program_missing, having("some-kernels", stderr))[0] == "pass"  # NVIDIA's GPUs need no rocminfo
+
+
+def test_what_brings_the_program() -> None:
+    assert "install rocminfo" in commands(program_missing, on_amd(NO_ROCMINFO))
+    assert "/opt/rocm/bin" in commands(program_missing, on_amd(NO_ROCMINFO, "/opt/rocm"))
+    assert one(program_missing, on_amd(NO_ROCMINFO))[1] == (
+        "some-kernels 0.49.1 starts rocminfo when it is imported, which is not on PATH: it does not know the GPU's "
+        "architecture and wave size (warp size), and takes defaults that may be wrong for it."
+    )

@@ -173,3 +173,14 @@ def test_vllm_needs_amdsmi_on_rocm_alone() -> None:
     there = environment(rocm_torch(), packages=(vllm, package("amdsmi", "25.5.1")))
     assert one(undeclared_requirement, there) == ("pass", "")
     assert one(undeclared_requirement, environment(torch("2.8.0"), packages=(vllm,))) == ("pass", "")
+
+
+OUTSIDE = f"{SITE}/flash_attn_interface.py"
+NOT_IN_IT = "ModuleNotFoundError: No module named 'flash_attn_3.flash_attn_interface'"
+
+
+def test_a_module_next_to_its_package() -> None:
+    facts = having(imported("transformer-engine", "2.12.0", error=NOT_IN_IT, outside=OUTSIDE))
+    assert one(import_fails, facts)[1].endswith(f"That module is at {OUTSIDE}, outside of its package.")
+    assert f"cp {OUTSIDE} {SITE}/flash_attn_3/flash_attn_interface.py" in commands(import_fails, facts)
+    assert "attn_implementation" not in commands(import_fails, facts)  # FlashAttention is installed

@@ -1,5 +1,7 @@
 """Frameworks in the wrong place: in another interpreter, over conda's own, without the compiler that they need."""
 
+from typing import Any
+
 import pytest
 
 from gpudoctor import catalogue
@@ -47,6 +49,42 @@ def test_a_framework_elsewhere() -> None:
         "/opt/env/bin/python has no framework; TensorFlow and PyTorch are in /opt/conda/bin/python. "
         "`pip` on PATH installs for /usr/bin/python3."
     )
+
+
+SYSTEM = Elsewhere(path="/usr/bin/python3.12", frameworks=("torch",))
+NEEDS = (package("vllm", "0.12.0", requires=("torch==2.9.0",)),)
+MAY = (package("cudf-cu12", "25.8", requires=('torch>=2; extra == "test"',)),)
+
+
+@pytest.mark.parametrize(
+    ("packages", "variables", "first", "level"),
+    [
+        ((), {}, "/opt/conda/bin/python", "advice"),
+        (MAY, {"PYTORCH_VERSION": "2.9"}, "/opt/conda/bin/python", "advice"),
+        (NEEDS, {}, "/opt/conda/bin/python", "warn"),  # has PyTorch as well
+        ((), {"NVIDIA_PYTORCH_VERSION": "25.09"}, "/opt/conda/bin/python", "warn"),
+        ((), {"NVIDIA_JAX_VERSION": "25.09"}, "/opt/conda/bin/python", "advice"),  # nobody has it
+        ((), {"NVIDIA_TENSORFLOW_VERSION": "25.02"}, "/opt/conda/bin/python", "warn"),
+    ],
+)
+def test_whether_it_is_meant_to_be_here(packages: Any, variables: dict[str, str], first: str, level: str) -> None:
+    facts = change(empty((BOTH, SYSTEM)), "pythons.0.packages", packages)
+    facts = change(facts, "host.environment", variables)
+    assert f" in {first}." in one(framework_elsewhere, facts)[1]
+    assert severity(framework_elsewhere, facts) == level
+
+
+def test_a_framework_of_another_python_release() -> None:
+    keras = Elsewhere(path="/home/me/.venv/bin/python", frameworks=("tensorflow",))
+    facts = change(empty((keras, SYSTEM)), "host.environment", {"NVIDIA_PYTORCH_VERSION": "25.09"})
+    facts = change(facts, "pythons.0.version", "3.11.7")
+    assert one(framework_elsewhere, facts)[1] == (
+        "/opt/env/bin/python has no framework; PyTorch is in /usr/bin/python3.12. What is installed for Python 3.12 "
+        "cannot be imported here, by Python 3.11.7. This container's image is made for PyTorch."
+    )
+    assert "/usr/bin/python3.12 -m venv --system-site-packages" in commands(framework_elsewhere, facts)
+    same = one(framework_elsewhere, change(facts, "pythons.0.version", "3.12.3"))[1]
+    assert "cannot be imported" not in same
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,26 @@ def test_shadowed_module() -> None:
     assert one(shadowed_module, environment(torch(), shadows=(site,))) == ("pass", "")
 
 
+def test_a_package_hides_another_distributions_part() -> None:
+    user = "/root/.local/lib/python3.11/site-packages"
+    cute = Shadow(
+        module="flash_attn",
+        wins=f"{SITE}/flash_attn",
+        loses=(f"{user}/flash_attn/cute",),
+        origin="namespace",
+        portion_of="flash-attn-4",
+    )
+    there = package("flash-attn-4", "4.0.0", directory=user)
+    facts = environment(torch(), shadows=(cute,), packages=(there,))
+    assert one(shadowed_module, facts) == (
+        "problem",
+        f"flash_attn.cute of flash-attn-4 4.0.0 cannot be imported: {user}/flash_attn has no __init__.py, and the "
+        f"package {SITE}/flash_attn hides it.",
+    )
+    assert severity(shadowed_module, facts) == "warn"
+    assert "install --no-deps --no-user flash-attn-4==4.0.0" in commands(shadowed_module, facts)
+
+
 def test_user_site_leaks() -> None:
     home = "/root/.local/lib/python3.11/site-packages/torch"
     leak = Shadow(module="torch", wins=home, loses=(TORCH,), version="2.0.1", origin="user site")

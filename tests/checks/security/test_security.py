@@ -37,7 +37,7 @@ def test_the_toolkit(version: str, words: str) -> None:
     facts = host(toolkit=version)
     assert ask(container_toolkit, facts) == [("problem", f"NVIDIA Container Toolkit {version} {words}")]
     (verdict,) = run(container_toolkit, facts)
-    assert verdict.severity is Severity.ADVICE
+    assert verdict.severity is (Severity.WARNING if "(critical)" in words else Severity.ADVICE)
     assert verdict.problem
     assert "https://github.com/NVIDIA/product-security/blob/main/20" in verdict.problem.evidence[0]
     (fix,) = verdict.fixes
@@ -169,8 +169,13 @@ def test_nothing_of_it_runs_unasked() -> None:
     assert not [f for f in report.findings if f.check.startswith("security.")]
     asked = check(options=CheckOptions(only=("security",)), facts=facts)
     assert {f.check for f in asked.findings} == {"security.container-toolkit", "security.runc", "security.driver"}
-    assert {f.status for f in asked.findings} == {"advice"}
-    assert asked.status == "pass"
+    assert {f.check: f.status for f in asked.findings} == {
+        "security.container-toolkit": "warn",  # one is critical
+        "security.runc": "advice",
+        "security.driver": "advice",
+    }
+    assert asked.status == "warn"
+    assert (asked.fails_on("fail"), asked.fails_on("warn"), asked.fails_on("advice")) == (False, True, True)
     assert not [one for one in catalogue.load() if one.area == "security"]
 
 

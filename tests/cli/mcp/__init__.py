@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import ClientSession, StdioServerParameters, types
-from mcp.client.stdio import stdio_client
+if TYPE_CHECKING:  # two seconds that only those pay who start a client
+    from anyio.from_thread import BlockingPortal
+    from mcp import ClientSession, types
 
 VERSION = "2025-11-25"
 SERVER = ["-m", "gpudoctor", "mcp"]
@@ -23,6 +23,9 @@ SECONDS = 60.0
 @asynccontextmanager
 async def client(*options: str) -> AsyncIterator[ClientSession]:
     """The SDK's client of a server of its own."""
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     started = StdioServerParameters(command=sys.executable, args=[*SERVER, *options])
     async with stdio_client(started) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
         await session.initialize()
@@ -47,6 +50,8 @@ class Assistant:
 @contextmanager
 def assistant(*options: str) -> Iterator[Assistant]:
     """An assistant with a server of its own."""
+    from anyio.from_thread import start_blocking_portal
+
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client(*options)) as session:
         yield Assistant(session, portal)
 
@@ -55,6 +60,8 @@ class Answered:
     """An answer, as an assistant reads it."""
 
     def __init__(self, result: types.CallToolResult) -> None:
+        from mcp import types
+
         (content,) = result.content
         assert isinstance(content, types.TextContent)
         self.text, self.error, self.data = content.text, result.is_error, result.structured_content

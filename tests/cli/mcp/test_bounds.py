@@ -9,7 +9,6 @@ import msgspec
 
 import gpudoctor
 from gpudoctor.cli.mcp_server.bounds import DATA_LIMIT, TEXT_LIMIT, check_answer, cut, left_findings
-from gpudoctor.cli.mcp_server.server import AT_ONCE
 from gpudoctor.cli.mcp_server.tools import LARGEST_LOG, TOOLS, CheckAnswer, schema
 from gpudoctor.report.model import FindingEntry, FixEntry, Report, Summary
 
@@ -76,6 +75,8 @@ def test_the_data_hold_whole_findings_and_name_the_rest() -> None:
 
 
 def test_the_page_tells_the_limits() -> None:
+    from gpudoctor.cli.mcp_server.server import AT_ONCE  # with the SDK, which takes a second
+
     check = TOOLS["check"].seconds
     page = " ".join((Path(gpudoctor.__file__).parent.parent / "docs" / "mcp.md").read_text().split())
     for sentence in (

@@ -14,10 +14,7 @@ from typing import Any
 import anyio
 import psutil
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
-from gpudoctor.cli.mcp_server.server import _called
 from gpudoctor.cli.mcp_server.tools import TOOLS, AssistantTool
 from tests.cli import shell
 from tests.cli.mcp import SECONDS, SERVER, raw
@@ -100,6 +97,8 @@ def test_the_process_of_a_call_ends_with_a_server_that_is_killed(hanging: Hangin
 
 
 def test_a_call_has_a_deadline(hanging: HangingPython, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpudoctor.cli.mcp_server.server import _called  # with the SDK, which takes a second
+
     monkeypatch.setattr(AssistantTool, "seconds", lambda *_: 1.0)
 
     async def call() -> Any:
@@ -167,6 +166,9 @@ def test_it_listens_nowhere_and_connects_to_nobody() -> None:
 
 
 def test_a_client_of_the_newest_protocol_is_served() -> None:
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     async def run() -> tuple[str, str]:
         with anyio.fail_after(SECONDS):
             async with Client(stdio_client(StdioServerParameters(command=sys.executable, args=SERVER))) as client:

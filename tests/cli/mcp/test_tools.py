@@ -9,7 +9,6 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from mcp import MCPError, types
 
 from gpudoctor.cli.mcp_server.answers import MaskedDiagnosis, answer_json
 from gpudoctor.cli.mcp_server.bounds import TEXT_LIMIT
@@ -77,7 +76,7 @@ def test_what_can_be_explained(shared: Assistant, text: str, expected: str) -> N
 def test_whose_log_it_is_can_be_said(shared: Assistant) -> None:
     line = f"Jan  3 04:05:06 another-node kernel: {XID}"
     by_itself, here = (shared.call("explain", text=line, machine=one).text for one in ("auto", "this"))
-    assert "The log is from another machine" in by_itself
+    assert "The message is from another machine" in by_itself
     assert "another machine" not in here
     assert "machine  " not in shared.call("explain", text=line, machine="other").text  # which was not looked at
 
@@ -164,6 +163,8 @@ def test_a_bad_argument_is_refused_in_a_sentence(
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(shared: Assistant) -> None:
+    from mcp import MCPError, types
+
     with pytest.raises(MCPError) as caught:
         shared.call("run", command="id")
     assert caught.value.error.code == types.INVALID_PARAMS

@@ -3,9 +3,14 @@
 import msgspec
 import pytest
 
+from gpudoctor.expect.loader import loads
 from gpudoctor.fleet.aggregate import causes
-from gpudoctor.report.model import FindingEntry
-from tests.fleet.aggregate.reports import finding, fleet, named, report
+from gpudoctor.fleet.aggregate.streaming import summed
+from gpudoctor.fleet.cause_fixes import fixes, of_node
+from gpudoctor.fleet.expectations import Holding
+from gpudoctor.fleet.renderers.phrases import as_finding, in_short
+from gpudoctor.report.model import FindingEntry, FixEntry
+from tests.fleet.aggregate.reports import Given, finding, fleet, gpus, named, report
 
 
 def _told(*findings: tuple[FindingEntry, ...]) -> list[tuple[str, str, int, int]]:
@@ -86,3 +91,68 @@ def test_what_was_parsed_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         assert book.read(msgspec.json.encode((finding(subject=f"GPU {number}"),)))[0].subject == f"GPU {number}"
         assert len(book._memo) < 10
+
+
+def _on(index: int) -> FindingEntry:
+    fix = FixEntry(f"Reset GPU {index}.", (f"nvidia-smi -i {index} -r",), verify=f"nvidia-smi -i {index}")
+    return msgspec.structs.replace(finding(subject=f"GPU {index}", cause=f"GPU {index} is ill."), fixes=(fix,))
+
+
+def test_commands_are_grouped_by_the_nodes_that_need_them() -> None:
+    (cause,) = fleet(named(report(findings=each) for each in [[_on(2)], [_on(5)], [_on(2), _on(0)]])).causes
+    assert [(one.nodes, one.count) for one in cause.variants] == [("n[1,3]", 2), ("n2", 1), ("n3", 1)]
+    (fix,) = as_finding(cause).fixes
+    assert fix.message == "Reset the GPU."
+    assert fix.commands == (
+        "# on n[1,3]:\nnvidia-smi -i 2 -r", "# on n2:\nnvidia-smi -i 5 -r", "# on n3:\nnvidia-smi -i 0 -r",
+    )  # fmt: skip
+    assert fix.verify == "# on n[1,3]:\nnvidia-smi -i 2\n# on n2:\nnvidia-smi -i 5\n# on n3:\nnvidia-smi -i 0"
+    assert as_finding(cause).cause == "The GPU is ill."
+    assert in_short(cause) == "Reset the GPU"
+
+
+def test_the_commands_of_one_node() -> None:
+    (cause,) = fleet(named(report(findings=each) for each in [[_on(2)], [_on(5)], [_on(2), _on(0)]])).causes
+    assert fixes(of_node(cause, "n2"))[0].commands == ("nvidia-smi -i 5 -r",)
+    assert fixes(of_node(cause, "n3"))[0].commands == ("# on n3:\nnvidia-smi -i 2 -r", "# on n3:\nnvidia-smi -i 0 -r")
+    assert of_node(cause, "elsewhere") == cause
+
+
+def test_commands_that_all_nodes_share_are_shown_once() -> None:
+    (cause,) = fleet(named(report(findings=[_on(2)]) for _ in range(3))).causes
+    assert cause.variants == ()
+    assert as_finding(cause).fixes[0].commands == ("nvidia-smi -i 2 -r",)
+
+
+def test_of_commands_that_each_node_has_for_itself_only_the_example_s_are_shown() -> None:
+    given = [report(findings=[_on(number)]) for number in range(causes.VARIANTS + 2)]
+    (cause,) = fleet(named(given)).causes
+    assert [one.nodes for one in cause.variants] == ["n1"]
+    others = causes.VARIANTS + 1
+    assert as_finding(cause).fixes[0].commands == (
+        "# on n1:\nnvidia-smi -i 0 -r",
+        f"# on each of the {others} others the commands differ: gpudoctor check shows them there",
+    )
+
+
+def test_of_an_expectation_it_is_listed_which_nodes_have_what() -> None:
+    def wrong(value: str) -> FindingEntry:
+        lines = ("site.toml:4: expected >=580", f"nvidia.kernel.loaded = {value}")
+        return msgspec.structs.replace(finding("expect.driver", "fail", cause="c", fix="f"), evidence=lines)
+
+    given = named(report(findings=[wrong(value)]) for value in ("570", "560", "570"))
+    (cause,) = fleet(given).causes
+    assert cause.evidence == (
+        "site.toml:4: expected >=580", "nvidia.kernel.loaded = 570 on n[1,3]", "nvidia.kernel.loaded = 560 on n2",
+    )  # fmt: skip
+    many = named(report(findings=[wrong(str(number))]) for number in range(20))
+    (cause,) = fleet(many).causes
+    assert len(cause.evidence) == 10
+    assert cause.evidence[-1] == "and 12 more values"
+
+
+def test_an_expectation_that_its_own_report_explains_is_none() -> None:
+    hold = Holding(loads('[expect."gpus"]\ncount = 8\n', "site.toml"))
+    dead = report(listed=(), status="fail", findings=[finding("driver.not-loaded", "fail")])
+    found = summed(Given(named([report(), report(listed=gpus(7)), dead])), hold=hold)
+    assert [(one.check, one.nodes) for one in found.causes] == [("driver.not-loaded", "n3"), ("expect.gpus", "n2")]

@@ -120,8 +120,8 @@ def test_faults_stand_among_the_causes_of_the_fleet(tmp_path: Path) -> None:
     found = with_links(fleet, [str(tmp_path)]).causes
     assert [(cause.check, cause.status, cause.nodes, cause.count, cause.times) for cause in found] == [
         ("pairs.no-sum", "fail", "n[0-1]", 2, 1),
-        ("driver.old", "warn", "n1", 1, 0),
         ("pairs.slow", "warn", "n[3-4]", 2, 1),
+        ("driver.old", "warn", "n1", 1, 0),
     ]
     assert found[0].cause.startswith("n0 and n1: all-reduce failed (a: timed out)")
     assert with_links(fleet, [str(tmp_path)], {"n3", "n4", "n5"}) == fleet, "one link is compared with no other"

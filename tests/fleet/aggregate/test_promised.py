@@ -103,7 +103,9 @@ def test_a_node_with_fewer_gpus_than_listed_fails_though_its_own_report_passes(t
     (cause,) = fleet.causes
     assert (cause.check, cause.title) == ("fleet.gpus-missing", "Fewer GPUs found than the scheduler lists")
     assert cause.cause.startswith("Slurm lists gpu:8 for each of these nodes, the driver finds 7. The GPU is gone")
-    assert cause.fixes[0].commands == ("sudo scontrol update nodename='n[1-2]' state=drain reason='7 of 8 GPUs found'",)
+    drain, look = cause.fixes[0].commands
+    assert drain == "sudo scontrol update nodename='n[1-2]' state=drain reason='7 of 8 GPUs found'"
+    assert look.startswith("# on each of n[1-2]:\nsudo dmesg -T | grep -e Xid")
 
 
 @pytest.mark.parametrize(

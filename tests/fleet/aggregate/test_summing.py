@@ -115,7 +115,8 @@ def test_a_fleet_is_held_against_expectations() -> None:
     old, slow = {"nvidia.kernel.loaded": "570"}, measured(1.0)
     asked: list[Inventory] = []
 
-    def hold(inventory: Inventory, smoke: tuple[SmokeEntry, ...]) -> tuple[FindingEntry, ...]:
+    def hold(inventory: Inventory, smoke: tuple[SmokeEntry, ...], failed: frozenset[str]) -> tuple[FindingEntry, ...]:
+        assert not failed
         asked.append(inventory)
         return _lacking(inventory, smoke)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.aggregate.nodeset_expansion import counted, shortened, unfolded
 from gpudoctor.fleet.nodesets import fold
 
 
@@ -52,3 +52,22 @@ def test_no_more_names_than_there_are(folded: str, count: int, names: list[str])
 def test_what_was_folded_comes_back(names: list[str]) -> None:
     assert sorted(unfolded(fold(names))) == sorted(set(names))
     assert sorted(unfolded(fold(names), len(set(names)))) == sorted(set(names))
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "short"),
+    [
+        ("n[1-8]", 9, "n[1-8]"),
+        ("n[1,3,5,7,9,11,13]", 17, "n[1,3] and 5 more"),
+        ("gpu[001,003,005]-a,gpu[002,004]-a", 28, "gpu[001,003]-a and 3 more"),
+        ("r[1-2]-n[01-16],r[4-5]-n[01-16]", 28, "r[1-2]-n[01-16] and 32 more"),
+        ("r[1-2]-n[01-16],r[4-5]-n[01-16]", 20, "64 nodes"),
+        ("a,b,c,d,e,f", 10, "6 nodes"),
+        (f"n[1-{'9' * 190}],b", 20, "2 nodes"),  # more than any fleet has is one name
+    ],
+)
+def test_a_set_that_is_too_long_is_whole_up_to_where_it_ends(text: str, room: int, short: str) -> None:
+    assert shortened(text, room) == short
+    shown, _, more = short.partition(" and ")
+    if more:
+        assert counted(shown) + int(more.split()[0]) == counted(text) == len(unfolded(text))

@@ -2,8 +2,8 @@
 
 import csv
 import io
+import random
 import re
-import sys
 from typing import Any
 
 import msgspec
@@ -11,6 +11,8 @@ import pyarrow.parquet
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.nodesets import natural, sortable
 from gpudoctor.fleet.renderers import csv as table
 from gpudoctor.fleet.renderers import json, parquet, prometheus
 from gpudoctor.fleet.renderers.formats import FORMATS
@@ -43,7 +45,7 @@ def test_json_gives_the_summary_back(fleet: Fleet) -> None:
 @EVERY
 def test_a_row_a_node(fleet: Fleet) -> None:
     rows, same = read_csv(fleet), read_parquet(fleet)
-    assert len(rows) == len(same) == len(nodes(fleet))
+    assert len(rows) == len(same) == len(list(nodes(fleet)))
     for row, other in zip(rows, same, strict=True):
         assert list(row) == list(NodeRow._fields) == list(other)
         for name, value in other.items():
@@ -63,10 +65,10 @@ def test_the_rows_of_a_large_fleet() -> None:
         "hardware": H100,
         "causes": "link.narrow-pcie; health.ecc-uncorrected",
         "titles": "",
-        "departs": "",
+        "drift": "",
         "outliers": "",
     }
-    assert rows["node0005"]["departs"] == "nvidia.kernel.loaded = 570.172.08"
+    assert rows["node0005"]["drift"] == "nvidia.kernel.loaded = 570.172.08"
     assert rows["node0017"]["outliers"].startswith("GPU 3 pytorch.transfer.h2d pinned = 13.1 GB/s; GPU 4 ")
     assert rows["node0010"]["why"].startswith("It did not finish within 150 s")
     (ill,) = (row for row in read_parquet(FLEETS["large"]) if row["node"] == "node0014")
@@ -87,10 +89,12 @@ def test_an_empty_parquet_file_has_its_columns() -> None:
     assert read.num_rows == 0
 
 
-def test_parquet_without_its_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(parquet.ParquetError, match=r"pip install 'gpudoctor-cli\[parquet\]'"):
-        parquet.render(EMPTY)
+def test_a_parquet_file_of_several_groups_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = read_parquet(FLEETS["large"])
+    monkeypatch.setattr(parquet, "ROWS", 300)
+    data = io.BytesIO(parquet.render(FLEETS["large"]))
+    assert pyarrow.parquet.ParquetFile(data).metadata.num_row_groups == 4
+    assert read_parquet(FLEETS["large"]) == whole
 
 
 @EVERY
@@ -130,9 +134,10 @@ def test_a_node_that_has_a_cause_for_two_reasons_counts_once() -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_has_its_writer_and_says_what_is_wrong(name: str) -> None:
-    made = FORMATS[name].render()(large(40))
-    assert isinstance(made, bytes) is FORMATS[name].binary
-    assert "narrow-pcie" in (made if isinstance(made, str) else str(read_parquet(large(40))))
+    made = list(FORMATS[name].pieces(large(40)))
+    assert all(isinstance(piece, bytes) is FORMATS[name].binary for piece in made)
+    reported = str(read_parquet(large(40))) if FORMATS[name].binary else "".join(map(str, made))
+    assert "narrow-pcie" in reported
 
 
 def test_nodes_stand_in_natural_order() -> None:
@@ -143,3 +148,17 @@ def test_nodes_stand_in_natural_order() -> None:
         ("n9", "pass"),
         ("n10", "pass"),
     ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_rows_is_that_of_natural(seed: int) -> None:
+    dice = random.Random(seed)
+    some = {"".join(dice.choices("ab0129-.", k=dice.randrange(1, 9))) for _ in range(2000)}
+    assert sorted(some, key=sortable) == sorted(some, key=natural)
+
+
+def test_a_node_has_each_cause_that_names_it() -> None:
+    fleet = FLEETS["large"]
+    for node in nodes(fleet):
+        having = [one for one in fleet.causes if node.name in unfolded(one.nodes, one.count)]
+        assert list(node.causes) == having

@@ -121,7 +121,7 @@ def expects(ran: Ran) -> list[str]:
 def test_expectations_are_held_there_and_told_by_the_names_of_here(expected: str) -> None:
     sent = packed([expected])
     (reported,) = expects(gpudoctor("fleet", "node", "--quick", "--expect-text", sent))
-    assert reported.startswith(f"{expected}:1 expects ")
+    assert reported.startswith(f"The rule is in {expected}:1. ")
 
 
 @pytest.mark.parametrize("text", ["nonsense!", "AAAA", "éé", "eJw="])

@@ -151,3 +151,43 @@ def test_a_family_without_record_overlaps_by_its_folder() -> None:
     found = [claim("onnxruntime", files=None), claim("onnxruntime-gpu", "onnxruntime/__init__.py")]
     assert overlaps(found) == (FileOverlap(packages=("onnxruntime", "onnxruntime-gpu"), files=("onnxruntime/",)),)
     assert overlaps([claim("tensorflow", "tensorflow/__init__.py"), claim("tensorflow-gpu")]) == ()
+
+
+def portion(*files: str, record: str = "", folder: str = USER, owner: str = "flash-attn-4") -> tuple[Shadow, ...]:
+    """What is hidden where flash_attn is a package in the environment, and `files` are in another directory."""
+    place = f"{folder}/{owner.replace('-', '_')}-4.0.dist-info"
+    texts = dict.fromkeys([f"{SITE}/flash_attn/__init__.py", *(f"{folder}/{file}" for file in files)], "")
+    machine = RecordedMachine(texts | {f"{place}/RECORD": record})
+    packages = [package("flash-attn"), package(owner, "4.0", folder)]
+    return shadows(machine, folders(machine, folder, SITE), packages, DirectoryNames(machine))
+
+
+CUTE = ("flash_attn/cute/__init__.py", "flash_attn/cute/interface.py")
+HIDDEN = Shadow(
+    module="flash_attn",
+    wins=f"{SITE}/flash_attn",
+    loses=(f"{USER}/flash_attn/cute",),
+    origin="namespace",
+    portion_of="flash-attn-4",
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "changes", "found"),
+    [
+        (CUTE, {"record": "flash_attn/cute/__init__.py,,\n"}, (HIDDEN,)),  # though it comes first on sys.path
+        (CUTE, {"record": ""}, ()),  # nobody's
+        (CUTE, {"record": "flash_attn/cute/__init__.py,,\n", "owner": "quack-kernels"}, ()),
+        (CUTE, {"record": "flash_attn/cute/__init__.py,,\n", "folder": SITE}, ()),  # one directory: the files merge
+        (("flash_attn/__pycache__/x.pyc", "flash_attn/data.json"), {"record": "flash_attn/data.json,,\n"}, ()),
+    ],
+)
+def test_a_regular_package_hides_a_portion_of_a_namespace(
+    files: tuple[str, ...], changes: dict[str, str], found: tuple[Shadow, ...]
+) -> None:
+    assert portion(*files, **changes) == found
+
+
+def test_two_portions_of_a_namespace_hide_nothing() -> None:
+    machine = host(f"{USER}/flash_attn/cute/__init__.py", f"{SITE}/flash_attn/ops/__init__.py")
+    assert shadows(machine, folders(machine, USER, SITE), [package("flash-attn-4")], DirectoryNames(machine)) == ()

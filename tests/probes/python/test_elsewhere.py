@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.facts import Python
 from gpudoctor.facts.python import Elsewhere
-from gpudoctor.machine import Machine
+from gpudoctor.machine import Machine, Status
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes.python import elsewhere
 from gpudoctor.probes.python.discovery import FoundInterpreter
@@ -15,6 +15,7 @@ from gpudoctor.recorded_machine import RecordedMachine
 SYSTEM = Python(path="/usr/bin/python3", prefix="/usr", version="3.12.3")
 ENV = {"HOME": "/home/me", "PATH": "/usr/bin", "PWD": "/code"}
 FOLDER = "/code/.venv"
+RUNS = Status(0o755, 0, 0, 2, 0, 0, is_dir=False)
 
 
 def venv(folder: str, *modules: str, minor: str = "3.12") -> dict[str, str]:
@@ -45,6 +46,21 @@ def test_the_user_site_of_another_release() -> None:
     assert found == (Elsewhere(path="/usr/bin/python3.10", frameworks=("torch",)),)
     own, _ = probe({site.replace("3.10", "3.12"): "", "/usr/bin/python3.12": ""})
     assert own == ()  # in the examined one it takes part, or is left out on purpose
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        ("/usr/bin/python3.12", ("/usr/bin/python3.12",)),
+        ("/usr/bin/python3.11", ()),  # reads the directory of its own release
+        ("/usr/local/bin/python3.11", ()),
+    ],
+)
+def test_what_pip_installed_for_debians_python(program: str, found: tuple[str, ...]) -> None:
+    own = Python(path="/opt/env/bin/python", prefix="/opt/env", version="3.11.7")
+    site = "/usr/local/lib/python3.12/dist-packages/torch/__init__.py"
+    others, _ = elsewhere.probe(RecordedMachine({site: "", program: "#!"}, env=ENV, statuses={program: RUNS}), own)
+    assert tuple(other.path for other in others) == found  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

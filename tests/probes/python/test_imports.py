@@ -1,5 +1,6 @@
 """Packages that compute on GPUs are imported, each in a child, and the caches of their kernels are read."""
 
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -7,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.child import ChildResult
-from gpudoctor.facts import Framework, PackageImport, Python
-from gpudoctor.maybe import Unknown
+from gpudoctor.facts import Framework, PackageImport, Python, UnmetRequirement
+from gpudoctor.maybe import Unknown, known
 from gpudoctor.probes.python import imports, jit_caches
 from gpudoctor.probes.python.gpu_packages import declaring, gpu_packages, modules_of
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, entries, find
@@ -124,6 +125,28 @@ def test_no_more_than_some_are_imported_and_the_rest_is_said(tmp_path: Path) -> 
     assert left == [f"needs{imports.MOST_DEPENDENTS}", f"needs{imports.MOST_DEPENDENTS + 1}"]
 
 
+def test_after_the_time_for_all_of_them_none_is_begun_and_those_most_likely_broken_came_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker, so that they run in turn; when the second is to begin, the time is over."""
+    lay(tmp_path, "acompiled", "acompiled/ext.so", requires=("torch",))
+    lay(tmp_path, "bitsandbytes")
+    lay(tmp_path, "vllm")
+    lay(tmp_path, "later", requires=("torch",))
+    clock = itertools.chain([0.0, imports.BUDGET / 2], itertools.repeat(imports.BUDGET))
+    monkeypatch.setattr(imports, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(imports, "_cores", lambda: 1)
+    here = machine(PYTHONPATH=str(tmp_path), PATH=os.environ["PATH"], HOME=str(tmp_path))
+    unmet = UnmetRequirement(package="vllm", version="1.0", requires="torch==2.6.0")
+    python = Python(path=sys.executable, unmet=(unmet,))
+    answer = imports.probe(here, python, found_in(tmp_path), dependents_in(tmp_path))
+    assert not isinstance(answer, Unknown)
+    assert [one.package for one in answer] == ["vllm", "bitsandbytes", "acompiled", "later"]
+    late = Unknown("not imported: the imports before it took 30 s")
+    assert [one.error for one in answer] == [None, late, late, late]
+    assert [one.dependent for one in answer] == [False, False, False, True]
+
+
 @pytest.mark.parametrize(
     ("error", "counts"),
     [
@@ -206,3 +229,24 @@ def test_kernels_in_caches(tmp_path: Path) -> None:
     with (locked / "lock").open():
         (again,) = (k for k in jit_caches.probe(here, "/none", "3.11.7", found, names) if k.lock)
     assert again.holder == os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("code", "file", "found"),
+    [
+        ("import numkern.interface", "interface.py", True),
+        ("import numkern.ops.interface", "interface.py", True),
+        ("import numkern.interface", "other.py", False),
+        ("import interface_of_nobody", "interface.py", False),
+    ],
+)
+def test_a_module_that_lies_next_to_its_package(tmp_path: Path, code: str, file: str, found: bool) -> None:
+    lay(tmp_path, "bitsandbytes", code=code)
+    for folder in (tmp_path / "numkern", tmp_path / "numkern/ops"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    (tmp_path / file).touch()
+    python = Python(path=sys.executable, sys_path=(str(tmp_path),))
+    (one,) = known(imports.probe(machine(PYTHONPATH=str(tmp_path)), python, found_in(tmp_path)))
+    assert isinstance(one.error, str)
+    assert one.outside == (str(tmp_path / file) if found else None)

@@ -156,7 +156,7 @@ def test_an_absent_value_is_marked_and_a_number_tells_how_much_it_changed() -> N
 
 def test_what_came_of_it_is_a_sentence() -> None:
     found = Comparison(here="a", there="b", rows=ROWS)
-    assert summary(found, Filter()) == "2 differences that matter, 1 others, 1 unknown on one side."
+    assert summary(found, Filter()) == "2 differences that matter, 1 other, 1 unknown on one side."
     assert summary(found, Filter(words="numpy")).endswith("; 1 shown.")
     assert summary(Comparison(here="a", there="b"), Filter()).startswith("No relevant differences")
     assert "a report" in summary(Comparison(here="a", there="b", rows=ROWS, whole=False), Filter())

@@ -78,7 +78,7 @@ def test_the_command_has_the_fix_the_environment_and_root_only_where_it_is_neede
 
 
 def test_afterwards_one_knows_what_is_left_and_how_to_undo_it() -> None:
-    assert fixing.afterwards(FIX) == "It takes effect after: reboot. U undoes the fix."
+    assert fixing.afterwards(FIX) == "It takes effect after a reboot. U undoes the fix."
     assert fixing.afterwards(MANUAL) == "U undoes the fix."
 
 

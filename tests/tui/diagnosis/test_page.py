@@ -25,13 +25,13 @@ again      Still there.
 
 fix        Reboot.
 1          sudo reboot
-note       needs root; requires a reboot
+note       needs root
 verify     nvidia-smi
 
 or         Reload the module.
 1          sudo rmmod nvidia
 2          sudo modprobe nvidia
-note       needs root; needs: a new login; careful: data loss
+note       needs root and a new login; careful: data loss
 note       Undo: Restart.
 verify     nvidia-smi
 
@@ -97,11 +97,11 @@ def test_what_is_no_finding_says_so(number: int, line: str) -> None:
 
 NOTES = [
     (FixEntry("Do."), []),
-    (FixEntry("Do.", needs="a new login"), ["needs: a new login"]),
-    (FixEntry("Do.", ("sudo reboot",), needs="reboot"), ["requires a reboot"]),
-    (FixEntry("Do.", needs="reboot"), ["needs: reboot"]),
+    (FixEntry("Do.", needs="a new login"), ["needs a new login"]),
+    (FixEntry("Do.", ("sudo reboot",), needs="reboot"), []),
+    (FixEntry("Do.", needs="reboot"), ["needs a reboot"]),
     (FixEntry("Do.", undo="undo it"), ["Undo: undo it"]),
-    (TIGHT, ["needs root; needs: a new login; careful: data loss", "Undo: Restart."]),
+    (TIGHT, ["needs root and a new login; careful: data loss", "Undo: Restart."]),
 ]
 
 
@@ -143,7 +143,7 @@ def test_blanks_in_a_command_stay() -> None:
 def test_nothing_found_says_what_was_proven_and_offers_the_smoke_tests() -> None:
     report = Report(status="pass", next=("CUDA starts.", "Too little: --verbose lists it."))
     shown = nothing(report, False, None, 80)
-    assert text(shown).splitlines()[0] == "PASS       No problems found"
+    assert text(shown).splitlines()[0] == "PASS       No problems found; no framework was checked"
     assert "next       CUDA starts." in text(shown)
     assert "--verbose" not in text(shown)
     assert [line.press for line in shown.lines if line.label == "3"] == ["app.go('smoke')"]

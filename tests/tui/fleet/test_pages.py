@@ -38,8 +38,8 @@ def test_all_that_is_said_is_listed_in_its_order() -> None:
         (CAUSES, 1, "FAIL", "A GPU has fewer PCIe lanes", "3 nodes, 5 findings  node[0012-0014]"),
         (CAUSES, 3, "WARN", "Programs may lock", "34 nodes  node[0025-0058]"),
         (MISSING, 1, "T", "timed out: It did not finish within 150 s", "1 node  node0010"),
-        (DRIFT, 0, "differs", "nvidia.kernel.loaded: 580.95.05 on 743 of 750", "7 nodes differ  570.172.08: node["),
-        (DRIFT, 2, "differs", "packages.torch: no value has a majority", "246 nodes differ  2.9.0: "),
+        (DRIFT, 0, "differs", "driver (loaded): 580.95.05 on 742 of 750", "8 nodes differ  570.172.08: node["),
+        (DRIFT, 2, "differs", "package torch: no value has a majority", "246 nodes differ  2.9.0: "),
         (SPREADS, 0, "outlier", "pytorch.transfer.h2d pinned: 54.9 GB/s", "5 of 6,000 are outliers  node0017"),
         (SPREADS, 1, "ok", "pytorch.matmul bf16.rate: 655.0 TFLOP/s", "6,000 values, no outliers"),
         (CHANGES, 0, "worse", "pass before, fail now", "7 nodes  node["),
@@ -96,14 +96,14 @@ def test_many_values_are_cut_and_counted() -> None:
     [
         (
             "node0005",
-            ["state      fail", "hardware   8 x NVIDIA H100", "The driver's libraries", "nvidia.kernel.loaded: 570"],
+            ["state      fail", "hardware   8 x NVIDIA H100", "The driver's libraries", "driver (loaded): 570"],
         ),
         ("node0010", ["state      timed out", "reason     It did not finish within 150 s"]),
         (
             "node0017",
             ["state      pass", "GPU 3, pytorch.transfer.h2d pinned: 13.1 GB/s", "104.5 sigma (MAD) below"],
         ),
-        ("node0900", ["This node is healthy.", "packages.torch: 2.9.0", "No majority"]),
+        ("node0900", ["This node is healthy.", "package torch: 2.9.0", "No majority"]),
     ],
 )
 def test_what_is_known_of_a_node(name: str, words: list[str]) -> None:

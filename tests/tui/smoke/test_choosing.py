@@ -92,7 +92,7 @@ def test_what_the_highlighted_test_shows_stands_beneath_in_full() -> None:
     async def do(there: There) -> None:
         await there.press("end")
         shown = str(there.place.query_one("#shows", Static).render())
-        assert shown == "compare: the GPU next to the CPU: matmul, training, inference, data loading."
+        assert shown == "compare: GPU vs. CPU: matmul, training, inference, data loading."
 
     at(plain_host(), do, (80, 24))
 

@@ -41,7 +41,7 @@ def test_a_row_a_figure_with_its_share_of_the_limit() -> None:
     (entry,) = smoke_entries(machine())
     rows = text(entry, 100)
     assert rows[0] == "PyTorch 2.9.1 on GPU 0 (NVIDIA H100 80GB HBM3)"
-    assert any(row.startswith("  matmul bf16 ") and "━" in row and "  90%  of 891, error 2e-03" in row for row in rows)
+    assert any(row.startswith("  matmul bf16 ") and "━" in row and "  90% of 891, error 2e-03" in row for row in rows)
 
 
 @pytest.mark.parametrize("width", [60, 78, 118, 198])

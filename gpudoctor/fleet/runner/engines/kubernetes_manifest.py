@@ -20,6 +20,9 @@ JOB = "gpudoctor/job"  # on each pod, the name of its job; Kubernetes' own label
 CONTAINER = "gpudoctor"
 KEPT = 600  # seconds after which Kubernetes deletes what a run that was killed has left behind
 FOLDER = "/reports"
+# The label that GPU feature discovery, a part of NVIDIA's GPU operator and device plugin, puts on nodes with GPUs:
+# https://github.com/NVIDIA/k8s-device-plugin/blob/main/docs/gpu-feature-discovery/README.md.
+GPU_NODES = {"nvidia.com/gpu.present": "true"}
 # Nothing takes a node away from us, as nothing does from a DaemonSet: neither a taint nor a cordon.
 _TOLERATED = [{"operator": "Exists"}]
 _NVIDIA = "nvidia.com/gpu"
@@ -120,17 +123,20 @@ def manifest(
         program: how gpudoctor is started in it.
         namespace: for all of it; empty: that of those who applies it.
         claim: the name of the PersistentVolumeClaim that is the directory; it has to be writable from many nodes.
-        selector: labels of the nodes; None: all.
-        runtime_class: NVIDIA's, where the cluster has it ("nvidia").
+        selector: labels of the nodes; None: those with GPUs of NVIDIA, as GPU feature discovery labels them.
+        runtime_class: which brings the driver's libraries into the container; empty: NVIDIA's on nodes with its GPUs.
         seconds: the limit of each node.
 
     Raises:
         EngineError: a name is none that Kubernetes takes.
     """
+    selector = GPU_NODES if selector is None else selector
+    if not runtime_class and any(key.startswith("nvidia.com/") for key in selector):
+        runtime_class = "nvidia"
     for name in (namespace, claim, runtime_class):
         if name and not _NAMED.match(name):
             raise EngineError(f"{name!r} is not a valid Kubernetes name.")
-    for key in selector or ():
+    for key in selector:
         if not _KEY.match(key):
             raise EngineError(f"{key!r} is not a valid Kubernetes label.")
     from gpudoctor.setup.exporters.common import remarks, yaml
@@ -148,11 +154,28 @@ def manifest(
         "#   kubectl delete -f FILE",
         "#",
         *remarks(f"POD is any of `kubectl get pods{of} -l app.kubernetes.io/name={NAME}`."),
+        "#",
+        *remarks(_where(selector, runtime_class)),
     ]
     place = {"namespace": namespace} if namespace else {}
     folder = _claim(claim, place)
     pods = _daemon_set(image, program, place, claim, selector, runtime_class, seconds)
     return "\n".join([*head, *yaml(folder), "---", *yaml(pods)]) + "\n"
+
+
+def _where(selector: Mapping[str, str], runtime_class: str) -> str:
+    """On which nodes it runs, and what the cluster must have."""
+    labels = ",".join(f"{key}={value}" for key, value in selector.items())
+    nodes = (
+        f"It runs on the nodes that `kubectl get nodes -l {labels}` lists. For others, give their labels: `gpudoctor "
+        "fleet run kubernetes kubernetes.io/os=linux --print` is for all nodes."
+    )
+    if not runtime_class:
+        return nodes
+    return (
+        f"{nodes} The RuntimeClass {runtime_class} brings the driver's libraries into the pods; where `kubectl get "
+        f"runtimeclass {runtime_class}` finds none, delete the line runtimeClassName."
+    )
 
 
 def _claim(claim: str, place: dict[str, str]) -> dict[str, object]:
@@ -169,7 +192,7 @@ def _daemon_set(
     program: Sequence[str],
     place: dict[str, str],
     claim: str,
-    selector: Mapping[str, str] | None,
+    selector: Mapping[str, str],
     runtime_class: str,
     seconds: float,
 ) -> dict[str, object]:
@@ -178,7 +201,7 @@ def _daemon_set(
         "terminationGracePeriodSeconds": 5,
         "automountServiceAccountToken": False,
         **({"runtimeClassName": runtime_class} if runtime_class else {}),
-        **({"nodeSelector": dict(selector)} if selector else {}),
+        "nodeSelector": dict(selector),
         "tolerations": _TOLERATED,
         "initContainers": [_examines(image, program, seconds)],
         # A DaemonSet's pods run for ever: this one waits, so that the directory can be copied out of it.

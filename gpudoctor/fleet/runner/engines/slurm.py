@@ -137,7 +137,7 @@ class _Crew:
 
 def _few(names: Sequence[str]) -> str:
     """Names for a sentence, folded; not all of them where they are many."""
+    from gpudoctor.fleet.aggregate.nodeset_expansion import shortened
     from gpudoctor.fleet.nodesets import fold
 
-    text = fold(names)
-    return text if len(text) <= 200 else f"{text[:200]}..."
+    return shortened(fold(names), 200)

@@ -92,7 +92,7 @@ def test_a_pod_that_needs_no_gpu_is_not_privileged() -> None:
 
 @pytest.mark.parametrize(
     "how",
-    [{}, {"namespace": "gpu", "runtime_class": "nvidia", "selector": {"nvidia.com/gpu.present": "true"}}],
+    [{}, {"namespace": "gpu", "runtime_class": "crun", "selector": {"nvidia.com/gpu.count": "8"}}],
     ids=str,
 )
 def test_the_manifest_to_apply_by_hand_is_as_kubernetes_publishes(how: dict[str, Any]) -> None:
@@ -100,10 +100,20 @@ def test_the_manifest_to_apply_by_hand_is_as_kubernetes_publishes(how: dict[str,
     valid(claim)
     valid(pods)
     spec = pods["spec"]["template"]["spec"]
-    assert spec.get("nodeSelector") == how.get("selector")
-    assert spec.get("runtimeClassName") == how.get("runtime_class")
+    assert spec["nodeSelector"] == how.get("selector", {"nvidia.com/gpu.present": "true"})
+    assert spec["runtimeClassName"] == how.get("runtime_class", "nvidia")
     assert {one["metadata"].get("namespace") for one in (claim, pods)} == {how.get("namespace")}
     assert spec["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+
+
+def test_on_nodes_of_another_vendor_the_manifest_asks_for_no_runtime_of_nvidia() -> None:
+    text = manifest("image:1", selector={"feature.node.kubernetes.io/amd-gpu": "true"})
+    _, pods = yaml.safe_load_all(text)
+    assert "runtimeClassName" not in pods["spec"]["template"]["spec"]
+    head = " ".join(line.strip("# ") for line in text.splitlines() if line.startswith("#"))
+    assert "`kubectl get nodes -l feature.node.kubernetes.io/amd-gpu=true` lists." in head
+    assert "runtimeclass" not in head
+    assert "kubectl get runtimeclass nvidia" in manifest("image:1").replace("\n# ", " ")
 
 
 @pytest.mark.parametrize(("ends", "code"), [(0, 0), (3, 0), (2, 1)])

@@ -1,0 +1,133 @@
+"""Packages that do not know a GPU of this age or kind: they refuse it, or choose kernels that do not run on it."""
+
+from typing import NamedTuple
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Package, PackageImport
+from gpudoctor.fixes.loading import import_proof
+from gpudoctor.fixes.python import install, lasting, uninstall
+from gpudoctor.fixes.variables import assign
+from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.python_rules import Ceiling, python_rules
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import known, text_of
+from gpudoctor.queries.capability import gpu_words, sm
+from gpudoctor.queries.frameworks import first_line
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.loading import failures, import_of
+from gpudoctor.queries.packages import numbers, package, packages_of, release
+from gpudoctor.queries.visibility import visible_amd
+from gpudoctor.targets import OnPython, gpu_name, pythons
+
+# A target that an error calls unknown or unsupported; those that it lists as supported follow a full stop or a bracket.
+_REFUSED = pattern(
+    r"(?i)\b(?:unknown|unsupported|invalid)\b[^.\[\n]{0,60}?\b(gfx[0-9a-f]{3,4}|sm_?\d{2,3})\b"
+    r"|\b(gfx[0-9a-f]{3,4}|sm_?\d{2,3})\b['\"\])]{0,3}[^.\[\n]{0,40}\b(?:not supported|unsupported|invalid)\b"
+)
+
+
+class _Refusal(NamedTuple):
+    """A package whose import refuses the target of a GPU, and the others that fail with it."""
+
+    one: PackageImport
+    error: str
+    gpu: str
+    others: tuple[str, ...]
+
+
+def _targets_here(on: OnPython) -> dict[str, str]:
+    """The targets of the visible GPUs as errors name them, each with the GPU's name."""
+    amd = {text_of(gpu.gfx): gpu_name(gpu) for gpu in reversed(visible_amd(on.facts))}
+    nvidia = {sm(c).replace("_", ""): gpu_name(g) for g in visible_gpus(on.facts) if (c := text_of(g.capability))}
+    return amd | nvidia
+
+
+def _refusal(on: OnPython) -> _Refusal | None:
+    failing = [(one, error, target) for one, error in failures(on.python) if (target := _refused(error))]
+    targets = _targets_here(on) if failing else {}
+    found = [(one, error, targets[target]) for one, error, target in failing if target in targets]
+    if not found:
+        return None
+    # The one that others use is where the error is from: they only import it.
+    one, error, gpu = min(found, key=lambda each: each[0].package not in python_rules().switch_off)
+    others = tuple(sorted({each.package for each, _, _ in found} - {one.package}))
+    return _Refusal(one, error, gpu, others)
+
+
+def _refused(error: str) -> str:
+    """The target that an error calls unknown or unsupported: "gfx1201", "sm120"; "" where it names none."""
+    match = _REFUSED.search(error)
+    return (match[1] or match[2]).replace("_", "").lower() if match else ""
+
+
+def _outgrown(on: OnPython) -> tuple[Ceiling, Package, str] | None:
+    """A package whose release chooses kernels of an older generation for a visible GPU, with that GPU."""
+    for row in python_rules().ceiling:
+        found = next((p for p in packages_of(on.python) if p.name == row.package), None)
+        if found is None or not numbers(row.since) <= numbers(found.version) < numbers(row.before):
+            continue
+        if row.library and not any(name.startswith(row.library) for name in found.libraries):
+            continue
+        for gpu in visible_gpus(on.facts):
+            if version(known(gpu.capability) or "0") > version(row.capability):
+                return row, found, gpu_words(gpu)
+    return None
+
+
+def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    if refusal := _refusal(on):
+        return _without(on, refusal)
+    found = _outgrown(on)
+    if found is None:
+        return ()
+    row, owner, _ = found
+    message = f"Upgrade {owner.name} to {row.before} or newer, with the PyTorch that it requires.{lasting(on.facts)}"
+    newer = Fix(message, (install(on.python, f"{owner.name}>={row.before}"),), "reinstall-package")
+    return newer, Fix(f"Or keep this release. {row.instead}")
+
+
+def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
+    """Switch the package off where another one uses it, or remove it; a newer release may know the GPU."""
+    name, fixes = refusal.one.package, []
+    for user, variable in python_rules().switch_off.get(name, {}).items():
+        if package(on.python, user):
+            one = import_of(on.python, user)
+            proof = import_proof(on, one) if one else None
+            fixes.append(assign(variable, "0", f"Switch {name} off in {user}, which then uses its own kernels.", proof))
+            message = f"Or uninstall {name}, where {user} loads it although it is switched off.{lasting(on.facts)}"
+            fixes.append(Fix(message, (uninstall(on.python, name),), "reinstall-package", verify=proof))
+    newer = f"Use a release of {name} that supports this GPU, if there is one; an image may have a newer tag with it."
+    return (*fixes, Fix(newer, verify=import_proof(on, refusal.one)))
+
+
+@check(
+    title="A package does not know this GPU's architecture",
+    severity=Severity.ERROR,
+    cause="The package has a list of the GPUs that it supports, or kernels for each generation. One that is older than "
+    "the GPU, or that is made for data center GPUs, refuses it, or takes kernels that are not compiled for it.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/ROCm/aiter/issues/3294",
+        "https://github.com/vllm-project/vllm/pull/30952",
+        "https://github.com/facebookresearch/xformers/issues/1251",
+        "https://github.com/facebookresearch/xformers/issues/1329",
+    ),
+    targets=pythons,
+    caused_by=("pytorch.arch-missing",),
+    affects=("extensions",),
+    validated_on=("simulated 2026-11",),
+)
+def gpu_unknown(on: OnPython) -> Problem | None:
+    """An import refuses the target of a visible GPU, or a row of the table is about one."""
+    known(on.python.packages)
+    if refusal := _refusal(on):
+        one, error, gpu, others = refusal
+        more = f" The same applies to {', '.join(others)}." if others else ""
+        message = f"{one.package} {one.version} does not support {gpu}: {first_line(error).rstrip('.')}.{more}"
+        return Problem(message, (error[:500],))
+    found = _outgrown(on)
+    if found is None:
+        return None
+    row, owner, gpu = found
+    message = f"{owner.name} {release(owner.version)} has no kernels for {gpu} where it looks first: {row.effect}."
+    return Problem(message, severity=Severity.WARNING)

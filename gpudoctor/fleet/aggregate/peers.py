@@ -1,0 +1,190 @@
+"""Nodes with fewer GPUs than their peers, though no scheduler says how many there should be: which, and which slots."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from gpudoctor.fleet.aggregate.causes import ranked
+from gpudoctor.fleet.aggregate.hardware import Kind
+from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.aggregate.report_header import ReportError, head
+from gpudoctor.fleet.aggregate.report_sources import Sources
+from gpudoctor.fleet.aggregate.requested_gpus import CHECK, engine_of, fixes, listed_gpus
+from gpudoctor.fleet.nodesets import fold, natural
+from gpudoctor.fleet.summary import Cause, Fleet
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.report.numbers import number
+
+TITLE = "Fewer GPUs than identical nodes"
+# Of identical nodes so many must agree on the number of GPUs. Failures alone do not take GPUs from a fifth of them: in
+# 54 days of training Llama 3, 148 of 16,384 GPUs failed, which is 7% of nodes of eight had nobody replaced one (arXiv
+# 2407.21783, table 5). A pool in which more nodes have fewer was bought so.
+CLEAR, FEWEST = 0.8, 4
+# Who has half of the GPUs or less may have been bought half full, or be a smaller instance of the same cloud: it stays
+# a drift.
+_HALF = 2
+# What a node's own report says of GPUs that are missing; there it is told already.
+_OWN = frozenset({
+    "device.no-gpu", "device.fallen-off-the-bus", "driver.gpus-missing", "driver.not-loaded", "cloud.fewer-gpus",
+})  # fmt: skip
+_READ, _SAMPLES = 200, 8  # reports that are read again for their PCI addresses: of nodes that lack GPUs, and of peers
+_SHOWN = 16  # slots that the evidence lists
+_SERIES = pattern(r"([^0-9]*).*", re.DOTALL)  # node of node017, ip- of ip-10-0-3-17
+
+
+class PeerGroup(NamedTuple):
+    """Identical nodes, most of which have the same number of GPUs.
+
+    Attributes:
+        kind: what they are, with the usual number.
+        series: how their names begin.
+        total: how many there are.
+        usual: how many have the usual number.
+        samples: some of these.
+        short: the nodes that have fewer, by their number.
+    """
+
+    kind: Kind
+    series: str
+    total: int
+    usual: int
+    samples: Sequence[str]
+    short: Mapping[int, Sequence[str]]
+
+
+def groups(kinds: Iterable[tuple[str, Kind]]) -> Iterator[PeerGroup]:
+    """The groups in which nodes lack GPUs.
+
+    Args:
+        kinds: the name of each node, and what it is as hardware; not those of which no number of GPUs is known.
+    """
+    families: dict[tuple[Kind, str], dict[Kind, list[str]]] = defaultdict(dict)
+    for name, one in kinds:
+        family = alike(one), _SERIES.sub(r"\1", name)
+        families[family].setdefault(one, []).append(name)
+    for (_, series), found in families.items():
+        usual, most = max(found.items(), key=lambda pair: len(pair[1]))
+        total = sum(map(len, found.values()))
+        count = usual.hardware.number
+        short = {
+            one.hardware.number: names for one, names in found.items() if count // _HALF < one.hardware.number < count
+        }
+        if short and len(most) >= max(FEWEST, CLEAR * total):
+            yield PeerGroup(usual, series, total, len(most), most[:_SAMPLES], short)
+
+
+def alike(kind: Kind) -> Kind:
+    """What nodes with another number of the same GPUs are too."""
+    return kind._replace(hardware=kind.hardware._replace(number=0, label=""))
+
+
+class _Slot(msgspec.Struct, gc=False):
+    address: str | None = None
+
+
+_slots = msgspec.json.Decoder(list[_Slot]).decode
+
+
+def with_peers(fleet: Fleet, found: Iterable[PeerGroup], sources: Sources) -> Fleet:
+    """The summary with a failure for nodes that have fewer GPUs than identical ones, and which slots are empty.
+
+    A node for which its scheduler lists what it has is as it should be; so is one in whose PCI slots all GPUs are, of
+    which its job was given a part.
+
+    Args:
+        fleet: the summary of the reports, with what schedulers list.
+        found: the groups in which nodes lack GPUs.
+        sources: the reports, of which some are read again.
+
+    Raises:
+        SourceError: the reports or a ledger cannot be read.
+    """
+    listed, reported = _listed(sources.ledgers), _reported(fleet)
+    lacking = [
+        (group, have, [node for node in nodes if node not in reported and listed.get(node, ("", 0))[1] != have])
+        for group in found
+        for have, nodes in group.short.items()
+    ]
+    wanted = {node for _, _, nodes in lacking for node in nodes[:_READ]}
+    wanted.update(node for group, _, nodes in lacking if nodes for node in group.samples)
+    if not wanted:
+        return fleet
+    slots = dict(_addresses(sources, wanted))
+    causes: list[Cause] = []
+    for group, have, nodes in lacking:
+        by_engine: dict[str, list[str]] = defaultdict(list)
+        for node in nodes:
+            if len(slots.get(node, ())) < group.kind.hardware.number:
+                by_engine[listed.get(node, ("", 0))[0]].append(node)
+        causes += (_cause(group, have, some, slots, engine) for engine, some in by_engine.items())
+    return msgspec.structs.replace(fleet, causes=ranked((*fleet.causes, *causes))) if causes else fleet
+
+
+def _listed(ledgers: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """By node the engine that asked it, and how many GPUs that lists for it."""
+    found: dict[str, tuple[str, int]] = {}
+    for path in dict.fromkeys(os.path.realpath(one) for one in ledgers):
+        engine, _ = engine_of(os.path.dirname(path))
+        found.update((node, (engine, gpus)) for node, gpus in listed_gpus(path).items())
+    return found
+
+
+def _reported(fleet: Fleet) -> set[str]:
+    """The nodes for which missing GPUs are reported already."""
+    known = (one for one in fleet.causes if one.check in _OWN or one.check == CHECK)
+    return {node for one in known for node in unfolded(one.nodes, one.count)}
+
+
+def _addresses(sources: Sources, wanted: set[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    """The PCI addresses of the GPUs of some nodes, of those whose driver does not list them too."""
+    for sent in sources.some(wanted):
+        try:
+            gpus = _slots(head(sent.data).gpus)
+        except (ReportError, msgspec.MsgspecError, ValueError, RecursionError):
+            continue  # it was read a moment ago, so it has changed
+        yield sent.node, frozenset(one.address for one in gpus if one.address)
+
+
+def _empty(group: PeerGroup, have: int, slots: Mapping[str, frozenset[str]], node: str) -> tuple[str, ...]:
+    """The PCI addresses at which peers have a GPU and the node has none; none where the slots cannot be compared."""
+    layouts = {slots.get(peer, frozenset()) for peer in group.samples}
+    own = slots.get(node, frozenset())
+    if len(layouts) != 1 or len(own) != have:
+        return ()
+    (layout,) = layouts
+    return tuple(sorted(layout - own)) if own < layout and len(layout) == group.kind.hardware.number else ()
+
+
+def _cause(group: PeerGroup, have: int, nodes: list[str], slots: Mapping[str, frozenset[str]], engine: str) -> Cause:
+    by_slot: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for node in sorted(nodes, key=natural):
+        by_slot[_empty(group, have, slots, node)].append(node)
+    usual, example = group.kind.hardware.number, min(nodes)
+    peers = f"{number(group.usual)} of {number(group.total)} nodes"
+    at = next(empty for empty, some in by_slot.items() if example in some)
+    empty = sorted(((where, some) for where, some in by_slot.items() if where), key=lambda pair: -len(pair[1]))
+    return Cause(
+        check=CHECK,
+        status="fail",
+        title=TITLE,
+        cause=f"Identical nodes have {usual} x {' and '.join(group.kind.hardware.names)}. A GPU that is not on the PCI "
+        "bus is not seated, has no power, is defective, or fell off the bus (Xid 79 in the kernel log).",
+        message=f"{have} of {usual} GPUs found."
+        + (f" No GPU is at {' or '.join(at)}, where identical nodes have one." if at else ""),
+        evidence=(
+            f"{usual} GPUs on {peers} of the model {group.kind.product} with names like {example}",
+            *(f"{fold(some)}: no GPU at {' or '.join(where)}" for where, some in empty[:_SHOWN]),
+            *([f"{len(empty) - _SHOWN} more slots"] if len(empty) > _SHOWN else []),
+        ),
+        example=example,
+        nodes=fold(nodes),
+        count=len(nodes),
+        times=len(nodes),
+        fixes=fixes(engine, nodes, f"{have} of {usual} GPUs found", dict(sorted(by_slot.items()))),
+    )

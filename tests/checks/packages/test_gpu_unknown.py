@@ -1,0 +1,93 @@
+"""Packages that refuse a GPU's architecture, or choose kernels that are not compiled for it."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.packages.gpu_unknown import gpu_unknown
+from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
+from gpudoctor.facts import Facts, PackageImport
+from gpudoctor.maybe import Unknown
+from tests.builders import change, framework
+from tests.checks.amd_machines import amd_host
+from tests.checks.environments import A100, BLACKWELL, commands, environment, machine, one, package, severity, torch
+
+LISTS = "RuntimeError: Unknown GPU architecture: {}. Supported architectures: ['native', 'gfx90a', 'gfx942', 'gfx1100']"
+ASSERTS = "AssertionError: One of GPU archs of ['{}'] is invalid or not supported"
+HOPPER = {"name": "NVIDIA H100 PCIe", "generation": "Hopper", "capability": "9.0", "chip": "GH100"}
+FA3 = ("_C.so", "_C_flashattention3.so")
+
+
+def refused(error: Any, gfx: Any = "gfx1201", name: str = "amd-aiter", others: tuple[str, ...] = ("vllm",)) -> Facts:
+    """A machine with one AMD GPU on which the imports of these packages raise an error."""
+    rocm = framework("torch", "2.9.0+rocm7.0", variant="rocm", cuda=None, hip="7.0.1")
+    names = (name, *others)
+    found = environment(rocm, packages=tuple(package(n, "0.12.0") for n in names))
+    imports = tuple(PackageImport(package=n, version="0.12.0", module=n.replace("-", "_"), error=error) for n in names)
+    facts = change(amd_host(), "pythons", change(found, "pythons.0.imports", imports).pythons)
+    return change(facts, "gpus.0.gfx", gfx)
+
+
+@pytest.mark.parametrize(
+    ("error", "gfx", "outcome"),
+    [
+        (LISTS.format("gfx1201"), "gfx1201", "problem"),
+        (LISTS.format("gfx1151"), "gfx1151", "problem"),
+        (ASSERTS.format("gfx1151"), "gfx1151", "problem"),
+        ("ValueError: gfx90c is not supported by this backend", "gfx90c", "problem"),
+        (LISTS.format("gfx1201"), "gfx1100", "pass"),  # supported: the error is about another GPU
+        (LISTS.format("gfx1201"), "gfx942", "pass"),
+        ("RuntimeError: out of memory on gfx1201", "gfx1201", "pass"),
+        ("ImportError: libamdhip64.so.7: cannot open shared object file", "gfx1201", "pass"),
+        (None, "gfx1201", "pass"),
+    ],
+)
+def test_an_import_that_refuses_the_gpu(error: str | None, gfx: str, outcome: str) -> None:
+    assert one(gpu_unknown, refused(error, gfx))[0] == outcome
+
+
+def test_what_others_use_is_named_and_switched_off() -> None:
+    facts = refused(LISTS.format("gfx1201"))
+    _, message = one(gpu_unknown, facts)
+    assert message.startswith("amd-aiter 0.12.0 does not support GPU 0")
+    assert message.endswith("The same applies to vllm.")
+    assert severity(gpu_unknown, facts) == "fail"
+    typed = commands(gpu_unknown, facts)
+    assert "export VLLM_ROCM_USE_AITER=0" in typed
+    assert "uninstall -y amd-aiter" in typed
+    assert "SGLANG_USE_AITER" not in typed
+    assert "SGLANG_USE_AITER=0" in commands(gpu_unknown, refused(ASSERTS.format("gfx1201"), others=("sglang",)))
+    plain = refused(LISTS.format("gfx1201"), name="fused-kernels", others=())
+    assert "uninstall" not in commands(gpu_unknown, plain)  # nothing here uses it in place of its own
+
+
+def test_a_package_that_is_missing_as_well_is_the_lesser_problem() -> None:
+    assert severity(undeclared_requirement, refused(LISTS.format("gfx1201"))) == "warn"
+    assert severity(undeclared_requirement, refused("ModuleNotFoundError: No module named 'amdsmi'")) == "fail"
+    assert severity(undeclared_requirement, refused(None)) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("version", "libraries", "card", "outcome"),
+    [
+        ("0.0.30", FA3, BLACKWELL, "problem"),
+        ("0.0.31.post1", FA3, {**BLACKWELL, "capability": "10.0"}, "problem"),
+        ("0.0.30", ("_C_flashattention3.abi3.so",), BLACKWELL, "problem"),
+        ("0.0.30", FA3, HOPPER, "pass"),
+        ("0.0.30", FA3, A100, "pass"),
+        ("0.0.30", ("_C.so",), BLACKWELL, "pass"),  # built without it
+        ("0.0.33", FA3, BLACKWELL, "pass"),
+        ("0.0.27", FA3, BLACKWELL, "pass"),
+        ("0.0.30", FA3, {"capability": Unknown("lost")}, "unknown"),
+        ("0.0.33", FA3, {"capability": Unknown("lost")}, "pass"),
+    ],
+)
+def test_kernels_of_an_older_generation(
+    version: str, libraries: tuple[str, ...], card: dict[str, Any], outcome: str
+) -> None:
+    found = package("xformers", version, libraries=libraries)
+    facts = environment(torch(), packages=(found,), facts=machine(card=card))
+    assert one(gpu_unknown, facts)[0] == outcome
+    if outcome == "problem":
+        assert severity(gpu_unknown, facts) == "warn"
+        assert "xformers>=0.0.33" in commands(gpu_unknown, facts)

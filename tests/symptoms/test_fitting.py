@@ -1,0 +1,103 @@
+"""The steps of a message's row on machines of different kinds: only what can be typed there, in an order that fits."""
+
+import re
+
+import pytest
+
+from gpudoctor.facts import Distribution, Facts
+from gpudoctor.knowledge.symptoms import symptoms
+from gpudoctor.maybe import Unknown
+from gpudoctor.report.model import FixEntry
+from gpudoctor.symptoms.fitting import distinct, fitting
+from tests.builders import change, nvidia_host
+
+ROWS = [row for row in symptoms() if row.fixes]
+UBUNTU = change(nvidia_host(), "host.distribution", Distribution(id="ubuntu", like=("debian",)))
+UBUNTU = change(UBUNTU, "host.user.uid", 1000)
+FEDORA = change(UBUNTU, "host.distribution", Distribution(id="fedora"))
+WSL = change(UBUNTU, "host.wsl", 2)
+WSL_BROKEN = change(WSL, "gpus", ())
+DOCKER = change(change(UBUNTU, "host.container", "docker"), "host.user.uid", 0)
+POD = change(change(UBUNTU, "host.container", "containerd"), "host.kubernetes", True)
+NATIVE = re.compile(r"ubuntu-drivers|nvidia-driver|akmod|modprobe|rmmod|dkms|mokutil|update-initramfs|\breboot\b")
+
+
+def known(id_: str) -> tuple[FixEntry, ...]:
+    (row,) = (row for row in ROWS if row.id == id_)
+    return tuple(FixEntry(one.message, one.commands) for one in row.fixes)
+
+
+def commands(fixes: tuple[FixEntry, ...]) -> list[str]:
+    return [command for one in fixes for command in one.commands]
+
+
+@pytest.mark.parametrize("row", [row.id for row in ROWS])
+def test_no_linux_driver_is_installed_in_wsl_and_no_module_is_loaded(row: str) -> None:
+    assert [one for one in commands(fitting(known(row), WSL)) if NATIVE.search(one)] == []
+
+
+@pytest.mark.parametrize("row", [row.id for row in ROWS])
+def test_in_a_container_what_is_done_on_its_host_comes_last_and_says_so(row: str) -> None:
+    found = fitting(known(row), DOCKER)
+    here = [one.place == "here" for one in found]
+    assert here == sorted(here, reverse=True)
+    assert all("the host" in one.message.lower() for one in found if one.place == "outside")
+    own = [one for one in found if one.place == "here" and not one.message.startswith("In ")]
+    assert [one for one in commands(tuple(own)) if NATIVE.search(one) or "sudo " in one] == []
+
+
+@pytest.mark.parametrize("row", [row.id for row in ROWS])
+def test_a_command_is_of_this_distribution(row: str) -> None:
+    for machine, other in ((FEDORA, r"\bsudo (apt|apt-get)\b"), (UBUNTU, r"\bsudo (dnf|yum)\b")):
+        named = [one for one in fitting(known(row), machine) if "third" not in one.message]
+        assert [one for one in commands(tuple(named)) if re.search(other, one)] == []
+        alone = [one.message for one in named if len(one.commands) == 1]
+        assert [one for one in alone if re.search(r"(second|last) line", one)] == []
+
+
+def test_a_known_machine_needs_no_names_of_distributions() -> None:
+    driverless = change(UBUNTU, "gpus", ())
+    first, *_, last = fitting(known("nvml-missing"), driverless)
+    assert first.message == "Install the NVIDIA driver, then reboot."
+    assert first.commands == ("sudo ubuntu-drivers install",)
+    assert last.message.startswith("In ")
+    fedora = fitting(known("nvml-missing"), change(FEDORA, "gpus", ()))[0]
+    assert fedora.commands == ("sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda",)
+    debian = change(driverless, "host.distribution", Distribution(id="debian"))
+    assert not [one for one in commands(fitting(known("nvml-missing"), debian)) if "ubuntu" in one]
+
+
+def test_a_driver_that_responds_is_not_installed_again() -> None:
+    assert not [one for one in commands(fitting(known("nvml-missing"), UBUNTU)) if "ubuntu-drivers" in one]
+    assert not [one for one in commands(fitting(known("torch-no-driver"), DOCKER)) if "ubuntu-drivers" in one]
+
+
+def test_803_in_a_container_begins_with_the_container() -> None:
+    first, second = fitting(known("cuda-driver-mismatch"), DOCKER)
+    assert first.message.startswith("In a container: ")
+    assert (second.message, second.commands, second.place) == ("On the host: reboot.", ("sudo reboot",), "outside")
+    assert fitting(known("cuda-driver-mismatch"), UBUNTU)[0].message == "Reboot."
+    assert not [one for one in commands(fitting(known("cuda-driver-mismatch"), POD)) if one.startswith("docker")]
+
+
+def test_in_wsl_the_driver_is_that_of_windows() -> None:
+    found = fitting(known("smi-missing"), WSL_BROKEN)
+    assert found[0].commands == ("/usr/lib/wsl/lib/nvidia-smi",)
+    assert "never install a Linux driver inside WSL" in found[-1].message
+    assert "install" not in " ".join(one.message for one in fitting(known("smi-missing"), WSL)), "the driver responds"
+    assert "Windows" not in " ".join(one.message for one in fitting(known("amdgpu-init"), WSL_BROKEN))
+    assert not [one for one in fitting(known("smi-missing"), UBUNTU) if "WSL" in one.message]
+
+
+def test_of_a_machine_that_is_unknown_every_step_stays() -> None:
+    assert all(fitting(known(row.id), Facts()) == known(row.id) for row in ROWS)
+    nameless = change(UBUNTU, "host.distribution", Distribution(id=Unknown("no os-release")))
+    assert commands(fitting(known("gpu-dropped"), nameless)) == commands(known("gpu-dropped"))
+
+
+def test_the_same_with_another_version_or_index_is_said_once() -> None:
+    own = FixEntry("For this GPU.", ("pip install torch==2.7.* --index-url https://x/whl/cu126",))
+    row = FixEntry("For any.", ("pip install torch --index-url https://x/whl/cu128",))
+    other = FixEntry("Look.", ("nvidia-smi",))
+    assert distinct((own,), (row, other)) == (own, other)
+    assert distinct((), (row, other, row)) == (row, other)
