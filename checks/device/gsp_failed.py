@@ -67,7 +67,7 @@ def _refused(on: OnAddress) -> bool:
     """
     codes = _codes(on)
     first = next((e.kind for e in on.events("gsp-wpr2", "gsp-failed", "gfw-boot")), None)
-    return first == "gsp-failed" and bool(codes) and failure(codes[0]).cause == "" and codes[0].startswith("0x62:")
+    return first == "gsp-failed" and bool(codes) and failure(codes[0]).kind == "" and codes[0].startswith("0x62:")
 
 
 def _codes(on: OnAddress) -> tuple[str, ...]:
