@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import module, system
-from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
+from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import option_file
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
@@ -49,7 +49,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         return (reset, *newer, *_without_gsp(on))
     if _refused(on):
         return (_other_release(on), *_cycle(on))
-    return (*_cycle(on), *_known_good(on), *newer)
+    return (*_cycle(on), *newer)
 
 
 def _cycle(on: OnAddress) -> tuple[Fix, ...]:
@@ -61,13 +61,10 @@ def _cycle(on: OnAddress) -> tuple[Fix, ...]:
 
 
 def _refused(on: OnAddress) -> bool:
-    """Whether the firmware's own start failed first: then WPR2 is up because of that, in each attempt after it.
-
-    A status of its own, no timeout and no state that a power cycle clears (knowledge/rm_init.toml).
-    """
+    """Whether the firmware's own start failed first: then WPR2 is up because of that, in each attempt after it."""
     codes = _codes(on)
     first = next((e.kind for e in on.events("gsp-wpr2", "gsp-failed", "gfw-boot")), None)
-    return first == "gsp-failed" and bool(codes) and failure(codes[0]).kind == "" and codes[0].startswith("0x62:")
+    return first == "gsp-failed" and bool(codes) and failure(codes[0]).kind == "firmware"
 
 
 def _codes(on: OnAddress) -> tuple[str, ...]:
@@ -83,24 +80,15 @@ def _known(on: OnAddress) -> tuple[Regression, ...]:
 
 
 def _other_release(on: OnAddress) -> Fix:
-    """Another release has other firmware; where a good one is known, that."""
+    """Another release has other firmware; which one is good, where that is known."""
     good = next((row.good for row in _known(on) if row.good), None)
-    branch = branch_of(good) or next((b for b in (best_branch(on.facts),) if b != _branch(on)), None)
     named = f" {good} is known to work on GPUs with this error." if good else ""
     message = (
-        "Install another release of the driver, which has other GSP firmware: the one with which this GPU worked, or "
-        f"an older branch.{named} Power off instead of rebooting, so that the GPU's protected memory is cleared, and "
-        "hold the package, so that an update does not replace it."
+        "Install another release of the driver, which has other GSP firmware: the one with which this GPU worked, or an "
+        f"older branch.{named} Power off instead of rebooting, so that the GPU's protected memory is cleared, and keep "
+        "updates from replacing the release."
     )
-    return install_driver(on.facts, branch, message=message) if branch else Fix(message, (), "reinstall-package")
-
-
-def _known_good(on: OnAddress) -> tuple[Fix, ...]:
-    rows = [row for row in _known(on) if row.good]
-    message = "If the first start after a power cycle fails, too: install driver {}; with the loaded one {}. {}"
-    return tuple(
-        Fix(message.format(row.good, row.what, row.source), (), "reinstall-package", needs="reboot") for row in rows
-    )
+    return release_before(on.facts, message)
 
 
 def _branch(on: OnAddress) -> int | None:
