@@ -1,7 +1,9 @@
 """The targets of checks, by function; made by docs/generate.py from the checks."""
 
 TARGETS = {
-    "queries.amd_boards:boards": "rocm.bad-pages rocm.held-slow rocm.narrow-link rocm.uncorrectable-errors",
+    "queries.amd_boards:boards": (
+        "rocm.bad-pages rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused rocm.uncorrectable-errors"
+    ),
     "queries.amd_boards:logged_boards": "rocm.hangs rocm.page-faults rocm.reset-failed",
     "queries.apple:mac_jaxes": "apple.jax-metal-mismatch",
     "queries.apple:mac_pythons": "apple.rosetta-python",

@@ -15,11 +15,19 @@ from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
 
-
 _REFUSED = (
-    "The driver loads its firmware into the GPU's protected memory (WPR2), and the firmware ended its own start with an "
-    "error: usually a bug of this release's firmware on this GPU or laptop. The memory stays protected, so each attempt "
-    "after the first one fails because WPR2 is up, which hides the first error."
+    "The driver loads its firmware into the GPU's protected memory (WPR2), and the firmware ended its own start with "
+    "an error: usually a bug of this release's firmware on this GPU or laptop. The memory stays protected, so each "
+    "attempt after the first one fails because WPR2 is up, which hides the first error."
+)
+_CYCLE = Fix(
+    "Shut down and disconnect the power (a laptop: hold the power button for 15 seconds, charger unplugged), then "
+    "cold-boot: only a power cycle or reset clears the GPU's protected memory.",
+    (as_root("poweroff"),),
+    "power-cycle",
+    root=True,
+    needs="reboot",
+    verify=query("nvidia-smi"),
 )
 
 
@@ -48,16 +56,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
         return (reset, *newer, *_without_gsp(on))
     if _refused(on):
-        return (_other_release(on), *_cycle(on))
-    return (*_cycle(on), *newer)
-
-
-def _cycle(on: OnAddress) -> tuple[Fix, ...]:
-    cold = "disconnect the power (a laptop: hold the power button for 15 seconds, charger unplugged)"
-    message = f"Shut down and {cold}, then cold-boot: only a power cycle or reset clears the GPU's protected memory."
-    return (
-        Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="reboot", verify=query("nvidia-smi")),
-    )
+        return (_other_release(on), _CYCLE)
+    return (_CYCLE, *newer)
 
 
 def _refused(on: OnAddress) -> bool:
@@ -84,9 +84,9 @@ def _other_release(on: OnAddress) -> Fix:
     good = next((row.good for row in _known(on) if row.good), None)
     named = f" {good} is known to work on GPUs with this error." if good else ""
     message = (
-        "Install another release of the driver, which has other GSP firmware: the one with which this GPU worked, or an "
-        f"older branch.{named} Power off instead of rebooting, so that the GPU's protected memory is cleared, and keep "
-        "updates from replacing the release."
+        "Install another release of the driver, which has other GSP firmware: the one with which this GPU worked, or "
+        f"an older branch.{named} Power off instead of rebooting, so that the GPU's protected memory is cleared, and "
+        "keep updates from replacing the release."
     )
     return release_before(on.facts, message)
 

@@ -67,6 +67,38 @@ def extra_modules(facts: Facts, name: str, verify: Task) -> Fix:
     return Fix(message, (*extra, as_root("modprobe", name)), "reinstall-package", root=True, verify=verify)
 
 
+def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
+    """Install the distribution's newest kernel; of Ubuntu 24.04 the OEM kernel, which AMD's guide for Ryzen names.
+
+    Args:
+        facts: the machine.
+        message: which kernel, and why.
+        verify: the command that shows that it helped.
+    """
+    own, family = facts.host.distribution, system.family_of(facts)
+    commands: Tasks = ()
+    if (own.id, own.version) == ("ubuntu", "24.04"):
+        commands = (as_root("apt-get", "update"), *system.install(facts, "linux-oem-24.04c"))
+    elif system.is_image(facts):
+        commands = (as_root("rpm-ostree", "upgrade"),)
+    elif family == "fedora":
+        commands = (as_root("dnf", "upgrade", "--refresh", "kernel*"),)
+    elif family == "arch":
+        commands = (as_root("pacman", "-Syu"),)
+    elif family == "suse":
+        commands = (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-default"))
+    reboot = (as_root("reboot"),) if commands else ()
+    return Fix(
+        f"{message} Then reboot.",
+        (*commands, *reboot),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        verify=verify,
+    )
+
+
 def load_provider(facts: Facts, missing: Unprovided, modules: tuple[str, ...], verify: Task) -> tuple[Fix, ...]:
     """Load the kernel's own module whose symbols a driver's module needs, now and at every boot.
 

@@ -8,7 +8,7 @@ import msgspec
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
-Component = Literal["nvidia", "kernel", "rocm", "compute-runtime", "l4t"]
+Component = Literal["nvidia", "rocm", "compute-runtime", "l4t"]
 
 
 class Regression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +58,7 @@ def regressions(component: Component, release: str, gpu: str = "", sign: str = "
 
     Args:
         component: what the release is of.
-        release: "570.195.03", "6.17.0-14-generic", "37020".
+        release: "570.195.03", "7.1.1", "37020".
         gpu: a gfx target, a family or a generation.
         sign: what was seen.
 

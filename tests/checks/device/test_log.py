@@ -26,9 +26,6 @@ def started(code: str) -> LogEvent:
     return LogEvent(kind="rm-init-failed", text=f"RmInitAdapter failed! ({code})", gpu=A, what={"code": code})
 
 
-FIRMWARE_FAILED = (event("gsp-failed"), started("0x62:0x1f:2168"))
-
-
 def fault(code: int, minutes: float, **what: str) -> Facts:
     """A machine, an hour and 40 minutes old, on which a program met a fault so many minutes ago."""
     one = LogEvent(kind="xid", text=f"Xid {code}", gpu=A, code=code, seconds=6000 - 60 * minutes, what=what)
@@ -96,22 +93,6 @@ ILL = [
         "device.gsp-failed",
         logged(event("gfw-boot"), facts=SILENT),
         f"{CARD}: its boot firmware (GFW) did not finish, so its GSP cannot start.",
-    ),
-    (
-        "device.gsp-failed",
-        logged(*FIRMWARE_FAILED, event("gsp-wpr2"), started("0x62:0x40:2168"), facts=SILENT),
-        f"{CARD}: the GSP firmware of driver 570.169 failed to start (0x62:0x1f:2168). Later attempts find WPR2 "
-        "already up.",
-    ),
-    (
-        "device.gsp-failed",  # the first start found the GPU as the last one had left it
-        logged(event("gsp-wpr2"), *FIRMWARE_FAILED, facts=SILENT),
-        f"{CARD} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle.",
-    ),
-    (
-        "device.gsp-failed",
-        logged(event("gsp-failed"), started("0x62:0x65:2168"), facts=SILENT),
-        f"{CARD}: its GSP did not start.",
     ),
     (
         "device.init-failed",
@@ -414,28 +395,3 @@ def test_a_virtual_gpu_gets_no_ordinary_driver() -> None:
     assert install_driver(guest).commands == ()
     azure = having(guest, cloud__provider="azure")
     assert "NvidiaGpuDriverLinux" in " ".join(install_driver(azure).commands)
-
-
-@pytest.mark.parametrize(
-    ("driver", "generation", "known"),
-    [("570.195.03", "Blackwell", True), ("595.84", "Blackwell", True)]
-    + [("570.172.08", "Blackwell", False), ("570.195.03", "Ada", False)],
-)
-@pytest.mark.parametrize(
-    ("distribution", "command"),
-    [("arch", "ls -t /var/cache/pacman/pkg/nvidia-*"), ("fedora", "sudo dnf downgrade '*nvidia*'")],
-)
-def test_firmware_that_does_not_start_needs_another_release(
-    driver: str, generation: str, known: bool, distribution: str, command: str
-) -> None:
-    one = catalogue.load(["device.gsp-failed"])[0]
-    facts = having(
-        logged(*FIRMWARE_FAILED, facts=SILENT),
-        nvidia__kernel__loaded=driver,
-        pci__0__generation=generation,
-        host__distribution__id=distribution,
-    )
-    release, cycle = (fix for verdict in run(one, facts) for fix in verdict.fixes)
-    assert release.commands == (command,) and "NVreg_EnableGpuFirmware" not in release.message
-    assert ("570.172.08 is known to work" in release.message) is known
-    assert cycle.action == "power-cycle"
