@@ -15,6 +15,7 @@ HOST_ADDRESS = Placeholder("ADDRESS", "the GPU's PCI address on the hypervisor, 
 ID = Placeholder("ID", "the instance's ID")
 IMAGE = Placeholder("IMAGE", "the container's image")
 INDEX = Placeholder("INDEX", "the GPU's number")
+INSTALLER = Placeholder("INSTALLER_IMAGE", "the node's image of the Image Factory, with a newer version of Talos")
 JOB_SCRIPT = Placeholder("JOB_SCRIPT", "your job script")
 KERNEL = Placeholder("KERNEL", "what `uname -r` prints")
 KEY = Placeholder("KEY", "the key's file, in DER form")
