@@ -24,15 +24,15 @@ TARGETS = {
     "queries.clusters:jobs": "cluster.job-without-gpu",
     "queries.clusters:kubernetes_nodes": "cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
-    "queries.containers:container_host": "container.no-cgroups-ignored",
+    "queries.containers:container_host": "container.no-cgroups-ignored container.toolkit-broken",
     "queries.containers:docker_host": (
         "container.docker-config-broken container.docker-snap container.no-cgroups container.rootless-needs-no-cgroups "
         "container.runtime-not-configured container.toolkit-missing container.toolkit-too-old"
     ),
     "queries.containers:nvidia_container": (
         "container.control-node-missing container.device-access-lost container.driver-version-inside "
-        "container.libraries-not-passed container.no-compute-capability container.no-gpus-passed "
-        "container.selinux-denied"
+        "container.gpu-limit-ignored container.libraries-not-passed container.no-compute-capability "
+        "container.no-gpus-passed container.selinux-denied"
     ),
     "queries.containers:windows_gpu": "wsl.access-blocked wsl.host-files-incomplete wsl.library-too-old",
     "queries.driver:not_wsl": (
@@ -62,7 +62,7 @@ TARGETS = {
     "queries.intel:intel_computers": "intel.render-node-closed",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
-        "intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
+        "intel.fewer-gpus intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
     ),
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
     "queries.smoke:gpu_runs": "smoke.no-device",
