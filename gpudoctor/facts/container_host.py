@@ -8,10 +8,10 @@ NOT = Unknown()
 
 
 class RefusedContainer(msgspec.Struct, frozen=True, kw_only=True):
-    """A container that did not start, because this driver does not meet what its image requires."""
+    """A container that did not start: the driver is older than its image requires, or Docker has no GPU."""
 
     name: str
-    condition: str  # of NVIDIA_REQUIRE_CUDA: "cuda>=12.8", "driver>=535"
+    condition: str  # of NVIDIA_REQUIRE_CUDA: "cuda>=12.8", "driver>=535"; "gpus": Docker finds no vendor or driver
 
 
 class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
