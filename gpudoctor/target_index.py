@@ -133,7 +133,7 @@ TARGETS = {
     ),
     "targets:nvidia_hardware": (
         "advice.compiled-at-first-use advice.few-cpus advice.memory-taken-at-once advice.no-bfloat16 "
-        "advice.small-memory cuda.compiler-too-new cuda.home-stale cuda.nvcc-without-gpu "
+        "advice.small-memory cuda.compiler-too-new cuda.home-stale cuda.nvcc-without-gpu driver.nvmap-refuses-buffers "
         "health.unified-memory-exhausted mig.no-instances"
     ),
     "targets:nvidia_host": "driver.nouveau-in-the-way driver.nova-core-in-the-way driver.vfio-in-the-way",

@@ -43,7 +43,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="nvidia-container-cli does not start: error while loading shared libraries",
+    title="NVIDIA Container Toolkit does not start: nvidia-container-cli: error while loading shared libraries",
     severity=Severity.WARNING,
     cause="The toolkit's hook runs nvidia-container-cli on the host for each container with a GPU. If the loader does "
     "not find a library of it, the program ends with exit status 127, and no container with a GPU starts (error "

@@ -1,26 +1,19 @@
 """A release of Jetson Linux whose memory manager refuses large buffers."""
 
-from collections.abc import Iterator
-
-from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.maybe import known, phrase
-from gpudoctor.targets import in_container
+from gpudoctor.targets import in_container, nvidia_hardware
 from gpudoctor.tasks import Tasks, as_root, export, query
 
 _LIST = "/etc/apt/sources.list.d/nvidia-l4t-apt-source.list"
 _RELEASE = query("cat", "/etc/nv_tegra_release")
 
 
-def _jetsons(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """A Jetson, or a container on one."""
-    if facts.host.platform == "jetson" or isinstance(facts.host.l4t, str):
-        yield MACHINE, facts
-
-
 def _bug(facts: Facts) -> Regression | None:
-    release = known(facts.host.l4t)
+    on_jetson = facts.host.platform == "jetson" or isinstance(facts.host.l4t, str)
+    release = known(facts.host.l4t) if on_jetson else None
     return next(iter(regressions("l4t", release)), None) if release else None
 
 
@@ -62,7 +55,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     "cudaMalloc reports out of memory.",
     fixes=_fixes,
     references=("https://github.com/ggml-org/llama.cpp/pull/23732", "https://github.com/0xShug0/audio.cpp/issues/12"),
-    targets=_jetsons,
+    targets=nvidia_hardware,
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
