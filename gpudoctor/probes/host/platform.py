@@ -30,6 +30,7 @@ _HYPERVISORS = (
     ("innotek", "oracle"),
     ("parallels", "parallels"),
     ("qemu", "kvm"),
+    ("kubevirt", "kvm"),
     ("kvm", "kvm"),
     ("openstack", "kvm"),
     ("bochs", "bochs"),

@@ -36,6 +36,7 @@ def host(facts: Facts | None = None, **changes: object) -> Facts:
         "docker_config_runtimes": ("nvidia",),
         "podman": None,
         "toolkit": "1.17.8",
+        "toolkit_error": None,
         "no_cgroups": False,
         "cdi": (),
         "cdi_driver": None,
