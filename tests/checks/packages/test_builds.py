@@ -16,7 +16,7 @@ from gpudoctor.checks.packages.llama_cpp_cpu import llama_cpp_cpu
 from gpudoctor.checks.packages.other_apex import other_apex
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
 from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
-from gpudoctor.facts import Extension, Facts, FileOverlap, UnmetRequirement
+from gpudoctor.facts import Extension, Facts, FileOverlap, Package, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.extensions import built_for
 from gpudoctor.report.build import build
@@ -364,6 +364,32 @@ def test_two_plugins_of_jax() -> None:
     assert one(several_plugins, change(plain_host(), "pythons", jax("cuda12", "cuda13").pythons)) == ("pass", "")
     blank = change(jax("cuda12"), "pythons.0.packages", Unknown("closed"))
     assert one(several_plugins, blank) == ("unknown", "closed")
+
+
+def with_libraries(*others: Package) -> Facts:
+    both = FileOverlap(packages=("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"), files=("nvidia/cudnn/lib/libcudnn.so.9",))
+    asks = (("cuda12", "nvidia-cudnn-cu12<10.0,>=9.8"), ("cuda13", "nvidia-cudnn-cu13<10.0,>=9.12"))
+    plugins = (package(f"jax-{m}-plugin", "0.9.2", requires=(f'{r}; extra == "with-cuda"',)) for m, r in asks)
+    wheels = (package(name, "9.20.0.48") for name in both.packages)
+    facts = change(jax("cuda12", "cuda13"), "pythons.0.packages", (*plugins, *wheels, *others))
+    return change(facts, "pythons.0.overlaps", (both,))
+
+
+def test_two_plugins_whose_libraries_overwrote_each_other() -> None:
+    facts = with_libraries()
+    names = "jax-cuda12-plugin jax-cuda13-plugin nvidia-cudnn-cu12 nvidia-cudnn-cu13"
+    assert f"uninstall -y {names}\n" in f"{commands(several_plugins, facts)}\n"
+    report = build(facts, judge(facts, catalogue.load(["jax.several-plugins", "libraries.overlapping-wheels"])))
+    (finding,) = report.findings
+    assert finding.check == "jax.several-plugins"
+    assert [c.check for c in finding.consequences] == ["libraries.overlapping-wheels"]
+
+
+def test_libraries_that_another_package_requires_stay_and_are_a_problem_of_their_own() -> None:
+    facts = with_libraries(package("torch", "2.9.0", requires=("nvidia-cudnn-cu13==9.20.0.48",)))
+    assert "nvidia" not in commands(several_plugins, facts)
+    report = build(facts, judge(facts, catalogue.load(["jax.several-plugins", "libraries.overlapping-wheels"])))
+    assert [f.check for f in report.findings] == ["libraries.overlapping-wheels", "jax.several-plugins"]
 
 
 def test_two_plugins_explain_what_the_newer_one_cannot() -> None:
