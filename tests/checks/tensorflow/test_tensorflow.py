@@ -75,7 +75,8 @@ def test_a_missing_tensorrt_is_no_evidence() -> None:
     )
     ill = tf("2.10.1", needs=(need("libcudart.so.11.0"),), live=live(available=False, stderr="\n".join(said)))
     (verdict,) = judge(environment(ill), catalogue.load(["tensorflow.libraries-missing"]))
-    assert verdict.problem and verdict.problem.evidence == said[:1]
+    assert verdict.problem
+    assert verdict.problem.evidence == said[:1]
 
 
 def test_libraries_not_found() -> None:
