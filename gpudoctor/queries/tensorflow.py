@@ -39,5 +39,6 @@ def cuda_of(on: OnFramework) -> str:
 def words_of_dlopen(on: OnFramework) -> tuple[str, ...]:
     """The lines in which TensorFlow says that it goes without GPU libraries; TensorRT's are of no consequence."""
     live = on.framework.live
-    lines = [line for line in live.stderr.splitlines() if not _TENSORRT.search(line)] if live else []
-    return tuple(line.strip()[:800] for line in lines if "dlopen" in line or "Could not load" in line)[:3]
+    lines = [line.strip()[:800] for line in live.stderr.splitlines() if not _TENSORRT.search(line)] if live else []
+    found = [line for line in lines if "dlopen" in line or "Could not load" in line]
+    return tuple({line.partition("] ")[2] or line: line for line in found}.values())[:3]
