@@ -75,7 +75,9 @@ def _with_older_cudnn(on: OnPython, framework: Framework, gpu: Gpu, first: str) 
     message = f"Install a release of {framework_name(framework)} that is built with a cuDNN older than {first}."
     if framework.name != "torch":
         return (Fix(message, verify=proof),)
-    without = "Or turn cuDNN off in the program: torch.backends.cudnn.enabled = False. PyTorch uses its own kernels then."
+    without = (
+        "Or turn cuDNN off in the program, so that PyTorch uses its own kernels: torch.backends.cudnn.enabled = False."
+    )
     choice = _older_torch(on, framework, gpu, first)
     if choice is None:
         return Fix(message, verify=proof), Fix(without)

@@ -72,6 +72,15 @@ def test_an_extension_for_another_abi_lacks_symbols(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("version", "read"), [("0.17.5+torch260cu126", True), ("0.17.5+cpu", False)])
+def test_a_version_that_names_pytorch_makes_an_extension(tmp_path: Path, version: str, read: bool) -> None:
+    """NATTEN's metadata require nothing."""
+    lay_torch(tmp_path)
+    distribution(tmp_path, "natten", version, ("natten/libnatten.so",))
+    (tmp_path / "natten/libnatten.so").write_bytes(library(needed=("libc10.so",), undefined=(OLD,)))
+    assert [one.unresolved for one in extensions(tmp_path)] == ([(OLD,)] if read else [])
+
+
 def test_a_library_that_torch_does_not_map_is_searched_as_the_loader_does(tmp_path: Path) -> None:
     lay_torch(tmp_path)
     needed = ("libc10.so", "libcudart.so.11.0", "libpng.so.16", "libpython3.11.so.1.0")
