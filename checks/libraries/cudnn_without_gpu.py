@@ -76,7 +76,7 @@ def _with_older_cudnn(on: OnPython, framework: Framework, gpu: Gpu, first: str) 
     if framework.name != "torch":
         return (Fix(message, verify=proof),)
     without = (
-        "Or turn cuDNN off in the program, so that PyTorch uses its own kernels: torch.backends.cudnn.enabled = False."
+        "Turn cuDNN off in the program, so that PyTorch uses its own kernels: torch.backends.cudnn.enabled = False."
     )
     choice = _older_torch(on, framework, gpu, first)
     if choice is None:

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Extension
 from gpudoctor.fixes.extensions import rebuild
-from gpudoctor.maybe import phrase
+from gpudoctor.maybe import phrase, text_of
 from gpudoctor.queries.extensions import COMPANIONS, abi, built_for, lack, pin, strangers, unfit
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import failures, torch_symbol_in
@@ -75,7 +75,9 @@ def extension_abi(on: OnPython) -> Problem | None:
     wanted = pin(on.python, first.package)
     built = f" (it was built for torch {wanted})" if wanted else _by_tag(on, first.package)
     ours = (
-        phrase(" for CUDA {}", torch.cuda) if torch and built and not wanted and "+" not in str(torch.version) else ""
+        phrase(" for CUDA {}", torch.cuda)
+        if torch and built and not wanted and "+" not in text_of(torch.version)
+        else ""
     )
     others = sorted({e.package for e in found} - {first.package})
     more = f" The same applies to {', '.join(others)}." if others else ""

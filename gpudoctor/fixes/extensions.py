@@ -80,7 +80,7 @@ def _the_other_torch(on: OnPython, name: str, torch: Framework, verify: Task | N
         return ()
     specs = (f"torch=={wanted}.*", *_companions_of(on.python, wanted))
     commands = another_build(on.python, *specs, index=torch_table.index_of(variant))
-    message = f"Or install the PyTorch that {name} was built for, {wanted} for CUDA {cuda}.{lasting(on.facts)}"
+    message = f"Install the PyTorch that {name} was built for, {wanted} for CUDA {cuda}.{lasting(on.facts)}"
     return (Fix(message, commands, "reinstall-package", verify=verify),)
 
 

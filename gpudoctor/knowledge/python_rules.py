@@ -135,11 +135,16 @@ def first_for_numpy2(name: str) -> str | None:
     return python_rules().numpy2.get(name)
 
 
-def ctranslate2_cudnn(number: str) -> int:
-    """Return the cuDNN major that a release of CTranslate2 opens."""
+def ctranslate2_cudnn(number: str) -> int | None:
+    """Return the cuDNN major that a release of CTranslate2 opens; None: it opens none."""
     rows = python_rules().ctranslate2_cudnn
     first = max((v for v in rows if version(v) <= version(number)), key=version, default="1.0")
-    return int(rows[first])
+    return int(rows[first]) if rows[first] else None
+
+
+def ctranslate2_without_cudnn() -> str:
+    """Return the first release of CTranslate2 that needs no cuDNN."""
+    return next(first for first, major in python_rules().ctranslate2_cudnn.items() if not major)
 
 
 def computes_with_jax(name: str) -> bool:
