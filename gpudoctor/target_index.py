@@ -152,7 +152,7 @@ TARGETS = {
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
         "environment.arch-list-without-gpu environment.selected-library-missing libraries.rocm-shadowed "
         "packages.bitsandbytes-no-binary packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.cpu-build "
-        "pytorch.nvrtc-too-old"
+        "pytorch.nvrtc-too-old rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "

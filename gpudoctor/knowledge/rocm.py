@@ -19,6 +19,13 @@ class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     driver: str = ""
 
 
+class SpaceInPath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases whose HIP does not load kernels from a path with a space: those reported, and those AMD names."""
+
+    reported: tuple[str, str]  # from the first, to the last
+    named: tuple[str, str]  # from the first, before the second
+
+
 class RocmTable(KnowledgeTable, frozen=True):
     """The table ``rocm.toml``."""
 
@@ -31,6 +38,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     kernel: dict[str, str]
     debugging: dict[str, tuple[str, str]]
     cards: dict[str, str]
+    space_in_path: SpaceInPath
 
 
 @cache
@@ -43,6 +51,17 @@ def release(number: str) -> RocmRelease | None:
     """Return the release of "6.4" or "6.4.1", or None where it is unknown."""
     minor = ".".join(number.split(".")[:2])
     return next((r for r in rocm().release if r.version == minor), None)
+
+
+def breaks_paths_with_space(number: str) -> bool | None:
+    """Say whether HIP of a release is reported not to load kernels from a path with a space; None: it loads them.
+
+    False: AMD's title of the report includes the release, and nobody reported it.
+    """
+    table, minor = rocm().space_in_path, version(number)[:2]
+    if version(table.reported[0]) <= minor <= version(table.reported[1]):
+        return True
+    return False if version(table.named[0]) <= minor < version(table.named[1]) else None
 
 
 def supports(number: str, gfx: str) -> bool | None:
