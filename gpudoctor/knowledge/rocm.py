@@ -7,6 +7,7 @@ import msgspec
 
 from gpudoctor.digits import number_of
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.packages import Family
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
@@ -26,6 +27,13 @@ class SpaceInPath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     named: tuple[str, str]  # from the first, before the second
 
 
+class Comgr(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The packages with libamd_comgr, by family of distributions; `{number}` is that of its soname."""
+
+    amd: dict[Family, str]
+    distribution: dict[Family, str]
+
+
 class RocmTable(KnowledgeTable, frozen=True):
     """The table ``rocm.toml``."""
 
@@ -39,6 +47,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     debugging: dict[str, tuple[str, str]]
     cards: dict[str, str]
     space_in_path: SpaceInPath
+    comgr: Comgr
 
 
 @cache
@@ -62,6 +71,19 @@ def breaks_paths_with_space(number: str) -> bool | None:
     if version(table.reported[0]) <= minor <= version(table.reported[1]):
         return True
     return False if version(table.named[0]) <= minor < version(table.named[1]) else None
+
+
+def comgr_package(family: Family, soname: str, *, distribution: bool) -> str | None:
+    """Return the package with libamd_comgr; None where the table has none.
+
+    Args:
+        family: of the distribution.
+        soname: "libamd_comgr.so.3".
+        distribution: ROCm is the distribution's own, not AMD's.
+    """
+    table = rocm().comgr
+    name = (table.distribution if distribution else table.amd).get(family)
+    return name.format(number=soname.rpartition(".")[2]) if name else None
 
 
 def supports(number: str, gfx: str) -> bool | None:
