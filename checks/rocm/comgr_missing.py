@@ -47,8 +47,7 @@ def _works(facts: Facts) -> bool:
 def comgr_missing(facts: Facts) -> Problem | None:
     """The runtime names COMGR, and no directory of the loader has it; a warning where a wheel's own works."""
     hip = known(facts.amd.hip)
-    lacks = known(facts.amd.hip_lacks) if hip else ()
-    if not lacks:
+    if hip is None or not (lacks := known(facts.amd.hip_lacks)):
         return None
     message = f"{hip} needs {lacks[0]}, which is neither next to it nor where the loader looks."
     return Problem(message, severity=Severity.WARNING if _works(facts) else None)
