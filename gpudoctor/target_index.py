@@ -87,12 +87,13 @@ TARGETS = {
     "queries.windows:windows_pythons": "windows.long-paths-off",
     "queries.windows:windows_torches": "windows.torch-not-for-amd",
     "targets:amd_compute": (
-        "rocm.dkms-build-failed rocm.gpu-without-kfd rocm.gtt-above-ttm-limit rocm.half-installed rocm.hive-split "
-        "rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission rocm.kfd-refused "
-        "rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on rocm.override-of-another-isa "
-        "rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics rocm.render-node-closed "
-        "rocm.repository-of-another-release rocm.small-bar visibility.hip-hides-all visibility.hip-integrated-first "
-        "visibility.hip-out-of-range visibility.hip-selects-integrated visibility.rocr-and-hip"
+        "rocm.comgr-missing rocm.dkms-build-failed rocm.gpu-without-kfd rocm.gtt-above-ttm-limit rocm.half-installed "
+        "rocm.hive-split rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission "
+        "rocm.kfd-refused rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on "
+        "rocm.override-of-another-isa rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics "
+        "rocm.render-node-closed rocm.repository-of-another-release rocm.small-bar visibility.hip-hides-all "
+        "visibility.hip-integrated-first visibility.hip-out-of-range visibility.hip-selects-integrated "
+        "visibility.rocr-and-hip"
     ),
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
@@ -154,7 +155,7 @@ TARGETS = {
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
         "environment.arch-list-without-gpu environment.selected-library-missing libraries.rocm-shadowed "
         "packages.bitsandbytes-no-binary packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.cpu-build "
-        "pytorch.nvrtc-too-old"
+        "pytorch.nvrtc-too-old rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "

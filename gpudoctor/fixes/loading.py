@@ -10,6 +10,7 @@ from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
 from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
+from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
@@ -194,6 +195,19 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
         message = f"Install a release of {package} that is built{what}.{lasting(on.facts)}"
         fixes.append(Fix(message, (install(on.python, package, upgrade=True),), "reinstall-package", verify=proof))
     return tuple(fixes)
+
+
+def let_find(on: OnPython, package: str, copies: tuple[str, ...]) -> tuple[Fix, ...]:
+    """Let the loader find libraries that are in the environment; or a release of the package that needs none."""
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in copies)
+    message = f"Let the loader search the directory of the wheel, before Python starts.{lasting(on.facts)}"
+    found = Fix(message, (export("LD_LIBRARY_PATH", ":".join(folders), "before"),), "change-environment")
+    if package != "ctranslate2":
+        return (found,)
+    first = ctranslate2_without_cudnn()
+    message = f"Upgrade CTranslate2 to {first} or newer, which needs no cuDNN.{lasting(on.facts)}"
+    task = install(on.python, f"ctranslate2>={first}", upgrade=True)
+    return Fix(message, (task,), "reinstall-package"), found
 
 
 def of_driver(facts: Facts, missing: tuple[str, ...]) -> tuple[Fix, ...]:

@@ -11,6 +11,8 @@ from gpudoctor.targets import gpus_of
 
 _NAME = pattern(r"[\w.-]*")
 _JAX_PLUGIN = pattern(r"jax-cuda\d+-(plugin|pjrt)")
+# A local version that names the PyTorch of the build: "torch260cu126", "pt24cu121"; "pt" in a word ("opt3") is none.
+LOCAL_TORCH = pattern(r"(torch|(?<![a-z])pt)(\d+(?:\.\d+)*)")
 _PLAIN = str.maketrans("", "", "() ")  # "numpy (>=1.20)", as older metadata has it
 
 
@@ -20,6 +22,11 @@ def packages_of(python: Python) -> tuple[Package, ...]:
     for package in () if isinstance(python.packages, Unknown) else python.packages:
         found.setdefault(package.name, package)
     return tuple(found.values())
+
+
+def names_torch(version: str) -> bool:
+    """Whether the local part of a version names the PyTorch of its build: the package is compiled against it."""
+    return bool(LOCAL_TORCH.search(version.partition("+")[2]))
 
 
 def package(python: Python, name: str) -> Package | None:

@@ -86,6 +86,8 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "packages": (),
         "rocm": "6.3.4",
         "rocm_path": "/opt/rocm",
+        "hip": "/opt/rocm/lib/libamdhip64.so.6",
+        "hip_lacks": (),
         "blacklisted": False,
         "dxg": False,
         "rocdxg": None,

@@ -147,6 +147,13 @@ def test_the_runtime_that_the_bindings_contain() -> None:
         ("0.0.28+cu118", (None, "11.8")),
         ("2.7.4", (None, None)),
         ("1.0+local", (None, None)),
+        ("0.17.5+torch260cu126", ("2.6", "12.6")),
+        ("0.21.6+torch2120cu132", ("2.12", "13.2")),
+        ("0.21.5.dev9+cu128.torch29", ("2.9", "12.8")),
+        ("0.15.1+torch210cu121", ("2.1", "12.1")),  # 2.1.0: there is no 2.10 for CUDA 12.1
+        ("0.21.6+cu130.torch210", ("2.10", "13.0")),
+        ("0.15.1+torch210cpu", (None, None)),  # of either
+        ("1.0+opt3", (None, None)),
     ],
 )
 def test_what_a_version_says_that_it_is_built_for(version: str, expected: tuple[str | None, str | None]) -> None:
