@@ -36,7 +36,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     ),
     targets=jaxes,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )
 def several_plugins(on: OnFramework) -> Problem | None:
     """Plugins named after two CUDA majors, beside an NVIDIA GPU."""
