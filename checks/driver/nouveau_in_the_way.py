@@ -41,7 +41,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/negativo17/nvidia-driver/issues/73",
     ),
     targets=nvidia_host,
-    caused_by=(*DEAD, *BUILD),
+    caused_by=(*DEAD, *BUILD, "driver.refused-by-secure-boot"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -113,8 +113,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.demo is not None:
         report = _of_a_demo(report, arguments.demo, form)
     if arguments.symptom:
-        from gpudoctor.symptoms import attach
+        from gpudoctor.symptoms import attach, log_of, with_shown
 
+        if (shown := with_shown(facts, log_of(hidden(arguments.symptom)), "here")) is not facts:
+            report, facts = report_and_facts(None, options, shown)
         report = attach(report, hidden(arguments.symptom))
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)

@@ -237,13 +237,15 @@ def _explain(
     """Show what was recognised next to what is found on the machine; for an unknown message, what is near."""
     from gpudoctor.facts import Facts
     from gpudoctor.privacy.secrets import harmless
-    from gpudoctor.symptoms import explained
+    from gpudoctor.symptoms import explained, with_shown
 
     facts = Facts() if arguments.elsewhere else facts_of(arguments)
     where: Where | None = "elsewhere" if arguments.elsewhere else None
     if arguments.here or (log.asked and where is None) or (facts and where is None):
         where = "here"
     report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
+    if (shown := with_shown(facts, log, where)) is not facts and not arguments.elsewhere:
+        report, facts, verdicts = judged(None, options_of(arguments, [], []), shown)
     report = harmless(explained(report, log, facts, verdicts, where, ranks, details))
     show(report, arguments.json, arguments.verbose)
     if near and not arguments.json:
