@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import FindingEntry, FixEntry, Report
     from gpudoctor.setup.journal import Journal
     from gpudoctor.setup.plan import SetupStep
+    from gpudoctor.tasks import Tasks
 
 DESCRIPTION = """Fix a finding of `gpudoctor check`: show its fix, run it after you confirm, then run the check again.
 Without an ID, the first finding. Commands that need root run only with --with-root; those that need your shell or your
-input are left to you. Everything that runs is recorded in a journal."""
+input are left to you, and so is a reboot without --reboot. Everything that runs is recorded in a journal."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -29,6 +30,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--choice", type=int, default=1, metavar="N", help="apply the Nth fix (default: 1)")
     one.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     one.add_argument("--with-root", action="store_true", help="also run commands that need root")
+    one.add_argument("--reboot", action="store_true", help="also reboot if the fix needs it")
     one.add_argument("--quick", action="store_true", help="do not import frameworks: a second or less")
     python_option(one)
     timeout_option(one, "150")
@@ -103,7 +105,7 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
 
     made = step(entry, fix)
     _show(entry, fix)
-    if why := _why_not(entry, fix, runnable(made, arguments.with_root)):
+    if why := _why_not(entry, fix, runnable(made, arguments.with_root), arguments.reboot):
         complain(f"Nothing was run: {why}")
         return DECLINED
     if arguments.yes:
@@ -120,14 +122,32 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
         if ended.changed:
             _asked_again(arguments, entry, fix)
         return STEP_FAILED
+    if ended.left:
+        return _reboots(arguments, entry, ended.left)
     return _asked_again(arguments, entry, fix)
 
 
-def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
+def _reboots(arguments: argparse.Namespace, entry: "FindingEntry", left: "Tasks") -> int:
+    """End with the reboot of a fix: run it where that was asked for, else show it as the step that remains."""
+    from gpudoctor.cli import confirm
+    from gpudoctor.setup.executor import argv_of, is_root
+    from gpudoctor.tasks import needs_root
+    from gpudoctor.tasks.as_typed import typed
+
+    lines = typed(left, sudo=not is_root())
+    if not arguments.reboot:
+        out("Done, except for the reboot. Save your work, then run:\n" + "".join(f"  {one}\n" for one in lines))
+        out(f"Then verify: `gpudoctor check --only {entry.check}`\n")
+        return OK
+    confirm.tell(f"$ {lines[0]}")
+    return STEP_FAILED if confirm.run(argv_of(left[0], needs_root(left[0]) and not is_root())) else OK
+
+
+def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool, reboot: bool) -> str:
     """Why a fix that was just shown cannot be run from here, as the end of a sentence; empty: it can."""
     from gpudoctor.cli import confirm
     from gpudoctor.report.fixes import can_carry
-    from gpudoctor.tasks import is_lookup, placeholders_of
+    from gpudoctor.tasks import ends_sessions, is_lookup, placeholders_of
 
     if not can_carry(fix.tasks, fix.place):
         blanks = {one.name: one.means for task in fix.tasks for one in placeholders_of(task)}
@@ -143,11 +163,17 @@ def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
         else:
             why = "these commands need your own shell or editor: type them yourself."
         return f"{why} What can be run from here: `{entry.run}`" if entry.run else why
+    if all(map(ends_sessions, fix.tasks)) and not reboot:
+        return f"this fix is a reboot, which only --reboot runs: `{_again(entry, fix)} --reboot`"
     if fix.root and confirm.lacks_sudo():
         return "root is required and sudo is not available. Run gpudoctor as root."
+    return "" if runs else f"root is required. Re-run with --with-root: `{_again(entry, fix)}`"
+
+
+def _again(entry: "FindingEntry", fix: "FixEntry") -> str:
+    """The command that runs a fix which needs root."""
     place = entry.fixes.index(fix) + 1
-    again = f"gpudoctor fix {entry.check}{f' --choice {place}' if place > 1 else ''} --with-root"
-    return "" if runs else f"root is required. Re-run with --with-root: `{again}`"
+    return f"gpudoctor fix {entry.check}{f' --choice {place}' if place > 1 else ''} --with-root"
 
 
 def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
@@ -235,5 +261,5 @@ def _taken_back(journal: "Journal", run_: str, step: "SetupStep") -> int:
         confirm.failed(ended)
         return STEP_FAILED
     journal.write("undone", what=run_)
-    out("Undone.\n")
+    out("Undone.\n" if not ended.left else "Undone; it takes effect after a reboot.\n")
     return OK
