@@ -61,7 +61,7 @@ def words(session: Session, check: str, fix: FixEntry, choice: int) -> tuple[str
     options = session.source.options
     pythons = tuple(word for python in options.pythons for word in ("--python", python))
     root = ("--with-root",) if fix.root and not fix.as_root else ()
-    reboot = ("--reboot",) if all(map(ends_sessions, fix.tasks)) else ()
+    reboot = ("--reboot",) if fix.tasks and all(map(ends_sessions, fix.tasks)) else ()
     quick = ("--quick",) if options.quick else ()
     return ("fix", check, "--choice", str(choice + 1), *root, *reboot, *quick, *pythons)
 
