@@ -78,7 +78,8 @@ def _enrol(facts: Facts) -> Fix:
     elif family in ("debian", "fedora", "suse", "arch"):
         commands = (as_root("mokutil", "--import", "/var/lib/dkms/mok.pub"),)
     if commands and not signed:
-        commands = (*made, *commands, *(build or module.build_commands(facts)))
+        again = (*prebuilt.remove_built(facts, system.kernel_of(facts)), *module.build_commands(facts))
+        commands = (*made, *commands, *(build or again))
     return Fix(
         _MOK,
         (*commands, as_root("reboot")) if commands else (),

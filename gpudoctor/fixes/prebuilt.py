@@ -62,14 +62,18 @@ def following(facts: Facts, branch: str) -> str | None:
 
 def _without_dkms(facts: Facts, kernel: str, replaced: bool) -> tuple[tuple[str, ...], Tasks]:
     """What apt removes in the same command ("package-"), and the commands that remove a module of DKMS alone."""
-    entries = facts.nvidia.kernel.dkms if isinstance(facts.nvidia.kernel.dkms, tuple) else ()
-    built = tuple(one for one in entries if one.kernel == kernel)
     if first_module(facts) is None:
         return (), ()  # none of DKMS's is in the way
+    built = remove_built(facts, kernel)
     names = tuple(f"{name}-" for name in system.driver_packages(facts) if name.startswith("nvidia-dkms-"))
-    if not built or (names and replaced):
-        return (names if replaced else ()), ()
-    return (), tuple(as_root("dkms", "remove", f"{one.module}/{one.version}", "-k", kernel) for one in built)
+    return (names if replaced else ()), (() if names and replaced else built)
+
+
+def remove_built(facts: Facts, kernel: str) -> Tasks:
+    """The commands that remove what DKMS built for a kernel: `dkms install` skips what is already there."""
+    entries = facts.nvidia.kernel.dkms if isinstance(facts.nvidia.kernel.dkms, tuple) else ()
+    built = (one for one in entries if one.kernel == kernel)
+    return tuple(as_root("dkms", "remove", f"{one.module}/{one.version}", "-k", kernel) for one in built)
 
 
 def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:
