@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import Problem, judge
+from gpudoctor.check_engine import judge
 from gpudoctor.facts import Facts
 from gpudoctor.root_causes import findings
 from tests.builders import FEDORA, ask, nvidia_host, plain_host
@@ -357,34 +357,6 @@ def test_a_blacklist_that_is_there_already_only_needs_a_new_initial_ram_disk() -
     fixes = catalogue.load(["driver.nouveau-in-the-way"])[0].fixes_for(strange)
     assert "genkernel initramfs" in fixes[0].message
     assert "modprobe.blacklist=nouveau" in fixes[0].message
-
-
-def test_a_module_that_secure_boot_rejects_makes_nouveau_the_fallback() -> None:
-    rejected = {"host__kernel__secure_boot": True, "log__events": (event("module-rejected"),)}
-    facts = having(NOUVEAU, **rejected)
-    assert ask(catalogue.load(["driver.nouveau-in-the-way"])[0], facts) == [("pass", "")]
-    message = ask(catalogue.load(["driver.refused-by-secure-boot"])[0], facts)[0][1]
-    assert message.endswith("nouveau, which is blacklisted, was loaded as a fallback.")
-    open_to_it = having(facts, nvidia__kernel__blacklists=())
-    assert ask(catalogue.load(["driver.nouveau-in-the-way"])[0], open_to_it)[0][0] == "problem"
-
-
-@pytest.mark.parametrize(
-    ("age", "cause", "fix"),
-    [
-        (60.0, "was installed after this boot", "Reboot: "),
-        (9e5, "Either the machine was not rebooted since", "Rebuild the initial RAM disk"),
-        (WHY, "Either the machine was not rebooted since", "Rebuild the initial RAM disk"),
-    ],
-)
-def test_a_blacklist_that_came_after_this_boot_needs_the_next_one(age: Any, cause: str, fix: str) -> None:
-    facts = having(NOUVEAU, nvidia__kernel__on_disk=(disk(age=age),), host__uptime=3600.0)
-    one = catalogue.load(["driver.nouveau-in-the-way"])[0]
-    problem = one(facts)
-    assert isinstance(problem, Problem)
-    assert cause in (problem.cause or "")
-    assert one.fixes_for(facts)[0].message.startswith(fix)
-    assert one.fixes_for(facts)[0].commands[-1] == "sudo reboot"
 
 
 EARLY_OPEN: dict[str, Any] = {
