@@ -148,7 +148,12 @@ def select(every: Sequence[str], only: Sequence[str] = (), skip: Sequence[str] =
 def _matching(every: Sequence[str], selectors: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for given in (part.strip() for selector in selectors for part in selector.split(",")):
-        hits = {i for i in every if given in (i, i.split(".")[0]) or _glob(i, given)} or set(renamed(given))
+        if "*" in given:
+            from fnmatch import fnmatchcase
+
+            hits = {i for i in every if fnmatchcase(i, given)}
+        else:
+            hits = {i for i in every if given in (i, i.partition(".")[0])} or set(renamed(given))
         if not hits:
             raise SelectionError(f'Unknown check or area "{given}".{nearest(given, every)}')
         found |= hits
@@ -178,12 +183,6 @@ def _words(text: str) -> set[str]:
     return {
         word for word in re.findall(r"[a-z0-9]{3,}", text.lower()) if word not in ("the", "and", "not", "for", "with")
     }
-
-
-def _glob(id_: str, selector: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    return "*" in selector and fnmatchcase(id_, selector)
 
 
 def nearest(given: str, every: Sequence[str]) -> str:

@@ -90,6 +90,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
         area: report only this area's findings, and what explains them; empty: all.
         glimpses: tell what can be said already each time that a probe has ended.
         expect: what else is asked, of files of expectations.
+        recorded: the facts are of a file or a demo: nobody can choose another interpreter there.
     """
 
     pythons: tuple[str, ...] = ()
@@ -100,6 +101,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     area: str = ""
     glimpses: bool = False
     expect: tuple[Expected, ...] = ()
+    recorded: bool = False
 
 
 ANYTHING = CheckOptions()
@@ -128,7 +130,8 @@ def examine(machine: Machine | None, options: CheckOptions = ANYTHING, facts: Fa
     expected = [own[id_].check(facts) for id_ in chosen if id_ in own]
     verdicts = tuple(judge(facts, [*catalogue.load_for(facts, wanted), *expected]))
     yield Judged(verdicts)
-    yield Done(build(facts, verdicts, chosen=bool(options.only or options.skip), area=options.area), facts)
+    chosen_only = bool(options.only or options.skip)
+    yield Done(build(facts, verdicts, chosen=chosen_only, area=options.area, recorded=options.recorded), facts)
 
 
 def _gathering(events: "Generator[Any, None, Facts]", wanted: Sequence[str]) -> "Generator[Event, None, Facts]":

@@ -1,7 +1,9 @@
 """The targets of checks, by function; made by docs/generate.py from the checks."""
 
 TARGETS = {
-    "queries.amd_boards:boards": "rocm.bad-pages rocm.held-slow rocm.narrow-link rocm.uncorrectable-errors",
+    "queries.amd_boards:boards": (
+        "rocm.bad-pages rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused rocm.uncorrectable-errors"
+    ),
     "queries.amd_boards:logged_boards": "rocm.hangs rocm.page-faults rocm.reset-failed",
     "queries.apple:mac_jaxes": "apple.jax-metal-mismatch",
     "queries.apple:mac_pythons": "apple.rosetta-python",
@@ -22,15 +24,15 @@ TARGETS = {
     "queries.clusters:jobs": "cluster.job-without-gpu",
     "queries.clusters:kubernetes_nodes": "cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
-    "queries.containers:container_host": "container.no-cgroups-ignored",
+    "queries.containers:container_host": "container.no-cgroups-ignored container.toolkit-broken",
     "queries.containers:docker_host": (
         "container.docker-config-broken container.docker-snap container.no-cgroups container.rootless-needs-no-cgroups "
         "container.runtime-not-configured container.toolkit-missing container.toolkit-too-old"
     ),
     "queries.containers:nvidia_container": (
         "container.control-node-missing container.device-access-lost container.driver-version-inside "
-        "container.libraries-not-passed container.no-compute-capability container.no-gpus-passed "
-        "container.selinux-denied"
+        "container.gpu-limit-ignored container.libraries-not-passed container.no-compute-capability "
+        "container.no-gpus-passed container.selinux-denied"
     ),
     "queries.containers:windows_gpu": "wsl.access-blocked wsl.host-files-incomplete wsl.library-too-old",
     "queries.driver:not_wsl": (
@@ -60,7 +62,7 @@ TARGETS = {
     "queries.intel:intel_computers": "intel.render-node-closed",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
-        "intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
+        "intel.fewer-gpus intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
     ),
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
     "queries.smoke:gpu_runs": "smoke.no-device",
@@ -131,7 +133,7 @@ TARGETS = {
     ),
     "targets:nvidia_hardware": (
         "advice.compiled-at-first-use advice.few-cpus advice.memory-taken-at-once advice.no-bfloat16 "
-        "advice.small-memory cuda.compiler-too-new cuda.home-stale cuda.nvcc-without-gpu "
+        "advice.small-memory cuda.compiler-too-new cuda.home-stale cuda.nvcc-without-gpu driver.nvmap-refuses-buffers "
         "health.unified-memory-exhausted mig.no-instances"
     ),
     "targets:nvidia_host": "driver.nouveau-in-the-way driver.nova-core-in-the-way driver.vfio-in-the-way",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """Compare two machines, or one machine before and after a change: files written by `gpudoctor facts` or
 `gpudoctor check --json`. Expected differences (time, load, temperature, processes, serial numbers) are ignored."""
 SCHEMA = "gpudoctor.diff/1"
+WIDEST = 120  # columns: in a wider terminal the sides would be too far apart to be compared
 
 
 class DiffEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         from gpudoctor.cli.diff_text import render
         from gpudoctor.cli.terminal import colours, columns
 
-        out(render(comparison, columns(), colours(sys.stdout), arguments.all))
+        width = min(columns(), WIDEST)
+        out(render(comparison, width, colours(sys.stdout), arguments.all))
     return FAILED if comparison.matters else OK
 
 

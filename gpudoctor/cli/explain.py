@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
 from gpudoctor.cli.arguments import Parser
-from gpudoctor.cli.check import facts_of, judged, machine_of, options_of, source
+from gpudoctor.cli.check import facts_of, is_recorded, judged, machine_of, options_of, source
 from gpudoctor.cli.output import out, out_json
+from gpudoctor.cli.repeated_options import runnable_again
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -84,7 +85,7 @@ def _is_path(text: str) -> bool:
 
 
 def named(text: str, verbose: bool, arguments: argparse.Namespace | None = None) -> int | None:
-    """Print what a name stands for, a check or an area, before a file of that name; None where it is none.
+    """Print what a name stands for, a check, another ID or an area, before a file of that name; None where it is none.
 
     Args:
         text: the name.
@@ -95,10 +96,15 @@ def named(text: str, verbose: bool, arguments: argparse.Namespace | None = None)
         UsageError: it is an ID that is not there.
     """
     from gpudoctor import catalogue
+    from gpudoctor.cli.other_ids import other_page
+    from gpudoctor.cli.terminal import columns
 
     every = catalogue.ids()
     if text in every:
         return _check(text, verbose, arguments)
+    if page := other_page(text, min(columns(), 100)):
+        out(page)
+        return OK
     areas = {one.split(".")[0] for one in every}
     if text in areas:
         from gpudoctor.cli import checks
@@ -108,8 +114,6 @@ def named(text: str, verbose: bool, arguments: argparse.Namespace | None = None)
         return None
     if former := catalogue.renamed(text):
         return _check(former[0], verbose, arguments)
-    if text.startswith("expect."):
-        raise UsageError(f"{text} is an expectation: its subject names the file and line that define it.")
     if text.partition(".")[0] in areas:
         raise UsageError(f'Unknown check "{text}".{catalogue.nearest(text, every)}')
     return None
@@ -175,6 +179,8 @@ def _message(arguments: argparse.Namespace, text: str) -> int:
         UsageError: it is one unknown word, and a check has nearly that name.
     """
     from gpudoctor import catalogue
+    from gpudoctor.cli.other_ids import message_page
+    from gpudoctor.cli.terminal import columns
     from gpudoctor.symptoms import log_of
     from gpudoctor.symptoms.lookup import messages
 
@@ -184,6 +190,9 @@ def _message(arguments: argparse.Namespace, text: str) -> int:
         return OK
     log = log_of(known[0] if known else text)
     unknown = not (log.hits or log.harmless)
+    if unknown and (page := message_page(text, min(columns(), 100))):
+        out(page)
+        return OK
     if unknown and " " not in text and "Did you mean" in (hint := catalogue.nearest(text, catalogue.ids())):
         raise UsageError(f'Unknown check "{text}".{hint}')
     near = catalogue.search(text, 20) if unknown else ()  # those that cannot be about this machine are left out later
@@ -247,7 +256,10 @@ def _explain(
     report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
     if (shown := with_shown(facts, log, where)) is not facts and not arguments.elsewhere:
         report, facts, verdicts = judged(None, options_of(arguments, [], []), shown)
-    report = harmless(explained(report, log, facts, verdicts, where, ranks, details))
+    recorded = is_recorded(arguments)
+    if not recorded:
+        report = runnable_again(report, facts, arguments)
+    report = harmless(explained(report, log, facts, verdicts, where, ranks, details, recorded))
     show(report, arguments.json, arguments.verbose)
     asked = {verdict.check.id for verdict in verdicts if verdict.outcome is not Outcome.SKIPPED}
     near = tuple(one for one in near if arguments.elsewhere or one.partition(":")[0] in asked)[:5]

@@ -8,8 +8,10 @@ from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.confirm import DECLINED, NOT_HERE, STEP_FAILED
 from gpudoctor.cli.output import complain, out
+from gpudoctor.cli.repeated_options import repeated, runnable_again
 
 if TYPE_CHECKING:
+    from gpudoctor.pipeline import CheckOptions
     from gpudoctor.report.model import FindingEntry, FixEntry, Report
     from gpudoctor.setup.journal import Journal
     from gpudoctor.setup.plan import SetupStep
@@ -23,6 +25,7 @@ input are left to you, and so is a reboot without --reboot. Everything that runs
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command to the parser."""
     from gpudoctor.cli.check import python_option, timeout_option
+    from gpudoctor.cli.expect_options import expect_options
 
     one = commands.add_parser("fix", help="apply a fix (asks first)", description=DESCRIPTION)
     one.add_argument("id", nargs="?", metavar="ID", help="the finding's ID, as in `gpudoctor check`")
@@ -33,8 +36,9 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--reboot", action="store_true", help="also reboot if the fix needs it")
     one.add_argument("--quick", action="store_true", help="do not import frameworks: a second or less")
     python_option(one)
+    expect_options(one)
     timeout_option(one, "150")
-    one.set_defaults(run=run, root="/", facts=None, smoke=False, only=[], skip=[])
+    one.set_defaults(run=run, root="/", facts=None, demo=None, smoke=False, only=[], skip=[])
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,32 +55,41 @@ def run(arguments: argparse.Namespace) -> int:
 def _fix(arguments: argparse.Namespace) -> int:
     from gpudoctor.setup.fix_steps import cause_of, finding
 
-    id_ = _known(arguments.id) if arguments.id else None
-    report = _examined(arguments, id_)
+    options = _options(arguments)
+    id_ = _known(arguments.id, options) if arguments.id else None
+    report = _examined(arguments, options, id_)
     entry = finding(report, id_)
     if entry is None:
         if id_ is None:
             out("No problems to fix.\n")
             return OK
         cause = cause_of(report, id_)
-        more = f" Another finding causes it: `gpudoctor fix {cause.check}`." if cause else ""
+        more = f" Another finding causes it: `{repeated(f'gpudoctor fix {cause.check}', arguments)}`." if cause else ""
         complain(f"{id_} has nothing to fix on this machine.{more}")
         return NOT_HERE
     if not 1 <= arguments.choice <= len(entry.fixes):
         complain(f"There is no fix {arguments.choice}: {entry.check} has {len(entry.fixes)} here.")
         return NOT_HERE
-    return _carried_out(arguments, entry, entry.fixes[arguments.choice - 1])
+    return _carried_out(arguments, options, entry, entry.fixes[arguments.choice - 1])
 
 
-def _known(id_: str) -> str:
-    """The id of a check, under its present name.
+def _options(arguments: argparse.Namespace) -> "CheckOptions":
+    """What `gpudoctor check` checks with the same arguments: the operator's own rules too."""
+    from gpudoctor.cli.check import options_of
+    from gpudoctor.cli.expect_options import expecting
+
+    return expecting(arguments, options_of(arguments, [], []))
+
+
+def _known(id_: str, options: "CheckOptions") -> str:
+    """The id of a check or of one of the operator's rules, under its present name.
 
     Raises:
         UsageError: there is none.
     """
     from gpudoctor import catalogue
 
-    every = catalogue.ids()
+    every = [*catalogue.ids(), *(one.id for one in options.expect)]
     try:
         found = catalogue.select(every, (id_,), ())
     except catalogue.SelectionError:
@@ -86,16 +99,19 @@ def _known(id_: str) -> str:
     return found[0]
 
 
-def _examined(arguments: argparse.Namespace, id_: str | None) -> "Report":
+def _examined(arguments: argparse.Namespace, options: "CheckOptions", id_: str | None) -> "Report":
     """The report of all checks, or of the one that is meant where it runs only on request."""
+    import msgspec
+
     from gpudoctor.areas import on_request
-    from gpudoctor.cli.check import machine_of, options_of, report_and_facts
+    from gpudoctor.cli.check import machine_of, report_and_facts
 
-    only = [id_] if id_ and on_request(id_) else []
-    return report_and_facts(machine_of(arguments), options_of(arguments, only, []))[0]
+    if id_ and on_request(id_):
+        options = msgspec.structs.replace(options, only=(id_,))
+    return runnable_again(*report_and_facts(machine_of(arguments), options), arguments)
 
 
-def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
+def _carried_out(arguments: argparse.Namespace, options: "CheckOptions", entry: "FindingEntry", fix: "FixEntry") -> int:
     from gpudoctor.cli import confirm
     from gpudoctor.setup.executor import carry, runnable
     from gpudoctor.setup.exporters.common import quiet
@@ -105,7 +121,7 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
 
     made = step(entry, fix)
     _show(entry, fix)
-    if why := _why_not(entry, fix, runnable(made, arguments.with_root), arguments.reboot):
+    if why := _why_not(arguments, entry, fix, runnable(made, arguments.with_root)):
         complain(f"Nothing was run: {why}")
         return DECLINED
     if arguments.yes:
@@ -120,11 +136,11 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
     if ended.failed:
         confirm.failed(ended)
         if ended.changed:
-            _asked_again(arguments, entry, fix)
+            _asked_again(arguments, options, entry, fix)
         return STEP_FAILED
     if ended.left:
         return _reboots(arguments, entry, ended.left)
-    return _asked_again(arguments, entry, fix)
+    return _asked_again(arguments, options, entry, fix)
 
 
 def _reboots(arguments: argparse.Namespace, entry: "FindingEntry", left: "Tasks") -> int:
@@ -137,13 +153,13 @@ def _reboots(arguments: argparse.Namespace, entry: "FindingEntry", left: "Tasks"
     lines = typed(left, sudo=not is_root())
     if not arguments.reboot:
         out("Done, except for the reboot. Save your work, then run:\n" + "".join(f"  {one}\n" for one in lines))
-        out(f"Then verify: `gpudoctor check --only {entry.check}`\n")
+        out(f"Then verify: `{repeated(f'gpudoctor check --only {entry.check}', arguments)}`\n")
         return OK
     confirm.tell(f"$ {lines[0]}")
     return STEP_FAILED if confirm.run(argv_of(left[0], needs_root(left[0]) and not is_root())) else OK
 
 
-def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool, reboot: bool) -> str:
+def _why_not(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
     """Why a fix that was just shown cannot be run from here, as the end of a sentence; empty: it can."""
     from gpudoctor.cli import confirm
     from gpudoctor.report.fixes import can_carry
@@ -163,34 +179,36 @@ def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool, reboot: bool) -
         else:
             why = "these commands need your own shell or editor: type them yourself."
         return f"{why} What can be run from here: `{entry.run}`" if entry.run else why
-    if all(map(ends_sessions, fix.tasks)) and not reboot:
-        return f"this fix is a reboot, which only --reboot runs: `{_again(entry, fix)} --reboot`"
+    if all(map(ends_sessions, fix.tasks)) and not arguments.reboot:
+        return f"this fix is a reboot, which only --reboot runs: `{_again(arguments, entry, fix)} --reboot`"
     if fix.root and confirm.lacks_sudo():
         return "root is required and sudo is not available. Run gpudoctor as root."
-    return "" if runs else f"root is required. Re-run with --with-root: `{_again(entry, fix)}`"
+    return "" if runs else f"root is required. Re-run with --with-root: `{_again(arguments, entry, fix)}`"
 
 
-def _again(entry: "FindingEntry", fix: "FixEntry") -> str:
+def _again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> str:
     """The command that runs a fix which needs root."""
     place = entry.fixes.index(fix) + 1
-    return f"gpudoctor fix {entry.check}{f' --choice {place}' if place > 1 else ''} --with-root"
+    again = f"gpudoctor fix {entry.check}{f' --choice {place}' if place > 1 else ''} --with-root"
+    return repeated(again, arguments)
 
 
-def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
+def _asked_again(arguments: argparse.Namespace, options: "CheckOptions", entry: "FindingEntry", fix: "FixEntry") -> int:
     """Mended is what the check says, not what the command says."""
     from gpudoctor.report.fixes import what_follows
     from gpudoctor.setup.fix_steps import is_mended
 
-    repaired = is_mended(_examined(arguments, entry.check), entry.check)
+    repaired = is_mended(_examined(arguments, options, entry.check), entry.check)
+    verify = repeated(f"gpudoctor check --only {entry.check}", arguments)
     if repaired:
         out(f"Fixed: {entry.check} passes.\n")
         return OK
     if fix.needs:
         after = what_follows(fix.needs)
-        out(f"Done. It takes effect after {after}. Then verify: `gpudoctor check --only {entry.check}`\n")
+        out(f"Done. It takes effect after {after}. Then verify: `{verify}`\n")
         return OK
     message = "it is unknown whether it helped" if repaired is None else "the check still fails"
-    complain(f"The fix ran, but {message}: `gpudoctor check --only {entry.check}`")
+    complain(f"The fix ran, but {message}: `{verify}`")
     return STEP_FAILED
 
 

@@ -11,6 +11,7 @@ from gpudoctor.facts.gpu import Gpu, GpuProcess
 from gpudoctor.facts.host import (
     Distribution,
     Host,
+    IgnoredPreload,
     Kernel,
     PackageSource,
     Shm,
@@ -73,6 +74,7 @@ __all__ = [
     "Gpu",
     "GpuProcess",
     "Host",
+    "IgnoredPreload",
     "IntelFacts",
     "JitKernel",
     "Kernel",

@@ -22,6 +22,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     hive: Maybe[str | None] = NOT  # id of the group of cards that XGMI links join; None: in none
     pages_retired: Maybe[Count | None] = NOT  # pages of memory taken out of use
     pages_pending: Maybe[Count | None] = NOT  # pages that could not be taken out yet
+    vram: Maybe[Count | None] = NOT  # bytes of its own memory; of an integrated GPU those that the firmware reserves
     performance_level: Maybe[str | None] = NOT  # "auto", "low", "high", "manual", "profile_min_sclk" ...
 
 

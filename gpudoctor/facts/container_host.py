@@ -8,10 +8,10 @@ NOT = Unknown()
 
 
 class RefusedContainer(msgspec.Struct, frozen=True, kw_only=True):
-    """A container that did not start, because this driver does not meet what its image requires."""
+    """A container that did not start: the driver is older than its image requires, or Docker has no GPU."""
 
     name: str
-    condition: str  # of NVIDIA_REQUIRE_CUDA: "cuda>=12.8", "driver>=535"
+    condition: str  # of NVIDIA_REQUIRE_CUDA: "cuda>=12.8", "driver>=535"; "gpus": Docker finds no vendor or driver
 
 
 class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +32,7 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     podman: Maybe[str | None] = NOT
     podman_version: Maybe[str | None] = NOT  # asked only where a specification has fields that older ones refuse
     toolkit: Maybe[str | None] = NOT  # version of nvidia-ctk, "installed" where it tells none; None: not installed
+    toolkit_error: Maybe[str | None] = NOT  # the loader's message where a program of the toolkit cannot start
     no_cgroups: Maybe[bool | None] = NOT  # nvidia-container-runtime/config.toml; None: no such file
     runtime_mode: Maybe[str | None] = NOT  # of NVIDIA's runtime, in the same file: auto, cdi, legacy, csv
     cdi_service: Maybe[bool | None] = NOT  # the unit nvidia-cdi-refresh is installed (toolkit 1.18), not masked

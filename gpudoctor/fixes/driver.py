@@ -316,19 +316,13 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
     """
     version, family = known_or(facts.nvidia.kernel.loaded, None) or "this one", family_of(facts)
     names = [name for name in driver_packages(facts) if "nvidia" in name]
-    family = None if family == "debian" and not names else family
     newer: Tasks = {
         "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
         "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", "--only-upgrade", *names[:12])),
         "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*")),
         "arch": (as_root("pacman", "-Syu"),),
     }.get(family or "", ())
-    back: dict[str, Tasks] = {
-        "fedora": (as_root("dnf", "downgrade", "*nvidia*"),),
-        "debian": (query("apt-cache", "policy", *names[:3]),),
-        "suse": (query("zypper", "search", "--details", "*nvidia*"),),
-        "arch": (Shell("ls -t /var/cache/pacman/pkg/nvidia-*", lookup=True),),
-    }
+    newer = () if family == "debian" and not names else newer
     verify, reboot = query("nvidia-smi"), as_root("reboot")
     return (
         Fix(
@@ -339,16 +333,25 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
             needs="reboot",
             verify=verify,
         ),
-        Fix(
+        release_before(
+            facts,
             f"If it began with an update to {version}: downgrade all of the driver's packages together to the version "
             "before it, which the command lists or installs, then reboot.",
-            back.get(family or "", ()),
-            "reinstall-package",
-            root=True,
-            needs="reboot",
-            verify=verify,
         ),
     )
+
+
+def release_before(facts: Facts, message: str) -> Fix:
+    """Downgrade the driver to an earlier release: the command lists those that there are, or installs the last one."""
+    names = [name for name in driver_packages(facts) if "nvidia" in name]
+    listed: dict[str, Tasks] = {
+        "fedora": (as_root("dnf", "downgrade", "*nvidia*"),),
+        "debian": (query("apt-cache", "policy", *names[:3]),) if names else (),
+        "suse": (query("zypper", "search", "--details", "*nvidia*"),),
+        "arch": (Shell("ls -t /var/cache/pacman/pkg/nvidia-*", lookup=True),),
+    }
+    commands = listed.get(family_of(facts) or "", ())
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def user_version(facts: Facts) -> str | None:

@@ -79,8 +79,8 @@ class Holding:
         for one in self._carried:
             if one.id in self._unknown:
                 which = "some of the reports" if one.id in self._held else "any report"
-                why = self._unknown[one.id].partition(" could not be found out: ")[2] or self._unknown[one.id]
-                message.append(f"`{one.path}` could not be checked in {which}: {why.rstrip('.')}.")
+                why = self._unknown[one.id].partition(" is unknown: ")[2] or self._unknown[one.id]
+                message.append(f"`{one.path}` is unknown in {which}: {why.rstrip('.')}.")
         return tuple(message)
 
 

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import ContainerHost, Host
 from gpudoctor.facts.container_host import RefusedContainer
 from gpudoctor.lazy_regex import pattern
@@ -16,7 +17,10 @@ _CLIENTS = ("/usr/bin", "/usr/local/bin", "/snap/bin")
 # GPU operators install the toolkit under /usr/local/nvidia/toolkit.
 _TOOLKIT = ("/usr/bin", "/usr/local/bin", "/usr/local/nvidia/toolkit")
 # Before nvidia-ctk there was, the runtime handed --version on to runc and told that one's.
-_TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime")
+_CLI = "nvidia-container-cli"
+_TOOLKIT_PROGRAMS = ("nvidia-ctk", _CLI, "nvidia-container-runtime")
+# The loader's message (_dl_signal_error in glibc, elf/dl-error-skeleton.c).
+_NOT_LOADED = pattern(r"(?m)^\S+: error while loading shared libraries: .+")
 _HOOK = "oci-nvidia-hook.json"
 _HOOKS = ("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d")
 # Containers that hold a whole system, in which Docker may run too.
@@ -66,6 +70,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     specifications, config = _specifications(machine), _config(machine)
     fields = _cdi_fields(machine, specifications)
     podman = machine.which("podman", ("/usr/bin",))
+    toolkit, toolkit_error = _toolkit(machine, wanted, quick)
     return ContainerHost(
         docker=client,
         docker_version=daemon.field("server_version"),
@@ -81,7 +86,8 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         docker_config_error=error,
         podman=podman,
         podman_version=_podman_version(machine, podman) if podman and fields else _UNASKED if podman else None,
-        toolkit=_toolkit(machine, wanted),
+        toolkit=toolkit,
+        toolkit_error=toolkit_error,
         no_cgroups=bool(_NO_CGROUPS.search(config)) if isinstance(config, str) else config,
         runtime_mode=_mode(config) if isinstance(config, str) else config,
         cdi_service=any(machine.exists(path) and machine.real(path) != "/dev/null" for path in _REFRESH),
@@ -111,6 +117,7 @@ def _unknown(why: Unknown) -> ContainerHost:
         podman=why,
         podman_version=why,
         toolkit=why,
+        toolkit_error=why,
         no_cgroups=why,
         runtime_mode=why,
         cdi_service=why,
@@ -235,13 +242,29 @@ def _json(machine: Machine, path: str) -> tuple[object, str | None]:
     return ({} if content is None else content), None
 
 
-def _toolkit(machine: Machine, wanted: bool) -> str | None:
+def _toolkit(machine: Machine, wanted: bool, quick: bool) -> tuple[str | None, Maybe[str | None]]:
+    """The toolkit's version, and why a program of it cannot start.
+
+    nvidia-ctk is a static program, which starts whatever is missing; nvidia-container-cli links to libraries.
+    """
     found = [path for name in _TOOLKIT_PROGRAMS if (path := machine.which(name, _TOOLKIT))]
     if not found:
-        return None
-    ended = machine.run([found[0], "--version"]) if wanted else None
-    version = re.search(r"\bversion:? v?(\d+\.\d+(?:\.\d+)*\S*)", ended.out) if ended and ended.ok else None
-    return version[1] if version else "installed"
+        return None, None
+    if not wanted:
+        return "installed", _UNWANTED
+    ended = machine.run([found[0], "--version"])
+    version = re.search(r"\bversion:? v?(\d+\.\d+(?:\.\d+)*\S*)", ended.out) if ended.ok else None
+    linked = next((path for path in found if path.endswith(f"/{_CLI}")), found[0])
+    error: Maybe[str | None] = None
+    if linked != found[0]:
+        error = Unknown(f"{_CLI} was not started (--quick)") if quick else _loading(machine.run([linked, "--version"]))
+    return (version[1] if version else "installed"), _loading(ended) or error
+
+
+def _loading(ended: ChildResult) -> str | None:
+    """What the loader reported, where it could not load the program."""
+    found = _NOT_LOADED.search(ended.err)
+    return found[0] if found else None
 
 
 def _config(machine: Machine) -> Maybe[str | None]:

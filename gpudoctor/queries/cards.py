@@ -169,9 +169,9 @@ def required_action(on: OnAddress) -> str | None:
     return logged[0] if logged and logged[0].lower() != "none" else None
 
 
-# The list alone stops nothing: who reads only the commands has to see what comes next.
-THEN = "end what it lists: kill PID, or stop its service"
-USERS = Shell(f"fuser -v /dev/nvidia*  # {THEN}", root=True, lookup=True)
+# The list alone stops nothing.
+THEN = "End what fuser lists: kill PID, or stop its service."
+USERS = Shell("fuser -v /dev/nvidia*", root=True, lookup=True, note=THEN)
 
 
 def reset_commands(on: OnAddress) -> Tasks:

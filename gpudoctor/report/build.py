@@ -37,7 +37,9 @@ from gpudoctor.targets import VENDORS, has_dxg
 T = TypeVar("T")
 
 
-def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area: str = "") -> Report:
+def build(
+    facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area: str = "", recorded: bool = False
+) -> Report:
     """The report on a machine.
 
     Args:
@@ -45,6 +47,7 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         verdicts: what the checks said.
         chosen: whether only some checks were asked, so that causes may have been passed over.
         area: report only on this area: its findings and what explains them; empty: on everything.
+        recorded: whether the facts are of a file: then no interpreter can be chosen.
     """
     everything = list(verdicts)
     found, open_ = findings(everything)
@@ -77,7 +80,10 @@ def build(facts: Facts, verdicts: Iterable[Verdict], chosen: bool = False, area:
         cpu_gpu=_cpu_gpu(facts, smoke),
         inventory=inventory(facts),
         not_tested=not_tested(facts),
-        next=(*closing(facts, everything, status, entries, chosen, area or "check"), *_elsewhere(others, unknown)),
+        next=(
+            *closing(facts, everything, status, entries, chosen, area or "check", recorded),
+            *_elsewhere(others, unknown),
+        ),
     )
 
 
@@ -198,7 +204,7 @@ def _finding(found: Finding, facts: Facts) -> FindingEntry:
     return msgspec.structs.replace(
         entry,
         status=found.severity.value,
-        run=run_line(check.id, entry.fixes, facts),
+        run="" if check.area == "expect" else run_line(check.id, entry.fixes, facts),  # only who read its file can
         consequences=tuple(
             Consequence(check=v.check.id, message=v.message, status=v.severity.value, subject=v.about.label)
             for v in found.consequences

@@ -132,6 +132,9 @@ def _stopped(
         return False
     report = blockers.examined(facts)
     entry = blockers.finding(facts, ground, report)
+    if entry is None and not ground.vendor and (refused := blockers.rocm_in_wsl(facts, asked)):
+        found.refused.append(refused)
+        return True
     if entry is None:
         found.notes += [] if ground.vendor else [blockers.without_gpu(report)]
         return False

@@ -35,6 +35,7 @@ _OWN = pattern(
 _DEBUG = FixEntry(
     "Run it under Python's debugger, which stops where the error is raised.", ("python -m pdb -c continue SCRIPT.py",)
 )
+_CHECK_ANOTHER = "gpudoctor check --python "
 WITHOUT_GPU = {area.name for area in AREAS if area.without_gpu}
 
 
@@ -62,6 +63,7 @@ def explained(
     where: Where | None = None,
     ranks: Sequence[RankEntry] = (),
     details: Sequence[str] = (),
+    recorded: bool = False,
 ) -> Report:
     """The report with the log's messages, and with the findings that explain them first.
 
@@ -75,6 +77,7 @@ def explained(
         where: whether the log is this machine's; None: what it names of its machine is compared with the facts.
         ranks: what became of each rank, where the log is that of the decisive one of several.
         details: what all ranks together show, in sentences.
+        recorded: whether the facts are of a file: then no other interpreter can be checked.
     """
     found = Origin(where) if where else origin(log.marks, facts or Facts())
     if found.where == "unknown" and log.typed:
@@ -89,7 +92,10 @@ def explained(
     follow = root.explains if root is not None else ()
     # What comes of the root is over with it; its row's own steps are for other roots.
     entries = [msgspec.structs.replace(one, fixes=()) if one.id in follow else one for one in entries]
-    notice = "" if elsewhere or not cases else _notice(cases[0], report)
+    notice = "" if elsewhere or not cases else _notice(cases[0], report, recorded)
+    entries = (
+        [msgspec.structs.replace(one, fixes=_without_choice(one.fixes)) for one in entries] if recorded else entries
+    )
     first_of = [msgspec.structs.replace(one, details=(*details, *one.details), notice=notice) for one in entries[:1]]
     entries[:1] = first_of
     entries += harmless
@@ -127,9 +133,15 @@ def with_shown(facts: Facts, log: Log, where: Where | None) -> Facts:
     return msgspec.structs.replace(facts, log=msgspec.structs.replace(facts.log, shown=shown))
 
 
-def attach(report: Report, text: str, facts: Facts | None = None, verdicts: Sequence[Verdict] = ()) -> Report:
-    """The report with a message that somebody saw on this machine."""
-    return explained(report, log_of(text), facts, verdicts, "here")
+def attach(
+    report: Report,
+    text: str,
+    facts: Facts | None = None,
+    verdicts: Sequence[Verdict] = (),
+    recorded: bool = False,
+) -> Report:
+    """The report with a message that somebody saw on the machine; the arguments are those of `explained`."""
+    return explained(report, log_of(text), facts, verdicts, "here", recorded=recorded)
 
 
 def log_of(text: str) -> Log:
@@ -261,7 +273,12 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
     )
 
 
-def _notice(root: _Case, report: Report) -> str:
+def _without_choice(fixes: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
+    """The fixes without those that check another interpreter."""
+    return tuple(one for one in fixes if not any(line.startswith(_CHECK_ANOTHER) for line in one.commands))
+
+
+def _notice(root: _Case, report: Report, recorded: bool) -> str:
     """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has."""
     own = areas(root.hit) if root.hit else areas_of(root.raised.packages if root.raised else ())
     there = {BY_MODULE[one.name].area for one in report.frameworks if one.name in BY_MODULE}
@@ -270,7 +287,8 @@ def _notice(root: _Case, report: Report) -> str:
         return ""
     title = BY_AREA[min(own)].title
     has = "which has" if len(checked) == 1 else "which have"
-    return f"Checked {' and '.join(checked)}, {has} no {title}: use --python YOUR_ENV to check the one that has it."
+    another = "" if recorded else ": use --python YOUR_ENV to check the one that has it"
+    return f"Checked {' and '.join(checked)}, {has} no {title}{another}."
 
 
 def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:

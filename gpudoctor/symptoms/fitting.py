@@ -1,10 +1,12 @@
 """Which steps of a message's row can be typed on a machine, and in which order: in WSL no Linux driver is installed."""
 
+import shlex
 from collections.abc import Sequence
 
 import msgspec
 
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.python import manager_of
 from gpudoctor.fixes.system import driver_packages, family_of
 from gpudoctor.fixes.wsl import windows_driver
 from gpudoctor.lazy_regex import pattern
@@ -45,6 +47,9 @@ _CONTAINER, _WSL, _CONDA = (
     pattern(r"^(?:In|With) conda\b"),
 )
 _DRIVERLESS = pattern(r"\b[Ii]nstall (?:or load )?the (?:NVIDIA )?driver\b|^If no driver is|^Without an NVIDIA GPU\b")
+_PYTHON = pattern(r"(?<![\w./-])python(?= -[mc] )")
+_PIP = pattern(r"(?<![\w./-])python -m pip (install|uninstall|list|show)(?: -y)?")
+_WHICH = "sys.executable"
 _DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")
 _OTHER_VENDOR = pattern(r"amd|rocm|radeon|intel|i915|\bxe\b")
 _VERSION = pattern(r"['\"]|[=<>]=?.*|-cu\d+$")
@@ -152,7 +157,7 @@ def _kept(fix: FixEntry, facts: Facts) -> FixEntry | None:
     message = fix.message
     if facts.host.container is None and facts.host.wsl is None and (rest := _ITSELF.sub("", message)) != message:
         message = rest[:1].upper() + rest[1:]
-    left = tuple(one for one in fix.commands if _has(one, facts))
+    left = tuple(_by_checked(one, fix, facts) for one in fix.commands if _has(one, facts))
     if len(left) < len(fix.commands):
         if _OTHERS.match(message):
             return None
@@ -162,6 +167,18 @@ def _kept(fix: FixEntry, facts: Facts) -> FixEntry | None:
     if facts.host.user.uid == 0:
         left = tuple(_SUDO.sub("", one) for one in left)
     return msgspec.structs.replace(fix, message=message, commands=left)
+
+
+def _by_checked(command: str, fix: FixEntry, facts: Facts) -> str:
+    """The command for the interpreter that was checked, where it is one into which packages can be installed."""
+    found = [python for python in facts.pythons if python.error is None]
+    asks = any(_WHICH in one for one in fix.commands)  # which Python runs is what the step is about
+    if asks or len(found) != 1 or found[0].externally_managed is True or facts.host.system == "Windows":
+        return command
+    path = shlex.quote(found[0].path)
+    if manager_of(found[0]) == "uv":
+        command = _PIP.sub(lambda match: f"uv pip {match[1]} --python {path}", command)
+    return _PYTHON.sub(lambda _: path, command)
 
 
 def _has(command: str, facts: Facts) -> bool:

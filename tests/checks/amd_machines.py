@@ -34,6 +34,7 @@ def board(address: str, **changes: Any) -> Board:
         "hive": None,
         "pages_retired": None,
         "pages_pending": None,
+        "vram": None,
         "performance_level": "auto",
     }
     return Board(address=address, **(plain | changes))

@@ -132,7 +132,8 @@ def test_a_masked_report_ends_as_the_true_one(tmp_path: Path) -> None:
 
 
 def test_explain_says_where_an_expectation_stands() -> None:
-    assert "is an expectation: its subject names" in gpudoctor("explain", "expect.gpus").sentence
+    ran = gpudoctor("explain", "expect.gpus")
+    assert (ran.code, "The finding names the file and the line" in " ".join(ran.out.split())) == (0, True)
 
 
 # -- record --------------------------------------------------------------------------------------------------
@@ -185,3 +186,15 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
 def test_help_names_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["record", "--help"]) == 0
     assert "--force" in capsys.readouterr().out
+
+
+def test_fix_reads_the_same_files_as_check(tmp_path: Path) -> None:
+    kept(tmp_path, one("host.system", "is='Plan 9'", "fix='Ask Ken.'"))
+    shown = gpudoctor("fix", "--quick", cwd=tmp_path)
+    assert (shown.code, "fix       Ask Ken." in shown.out) == (5, True)
+    assert gpudoctor("fix", "expect.host-system", "--quick", cwd=tmp_path).code == 5
+    left = gpudoctor("fix", "expect.host-system", "--quick", "--no-expect", cwd=tmp_path)
+    assert (left.code, 'Unknown check "expect.host-system"' in left.err) == (2, True)
+    named = ("--expect", kept(tmp_path, LINUX, "a.toml"))
+    met = gpudoctor("fix", "expect.host-system", "--quick", *named, cwd=tmp_path)
+    assert (met.code, "nothing to fix" in met.err) == (3, True)

@@ -3,13 +3,21 @@
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from gpudoctor.cli.explain import NOTHING
+from gpudoctor.cli.other_ids import message_page
+from gpudoctor.cli.run_program import verdict as run_verdict
+from gpudoctor.fleet.aggregate import links, requested_gpus
+from gpudoctor.knowledge.symptoms import symptoms
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import check
+from gpudoctor.report import smoke
+from gpudoctor.symptoms import attach
 from tests.builders import change, framework, nvidia_host, with_framework
 from tests.checks.nvidia_machines import WHY, unloaded
 from tests.cli import Ran, gpudoctor, main, shell
@@ -123,10 +131,12 @@ def test_a_typed_message_is_no_log(run: Run, tmp_path: Path) -> None:
 def test_a_python_without_the_framework_is_named_first(run: Run, tmp_path: Path) -> None:
     (tmp_path / "well").write_bytes(msgspec.json.encode(with_framework(framework())))
     said = run("explain", "jax.devices() returns [CpuDevice(id=0)]", "--facts", str(tmp_path / "well")).out
-    first = (
-        "Checked /opt/env/bin/python, which has no JAX: use --python YOUR_ENV to check the one that has it. MESSAGE "
-    )
+    first = "Checked /opt/env/bin/python, which has no JAX. MESSAGE "  # on another machine nobody can check another one
     assert " ".join(said.split()).startswith(first)
+    assert "--python" not in said
+    facts = with_framework(framework())
+    report = attach(check(None, facts=facts), "jax.devices() returns [CpuDevice(id=0)]", facts)
+    assert report.symptoms[0].notice.endswith("no JAX: use --python YOUR_ENV to check the one that has it.")
     asked = run("explain", "torch.cuda.is_available() is False", "--facts", str(tmp_path / "well")).out
     here = "MESSAGE Here torch.cuda.is_available() is True (1 GPU: NVIDIA GeForce RTX 4090) asked "
     assert " ".join(asked.split()).startswith(here)
@@ -355,3 +365,25 @@ def test_an_error_that_somebody_pasted_is_evidence(run: Run, tmp_path: Path, wha
     other = run("explain", f"modprobe: ERROR: could not insert 'vboxdrv': {what}", *words).out
     assert "CAUSE" not in other
     assert "unknown   driver.refused-by-secure-boot" in other
+
+
+def _printed_ids() -> Iterator[str]:
+    """IDs that outputs print and that are no checks."""
+    yield from (requested_gpus.CHECK, *links.TITLES, smoke.NO_GPU.check, "probe", "expect.gpus-ecc")
+    yield from re.findall(r'RunVerdict\(\s*"([a-z-]+)"', Path(run_verdict.__file__).read_text())
+
+
+@pytest.mark.parametrize("id_", [*_printed_ids()])
+def test_each_id_that_is_printed_is_explained(run: Run, id_: str) -> None:
+    ran = run("explain", id_)
+    assert (ran.code, ran.err) == (0, "")
+    assert "\n===" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 100
+
+
+def test_each_message_is_explained_by_its_id(run: Run) -> None:
+    for row in symptoms():
+        page = message_page(row.id, 80)
+        assert page, row.id
+        assert page.startswith(f"{row.id}\n===")
+    assert "Checks that look for its cause: " in run("explain", "cuda-no-kernel").out

@@ -3,7 +3,9 @@
 import base64
 import ensurepip
 import hashlib
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -216,3 +218,18 @@ def test_the_version_that_is_there_brings_what_it_requires_and_nothing_else(plac
     place.do(*installer, "beta")
     place.fix("acme.wrong-alpha", "--choice", "4")
     assert place.there() == {**BEFORE, "beta": "2.0"}  # the newest, as alpha 1.0 names no version
+
+
+def test_a_rule_of_the_operator_is_fixed_as_check_offers_it(place: Place) -> None:
+    rules = place.folder / "node rules.toml"
+    rules.write_text("[expect.'pythons.0.packages.beta.version']\nversion = '>=2'\n")
+    rules.chmod(0o644)
+    options = ("--python", place.python, "--expect", str(rules))
+    reported = gpudoctor("check", "--quick", "--json", *options, env=place.env(place.wheels))
+    (rule,) = (one for one in json.loads(reported.out)["findings"] if one["check"].startswith("expect."))
+    line = f"gpudoctor fix {rule['check']} --python {shlex.quote(place.python)} --expect {shlex.quote(str(rules))}"
+    assert rule["run"] == line
+    ran = place.fix(*shlex.split(line)[2:])
+    assert ran.code == 0, ran
+    assert ran.out.endswith("Fixed: expect.pythons-0-packages-beta-version passes.\n")
+    assert place.there()["beta"] == "2.0"

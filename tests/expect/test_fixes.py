@@ -76,7 +76,7 @@ def test_a_release_that_a_reboot_loads_follows_from_the_mismatch_and_no_other() 
         assert ("expect.nvidia-kernel-loaded" in found) is alone
 
 
-def test_its_report_names_no_command_of_ours_for_it() -> None:
+def test_only_who_named_its_file_is_given_a_command_of_ours() -> None:
     report = check(None, CheckOptions(expect=loads(one("gpus.*.ecc", "is=true"), "e.toml")), NO_ECC)
     (entry,) = (entry for entry in report.findings if entry.check == "expect.gpus-ecc")
     assert entry.fixes

@@ -172,10 +172,10 @@ def test_what_a_report_does_not_say_is_no_fail(made: Inventory) -> None:
     assert one(made, ()) == ()
     assert one.open
     (message,) = one.unheld()
-    assert message.startswith("`gpus.*.memory` could not be checked in any report: ")
+    assert message.startswith("`gpus.*.memory` is unknown in any report: ")
     assert one(HOST.inventory, ()) == ()
     (message,) = one.unheld()
-    assert message.startswith("`gpus.*.memory` could not be checked in some of the reports: ")
+    assert message.startswith("`gpus.*.memory` is unknown in some of the reports: ")
 
 
 def test_an_interpreter_without_a_list_of_packages_is_no_fail() -> None:

@@ -23,7 +23,7 @@ AGAIN = (
     "If a program still fails, run `gpudoctor check` in its own environment: with its Python (--python PATH), as its "
     "user, in its container."
 )
-NEXT = "Fix the first problem, then re-run `gpudoctor check`. For details: `gpudoctor explain ID`"
+NEXT = "Fix the first problem, then re-run `gpudoctor check`. For details: `gpudoctor explain a.b`"
 UNKNOWN = "Some facts are unknown: --verbose lists them, and what access they need."
 NONE = "No problems found (2 checks)."
 BARE = "No problems found with the driver and GPU (2 checks); no framework was checked."
@@ -70,6 +70,11 @@ def quick(facts: Facts) -> Facts:
 )
 def test_closing(facts: Facts, status: str, entries: tuple[FindingEntry, ...], lines: tuple[str, ...]) -> None:
     assert closing(facts, PASSED, status, entries) == lines
+
+
+def test_of_recorded_facts_nobody_can_choose_another_python() -> None:
+    for facts, status, entries in ((nvidia_host(), "pass", (ENTRY,)), (plain_host(), "pass", ())):
+        assert "--python" not in " ".join(closing(facts, PASSED, status, entries, recorded=True))
 
 
 def test_one_check_is_one() -> None:

@@ -117,7 +117,7 @@ def test_a_fault_of_a_test_that_breaks_is_no_pass() -> None:
     found = report(facts)
     assert [f.check for f in found.findings] == ["smoke.corrupted-copy"]
     assert found.next == (
-        "Fix the first problem, then re-run `gpudoctor smoke`. For details: `gpudoctor explain ID`",
+        "Fix the first problem, then re-run `gpudoctor smoke`. For details: `gpudoctor explain smoke.corrupted-copy`",
         found.next[-1],
     )
 

@@ -146,6 +146,7 @@ SYSTEM = [
     Sample("metal-none", "RuntimeError: [metal::load_device] No Metal device available"),
     Sample("nccl-peer-closed", "misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node1<57557>"),
     Sample("cdi", "Error: setting up CDI devices: failed to stat CDI host device \"/dev/dri/card1\": no such file or directory"),
+    Sample("nvmap-no-memory", "NvMapMemAllocInternalTagged: 1075072515 error 12\nNvMapMemHandleAlloc: error 0\ncudaMalloc failed: out of memory\n", {"cuda-oom": "also"}),
     # -- the kernel log: AMD, Intel ---------------------------------------------------------------------------
     Sample("amdgpu-no-vbios", f"{DRM}Unable to locate a BIOS ROM\n{DRM}Fatal error during GPU init\n", {"amdgpu-init": "follows"}),
     Sample("amdgpu-mes", f"{DRM}MES failed to respond to msg=REMOVE_QUEUE\n{DRM}failed to remove hardware queue from MES, doorbell=0x1006\n{DRM}GPU reset begin!. Source: 3\n", {"amdgpu-reset": "follows", "": "also"}),

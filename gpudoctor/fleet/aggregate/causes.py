@@ -45,7 +45,7 @@ class _Book:
         self.times = 0
         self.finding, self.example = finding, example
         self.variants: dict[tuple[object, ...], tuple[tuple[FixEntry, ...], array[int]]] = {}
-        self.values: dict[tuple[str, ...], array[int]] = {}  # what is found in the place of what is expected
+        self.values: dict[str, array[int]] = {}  # what is found in the place of what is expected
 
     def add(self, node: int, finding: FindingEntry) -> None:
         """Note a node, and which commands it needs."""
@@ -53,7 +53,7 @@ class _Book:
         if not self.nodes or self.nodes[-1] != node:
             self.nodes.append(node)
         if finding.check.startswith(EXPECT) and len(self.values) <= VARIANTS:
-            self.values.setdefault(finding.evidence[1:], array("I")).append(node)
+            self.values.setdefault(_rule(finding)[1], array("I")).append(node)
         if len(self.variants) > VARIANTS or not finding.fixes:
             return
         key = tuple((fix.message, fix.commands, fix.undo, fix.verify) for fix in finding.fixes)
@@ -162,10 +162,17 @@ def _evidence(book: _Book, names: Sequence[str]) -> tuple[str, ...]:
     """What was seen on the example; of an expectation, what was found on which nodes."""
     if not book.values or len(book.values) > VARIANTS:
         return book.finding.evidence
-    found = sorted(((len(nodes), "; ".join(lines), fold(names[node] for node in nodes))
-                    for lines, nodes in book.values.items()), key=lambda one: (-one[0], one[1]))  # fmt: skip
+    found = sorted(((len(nodes), value, fold(names[node] for node in nodes))
+                    for value, nodes in book.values.items()), key=lambda one: (-one[0], one[1]))  # fmt: skip
     more = [f"and {len(found) - _VALUES} more values"] if len(found) > _VALUES else []
-    return (*book.finding.evidence[:1], *(f"{lines} on {nodes}" for _, lines, nodes in found[:_VALUES]), *more)
+    return (_rule(book.finding)[0], *(f"{value} on {nodes}" for _, value, nodes in found[:_VALUES]), *more)
+
+
+def _rule(finding: FindingEntry) -> tuple[str, str]:
+    """What an expectation expects, and what was found instead."""
+    sentence = (*finding.evidence, finding.message)[0]  # the evidence has ours where the file has one of its own
+    expected, _, found = sentence.removesuffix(".").partition(", found ")
+    return expected, f"found {found or 'something else'}"
 
 
 def _variants(book: _Book, names: Sequence[str]) -> tuple[CauseVariant, ...]:

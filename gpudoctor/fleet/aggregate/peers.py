@@ -12,10 +12,9 @@ import msgspec
 
 from gpudoctor.fleet.aggregate.causes import ranked
 from gpudoctor.fleet.aggregate.hardware import Kind
-from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.aggregate.report_header import ReportError, head
 from gpudoctor.fleet.aggregate.report_sources import Sources
-from gpudoctor.fleet.aggregate.requested_gpus import CHECK, engine_of, fixes, listed_gpus
+from gpudoctor.fleet.aggregate.requested_gpus import CHECK, OWN, engine_of, fixes, listed_gpus, missing_by
 from gpudoctor.fleet.nodesets import fold, natural
 from gpudoctor.fleet.summary import Cause, Fleet
 from gpudoctor.lazy_regex import pattern
@@ -29,10 +28,6 @@ CLEAR, FEWEST = 0.8, 4
 # Who has half of the GPUs or less may have been bought half full, or be a smaller instance of the same cloud: it stays
 # a drift.
 _HALF = 2
-# What a node's own report says of GPUs that are missing; there it is told already.
-_OWN = frozenset({
-    "device.no-gpu", "device.fallen-off-the-bus", "driver.gpus-missing", "driver.not-loaded", "cloud.fewer-gpus",
-})  # fmt: skip
 _READ, _SAMPLES = 200, 8  # reports that are read again for their PCI addresses: of nodes that lack GPUs, and of peers
 _SHOWN = 16  # slots that the evidence lists
 _SERIES = pattern(r"([^0-9]*).*", re.DOTALL)  # node of node017, ip- of ip-10-0-3-17
@@ -105,7 +100,7 @@ def with_peers(fleet: Fleet, found: Iterable[PeerGroup], sources: Sources) -> Fl
     Raises:
         SourceError: the reports or a ledger cannot be read.
     """
-    listed, reported = _listed(sources.ledgers), _reported(fleet)
+    listed, reported = _listed(sources.ledgers), missing_by(fleet, {*OWN, CHECK})
     lacking = [
         (group, have, [node for node in nodes if node not in reported and listed.get(node, ("", 0))[1] != have])
         for group in found
@@ -133,12 +128,6 @@ def _listed(ledgers: Iterable[str]) -> dict[str, tuple[str, int]]:
         engine, _ = engine_of(os.path.dirname(path))
         found.update((node, (engine, gpus)) for node, gpus in listed_gpus(path).items())
     return found
-
-
-def _reported(fleet: Fleet) -> set[str]:
-    """The nodes for which missing GPUs are reported already."""
-    known = (one for one in fleet.causes if one.check in _OWN or one.check == CHECK)
-    return {node for one in known for node in unfolded(one.nodes, one.count)}
 
 
 def _addresses(sources: Sources, wanted: set[str]) -> Iterator[tuple[str, frozenset[str]]]:

@@ -20,6 +20,10 @@ from gpudoctor.report.numbers import number
 
 CHECK = "fleet.gpus-missing"
 NONE, FEWER = "No GPU found on a node that should have GPUs", "Fewer GPUs found than the scheduler lists"
+# What a node's own report says of GPUs that are missing; there it is listed already.
+OWN = frozenset({
+    "device.no-gpu", "device.fallen-off-the-bus", "driver.gpus-missing", "driver.not-loaded", "cloud.fewer-gpus",
+})  # fmt: skip
 # How each engine that counts GPUs says so.
 _LISTS = {"slurm": "Slurm lists gpu:{}", "kubernetes": "Kubernetes lists nvidia.com/gpu: {}", "ray": "Ray lists {} GPU"}
 # Options of srun by which a job is not given all GPUs of its node, srun(1).
@@ -54,10 +58,8 @@ def with_promised(
     Raises:
         SourceError: a ledger cannot be read.
     """
-    empty = set(unfolded(fleet.states.get("no-gpu", ""), fleet.counts.get("no-gpu", 0)))
-    for cause in fleet.causes:
-        if cause.check == "device.no-gpu" and cause.status == "fail":
-            empty.difference_update(unfolded(cause.nodes, cause.count))
+    reported = missing_by(fleet, OWN)
+    empty = set(unfolded(fleet.states.get("no-gpu", ""), fleet.counts.get("no-gpu", 0))) - reported
     short: dict[_Shortage, set[str]] = defaultdict(set)
     for path in dict.fromkeys(os.path.realpath(one) for one in ledgers):
         listed = {node: gpus for node, gpus in listed_gpus(path).items() if gpus and (only is None or node in only)}
@@ -67,9 +69,15 @@ def with_promised(
         for node in empty & listed.keys():
             short[_Shortage(engine, listed[node], 0)].add(node)
         for node, count in found() if whole else ():
-            if node in listed and _fewer(engine, count, listed[node]):
+            if node in listed and node not in reported and _fewer(engine, count, listed[node]):
                 short[_Shortage(engine, listed[node], count)].add(node)
     return msgspec.structs.replace(fleet, causes=ranked((*fleet.causes, *_causes(short)))) if short else fleet
+
+
+def missing_by(fleet: Fleet, checks: Container[str]) -> set[str]:
+    """The nodes of which a failure with one of these IDs is listed already."""
+    causes = (one for one in fleet.causes if one.check in checks and one.status == "fail")
+    return {node for one in causes for node in unfolded(one.nodes, one.count)}
 
 
 def _fewer(engine: str, found: int, listed: int) -> bool:

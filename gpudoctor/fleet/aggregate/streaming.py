@@ -13,7 +13,6 @@ from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Cause, Fleet, Missing
 
 _OFTEN = 255
-_BETWEEN = ("fleet.", "pairs.")  # how the IDs of causes begin that are found by comparing nodes
 
 
 class Reports(Protocol):
@@ -99,9 +98,8 @@ def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[s
     known = next((one for one in causes if one.check and not one.check.startswith(EXPECT)), None)
     if known and known.status != "advice":
         word = "worst cause" if known is causes[0] else "cause with this ID"
-        # What only a comparison of nodes finds is no check, and has no page.
-        explain = f"`gpudoctor explain {known.check}` explains the {word}; " * (not known.check.startswith(_BETWEEN))
-        yield f"{explain}`gpudoctor fleet report` with --cause {known.check} shows its evidence and its fix."
+        explain = f"`gpudoctor explain {known.check}` explains the {word}"
+        yield f"{explain}; `gpudoctor fleet report` with --cause {known.check} shows its evidence and its fix."
     silent = sum(one.count for one in missing if one.state != UNREADABLE)
     if silent:
         yield (f"To retry the {silent:,} without a report, run the same `gpudoctor fleet run` into the same --output.")

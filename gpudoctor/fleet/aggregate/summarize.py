@@ -7,6 +7,7 @@ import msgspec
 from gpudoctor.fleet.aggregate.links import folders, with_links
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.aggregate.peers import groups, with_peers
+from gpudoctor.fleet.aggregate.repeated_causes import without_repeated
 from gpudoctor.fleet.aggregate.report_sources import Sources
 from gpudoctor.fleet.aggregate.requested_gpus import with_promised
 from gpudoctor.fleet.aggregate.streaming import next_steps, summary, tallied
@@ -39,7 +40,7 @@ def together(
     fleet = with_promised(own, sources.ledgers, tally.found_gpus, only)
     short = list(groups(tally.numbered()))
     del tally  # some reports are read again, and of a large fleet it is what memory holds
-    fleet = with_peers(fleet, short, sources)
+    fleet = without_repeated(with_peers(fleet, short, sources))
     fleet = with_links(fleet, folders(sources.ledgers), only)
     if fleet is own:
         return own

@@ -32,14 +32,15 @@ def closing(
     entries: tuple[FindingEntry, ...],
     chosen: bool = False,
     command: str = "check",
+    recorded: bool = False,
 ) -> tuple[str, ...]:
     """Sentences for the end of the report."""
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
     lines = [*_expected(verdicts), *([CHOSEN] if chosen and status != "pass" and entries else [])]
     if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
-        again = f"Fix the first problem, then re-run `gpudoctor {command}`. For details: `gpudoctor explain ID`"
-        return (*lines, again)
+        explain = f"`gpudoctor explain {entries[0].check}`" if entries else "`gpudoctor explain ID`"
+        return (*lines, f"Fix the first problem, then re-run `gpudoctor {command}`. For details: {explain}")
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
     if any(v.outcome is Outcome.UNKNOWN and v.message.endswith(ANOTHER_ROOT) for v in verdicts):
         lines.append(ROOT)
@@ -50,7 +51,7 @@ def closing(
     elif status == "incomplete":
         lines.append("Some facts are unknown: --verbose lists them, and what access they need.")
     else:
-        lines += _covered(facts, verdicts, entries, not chosen and command == "check")
+        lines += _covered(facts, verdicts, entries, not chosen and command == "check", recorded)
     if facts.quick and _frameworks(facts) and not facts.smoke.runs:
         lines.append("No framework was imported (--quick): `gpudoctor check` shows which GPUs each one sees.")
     if status in ("pass", "warn") and not chosen and (left := not_tested(facts)):
@@ -60,7 +61,7 @@ def closing(
         lines += _critical_toolkit(facts)
     if chosen and status == "pass" and entries:
         lines.append(ADVICE)
-    if status == "pass" and not facts.quick and not chosen and lines:
+    if status == "pass" and not (facts.quick or chosen or recorded) and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
             "(--python PATH), as its user, in its container."
@@ -69,7 +70,7 @@ def closing(
 
 
 def _covered(
-    facts: Facts, verdicts: list[Verdict], entries: tuple[FindingEntry, ...], everything: bool
+    facts: Facts, verdicts: list[Verdict], entries: tuple[FindingEntry, ...], everything: bool, recorded: bool
 ) -> Iterator[str]:
     """That there are no problems, and of what: without a framework, nobody may take it for a working PyTorch."""
     bare = everything and not _frameworks(facts)
@@ -77,7 +78,8 @@ def _covered(
     if not entries and asked:
         yield f"{no_problems(bool(gpus_of(facts)), not bare, len(asked))}."
     elif entries and bare:
-        yield "No framework was checked: the environment has none. --python PATH checks another one."
+        another = "" if recorded else " --python PATH checks another one."
+        yield f"No framework was checked: the environment has none.{another}"
 
 
 def _expected(verdicts: list[Verdict]) -> Iterator[str]:

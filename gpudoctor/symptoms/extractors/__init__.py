@@ -49,7 +49,7 @@ READERS = {
     "software": (
         "soname", "cudnn_versions", "extension", "nvcc_versions", "numpy_versions", "glibc", "pip_versions",
         "jax_outdated", "cudnn_parts", "missing_module", "named_install", "arguments",
-        "missing_path",
+        "missing_path", "flash_attention",
     ),
 }  # fmt: skip
 

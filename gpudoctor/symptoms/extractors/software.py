@@ -8,7 +8,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import library, nvcc_of, on_the_path, pip, without_library_path
 from gpudoctor.knowledge.sonames import library_of
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
-from gpudoctor.tasks import cmd, export, query
+from gpudoctor.tasks import cmd, code, export, query
 
 _SONAME = r"(lib[\w+-]+?\.so(?:\.\d+)*)(?![\w.]|$)"  # whole: a line that is cut may end in the number
 
@@ -247,3 +247,33 @@ def missing_path(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     """Which path is missing."""
     found = re.search(r"missing paths? \[?'([^']{1,200})'", " ".join(lines[:2]))
     return Extracted(details=(f"The missing path: {found[1]}.",)) if found else NOTHING
+
+
+# What `pip install flash-attn` brings, https://github.com/Dao-AILab/flash-attention: setup.py; FlashAttention 3 is in
+# its directory hopper, with a setup.py of its own.
+_FLASH_2, _FLASH_3 = ("flash_attn", "flash_attn_2_cuda"), ("flash_attn_3", "flash_attn_interface")
+_HOPPER = "git+https://github.com/Dao-AILab/flash-attention#subdirectory=hopper"
+
+
+def flash_attention(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+    """Which of the packages of FlashAttention is missing: the one does not have the other's modules."""
+    found = re.search(r"No module named '([\w.]+)'", lines[0])
+    top = found[1].partition(".")[0] if found else _FLASH_2[0]
+    if top in _FLASH_2:
+        return NOTHING
+    fixes = [
+        Fix(
+            "Use PyTorch's own attention.",
+            (code('AutoModelForCausalLM.from_pretrained(name, attn_implementation="sdpa")'),),
+        )
+    ]
+    if top in _FLASH_3:
+        message = "Install FlashAttention 3, which compiles for GPUs of compute capability 9.0 (H100, H200)."
+        fixes.append(Fix(message, (pip("--no-build-isolation", _HOPPER),)))
+    return Extracted(
+        meaning=f"the module {top} is not installed in this Python",
+        details=(f"{top} is not in the package flash-attn (FlashAttention 2): installing that does not bring it.",),
+        fixes=tuple(fixes),
+        advice="Nothing but the request for this attention needs it",
+        decided=True,
+    )

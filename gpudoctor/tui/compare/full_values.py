@@ -14,11 +14,11 @@ from textual.widgets import Static
 from gpudoctor.comparison import Difference
 from gpudoctor.report.sanitize import clean
 from gpudoctor.tui.clipboard import send
-from gpudoctor.tui.compare.layout import ABSENT, more, whole
+from gpudoctor.tui.compare.layout import ABSENT, more, named, whole
 
 
 class Whole(ModalScreen[None]):
-    """Path, here and there, one below the other.
+    """Label, here and there, one below the other.
 
     Args:
         row: what differs.
@@ -51,7 +51,7 @@ class Whole(ModalScreen[None]):
     def _content(self) -> Content:
         row = self.row
         return Content.assemble(
-            (row.path, "bold"),
+            (named(row), "bold"),
             f"\n{row.state.value.replace(' A', f' {clean(self.here)}').replace(' B', f' {clean(self.there)}')}\n\n",
             (clean(self.here), "bold $text-primary"),
             f"\n{row.here or ABSENT}\n\n",
@@ -61,4 +61,4 @@ class Whole(ModalScreen[None]):
 
     def action_copy(self) -> None:
         """Copy all of it."""
-        send(self.app, whole(self.row, self.here, self.there), self.row.path)
+        send(self.app, whole(self.row, self.here, self.there), self.row.label)

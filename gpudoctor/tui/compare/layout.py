@@ -33,7 +33,7 @@ class Filter(NamedTuple):
         if (row.group is DifferenceGroup.REST and not self.all) or (row.state.unknown and not self.unknown):
             return False
         words = self.words.strip().casefold()
-        return not words or any(words in text.casefold() for text in (row.path, row.here, row.there))
+        return not words or any(words in text.casefold() for text in (row.label, row.path, row.here, row.there))
 
 
 def grouped(rows: Sequence[Difference], wanted: Filter) -> list[tuple[str, list[Difference]]]:
@@ -43,26 +43,26 @@ def grouped(rows: Sequence[Difference], wanted: Filter) -> list[tuple[str, list[
 
 
 class Columns(NamedTuple):
-    """How wide path, here and there are."""
+    """How wide the labels, here and there are."""
 
-    path: int
+    label: int
     here: int
     there: int
 
 
 def columns(rows: Sequence[Difference], width: int) -> Columns:
-    """The columns for a width: paths get what they need up to two fifths, the sides share the rest."""
-    longest = max((cell_len(row.path) for row in rows), default=0)
-    path = max(12, min(longest, width * 2 // 5))
-    rest = max(16, width - path - 2 * GAP)
-    return Columns(path, rest // 2, rest - rest // 2)
+    """The columns for a width: labels get what they need up to two fifths, the sides share the rest."""
+    longest = max((cell_len(row.label) for row in rows), default=0)
+    label = max(12, min(longest, width * 2 // 5))
+    rest = max(16, width - label - 2 * GAP)
+    return Columns(label, rest // 2, rest - rest // 2)
 
 
 def cells(row: Difference, wide: Columns) -> tuple[str, str, str]:
     """A row's texts, each as wide as its column."""
     here, there = row.here or ABSENT, (row.there or ABSENT) + more(row)
     return (
-        _fitted(_shortened(row, wide.path), wide.path),
+        _fitted(_shortened(row, wide.label), wide.label),
         _fitted(_telling(here, there, wide.here), wide.here),
         _fitted(_telling(there, here, wide.there), wide.there),
     )
@@ -87,12 +87,12 @@ def _telling(text: str, other: str, width: int) -> str:
 
 
 def _shortened(row: Difference, width: int) -> str:
-    """The end of a path, or the beginning of a check's ID: which says what it is."""
-    if cell_len(row.path) <= width:
-        return row.path
-    if row.group is DifferenceGroup.FINDINGS:
-        return f"{row.path[: width - 1]}…"
-    return f"…{row.path[len(row.path) - width + 1 :]}"
+    """The end of a path, or the beginning of a label or of a check's ID: which says what it is."""
+    if cell_len(row.label) <= width:
+        return row.label
+    if row.group is DifferenceGroup.FINDINGS or row.label != row.path:
+        return f"{row.label[: width - 1]}…"
+    return f"…{row.label[len(row.label) - width + 1 :]}"
 
 
 def _fitted(text: str, width: int) -> str:
@@ -117,6 +117,11 @@ def summary(comparison: Comparison, wanted: Filter) -> str:
     return said if comparison.whole else f"{said} One side is a report, which has less detail than facts."
 
 
+def named(row: Difference) -> str:
+    """What differs, with its place in the facts where that is called something else."""
+    return row.label if row.label == row.path else f"{row.label} ({row.path})"
+
+
 def whole(row: Difference, here: str, there: str) -> str:
     """A row as text for the clipboard."""
-    return f"{row.path}\n{here}: {row.here or ABSENT}\n{there}: {row.there or ABSENT}{more(row)}"
+    return f"{named(row)}\n{here}: {row.here or ABSENT}\n{there}: {row.there or ABSENT}{more(row)}"

@@ -1,4 +1,4 @@
-"""The differences as a table of path, here and there."""
+"""The differences as a table of label, here and there."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def _titles(comparison: Comparison, wide: Columns) -> str:
 
 def _content(row: Difference, wide: Columns) -> Content:
     """A row; what is unknown or absent looks so next to saying so."""
-    path, here, there = cells(row, wide)
+    label, here, there = cells(row, wide)
     unknown = {DifferenceState.UNKNOWN_HERE: "here", DifferenceState.UNKNOWN_THERE: "there"}.get(row.state)
     return Content.assemble(
-        path,
+        label,
         " " * GAP,
         (here, OPEN if unknown == "here" else "" if row.here else MUTED),
         " " * GAP,

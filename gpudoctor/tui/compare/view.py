@@ -40,7 +40,7 @@ class ComparisonView(Vertical):
     def compose(self) -> ComposeResult:
         """The table and the search."""
         yield DifferenceTable()
-        yield Input(placeholder="Search paths and values", compact=True)
+        yield Input(placeholder="Search names, paths and values", compact=True)
 
     def show(self, comparison: Comparison) -> None:
         """Show a comparison."""
@@ -95,4 +95,4 @@ class ComparisonView(Vertical):
         """Copy the row under the cursor."""
         row = self.query_one(DifferenceTable).row
         if row is not None and self.comparison is not None:
-            send(self.app, whole(row, self.comparison.here, self.comparison.there), row.path)
+            send(self.app, whole(row, self.comparison.here, self.comparison.there), row.label)

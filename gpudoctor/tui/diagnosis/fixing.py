@@ -63,7 +63,8 @@ def words(session: Session, check: str, fix: FixEntry, choice: int) -> tuple[str
     root = ("--with-root",) if fix.root and not fix.as_root else ()
     reboot = ("--reboot",) if fix.tasks and all(map(ends_sessions, fix.tasks)) else ()
     quick = ("--quick",) if options.quick else ()
-    return ("fix", check, "--choice", str(choice + 1), *root, *reboot, *quick, *pythons)
+    more = (*root, *reboot, *quick, *pythons, "--no-expect")  # as it was checked here
+    return ("fix", check, "--choice", str(choice + 1), *more)
 
 
 def afterwards(fix: FixEntry) -> str:

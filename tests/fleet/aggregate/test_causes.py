@@ -135,15 +135,19 @@ def test_of_commands_that_each_node_has_for_itself_only_the_example_s_are_shown(
     )
 
 
-def test_of_an_expectation_it_is_listed_which_nodes_have_what() -> None:
+@pytest.mark.parametrize("own", [False, True])
+def test_of_an_expectation_it_is_listed_which_nodes_have_what(own: bool) -> None:
     def wrong(value: str) -> FindingEntry:
-        lines = ("site.toml:4: expected >=580", f"nvidia.kernel.loaded = {value}")
-        return msgspec.structs.replace(finding("expect.driver", "fail", cause="c", fix="f"), evidence=lines)
+        sentence = f"nvidia.kernel.loaded: expected >=580, found {value}."
+        entry = finding("expect.driver", "fail", cause="c", fix="f")
+        if own:  # the file has a sentence of its own
+            return msgspec.structs.replace(entry, message="Ask Ken.", evidence=(sentence,))
+        return msgspec.structs.replace(entry, message=sentence, evidence=())
 
     given = named(report(findings=[wrong(value)]) for value in ("570", "560", "570"))
     (cause,) = fleet(given).causes
     assert cause.evidence == (
-        "site.toml:4: expected >=580", "nvidia.kernel.loaded = 570 on n[1,3]", "nvidia.kernel.loaded = 560 on n2",
+        "nvidia.kernel.loaded: expected >=580", "found 570 on n[1,3]", "found 560 on n2",
     )  # fmt: skip
     many = named(report(findings=[wrong(str(number))]) for number in range(20))
     (cause,) = fleet(many).causes

@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor.expect.loader import loads
 from gpudoctor.fleet.aggregate.summarize import together
+from gpudoctor.fleet.expectations import Holding
 from gpudoctor.fleet.runner.ledger import Ledger
 from gpudoctor.fleet.runner.run_directory import LEDGER, REPORTS, RUN, Run
 from gpudoctor.fleet.summary import Fleet
@@ -66,7 +68,27 @@ def test_a_node_that_lost_a_gpu_fails_and_its_slot_is_named(tmp_path: Path) -> N
     assert [text.splitlines()[0] for text in fix.commands] == ["# on n60:", "# on each of n[50-51]:"]
     assert "lspci -s 0000:3d:00.0" in fix.commands[0]
     assert "Xid 79" in fix.message
-    assert fleet.next == ("`gpudoctor fleet report` with --cause fleet.gpus-missing shows its evidence and its fix.",)
+    explain = "`gpudoctor explain fleet.gpus-missing` explains the worst cause"
+    assert fleet.next == (
+        f"{explain}; `gpudoctor fleet report` with --cause fleet.gpus-missing shows its evidence and its fix.",
+    )
+
+
+def test_a_rule_about_the_number_of_gpus_does_not_list_the_same_node_again(tmp_path: Path) -> None:
+    rules = "[expect.gpus]\ncount = 8\n[expect.'gpus.7.name']\npresent = true\n[expect.'gpus.0.ecc']\npresent = false\n"
+    nodes = {**series(20), "n50": node((5,)), "n51": node((5,), ecc=True), "n70": node((4, 5, 6, 7))}
+    paths = [str(lay(tmp_path / "reports", nodes))]
+    fleet = together(paths, hold=Holding(loads(rules, "site.toml")))
+    assert [(one.check, one.nodes, one.evidence[1:]) for one in fleet.causes if "ecc" not in one.check] == [
+        ("fleet.gpus-missing", "n[50-51]", ("n[50-51]: no GPU at 0000:70:00.0",)),
+        ("expect.gpus", "n70", ("found 4 on n70",)),
+        ("expect.gpus-7-name", "n70", ("found none: gpus.7 does not exist on n70",)),
+    ]
+    assert fleet.causes[1].message == ""  # the example was of another node
+    assert fleet.states["fail"] == "n[50-51,70]"
+    nodes.pop("n70")
+    (tmp_path / "reports" / "n70.json").unlink()
+    assert "expect.gpus" not in {one.check for one in together(paths, hold=Holding(loads(rules, "site.toml"))).causes}
 
 
 @pytest.mark.parametrize(

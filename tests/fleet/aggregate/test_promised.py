@@ -15,7 +15,7 @@ from gpudoctor.fleet.runner.run_directory import LEDGER, REPORTS, RUN, Run
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.report.inventory import Scalar
 from gpudoctor.report.model import FindingEntry, FixEntry
-from tests.fleet.aggregate.reports import gpus, report
+from tests.fleet.aggregate.reports import finding, gpus, report
 
 ASKED = FindingEntry(
     check="device.no-gpu", status="fail", subject="this machine", title="No GPU found",
@@ -159,3 +159,11 @@ def test_every_form_tells_them_by_name_and_none_counts_them_as_well(tmp_path: Pa
     assert "NO GPU <b>1</b>" in page
     assert "n2,no-gpu," in csv.render(fleet)
     assert 'gpudoctor_fleet_nodes{state="no-gpu"} 1.0' in prometheus.render(fleet)
+
+
+def test_gpus_that_its_own_report_misses_are_listed_once(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    ran(tmp_path, {"n1": ("pass", 8)}, found=gpus(7))
+    own = report(status="fail", findings=(finding("driver.gpus-missing", "fail"),), listed=gpus(7))
+    (folder / REPORTS / "n1.json").write_bytes(msgspec.json.encode(own))
+    assert [one.check for one in together([str(folder)]).causes] == ["driver.gpus-missing"]

@@ -112,6 +112,7 @@ ROWS = (LINK, BLIND, RATE, NUMPY)
         (Filter(all=False), (LINK, BLIND, RATE)),
         (Filter(unknown=False), (LINK, RATE, NUMPY)),
         (Filter(words="GPUS.3"), (LINK, BLIND)),
+        (Filter(words="pcie LANES"), (LINK,)),
         (Filter(words="1.26"), (NUMPY,)),
         (Filter(words="no right"), (BLIND,)),
         (Filter(words="nothing of the kind"), ()),
@@ -138,8 +139,10 @@ def test_a_long_value_shows_where_it_differs() -> None:
     row = Difference(
         path="nvidia.cuda.loaded", group=DifferenceGroup.DRIVER, here=f"{folder}.550.120", there=f"{folder}.580.95.05"
     )
-    path, here, there = cells(row, Columns(10, 20, 20))
-    assert path == "…da.loaded"
+    label, here, there = cells(row, Columns(10, 20, 20))
+    assert label == "libcuda i…"
+    other = Difference(path="apple.gpus.count", group=DifferenceGroup.REST)  # has no other name
+    assert cells(other, Columns(10, 20, 20))[0] == "…pus.count"
     assert here.strip().endswith("550.120")
     assert there.strip().endswith("580.95.05")
     long = Difference(path="x", group=DifferenceGroup.REST, here="a" * 50, there="b" * 50)

@@ -66,9 +66,13 @@ def test_while_probes_run_and_for_another_subject_nothing_is_run() -> None:
 @pytest.mark.parametrize(
     ("options", "fix", "words"),
     [
-        (CheckOptions(), FIX, "fix a.b --choice 2 --with-root"),
-        (CheckOptions(), msgspec.structs.replace(FIX, as_root=True), "fix a.b --choice 2"),
-        (CheckOptions(pythons=("/e/python",), quick=True), MANUAL, "fix a.b --choice 2 --quick --python /e/python"),
+        (CheckOptions(), FIX, "fix a.b --choice 2 --with-root --no-expect"),
+        (CheckOptions(), msgspec.structs.replace(FIX, as_root=True), "fix a.b --choice 2 --no-expect"),
+        (
+            CheckOptions(pythons=("/e/python",), quick=True),
+            MANUAL,
+            "fix a.b --choice 2 --quick --python /e/python --no-expect",
+        ),
     ],
 )
 def test_the_command_has_the_fix_the_environment_and_root_only_where_it_is_needed(
@@ -96,3 +100,13 @@ def test_a_command_that_the_mouse_selects_is_one_line() -> None:
 
     source = SessionSource(title="demo: mismatch", facts=demo.load("mismatch"))
     run(lambda: Doctor(source), go, (56, 30))
+
+
+@pytest.mark.parametrize("key", ["R", "U", "x", "r"])
+def test_a_key_that_does_nothing_here_says_why(key: str) -> None:
+    async def go(pilot: Pilot[Any]) -> None:
+        await settled(pilot, lambda: any("rmmod" in row for row in text_of(pilot.app)))
+        await pilot.press(key)
+        await settled(pilot, lambda: "Only on a live machine: these are" in " ".join(text_of(pilot.app)))
+
+    run(lambda: Doctor(SessionSource(title="demo", facts=demo.load("mismatch"))), go)
