@@ -65,8 +65,13 @@ def _without_dkms(facts: Facts, kernel: str, replaced: bool) -> tuple[tuple[str,
     if first_module(facts) is None:
         return (), ()  # none of DKMS's is in the way
     built = remove_built(facts, kernel)
-    names = tuple(f"{name}-" for name in system.driver_packages(facts) if name.startswith("nvidia-dkms-"))
-    return (names if replaced else ()), (() if names and replaced else built)
+    here = system.driver_packages(facts)
+    names = tuple(f"{name}-" for name in here if name.startswith("nvidia-dkms-"))
+    if not names or not replaced:
+        return (), built
+    # Named, the driver stays: where nothing can replace DKMS's package, apt then refuses instead of removing both.
+    driver = tuple(name for name in here if name.startswith("nvidia-driver-") and ":" not in name)
+    return (*driver, *names), ()
 
 
 def remove_built(facts: Facts, kernel: str) -> Tasks:

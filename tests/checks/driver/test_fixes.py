@@ -179,9 +179,13 @@ REFUSED: dict[str, Any] = {
     "host__kernel__secure_boot": True,
     "host__kernel__lockdown": "integrity",
     "nvidia__kernel__signer_enrolled": False,
-    "nvidia__kernel__packages": (("nvidia-dkms-570-open", "570.169-0ubuntu0.24.04.1", "ii"),),
+    "nvidia__kernel__packages": (
+        ("nvidia-dkms-570-open", "570.169-0ubuntu0.24.04.1", "ii"),
+        ("nvidia-driver-570-open", "570.169-0ubuntu0.24.04.1", "ii"),
+    ),
     "nvidia__kernel__dkms": (entry("570.169", kernel=KERNEL, state="installed"),),
 }
+KEPT = "nvidia-driver-570-open nvidia-dkms-570-open-"  # apt refuses instead of removing both
 PREBUILT = f"linux-modules-nvidia-570-open-{KERNEL}"
 
 
@@ -191,7 +195,7 @@ PREBUILT = f"linux-modules-nvidia-570-open-{KERNEL}"
         # DKMS's package goes with its module, because modprobe prefers that; what follows kernels takes its place.
         (
             {},
-            (f"install {PREBUILT} linux-modules-nvidia-570-open-generic nvidia-dkms-570-open-", "modprobe nvidia"),
+            (f"install {PREBUILT} linux-modules-nvidia-570-open-generic {KEPT}", "modprobe nvidia"),
         ),
         # Nothing takes the place of the package: only what it built for this kernel goes.
         (
@@ -201,7 +205,7 @@ PREBUILT = f"linux-modules-nvidia-570-open-{KERNEL}"
         # nouveau keeps the GPU until the next boot.
         (
             {"pci__0__driver": "nouveau"},
-            (f"install {PREBUILT} linux-modules-nvidia-570-open-generic nvidia-dkms-570-open-", "reboot"),
+            (f"install {PREBUILT} linux-modules-nvidia-570-open-generic {KEPT}", "reboot"),
         ),
         # NVIDIA's own packages do not fit Ubuntu's modules: first the key, of a module that is signed with it.
         (
