@@ -119,8 +119,10 @@ def run(arguments: argparse.Namespace) -> int:
     elif form.name == "text" and (report.findings or any("`gpudoctor" in line for line in report.next)):
         report = _started_by_path(report)
     if arguments.symptom:
-        from gpudoctor.symptoms import attach
+        from gpudoctor.symptoms import attach, log_of, with_shown
 
+        if (shown := with_shown(facts, log_of(hidden(arguments.symptom)), "here")) is not facts:
+            report, facts = report_and_facts(None, options, shown)
         report = attach(report, hidden(arguments.symptom), recorded=is_recorded(arguments))
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)

@@ -195,7 +195,7 @@ def _message(arguments: argparse.Namespace, text: str) -> int:
         return OK
     if unknown and " " not in text and "Did you mean" in (hint := catalogue.nearest(text, catalogue.ids())):
         raise UsageError(f'Unknown check "{text}".{hint}')
-    near = catalogue.search(text) if unknown else ()
+    near = catalogue.search(text, 20) if unknown else ()  # those that cannot be about this machine are left out later
     return _explain(arguments, log, near)
 
 
@@ -244,20 +244,25 @@ def _explain(
     details: tuple[str, ...] = (),
 ) -> int:
     """Show what was recognised next to what is found on the machine; for an unknown message, what is near."""
+    from gpudoctor.check_engine import Outcome
     from gpudoctor.facts import Facts
     from gpudoctor.privacy.secrets import harmless
-    from gpudoctor.symptoms import explained
+    from gpudoctor.symptoms import explained, with_shown
 
     facts = Facts() if arguments.elsewhere else facts_of(arguments)
     where: Where | None = "elsewhere" if arguments.elsewhere else None
     if arguments.here or (log.asked and where is None) or (facts and where is None):
         where = "here"
     report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
+    if (shown := with_shown(facts, log, where)) is not facts and not arguments.elsewhere:
+        report, facts, verdicts = judged(None, options_of(arguments, [], []), shown)
     recorded = is_recorded(arguments)
     if not recorded:
         report = runnable_again(report, facts, arguments)
     report = harmless(explained(report, log, facts, verdicts, where, ranks, details, recorded))
     show(report, arguments.json, arguments.verbose)
+    asked = {verdict.check.id for verdict in verdicts if verdict.outcome is not Outcome.SKIPPED}
+    near = tuple(one for one in near if arguments.elsewhere or one.partition(":")[0] in asked)[:5]
     if near and not arguments.json:
         out("\nChecks that may be about it:\n" + "".join(f"  {one}\n" for one in near))
     return exit_code(report, log)

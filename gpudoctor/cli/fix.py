@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from gpudoctor.report.model import FindingEntry, FixEntry, Report
     from gpudoctor.setup.journal import Journal
     from gpudoctor.setup.plan import SetupStep
+    from gpudoctor.tasks import Tasks
 
 DESCRIPTION = """Fix a finding of `gpudoctor check`: show its fix, run it after you confirm, then run the check again.
 Without an ID, the first finding. Commands that need root run only with --with-root; those that need your shell or your
-input are left to you. Everything that runs is recorded in a journal."""
+input are left to you, and so is a reboot without --reboot. Everything that runs is recorded in a journal."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -32,6 +33,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--choice", type=int, default=1, metavar="N", help="apply the Nth fix (default: 1)")
     one.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     one.add_argument("--with-root", action="store_true", help="also run commands that need root")
+    one.add_argument("--reboot", action="store_true", help="also reboot if the fix needs it")
     one.add_argument("--quick", action="store_true", help="do not import frameworks: a second or less")
     python_option(one)
     expect_options(one)
@@ -136,14 +138,32 @@ def _carried_out(arguments: argparse.Namespace, options: "CheckOptions", entry: 
         if ended.changed:
             _asked_again(arguments, options, entry, fix)
         return STEP_FAILED
+    if ended.left:
+        return _reboots(arguments, entry, ended.left)
     return _asked_again(arguments, options, entry, fix)
+
+
+def _reboots(arguments: argparse.Namespace, entry: "FindingEntry", left: "Tasks") -> int:
+    """End with the reboot of a fix: run it where that was asked for, else show it as the step that remains."""
+    from gpudoctor.cli import confirm
+    from gpudoctor.setup.executor import argv_of, is_root
+    from gpudoctor.tasks import needs_root
+    from gpudoctor.tasks.as_typed import typed
+
+    lines = typed(left, sudo=not is_root())
+    if not arguments.reboot:
+        out("Done, except for the reboot. Save your work, then run:\n" + "".join(f"  {one}\n" for one in lines))
+        out(f"Then verify: `{repeated(f'gpudoctor check --only {entry.check}', arguments)}`\n")
+        return OK
+    confirm.tell(f"$ {lines[0]}")
+    return STEP_FAILED if confirm.run(argv_of(left[0], needs_root(left[0]) and not is_root())) else OK
 
 
 def _why_not(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
     """Why a fix that was just shown cannot be run from here, as the end of a sentence; empty: it can."""
     from gpudoctor.cli import confirm
     from gpudoctor.report.fixes import can_carry
-    from gpudoctor.tasks import is_lookup, placeholders_of
+    from gpudoctor.tasks import ends_sessions, is_lookup, placeholders_of
 
     if not can_carry(fix.tasks, fix.place):
         blanks = {one.name: one.means for task in fix.tasks for one in placeholders_of(task)}
@@ -159,11 +179,18 @@ def _why_not(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntr
         else:
             why = "these commands need your own shell or editor: type them yourself."
         return f"{why} What can be run from here: `{entry.run}`" if entry.run else why
+    if all(map(ends_sessions, fix.tasks)) and not arguments.reboot:
+        return f"this fix is a reboot, which only --reboot runs: `{_again(arguments, entry, fix)} --reboot`"
     if fix.root and confirm.lacks_sudo():
         return "root is required and sudo is not available. Run gpudoctor as root."
+    return "" if runs else f"root is required. Re-run with --with-root: `{_again(arguments, entry, fix)}`"
+
+
+def _again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> str:
+    """The command that runs a fix which needs root."""
     place = entry.fixes.index(fix) + 1
     again = f"gpudoctor fix {entry.check}{f' --choice {place}' if place > 1 else ''} --with-root"
-    return "" if runs else f"root is required. Re-run with --with-root: `{repeated(again, arguments)}`"
+    return repeated(again, arguments)
 
 
 def _asked_again(arguments: argparse.Namespace, options: "CheckOptions", entry: "FindingEntry", fix: "FixEntry") -> int:
@@ -252,5 +279,5 @@ def _taken_back(journal: "Journal", run_: str, step: "SetupStep") -> int:
         confirm.failed(ended)
         return STEP_FAILED
     journal.write("undone", what=run_)
-    out("Undone.\n")
+    out("Undone.\n" if not ended.left else "Undone; it takes effect after a reboot.\n")
     return OK

@@ -8,7 +8,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.report.model import FixEntry
 from gpudoctor.targets import has_rocm
-from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, is_lookup
+from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, ends_sessions, is_lookup
 from gpudoctor.tasks.as_typed import in_powershell, is_of_windows, language, shown
 
 
@@ -59,7 +59,8 @@ def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
             continue
         if can_carry(fix.tasks, fix.place):
             choice = f" --choice {number}" if number > 1 else ""
-            return f"gpudoctor fix {id_}{choice}{' --with-root' if fix.root and not fix.as_root else ''}"
+            root = " --with-root" if fix.root and not fix.as_root else ""
+            return f"gpudoctor fix {id_}{choice}{root}{' --reboot' if all(map(ends_sessions, fix.tasks)) else ''}"
     return ""
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from gpudoctor.check_engine import Outcome, Verdict
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, nearest
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import AREAS, BY_AREA, BY_MODULE
@@ -24,6 +25,7 @@ from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 RANK = {"cause": -1, "error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
 EXPLAINS = -1  # a message that says why another one of the log came
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
+_SHOWN = {"module-rejected", "lockdown-refused"}
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
 OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in it points to the GPU"
 _OWN = pattern(
@@ -107,6 +109,28 @@ def explained(
         ranks=tuple(ranks),
         log_origin=LogOrigin(where=found.where, evidence=found.evidence, typed=log.typed),
     )
+
+
+def with_shown(facts: Facts, log: Log, where: Where | None) -> Facts:
+    """The facts with what the log of this machine shows and the kernel log does not: that a module was rejected.
+
+    Reading the kernel log needs root on most desktops, and who asks has the error that modprobe printed. What it says
+    of another module than NVIDIA's is no evidence for NVIDIA's driver, whose checks read these events.
+
+    Args:
+        facts: of this machine.
+        log: what was recognised.
+        where: whether the log is this machine's; None: what it names of its machine is compared with the facts.
+    """
+    if not log.typed and (where or origin(log.marks, facts).where) != "here":
+        return facts
+    lines = (line for hit in log.hits.values() if _SHOWN & {*hit.symptom.kinds} for line in hit.lines[:1])
+    found = [one for line in lines if (one := kernel_log.recognise(line)) is not None and one.kind in _SHOWN]
+    own = [one for one in found if (one.module or "nvidia").startswith("nvidia")]
+    if not own:
+        return facts
+    shown = tuple(LogEvent(kind=one.kind, text=one.text or "") for one in own)
+    return msgspec.structs.replace(facts, log=msgspec.structs.replace(facts.log, shown=shown))
 
 
 def attach(

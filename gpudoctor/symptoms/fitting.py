@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.python import manager_of
-from gpudoctor.fixes.system import family_of
+from gpudoctor.fixes.system import driver_packages, family_of
 from gpudoctor.fixes.wsl import windows_driver
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown
@@ -33,10 +33,11 @@ _FAMILIES = (
     ("arch", pattern(r"\b(pacman|mkinitcpio)\b")),
 )
 _PCI = pattern(r"^lspci\b")  # WSL has no PCI device that it could show
-_UBUNTU = pattern(r"\bubuntu-drivers\b|linux-(headers-)?generic")
+_UBUNTU = pattern(r"\bubuntu-drivers\b|linux-(headers-)?generic|/var/lib/shim-signed/")
+_PINNED = pattern(r"\binstall (?:\S+ )*nvidia-driver-(\d+)")
 # What a step says of distributions, superfluous once only this machine's commands are left.
 _NAMED = pattern(r" \((?=[^)]*\b(?:Debian|Ubuntu|Fedora|RHEL)\b)[^)]*\)")
-_OTHERS = pattern(r"(On|Install them on) (Debian|Fedora|RHEL)\b")
+_OTHERS = pattern(r"(?:On|Install them on) (Debian|Fedora|RHEL|Ubuntu)\b")
 _ITSELF = pattern(r"^On the machine(?: itself)?(?: \(Ubuntu\))?: ")
 _CONDITION = pattern(r"(If|Without|For|On|With|Otherwise|Then|In) ")
 _SUDO = pattern(r"\bsudo (?=[^-])")
@@ -98,6 +99,14 @@ def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
 def _is_elsewhere(message: str, facts: Facts) -> bool:
     """Whether a step is taken elsewhere, or is for a machine on which no driver responds."""
     pod = facts.host.kubernetes
+    if _CONTAINER.match(message) and _runs_no_containers(facts, message.startswith("In Kubernetes")):
+        return True
+    if message.startswith("A kernel built with clang") and isinstance(facts.host.kernel.compiler, str):
+        return not facts.host.kernel.compiler.startswith("clang")
+    if (named := _OTHERS.match(message)) is not None and _is_other(named[1].lower(), facts):
+        return True
+    if "(not Ubuntu)" in message and "ubuntu" in (facts.host.distribution.id, *facts.host.distribution.like):
+        return True
     if in_container(facts) and isinstance(pod, bool) and message.startswith("In Docker" if pod else "In Kubernetes"):
         return True
     if _DRIVERLESS.search(message) and gpus_of(facts, "nvidia"):
@@ -105,6 +114,22 @@ def _is_elsewhere(message: str, facts: Facts) -> bool:
     if _WSL.match(message):
         return facts.host.wsl is None
     return _CONDA.match(message) is not None and _without_conda(facts)
+
+
+def _runs_no_containers(facts: Facts, pods: bool) -> bool:
+    """Whether this is no container, and none can be started here: no client of an engine, for pods no kubelet."""
+    if facts.host.container is not None or facts.cluster.kubelet is not False:
+        return False
+    return pods or (facts.containers.docker is None and facts.containers.podman is None)
+
+
+def _is_other(named: str, facts: Facts) -> bool:
+    """Whether a step is for another distribution than this one, as far as that is known."""
+    own = facts.host.distribution
+    if isinstance(own.id, Unknown):
+        return False
+    ids = {own.id, *own.like}
+    return named not in ids or (named == "debian" and "ubuntu" in ids)
 
 
 def _without_conda(facts: Facts) -> bool:
@@ -169,8 +194,17 @@ def _has(command: str, facts: Facts) -> bool:
         return True
     if _UBUNTU.search(command) and "ubuntu" not in (distribution.id, *distribution.like):
         return False
+    if (pinned := _PINNED.search(command)) is not None and _has_branch(pinned[1], facts):
+        return False
     needed = {name for name, found in _FAMILIES if found.search(command)}
     return not needed or family in needed
+
+
+def _has_branch(number: str, facts: Facts) -> bool:
+    """Whether the driver of a branch is the one that is here: installing it again changes nothing."""
+    here = (facts.nvidia.kernel.loaded, facts.nvidia.nvml.driver_version)
+    loaded = any(isinstance(one, str) and one.partition(".")[0] == number for one in here)
+    return loaded or any(name.startswith(f"nvidia-driver-{number}") for name in driver_packages(facts))
 
 
 def _of_host(fix: FixEntry) -> FixEntry:

@@ -254,6 +254,17 @@ def is_lookup(task: Task) -> bool:
     return isinstance(task, Command | Pipe | Shell) and task.lookup
 
 
+def ends_sessions(task: Task) -> bool:
+    """Whether a task reboots the machine or turns it off, and so ends what everybody does there."""
+    if not isinstance(task, Command):
+        return False
+    return task.argv[0] in _ENDS or (task.argv[0] in ("systemctl", "apiclient") and task.argv[1:2] in _OF_SYSTEM)
+
+
+_ENDS = ("reboot", "poweroff", "halt", "shutdown")
+_OF_SYSTEM = (("reboot",), ("poweroff",))
+
+
 def can_run(task: Task) -> bool:
     """Whether a program can do the task in the user's place, given the right to."""
     if isinstance(task, Variable | Manual) or placeholders_of(task):

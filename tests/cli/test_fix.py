@@ -33,6 +33,8 @@ FIXES = (
     Fix("Write it.", (Edit("{flag}", text="b\\n"), Edit("{more}", add=("c",)))),
     Fix("Write it, then fail.", (Edit("{flag}", text="b\\n"), cmd("false"))),
     Fix("Edit what cannot be.", (Edit("{more}", word=("A", "b")),)),
+    Fix("Make it, then reboot.", (cmd("touch", "{flag}"), cmd("reboot"), cmd("touch", "{more}")), needs="reboot"),
+    Fix("Reboot.", (cmd("reboot"),), needs="reboot"),
 )
 
 @check(title="There is no flag", severity=Severity.ERROR, cause="Nobody has made it.", fixes=FIXES,
@@ -127,7 +129,8 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
         ("10", 5, "do this outside"),
         ("11", 5, "these commands only inspect"),
         ("14", 4, 'has no line A="...", so that it has to be edited by hand.'),
-        ("15", 3, "There is no fix 15: acme.no-flag has 14 here."),
+        ("16", 5, "this fix is a reboot, which only --reboot runs: `gpudoctor fix acme.no-flag --choice 16 "),
+        ("17", 3, "There is no fix 17: acme.no-flag has 16 here."),
     ],
 )
 def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> None:
@@ -137,7 +140,7 @@ def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> 
     if code in (3, 5):
         assert ran.err.count("\n") == 1
         assert ("fix       " in ran.out) is (code == 5)  # what a person has to type is shown
-        assert "`gpudoctor fix acme.no-flag`" in ran.err or code == 3  # and what can be run instead
+        assert "`gpudoctor fix acme.no-flag" in ran.err or code == 3  # and what can be run instead
     if choice == "7":
         assert "It takes effect after a reboot." in ran.out
         assert "Fixed: " not in ran.out
@@ -241,3 +244,19 @@ def test_where_half_was_done_the_check_is_asked_again_and_undo_takes_it_back(fla
 def test_the_line_that_carries_it_out_stands_in_the_report(flag: Path) -> None:
     ran = gpudoctor("check", "--only", "acme.no-flag", "--quick", env=env_of(flag))
     assert "run       gpudoctor fix acme.no-flag\n" in ran.out
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_reboot_is_run_only_where_it_was_asked_for(flag: Path, asked: bool) -> None:
+    stub = flag.parent / "bin" / "reboot"
+    stub.parent.mkdir()
+    stub.write_text(f"#!/bin/sh\ntouch {flag.parent}/rebooted\n")
+    stub.chmod(0o755)
+    env = env_of(flag) | {"PATH": f"{stub.parent}:{BARE['PATH']}"}
+    words = ("acme.no-flag", "--choice", "15", "--yes", *(("--reboot",) if asked else ()))
+    ran = gpudoctor("fix", *words, "--quick", env=env)
+    assert (ran.code, ran.err, flag.exists()) == (0, "", True)
+    assert (flag.parent / "rebooted").exists() is asked
+    assert not (flag.parent / "more").exists()  # what stands after the reboot is for later
+    left = "Done, except for the reboot. Save your work, then run:\n  reboot\n"
+    assert (left in ran.out) is not asked

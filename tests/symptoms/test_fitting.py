@@ -105,6 +105,37 @@ def test_the_same_with_another_version_or_index_is_said_once() -> None:
     assert distinct((), (row, other, row)) == (row, other)
 
 
+ALONE = change(change(UBUNTU, "containers.docker", None), "containers.podman", None)
+ALONE = change(ALONE, "cluster.kubelet", False)
+
+
+@pytest.mark.parametrize(
+    ("row", "machine", "gone"),
+    [
+        ("nvml-missing", ALONE, "In a container|In Kubernetes"),
+        ("smi-missing", ALONE, "In a container"),
+        ("apt-no-driver-package", UBUNTU, "On Debian|On Fedora"),
+        ("key-rejected", UBUNTU, "Fedora|not Ubuntu"),
+        ("key-rejected", FEDORA, "On Ubuntu"),
+        ("build-tool-missing", change(UBUNTU, "host.kernel.compiler", "gcc 13.3.0"), "clang"),
+        ("apt-nvidia-broken", UBUNTU, "remove the driver"),  # it responds
+    ],
+)
+def test_a_step_for_another_machine_is_left_out(row: str, machine: Facts, gone: str) -> None:
+    whole, left = (" ".join(one.message for one in steps) for steps in (known(row), fitting(known(row), machine)))
+    assert all(re.search(one, whole) for one in gone.split("|"))
+    assert left
+    assert re.search(gone, left) is None
+
+
+def test_the_branch_that_is_here_is_no_newer_one() -> None:
+    here = change(UBUNTU, "nvidia.kernel.loaded", "580.95.05")
+    assert "sudo apt install nvidia-driver-580-open" in commands(fitting(known("build-gpl-only"), UBUNTU))
+    assert "sudo apt install nvidia-driver-580-open" not in commands(fitting(known("build-gpl-only"), here))
+    clang = change(UBUNTU, "host.kernel.compiler", "clang 18.1.3")
+    assert any("clang" in one for one in commands(fitting(known("build-tool-missing"), clang)))
+
+
 CHECKED = with_framework(framework(), UBUNTU)
 PIP = (FixEntry("Install it.", ("MAX_JOBS=4 python -m pip install 'x[y]'", "tf/bin/python -m pip list")),)
 

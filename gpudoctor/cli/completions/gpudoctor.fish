@@ -138,6 +138,7 @@ complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l undo -d 'undo the last 
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l choice -x -d 'apply the Nth fix (default: 1)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l yes -s y -d 'do not ask for confirmation'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l with-root -d 'also run commands that need root'
+complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l reboot -d 'also reboot if the fix needs it'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l quick -d 'do not import frameworks: a second or less'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l python -xka "(__fish_complete_path (commandline -ct))" -d 'the interpreter, virtual environment or conda environment to check; repeatable (default: the active environment, else .venv in this or a parent directory)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fix' -l expect -xka "(__fish_complete_path (commandline -ct))" -d 'compare the machine with this expectations file; repeatable (default: ./gpudoctor.toml; /etc/gpudoctor/expect.d/*.toml is always read)'

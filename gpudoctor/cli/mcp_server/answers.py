@@ -130,13 +130,15 @@ def _explained(text: str, given: ExplainArguments, pythons: Sequence[str]) -> st
     """What is recognised in a text, next to what is found on this machine."""
     from gpudoctor.facts import Facts
     from gpudoctor.report.renderers.symptom_text import render
-    from gpudoctor.symptoms import explained
+    from gpudoctor.symptoms import explained, with_shown
 
     log = _log(text)
     elsewhere = given.machine == "other"
     arguments = None if elsewhere else _arguments("explain", given.full, given.python, pythons, "x")
     found = _masked(arguments) if arguments else MaskedDiagnosis(Facts())
     where: Any = {"other": "elsewhere", "this": "here"}.get(given.machine, "here" if log.asked else None)
+    if arguments and (shown := with_shown(found.facts, log, where)) is not found.facts:
+        found = MaskedDiagnosis(shown)
     report = found.masks.report(explained(found.report, log, found.facts, found.verdicts, where))
     return render(report, WIDTH) + "".join(_near(text, log))
 
