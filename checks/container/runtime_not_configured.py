@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.facts.text_types import not_run
 from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.containers import docker_host
@@ -39,6 +40,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (Fix(message, restart, "change-environment", root=True, needs=needs, verify=container.PROOF),)
 
 
+def _by_files(facts: Facts) -> tuple[str, ...]:
+    """The runtimes that files give a daemon that nobody may ask.
+
+    Raises:
+        UnknownFactError: no daemon of the system is known to run, or its configuration cannot be read.
+    """
+    if known(facts.containers.docker_rootless) is not False:
+        known(facts.containers.docker_runtimes)
+    return known(facts.containers.docker_config_runtimes) or ()
+
+
 @check(
     title="Docker is not configured for the nvidia runtime",
     severity=Severity.WARNING,
@@ -59,9 +71,12 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
     # From 1.18 on the toolkit generates a specification by itself; it serves only a daemon that reads it.
     if known_or(found.cdi, ()) and found.docker_cdi is not False:
         return None
-    listed = known(found.docker_runtimes)
+    listed = _by_files(facts) if not_run(found.docker_runtimes) else known(found.docker_runtimes)
     if listed is None or "nvidia" in listed:
         return None
+    if not_run(found.docker_runtimes):
+        message = "No configuration of the Docker daemon names the runtime nvidia (daemon.json, its unit's options)."
+        return Problem(message, phrases(phrase("NVIDIA Container Toolkit {}", found.toolkit)))
     how = "rootless Docker daemon" if found.docker_rootless is True else "Docker daemon"
     where = "is in daemon.json, but the daemon was not restarted since" if _in_config(facts) else "is in no daemon.json"
     runtimes = f"the runtimes {', '.join(listed)}" if listed else "no runtime"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.facts.text_types import not_run
 from gpudoctor.report.model import FixEntry
 from gpudoctor.targets import has_rocm
 from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, is_lookup
@@ -52,6 +53,8 @@ def can_carry(tasks: Tasks, place: str) -> bool:
 def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
     """The command of ours that carries out the first fix that can be carried out; empty where none can."""
     if facts.host.system == "Windows" or id_.startswith("expect."):  # `gpudoctor fix` reads no operator's rules
+        return ""
+    if not_run(facts.nvidia.nvml.code):  # --root: `gpudoctor fix` would act on the system that it runs in
         return ""
     no_root = facts.host.user.sudo is False and facts.host.user.uid != 0
     for number, fix in enumerate(fixes, 1):

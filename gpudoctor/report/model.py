@@ -101,10 +101,16 @@ class UnknownEntry(msgspec.Struct, frozen=True, kw_only=True):
     broken: bool = False
 
 
+def is_listed(status: str | None) -> bool:
+    """Whether a GPU's status is of one that a driver lists."""
+    return not (status or "").startswith(("no driver", "driver ", "not in container", "not listed", "unknown"))
+
+
 class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A GPU, for a reader of the report; None where it is unknown or does not exist.
 
-    `status` is "ok", "lost" ..., or "no driver" where only the PCI bus shows the GPU ("driver xe": Intel's).
+    `status` is "ok", "lost" ... as the driver reports. Where only the PCI bus shows the GPU it is "no driver", "driver
+    xe" (Intel's), "not in container", "not listed" (by the driver that is loaded), or "unknown": no driver was asked.
     """
 
     index: Small
@@ -115,6 +121,11 @@ class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
     gfx: str | None = None
     memory: Count | None = None  # bytes
     status: str | None = None
+
+    @property
+    def listed(self) -> bool:
+        """Whether a driver lists it."""
+        return is_listed(self.status)
 
 
 class InstalledEntry(msgspec.Struct, frozen=True, kw_only=True):
