@@ -77,6 +77,7 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         and not _of_another_framework(other, verdict)
         and not _of_another_vendor(other, verdict)
         and not _mutual(other, verdict)
+        and not _lighter_than_rule(other, verdict)
     ]
 
 
@@ -129,6 +130,16 @@ def _of_another_vendor(cause: Verdict, verdict: Verdict) -> bool:
 def _mutual(cause: Verdict, verdict: Verdict) -> bool:
     """Whether the supposed cause names this one as its own cause and stands after it."""
     return cause.check.explains_through(verdict.check.id) and _order(cause)[1:] >= _order(verdict)[1:]
+
+
+def _lighter_than_rule(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether an operator's rule is not met and the supposed cause is milder: the rule stands by itself, as it asks.
+
+    That there is no GPU is an advice only where nothing asks for one; the rule does.
+    """
+    if verdict.check.area != "expect" or verdict.outcome is not Outcome.PROBLEM or cause.check.id == "device.no-gpu":
+        return False
+    return RANK[cause.severity] > RANK[verdict.severity]
 
 
 def _root(verdict: Verdict, problems: list[Verdict], roots: list[Verdict]) -> Verdict | None:

@@ -91,7 +91,9 @@ def cdi_missing(facts: Facts) -> Problem | None:
     evidence = ["/etc/cdi and /var/run/cdi: none"]
     if _by_mode(facts):
         message = "NVIDIA's container runtime is in the mode cdi, but there is no CDI specification: containers fail."
-        return Problem(message, (*evidence, "/etc/nvidia-container-runtime/config.toml: mode = cdi"))
+        return Problem(
+            message, (*evidence, "/etc/nvidia-container-runtime/config.toml: mode = cdi"), severity=Severity.ERROR
+        )
     if _by_service(facts):
         message = (
             "Pods run on this node, and the service nvidia-cdi-refresh is installed to generate the CDI specification, "
@@ -102,7 +104,9 @@ def cdi_missing(facts: Facts) -> Problem | None:
             "containers get the driver's libraries without device nodes, and the device plugin finds no devices. A "
             "drop-in with SuccessExitStatus hides the failed unit."
         )
-        return Problem(message, phrases(*evidence, f"NVIDIA Container Toolkit {toolkit}"), cause=why)
+        return Problem(
+            message, phrases(*evidence, f"NVIDIA Container Toolkit {toolkit}"), cause=why, severity=Severity.ERROR
+        )
     if known(found.hook):
         return None
     message = f"Podman and the NVIDIA Container Toolkit {toolkit} are installed, but there is no CDI specification."

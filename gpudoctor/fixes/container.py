@@ -8,8 +8,8 @@ from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or
 from gpudoctor.targets import on_wsl
-from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, pipe, query
-from gpudoctor.tasks.placeholders import CONTAINER, CTID, NAME, NODE, POD, REST
+from gpudoctor.tasks import Task, Tasks, as_root, cmd, filtered, pipe, query
+from gpudoctor.tasks.placeholders import CONTAINER, CTID, NODE, POD, REST
 
 GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 TROUBLES = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"
@@ -207,51 +207,6 @@ def older_toolkit(facts: Facts, release: str, message: str, then: Task) -> tuple
 def restart_docker(facts: Facts) -> Tasks:
     """The command that restarts Docker; in a WSL distribution without systemd it is `service`."""
     return (as_root("service", "docker", "restart"),) if on_wsl(facts) else (RESTART_DOCKER,)
-
-
-def compute_capability(facts: Facts) -> tuple[Fix, ...]:
-    """Start the container so that libcuda is injected too, not only the tools."""
-    return driver_capability(facts, "compute", "libcuda")
-
-
-def driver_capability(facts: Facts, capability: str, library: str) -> tuple[Fix, ...]:
-    """Start the container so that the driver's libraries of a capability are injected too.
-
-    Args:
-        facts: the machine.
-        capability: "compute", "video", "graphics".
-        library: one of its libraries, as ldconfig lists it.
-    """
-    proof = filtered(query("ldconfig", "-p"), query("grep", library))
-    if engine(facts) in ("lxc", "systemd-nspawn"):
-        message = (
-            f"Install the package that contains {library} in the container, in exactly the version of the host's "
-            "module."
-        )
-        return (Fix(message, (), "reinstall-package", root=True, verify=proof),)
-    name = "NVIDIA_DRIVER_CAPABILITIES"
-    there = {one.strip() for one in facts.host.environment.get(name, "").split(",")} - {"", "all", "void", "none"}
-    value = ",".join(sorted({*there, "compute", "utility", capability}))
-    variable = f"{name}={value}"
-    if engine(facts) == "enroot":
-        message = f"Set {variable} before the container starts (by default enroot's hook injects utility only)."
-        return (again(message, export(name, value), cmd("enroot", "start", NAME), verify=proof),)
-    run = again(
-        f"Recreate the container with {variable}; in your own image add ENV {variable} to the Dockerfile.",
-        cmd("docker", "run", "--gpus", "all", "-e", variable, REST),
-        verify=proof,
-    )
-    if engine(facts) == "kubernetes":
-        message = f"Set {variable} in env of the pod's container, or in the image, and restart the pod."
-        found = cmd("kubectl", "exec", POD, "--", "sh", "-c", f"ldconfig -p | grep {library}")
-        return (again(message, verify=found),)
-    compose = again(
-        "If Compose starts it: `capabilities` of the reserved device overrides that variable, so write `capabilities: "
-        f"[gpu]` or `[gpu, {value.replace(',', ', ')}]` there, not `[gpu, utility]`.",
-        COMPOSE_UP,
-        verify=proof,
-    )
-    return run, compose
 
 
 # -- lost access ---------------------------------------------------------------------------------------------
