@@ -116,7 +116,7 @@ def label(fix: FixEntry, place: int) -> str:
         fix: the fix.
         place: how many are before it.
     """
-    return "later" if fix.later else "or" if place else "fix"
+    return "later" if fix.later else "fix" if not place else "then" if fix.message.startswith("Then ") else "or"
 
 
 def verifications(fixes: tuple[FixEntry, ...]) -> list[str]:

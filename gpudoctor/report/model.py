@@ -276,6 +276,7 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     nearest: tuple[str, ...] = ()  # known messages that an unknown one resembles
     advice: str = ""  # what the message itself advises, and why that does not help
     notice: str = ""  # what of this machine has to be known first: the checked Python has not what wrote the message
+    unexplained: bool = False  # this machine was checked for its cause, and nothing on it explains the message
 
 
 # first: the first to fail; behind: others waited for it; silent: no error, while others had one.
