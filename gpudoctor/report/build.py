@@ -12,6 +12,7 @@ from gpudoctor.facts.text_types import not_run
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
 from gpudoctor.queries.cards import LENDERS
+from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.queries.gpu_requests import without_gpu
 from gpudoctor.report import installed
@@ -244,7 +245,7 @@ def _machine(facts: Facts) -> MachineEntry:
         driver=or_none(kernel.loaded) or (or_none(nvidia.nvml.driver_version) if of_windows else None),
         driver_flavor=or_none(kernel.flavor),
         driver_libraries=user_version(facts),
-        driver_cuda=or_none(nvidia.cuda.version) or or_none(nvidia.nvml.cuda_version),
+        driver_cuda=or_none(driver_cuda(facts)),
         rocm=or_none(facts.amd.rocm),
         amdgpu=or_none(facts.amd.version),
         toolkit=or_none(facts.toolkits.home.nvcc),
