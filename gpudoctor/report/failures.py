@@ -8,7 +8,7 @@ from gpudoctor.report.model import FindingEntry, FixEntry, Report
 
 
 class FailuresError(Exception):
-    """Something failed; its text says what, and what to type.
+    """Something failed, or there is no GPU; its text is the findings with the commands that fix them.
 
     Attributes:
         report: the whole report.
@@ -16,7 +16,8 @@ class FailuresError(Exception):
 
     def __init__(self, report: Report, found: tuple[FindingEntry, ...]) -> None:
         self.report = report
-        super().__init__("\n".join(line for entry, *_ in alike(found) for line in failure_lines(entry)))
+        lines = [line for entry, *_ in alike(found) for line in failure_lines(entry)]
+        super().__init__("\n".join(lines) or "No GPU was found.")
 
 
 def failure_lines(entry: FindingEntry) -> list[str]:

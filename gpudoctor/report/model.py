@@ -366,16 +366,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.failed or bool(warned or (mildest == "advice" and self.summary.advice))
 
     def raise_for_failures(self, warnings: bool = False) -> None:
-        """Do nothing where nothing failed.
+        """Raise if something failed or there is no GPU; what is unknown is not a failure (`ok` is False then).
 
         Args:
             warnings: whether a warning counts as a failure.
 
         Raises:
-            FailuresError: something failed (gpudoctor.FailuresError).
+            FailuresError: something failed, or no GPU was found (gpudoctor.FailuresError).
         """
         bad = ("fail", "warn") if warnings else ("fail",)
-        if found := tuple(entry for entry in self.findings if entry.status in bad):
+        found = tuple(entry for entry in self.findings if entry.status in bad)
+        if not found and self.status == "no-gpu":
+            found = tuple(entry for entry in self.findings if entry.check == "device.no-gpu")
+        if found or self.status == "no-gpu":
             from gpudoctor.report.failures import FailuresError
 
             raise FailuresError(self, found)
