@@ -19,6 +19,7 @@ KEEPS_OUT = (
 )
 VENDORS = {area.name: area.vendor for area in AREAS}
 MASKS = {"visibility.cuda": "nvidia", "visibility.hip": "amd", "visibility.rocr": "amd"}
+_CONTAINERS = {"containers"}
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 
@@ -85,7 +86,7 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     """Whether the verdict's check names the cause: by its id, or as one of an area that touches the same people.
 
     An area named whole has checks about something else too: that Docker on this host lacks a toolkit explains
-    nothing about the framework that runs beside it, and an advice explains no failure.
+    nothing about the framework that runs next to it, and an advice explains no failure.
     """
     if cause.check.id in verdict.check.caused_by:
         return True
@@ -93,6 +94,8 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     if lighter or _is_bearable(cause, verdict) or not verdict.check.explains_through(cause.check.id):
         return False
     touched, own = set(cause.check.affects), set(verdict.check.affects)
+    if touched == _CONTAINERS:  # those that this host starts: nothing that runs on the host itself
+        return own == _CONTAINERS
     return "everything" in touched | own or bool(touched & own)
 
 

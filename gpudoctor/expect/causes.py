@@ -25,10 +25,6 @@ OTHERWISE: dict[str, tuple[str, ...]] = {
 }
 
 
-# Whom an expectation touches: that this host's containers get no GPU explains nothing about the host itself.
-AFFECTS = ("wheels", "extensions", "several-gpus", "display", "tools")
-
-
 def caused_by(
     steps: Sequence[str], missing: bool, package: str | None, pending: bool, installed: bool = True
 ) -> tuple[str, ...]:

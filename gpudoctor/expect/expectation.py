@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gpudoctor.catalogue import broken
 from gpudoctor.check_engine import About, Check, Fix, Problem, Severity
-from gpudoctor.expect.causes import AFFECTS, caused_by
+from gpudoctor.expect.causes import caused_by
 from gpudoctor.expect.evaluate import Wanted, judged, open_question, words, wrong
 from gpudoctor.expect.operators import shown
 from gpudoctor.expect.values import FoundValue, found
@@ -87,7 +87,6 @@ class Expectation(NamedTuple):
             targets=each,
             fixes=how,
             caused_by=caused_by(self.steps, missing, about.package, self._is_pending(facts), self._installed(bad)),
-            affects=AFFECTS,
             essential=self.severity is not Severity.ADVICE,
         )
         made.id, made.area = self.id, "expect"

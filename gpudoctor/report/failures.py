@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.report.fixes import label
+from gpudoctor.report.fixes import label, notes
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 
@@ -27,8 +27,11 @@ def failure_lines(entry: FindingEntry) -> list[str]:
 
 def ways(fixes: Iterable[FixEntry]) -> list[str]:
     """Fixes as a few lines, of which one is enough."""
-    lines = []
-    for number, fix in enumerate(fixes):
-        lines.append(f"{label(fix, number)}: {fix.message}")
-        lines += [f"  {line}" for command in fix.commands for line in command.splitlines()]
-    return lines
+    return [line for number, fix in enumerate(fixes) for line in way(fix, number)]
+
+
+def way(fix: FixEntry, number: int) -> list[str]:
+    """A fix as a few lines: its label by its place, the sentence, what is typed, and what it takes or may destroy."""
+    lines = [f"{label(fix, number)}: {fix.message}"]
+    lines += [f"  {line}" for command in fix.commands for line in command.splitlines()]
+    return lines + ([f"  ({'; '.join(after)})"] if (after := notes(fix)) else [])

@@ -60,6 +60,8 @@ def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
     for number, fix in enumerate(fixes, 1):
         if fix.later or (fix.root and no_root) or _lacks_nvcc(fix.tasks, facts):
             continue
+        if number > 1 and fix.impact not in ("none", "reversible"):  # the better way is typed; this one costs more
+            continue
         if can_carry(fix.tasks, fix.place):
             choice = f" --choice {number}" if number > 1 else ""
             return f"gpudoctor fix {id_}{choice}{' --with-root' if fix.root and not fix.as_root else ''}"
