@@ -21,8 +21,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
         )
         message = (
-            "Configure the rootless Docker daemon, which has its own configuration, for the nvidia runtime. "
-            "The setting no-cgroups is shared with the system's daemon, whose containers need it to be false."
+            "If the system's daemon starts no GPU containers: configure the rootless one for the nvidia runtime. It "
+            "needs no-cgroups = true, a setting that both share, and with which the system's containers lose the GPU."
         )
         system = Fix(
             "If the system's Docker daemon was meant: let the client talk to it instead of the rootless one.",
@@ -30,7 +30,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             "change-environment",
             verify=container.PROOF,
         )
-        return (Fix(message, commands, "change-environment", verify=container.PROOF), system)
+        shared = Fix(message, commands, "change-environment", impact="persistent", verify=container.PROOF)
+        return (container.ROOTLESS_CDI, shared, system)
     restart = container.restart_docker(facts)
     message = "Restart Docker: the runtime is in its configuration, but the running daemon has not loaded it yet."
     if not _in_config(facts):

@@ -87,7 +87,7 @@ def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
         return (exact,)
     node = module.node_reload(
         f"On the host (node): reboot it, or reload its module, so that it runs {user} too; then start the container "
-        "or pod again. Nothing inside the container can fix this.",
+        "or pod again. Nothing inside the container changes the host's module.",
     )
     return (node, exact)
 

@@ -8,7 +8,7 @@ from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or
 from gpudoctor.targets import on_wsl
-from gpudoctor.tasks import Task, Tasks, as_root, cmd, filtered, pipe, query
+from gpudoctor.tasks import Shell, Task, Tasks, as_root, cmd, filtered, pipe, query
 from gpudoctor.tasks.placeholders import CONTAINER, CTID, NODE, POD, REST
 
 GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
@@ -25,6 +25,20 @@ _LIST = "/etc/apt/sources.list.d/nvidia-container-toolkit.list"
 PROOF = query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi")
 RESTART_DOCKER = as_root("systemctl", "restart", "docker")
 CONFIGURE = as_root("nvidia-ctk", "runtime", "configure", "--runtime=docker")
+# Rootless Docker has a configuration of its own; --cdi.enabled sets features.cdi, which is the default from 28.2 on.
+ROOTLESS_CDI = Fix(
+    "Pass GPUs to the rootless daemon's containers by CDI (Docker 25 or newer), which needs no setting that is shared "
+    "with the system's daemon.",
+    (
+        as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
+        Shell("nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json --cdi.enabled"),
+        cmd("systemctl", "--user", "restart", "docker"),
+    ),
+    "change-environment",
+    needs="restart of the rootless Docker daemon, which restarts its containers",
+    undo=(as_root("rm", "/etc/cdi/nvidia.yaml"),),
+    verify=query("docker", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),
+)
 CONTAINER_AGAIN = "a new container"
 _NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
 EACH_NODE = tuple(word for node in _NODES for word in ("--device", node))

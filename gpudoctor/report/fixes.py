@@ -7,6 +7,7 @@ from typing import NamedTuple
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.facts.text_types import not_run
+from gpudoctor.fixes.cluster import with_drain
 from gpudoctor.report.model import FixEntry
 from gpudoctor.targets import has_rocm
 from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, is_lookup
@@ -15,6 +16,7 @@ from gpudoctor.tasks.as_typed import in_powershell, is_of_windows, language, sho
 
 def entry(fix: Fix, facts: Facts) -> FixEntry:
     """The fix as this user types it: root asks no sudo, and where there is no sudo nobody can."""
+    fix = with_drain(fix, facts)
     user, outside = facts.host.user, fix.place == "outside"
     is_root = user.uid == 0 and not outside
     sudo = outside or not (is_root or user.sudo is False)
