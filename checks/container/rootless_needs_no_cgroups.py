@@ -18,8 +18,8 @@ from gpudoctor.tasks import as_root, cmd, query, sentence
     fixes=(
         container.ROOTLESS_CDI,
         Fix(
-            "If the system's daemon starts no GPU containers: set no-cgroups = true for the hook, and restart the rootless "
-            "daemon. Both share the setting; with it the system's containers lose the GPU.",
+            "If the system's daemon starts no GPU containers: set no-cgroups = true for the hook, and restart the "
+            "rootless daemon. Both share the setting; with it the system's containers lose the GPU.",
             (
                 as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
                 cmd("systemctl", "--user", "restart", "docker"),

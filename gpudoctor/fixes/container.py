@@ -39,7 +39,7 @@ ROOTLESS_CDI = Fix(
     undo=(as_root("rm", "/etc/cdi/nvidia.yaml"),),
     verify=query("docker", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),
 )
-CONTAINER_AGAIN = "a new container"
+CONTAINER_AGAIN, POD_AGAIN = "a new container", "a new pod"
 _NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
 EACH_NODE = tuple(word for node in _NODES for word in ("--device", node))
 
@@ -51,9 +51,9 @@ def engine(facts: Facts) -> str:
     return known_or(facts.host.container, None) or "docker"
 
 
-def again(message: str, *tasks: Task, verify: Task = NVIDIA_SMI) -> Fix:
+def again(message: str, *tasks: Task, verify: Task = NVIDIA_SMI, needs: str = CONTAINER_AGAIN) -> Fix:
     """A step outside, which recreates the container: files in its own layer are lost."""
-    return Fix(message, tasks, "restart-process", needs=CONTAINER_AGAIN, verify=verify, place="outside")
+    return Fix(message, tasks, "restart-process", needs=needs, verify=verify, place="outside")
 
 
 # -- passing GPUs in -----------------------------------------------------------------------------------------
@@ -124,12 +124,13 @@ def _pod() -> tuple[Fix, ...]:
             query("kubectl", "get", "runtimeclass"),
             GPU_OF_POD,
             verify=cmd("kubectl", "exec", POD, "--", "nvidia-smi"),
+            needs=POD_AGAIN,
         ),
         Fix(
             node,
             commands,
             root=True,
-            needs="a new pod",
+            needs=POD_AGAIN,
             place="outside",
             verify=filtered(query("kubectl", "describe", "node", NODE), query("grep", "nvidia.com/gpu")),
         ),
@@ -233,7 +234,11 @@ def lost_access(facts: Facts) -> tuple[Fix, ...]:
         return (_lxc_rules(facts),)
     if name == "kubernetes":
         return (
-            again("Delete the pod, so that a new one gets its device rules.", cmd("kubectl", "delete", "pod", POD)),
+            again(
+                "Delete the pod, so that a new one gets its device rules.",
+                cmd("kubectl", "delete", "pod", POD),
+                needs=POD_AGAIN,
+            ),
             _lasting(
                 "Permanently: let the device plugin pass device specs (PASS_DEVICE_SPECS=true) or use CDI, so that "
                 "Kubernetes itself manages the devices; on the node create the links in /dev/char.",
@@ -245,7 +250,9 @@ def lost_access(facts: Facts) -> tuple[Fix, ...]:
         return (again(message, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)), _no_cgroups())
     return (
         again(
-            "Recreate or restart the container: it gets its device rules again.", cmd("docker", "restart", CONTAINER)
+            "Restart the container: it gets its device rules again.",
+            cmd("docker", "restart", CONTAINER),
+            needs="restart of the container",
         ),
         again(
             "Permanently: list the devices (--device), so that Docker reports them to systemd, or use CDI.",
@@ -327,7 +334,7 @@ def larger_shm(facts: Facts) -> tuple[Fix, ...]:
             "Mount a volume in memory over /dev/shm: add these lines to the pod's specification, and restart it. It "
             "counts against the container's memory limit."
         )
-        return (again(message, SHM_OF_POD, verify=verify),)
+        return (again(message, SHM_OF_POD, verify=verify, needs=POD_AGAIN),)
     if name == "lxc":
         return (
             Fix(

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.container import again, engine
+from gpudoctor.fixes.container import POD_AGAIN, again, engine
 from gpudoctor.fixes.engines import COMPOSE_UP
 from gpudoctor.tasks import Task, cmd, export, filtered, query
 from gpudoctor.tasks.placeholders import NAME, POD, REST
@@ -50,7 +50,7 @@ def driver_capability(facts: Facts, capability: str, library: str) -> tuple[Fix,
     if engine(facts) == "kubernetes":
         message = f"Set {variable} in env of the pod's container, or in the image, and restart the pod."
         found = cmd("kubectl", "exec", POD, "--", "sh", "-c", f"ldconfig -p | grep {library}")
-        return (again(message, verify=found),)
+        return (again(message, verify=found, needs=POD_AGAIN),)
     return run, compose
 
 
@@ -81,7 +81,7 @@ def _from_node(library: str) -> Fix:
         "restart the pod. The command lists what the node's runtime injects.",
         (listed,),
         "reinstall-package",
-        needs="a new pod",
+        needs=POD_AGAIN,
         verify=cmd("kubectl", "exec", POD, "--", "sh", "-c", f"ldconfig -p | grep {library}"),
         place="outside",
     )

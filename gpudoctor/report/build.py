@@ -269,7 +269,7 @@ def _python(python: Python) -> PythonEntry:
 
 def _gpus(facts: Facts) -> tuple[GpuEntry, ...]:
     """What drivers list, then what only the PCI bus shows."""
-    listed = tuple(_gpu(g) for g in or_none(facts.gpus) or ())
+    listed = tuple(_gpu(facts, g) for g in or_none(facts.gpus) or ())
     known = {g.address for g in listed}
     silent = [
         d for d in or_none(facts.pci) or () if d.role == "gpu" and d.vendor in OF_VENDOR and d.address not in known
@@ -307,7 +307,9 @@ def _without_list(facts: Facts, device: PciDevice) -> str:
     return "unknown" if not_run(facts.gpus) else "not in container" if in_container(facts) else "not listed"
 
 
-def _gpu(gpu: Gpu) -> GpuEntry:
+def _gpu(facts: Facts, gpu: Gpu) -> GpuEntry:
+    # /sys of a container shows all of the host's, also those whose /dev/kfd was not passed in.
+    closed = gpu.vendor == "amd" and in_container(facts) and facts.amd.kfd == ()
     return GpuEntry(
         index=gpu.index,
         vendor=gpu.vendor,
@@ -316,7 +318,7 @@ def _gpu(gpu: Gpu) -> GpuEntry:
         capability=or_none(gpu.capability),
         gfx=or_none(gpu.gfx),
         memory=or_none(gpu.memory),
-        status=or_none(gpu.status),
+        status="not in container" if closed else or_none(gpu.status),
     )
 
 

@@ -303,7 +303,7 @@ class LogOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer."""
+    """The result of a run."""
 
     schema: str = SCHEMA
     version: str = ""
