@@ -13,6 +13,8 @@ from gpudoctor.targets import has_rocm
 from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, is_lookup
 from gpudoctor.tasks.as_typed import in_powershell, is_of_windows, language, shown
 
+DESTROYS = ("irreversible", "data loss")
+
 
 def entry(fix: Fix, facts: Facts) -> FixEntry:
     """The fix as this user types it: root asks no sudo, and where there is no sudo nobody can."""
@@ -62,7 +64,7 @@ def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
     for number, fix in enumerate(fixes, 1):
         if fix.later or (fix.root and no_root) or _lacks_nvcc(fix.tasks, facts):
             continue
-        if number > 1 and fix.impact not in ("none", "reversible"):  # the better way is typed; this one costs more
+        if number > 1 and (fix.message.startswith("If ") or fix.impact in DESTROYS):  # the better way is typed
             continue
         if can_carry(fix.tasks, fix.place):
             choice = f" --choice {number}" if number > 1 else ""
@@ -146,6 +148,6 @@ def notes(fix: FixEntry) -> list[str]:
     if fix.needs and not any(fix.needs in command for command in fix.commands):
         found.append(what_follows(fix.needs))
     found = [f"needs {' and '.join(found)}"] if found else []
-    if fix.impact in ("irreversible", "data loss"):
+    if fix.impact in DESTROYS:
         found.append(f"careful: {fix.impact}")
     return found

@@ -1,5 +1,6 @@
 """What a fix takes or may destroy is in each format that shows its commands."""
 
+import msgspec
 import pytest
 
 from gpudoctor.check_engine import Fix
@@ -45,6 +46,10 @@ def test_a_monitor_gets_the_usable_gpus() -> None:
 
 def test_a_second_way_that_costs_more_is_not_the_one_that_is_recommended() -> None:
     first = Fix("Set it.")
-    for impact, line in (("reversible", "gpudoctor fix a.b --choice 2"), ("persistent", ""), ("data loss", "")):
-        second = Fix("Remove them.", (cmd("rm", "x"),), impact=impact)  # type: ignore[arg-type]
-        assert run_line("a.b", entries((first, second), nvidia_host()), nvidia_host()) == line
+    second = Fix("Remove them.", (cmd("rm", "x"),))
+    assert run_line("a.b", entries((first, second), nvidia_host()), nvidia_host()) == "gpudoctor fix a.b --choice 2"
+    lossy = msgspec.structs.replace(second, impact="data loss")
+    unsure = msgspec.structs.replace(second, message="If nothing else needs them, remove them.")
+    for one in (lossy, unsure):
+        assert run_line("a.b", entries((first, one), nvidia_host()), nvidia_host()) == ""
+        assert run_line("a.b", entries((one,), nvidia_host()), nvidia_host()) == "gpudoctor fix a.b"

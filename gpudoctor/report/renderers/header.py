@@ -75,13 +75,14 @@ def _nvidia(m: MachineEntry) -> list[str]:
     return [*parts, f"CUDA up to {m.driver_cuda}"] if m.driver_cuda else parts
 
 
-def unlisted(status: str | None, m: MachineEntry) -> str:
-    """What is said of a GPU that only the PCI bus shows."""
+def unlisted(status: str | None, m: MachineEntry, vendor: str) -> str:
+    """What is said of a GPU that only the PCI bus shows; `m.driver` is NVIDIA's."""
     if status == "unknown":
         return "driver not asked"
     if m.container:
         return "not available in this container"
-    return "not listed by the driver" if status == "not listed" else "not visible to any driver"
+    loaded = status == "not listed" or (m.driver and vendor == "nvidia")
+    return "not listed by the driver" if loaded else "not visible to any driver"
 
 
 def _gpus(report: Report) -> Iterator[tuple[str, str]]:
@@ -110,7 +111,7 @@ def _gpu(gpu: GpuEntry, m: MachineEntry) -> str:
     if gpu.gfx and gpu.gfx != gpu.name:
         parts.append(gpu.gfx)
     if not gpu.listed and not (gpu.status or "").startswith("driver "):
-        parts.append(unlisted(gpu.status, m))
+        parts.append(unlisted(gpu.status, m, gpu.vendor))
     elif gpu.status not in (None, "ok"):
         parts.append(str(gpu.status))
     return ", ".join(parts)
