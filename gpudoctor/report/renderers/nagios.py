@@ -56,14 +56,16 @@ def _long(entry: FindingEntry) -> list[str]:
 
 def _fix(fix: FixEntry) -> str:
     """The sentence, the commands, and what they take or may destroy."""
-    run, after = _typed(fix), notes(fix)
-    return " ".join([fix.message, *([f"Run: {run}"] if run else []), *([f"({'; '.join(after)})"] if after else [])])
+    after = notes(fix)
+    return " ".join([fix.message, *_typed(fix), *([f"({'; '.join(after)})"] if after else [])])
 
 
-def _typed(fix: FixEntry) -> str:
+def _typed(fix: FixEntry) -> list[str]:
     """The commands of a fix on one line; lines of a file make no sense on one."""
     of_shell = all(block.language == "sh" for block in blocks(fix.commands, fix.tasks))
-    return " && ".join(fix.commands) if of_shell else "`gpudoctor check` shows the lines."
+    if not of_shell:
+        return ["`gpudoctor check` shows the lines."]
+    return [f"Run: {' && '.join(fix.commands)}"] if fix.commands else []
 
 
 def plain(text: str) -> str:
