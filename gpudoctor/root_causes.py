@@ -31,6 +31,7 @@ KEEPS_OUT = (
 )
 VENDORS = {area.name: area.vendor for area in AREAS}
 MASKS = {"visibility.cuda": "nvidia", "visibility.hip": "amd", "visibility.rocr": "amd"}
+_CONTAINERS = {"containers"}
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 
@@ -90,6 +91,7 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         and not _of_another_framework(other, verdict)
         and not _of_another_vendor(other, verdict)
         and not _mutual(other, verdict)
+        and not _lighter_than_rule(other, verdict)
     ]
 
 
@@ -97,7 +99,7 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     """Whether the verdict's check names the cause: by its id, or as one of an area that touches the same people.
 
     An area named whole has checks about something else too: that Docker on this host lacks a toolkit explains
-    nothing about the framework that runs beside it, and an advice explains no failure.
+    nothing about the framework that runs next to it, and an advice explains no failure.
     """
     if cause.check.id in verdict.check.caused_by:
         return True
@@ -105,6 +107,8 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     if lighter or _is_bearable(cause, verdict) or not verdict.check.explains_through(cause.check.id):
         return False
     touched, own = set(cause.check.affects), set(verdict.check.affects)
+    if touched == _CONTAINERS:  # those that this host starts: nothing that runs on the host itself
+        return own == _CONTAINERS
     return "everything" in touched | own or bool(touched & own)
 
 
@@ -144,6 +148,16 @@ def _of_another_vendor(cause: Verdict, verdict: Verdict) -> bool:
 def _mutual(cause: Verdict, verdict: Verdict) -> bool:
     """Whether the supposed cause names this one as its own cause and stands after it."""
     return cause.check.explains_through(verdict.check.id) and _order(cause)[1:] >= _order(verdict)[1:]
+
+
+def _lighter_than_rule(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether an operator's rule is not met and the supposed cause is milder: the rule stands by itself, as it asks.
+
+    That there is no GPU is an advice only where nothing asks for one; the rule does.
+    """
+    if verdict.check.area != "expect" or verdict.outcome is not Outcome.PROBLEM or cause.check.id == "device.no-gpu":
+        return False
+    return RANK[cause.severity] > RANK[verdict.severity]
 
 
 def _root(verdict: Verdict, problems: list[Verdict], roots: list[Verdict]) -> Verdict | None:

@@ -13,7 +13,7 @@ from gpudoctor.cli.repeated_options import repeated, runnable_again
 if TYPE_CHECKING:
     from gpudoctor.pipeline import CheckOptions
     from gpudoctor.report.model import FindingEntry, FixEntry, Report
-    from gpudoctor.setup.journal import Journal
+    from gpudoctor.setup.journal import Journal, JournalEntry
     from gpudoctor.setup.plan import SetupStep
     from gpudoctor.tasks import Tasks
 
@@ -42,7 +42,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Mend, or take back; gives the exit code."""
+    """Fix, or undo; gives the exit code."""
     from gpudoctor.setup.journal import JournalError
 
     try:
@@ -136,7 +136,7 @@ def _carried_out(arguments: argparse.Namespace, options: "CheckOptions", entry: 
     if ended.failed:
         confirm.failed(ended)
         if ended.changed:
-            _asked_again(arguments, options, entry, fix)
+            _asked_again(arguments, options, entry, fix, whole=False)
         return STEP_FAILED
     if ended.left:
         return _reboots(arguments, entry, ended.left)
@@ -193,8 +193,18 @@ def _again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry"
     return repeated(again, arguments)
 
 
-def _asked_again(arguments: argparse.Namespace, options: "CheckOptions", entry: "FindingEntry", fix: "FixEntry") -> int:
-    """Mended is what the check says, not what the command says."""
+def _asked_again(
+    arguments: argparse.Namespace, options: "CheckOptions", entry: "FindingEntry", fix: "FixEntry", whole: bool = True
+) -> int:
+    """Run the check again: it decides whether the problem is fixed, not the command.
+
+    Args:
+        arguments: of the command line.
+        options: what is checked.
+        entry: the finding.
+        fix: what ran.
+        whole: whether all of its steps did.
+    """
     from gpudoctor.report.fixes import what_follows
     from gpudoctor.setup.fix_steps import is_mended
 
@@ -203,12 +213,13 @@ def _asked_again(arguments: argparse.Namespace, options: "CheckOptions", entry: 
     if repaired:
         out(f"Fixed: {entry.check} passes.\n")
         return OK
-    if fix.needs:
+    if fix.needs and whole:
         after = what_follows(fix.needs)
         out(f"Done. It takes effect after {after}. Then verify: `{verify}`\n")
         return OK
     message = "it is unknown whether it helped" if repaired is None else "the check still fails"
-    complain(f"The fix ran, but {message}: `{verify}`")
+    ran = "The fix ran" if whole else "The fix ran in part"
+    complain(f"{ran}, but {message}: `{verify}`")
     return STEP_FAILED
 
 
@@ -231,9 +242,10 @@ def _show(entry: "FindingEntry", fix: "FixEntry") -> None:
 def _undo(arguments: argparse.Namespace) -> int:
     """Take back the last run, its last step first."""
     from gpudoctor.cli import confirm
+    from gpudoctor.report.sanitize import clean
     from gpudoctor.setup import undo
     from gpudoctor.setup.executor import runnable
-    from gpudoctor.setup.journal import Journal, place
+    from gpudoctor.setup.journal import Journal, directory, place
 
     if arguments.id:
         raise UsageError("--undo undoes the last run and takes no ID.")
@@ -244,16 +256,28 @@ def _undo(arguments: argparse.Namespace) -> int:
         return NOT_HERE
     run_, what, entries = last
     step, by_hand = undo.step(entries, confirm.installed)
-    _say_undo(what, step, by_hand)
+    begun = next((entry for entry in entries if entry.event == "begin"), None)
+    _say_undo(f"{what}{_of_run(begun)}", step, by_hand)
     if not step.commands:
         journal.write("left", what=run_)
         return DECLINED
     if not runnable(step, arguments.with_root) or (step.asks_root and confirm.lacks_sudo()):
         complain("Nothing was run: root is required. Run the commands yourself, or use --with-root.")
         return DECLINED
+    if arguments.yes and begun and begun.path and begun.path != directory():
+        complain(f"Nothing was run: that run was started in {clean(begun.path)}. Use --yes there, or leave it out.")
+        return DECLINED
     if not confirm.agreed("Undo it now?", arguments.yes):
         return DECLINED
     return _taken_back(journal, run_, step)
+
+
+def _of_run(begun: "JournalEntry | None") -> str:
+    """When and where a run was started, as part of a sentence."""
+    if begun is None:
+        return ""
+    at = begun.at.replace("T", " ").replace("+00:00", " UTC")
+    return f" ({at}{f', in {begun.path}' if begun.path else ''})"
 
 
 def _say_undo(what: str, step: "SetupStep", by_hand: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from gpudoctor.fixes.python import another_build, conda_install, conda_of, insta
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.torch import index_of_build
-from gpudoctor.queries.loading import missing_in_words
+from gpudoctor.queries.loading import lacks_driver_library, missing_in_words
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnLive
 from gpudoctor.tasks import Shell, Task
@@ -16,7 +16,12 @@ from gpudoctor.tasks import Shell, Task
 def install_again(on: OnLive) -> tuple[Fix, ...]:
     """What the error message asks for, where known, then a reinstall of the same version with its dependencies."""
     # A reinstall brings the same libraries.
-    return hinted(on) if on.live.executable_stack else (*hinted(on), _again(on))
+    return hinted(on) if on.live.executable_stack or of_the_driver(on) else (*hinted(on), _again(on))
+
+
+def of_the_driver(on: OnLive) -> bool:
+    """Whether the import fails because of a missing library of the NVIDIA driver, which no package brings."""
+    return lacks_driver_library(on.live.import_error or "")
 
 
 def after_crash(on: OnLive) -> tuple[Fix, ...]:

@@ -4,7 +4,8 @@ import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, PackageImport
-from gpudoctor.fixes import container, jetson, system, toolkit
+from gpudoctor.fixes import jetson, system, toolkit
+from gpudoctor.fixes.driver_capabilities import driver_capability
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
@@ -218,11 +219,13 @@ def of_driver(facts: Facts, missing: tuple[str, ...]) -> tuple[Fix, ...]:
     name, capability = found[0]
     stem = name.partition(".so")[0]
     if in_container(facts):
-        return container.driver_capability(facts, capability, stem)
+        return driver_capability(facts, capability, stem)
     message = (
         f"Install the {capability} libraries of the NVIDIA driver in exactly the installed release: packages for "
         "servers without a display (headless) leave them out."
     )
+    if known_or(facts.nvidia.kernel.loaded, None) is None:
+        message = f"Install the NVIDIA driver: {name} comes with it, and no Python package contains it."
     return (Fix(message, (), verify=filtered(query("ldconfig", "-p"), query("grep", stem))),)
 
 

@@ -35,6 +35,10 @@ _CDI = ("/etc/cdi", "/var/run/cdi")
 _REFRESH = tuple(f"{folder}/systemd/system/nvidia-cdi-refresh.service" for folder in ("/etc", "/usr/lib", "/lib"))
 # Fields of a specification and the version of CDI that they came with.
 _LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
+# Options of the daemon stand in its unit and in the files that units of distributions name (dockerd(8), --add-runtime).
+_UNITS = ("/etc/systemd/system/docker.service", "/etc/default/docker", "/etc/sysconfig/docker")
+_UNIT_DROP_INS = "/etc/systemd/system/docker.service.d"
+_ADDED = pattern(r"--add-runtime[= ][\"']?([\w.-]+)=")
 _UNASKED = Unknown("not asked: no CDI specification has fields that older engines refuse")
 _INSIDE = Unknown("the host's: not visible from the container")
 _UNWANTED = Unknown("not asked: there is no GPU that a container could use")
@@ -176,6 +180,11 @@ def _refused(machine: Machine, client: str | None, daemon: _Daemon, quick: bool)
     return refused_containers.refused(machine, client)
 
 
+def _of_system(machine: Machine) -> bool:
+    """Whether another root has the socket of the system's daemon: rootless ones and Docker Desktop's are elsewhere."""
+    return not machine.here and machine.exists("/run/docker.sock")
+
+
 def _snap(machine: Machine, client: str | None, daemon: _Daemon) -> bool | None:
     if client is None:
         return None
@@ -190,6 +199,8 @@ def _rootless(machine: Machine, client: str | None, daemon: _Daemon) -> Maybe[bo
         return None
     if isinstance(daemon.info, DockerInfo):
         return daemon.info.is_rootless
+    if _of_system(machine):
+        return False
     named = f"{machine.env.get('DOCKER_HOST', '')} {_context(machine)}"
     return True if "/run/user/" in named or "rootless" in named else daemon.info
 
@@ -199,6 +210,8 @@ def _desktop(machine: Machine, client: str | None, daemon: _Daemon) -> Maybe[boo
         return None
     if isinstance(daemon.info, DockerInfo):
         return "Docker Desktop" in (daemon.info.operating_system or "")
+    if _of_system(machine):
+        return False
     return True if _context(machine) == "desktop-linux" else daemon.info
 
 
@@ -219,10 +232,18 @@ def _configured(machine: Machine, daemon: _Daemon) -> tuple[Runtimes, str | None
         folder = machine.env.get("XDG_CONFIG_HOME") or f"{machine.env.get('HOME', '/root')}/.config"
         path = f"{folder}/docker/daemon.json"
     content, error = _json(machine, path)
-    if isinstance(content, Unknown) or content is None:
+    added = () if machine.here else _added(machine)  # where the daemon can be asked, it names them all
+    if isinstance(content, Unknown) or (content is None and not added):
         return content, error
     runtimes = content.get("runtimes") if isinstance(content, dict) else None
-    return tuple(runtimes) if isinstance(runtimes, dict) else (), error
+    return (*(runtimes if isinstance(runtimes, dict) else ()), *added), error
+
+
+def _added(machine: Machine) -> tuple[str, ...]:
+    """The runtimes among the daemon's options."""
+    drop_ins = (f"{_UNIT_DROP_INS}/{name}" for name in machine.names(_UNIT_DROP_INS))
+    texts = (machine.line(path) or "" for path in (*_UNITS, *drop_ins))
+    return tuple(name for text in texts for name in _ADDED.findall(text))
 
 
 def _json(machine: Machine, path: str) -> tuple[object, str | None]:

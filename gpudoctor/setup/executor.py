@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from gpudoctor.setup.installed_packages import Ask, Installed, resolves
-from gpudoctor.setup.journal import Journal
+from gpudoctor.setup.journal import Journal, directory
 from gpudoctor.setup.plan import Plan, SetupStep
 from gpudoctor.tasks import Command, Edit, PackageChange, Task, can_run, ends_sessions, is_lookup, needs_root
 from gpudoctor.tasks.as_typed import shown
@@ -117,7 +117,7 @@ def carry(
     Raises:
         JournalError: the journal cannot be written; then nothing more is run.
     """
-    journal.write("begin", what=what)
+    journal.write("begin", what=what, path=directory())
     one = _Carrier(run, journal, tell, ask, {p.python for s in steps for p in _changed(s) if os.path.exists(p.python)})
     done: list[str] = []
     for step in steps:

@@ -14,7 +14,7 @@ from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
-from gpudoctor.symptoms.fitting import distinct, fitting
+from gpudoctor.symptoms.fitting import distinct, fitting, of_engine, on_host
 from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.origin import Origin, Where, origin
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
@@ -26,6 +26,7 @@ RANK = {"cause": -1, "error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper":
 EXPLAINS = -1  # a message that says why another one of the log came
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
 _SHOWN = {"module-rejected", "lockdown-refused"}
+ENGINE = "This message is written on the host, where containers are started: run `gpudoctor explain` there to check it."
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
 OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in it points to the GPU"
 _OWN = pattern(
@@ -92,7 +93,7 @@ def explained(
     follow = root.explains if root is not None else ()
     # What comes of the root is over with it; its row's own steps are for other roots.
     entries = [msgspec.structs.replace(one, fixes=()) if one.id in follow else one for one in entries]
-    notice = "" if elsewhere or not cases else _notice(cases[0], report, recorded)
+    notice = "" if elsewhere or not cases else _notice(cases[0], report, facts, recorded)
     entries = (
         [msgspec.structs.replace(one, fixes=_without_choice(one.fixes)) for one in entries] if recorded else entries
     )
@@ -172,7 +173,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, meaning, hit.times))
             continue
         left = [f for f in found if f.check not in said.rules_out]
-        findings = explaining(hit.symptom.checks, areas(hit), left)
+        findings = () if of_engine(hit.symptom, facts) else explaining(hit.symptom.checks, areas(hit), left)
         rank = EXPLAINS if ids & {*hit.symptom.explains} else _rank(hit, findings, failing)
         rank = RANK["late"] if hit.symptom.id in follow and rank == RANK["error"] else rank
         cases.append(_Case(rank, hit.line, hit, None, said, findings))
@@ -250,11 +251,14 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
             explained_by=tuple(f.check for f in case.findings),
             nearest=() if case.findings or own else nearest(case.raised.text),
             fixes=(_DEBUG,) if own else (),
+            unexplained=not case.findings,
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other
     row = case.hit.symptom
     # of visibility's checks each looks for the same, of another area's each for something else
+    engine = of_engine(row, facts)
     looked = [i for i in ruled if place(i, row.checks, exact=not i.startswith("visibility.")) < len(row.checks)]
+    looked = [] if engine else looked
     return SymptomEntry(
         id=row.id,
         role=role,
@@ -270,6 +274,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
         unknown=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
         fixes=_fixes(case, row, facts),
         advice=case.reported.advice or row.advice,
+        unexplained=not (case.findings or case.reported.confirmed or engine),
     )
 
 
@@ -278,8 +283,13 @@ def _without_choice(fixes: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
     return tuple(one for one in fixes if not any(line.startswith(_CHECK_ANOTHER) for line in one.commands))
 
 
-def _notice(root: _Case, report: Report, recorded: bool) -> str:
-    """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has."""
+def _notice(root: _Case, report: Report, facts: Facts | None, recorded: bool) -> str:
+    """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has.
+
+    Or that this is a container, and the message is of what starts containers.
+    """
+    if root.hit and of_engine(root.hit.symptom, facts):
+        return ENGINE
     own = areas(root.hit) if root.hit else areas_of(root.raised.packages if root.raised else ())
     there = {BY_MODULE[one.name].area for one in report.frameworks if one.name in BY_MODULE}
     checked = [one.path for one in report.pythons if one.error is None]
@@ -296,7 +306,8 @@ def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     if case.findings and case.findings[0].fixes:
         return ()
     known = [] if case.reported.decided else [FixEntry(one.message, one.commands) for one in row.fixes]
-    return fitting(distinct(fix_entries(case.reported.fixes, facts), known), facts)
+    steps = distinct(fix_entries(case.reported.fixes, facts), known)
+    return on_host(steps) if of_engine(row, facts) else fitting(steps, facts)
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

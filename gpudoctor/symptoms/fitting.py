@@ -9,6 +9,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.python import manager_of
 from gpudoctor.fixes.system import driver_packages, family_of
 from gpudoctor.fixes.wsl import windows_driver
+from gpudoctor.knowledge.symptoms import Symptom
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.fixes import entry
@@ -25,6 +26,12 @@ _HOST = pattern(
 )
 # What sets up the engine that starts containers, which no container has.
 _ENGINE = pattern(r"\b(nvidia-ctk|nvidia-container-toolkit|snap|systemctl restart (docker|containerd|crio))\b")
+# Programs of the host that start containers, as the rows name them.
+_ENGINES = (
+    *("NVIDIA Container Toolkit", "CDI", "Docker", "Docker Compose", "Podman", "Apptainer"),
+    *("containerd", "Kubernetes", "NVIDIA's GPU Operator"),
+)
+_SYSTEMS = ("lxc", "systemd-nspawn")
 # The package manager that a command needs, by the family of distributions that has it.
 _FAMILIES = (
     ("debian", pattern(r"\b(apt|apt-get|dpkg|update-initramfs|update-grub|ubuntu-drivers)\b")),
@@ -88,12 +95,29 @@ def fitting(fixes: Sequence[FixEntry], facts: Facts) -> tuple[FixEntry, ...]:
         (host if (container or wsl) and _is_of_host(fix, container) else here).append(fix)
     here = [kept for fix in here if (kept := _kept(fix, facts)) is not None]
     here.sort(key=lambda one: _order(one.message, facts))
+    if container and host and any(fix.message.startswith("Then ") for fix in fixes):
+        return on_host(fixes)  # steps that follow each other keep their order
     if container:
         return (*here, *map(_of_host, host))
     commands = " ".join(command for fix in host for command in fix.commands)
     if commands and not _OTHER_VENDOR.search(commands) and not (here and gpus_of(facts)):
         here.append(entry(windows_driver(_WINDOWS), facts))
     return tuple(here)
+
+
+def of_engine(row: Symptom, facts: Facts | None) -> bool:
+    """Whether this is a container, and a message is of what starts containers: nothing in here is its cause.
+
+    Containers that hold a whole system start others themselves.
+    """
+    return (
+        facts is not None and in_container(facts) and facts.host.container not in _SYSTEMS and row.program in _ENGINES
+    )
+
+
+def on_host(fixes: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
+    """A row's steps as they are told within a container, all of them for its host: in their own order."""
+    return tuple(map(_of_host, fixes))
 
 
 def _is_elsewhere(message: str, facts: Facts) -> bool:
@@ -210,7 +234,7 @@ def _has_branch(number: str, facts: Facts) -> bool:
 def _of_host(fix: FixEntry) -> FixEntry:
     """A step as it is told within a container: it is the host that has a kernel and a driver."""
     message = _ITSELF.sub("", fix.message)
-    if "the host" not in message:
+    if "the host" not in message and not message.startswith(("On the node", "Then ")):
         after = "," if _CONDITION.match(message) else ":"
         message = f"On the host{after} {message[:1].lower()}{message[1:]}"
     commands = typed(fix.tasks) if fix.tasks else fix.commands

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,7 @@ FIXES = (
     Fix("Edit what cannot be.", (Edit("{more}", word=("A", "b")),)),
     Fix("Make it, then reboot.", (cmd("touch", "{flag}"), cmd("reboot"), cmd("touch", "{more}")), needs="reboot"),
     Fix("Reboot.", (cmd("reboot"),), needs="reboot"),
+    Fix("Begin, then fail.", (cmd("touch", "{more}"), cmd("false")), needs="reboot", undo=(cmd("rm", "{more}"),)),
 )
 
 @check(title="There is no flag", severity=Severity.ERROR, cause="Nobody has made it.", fixes=FIXES,
@@ -130,7 +132,7 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
         ("11", 5, "these commands only inspect"),
         ("14", 4, 'has no line A="...", so that it has to be edited by hand.'),
         ("16", 5, "this fix is a reboot, which only --reboot runs: `gpudoctor fix acme.no-flag --choice 16 "),
-        ("17", 3, "There is no fix 17: acme.no-flag has 16 here."),
+        ("18", 3, "There is no fix 18: acme.no-flag has 17 here."),
     ],
 )
 def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> None:
@@ -260,3 +262,22 @@ def test_a_reboot_is_run_only_where_it_was_asked_for(flag: Path, asked: bool) ->
     assert not (flag.parent / "more").exists()  # what stands after the reboot is for later
     left = "Done, except for the reboot. Save your work, then run:\n  reboot\n"
     assert (left in ran.out) is not asked
+
+
+def test_a_fix_that_failed_halfway_is_not_called_done(flag: Path) -> None:
+    ran = fix(flag, "acme.no-flag", "--choice", "17", "--yes")
+    assert ran.code == 4
+    assert "Step failed" in ran.err
+    assert "Done. It takes effect" not in ran.out
+    assert "The fix ran in part, but the check still fails" in ran.err
+
+
+def test_undo_names_when_and_where_and_leaves_the_runs_of_another_directory_alone(flag: Path) -> None:
+    assert fix(flag, "acme.no-flag", "--yes").code == 0
+    elsewhere = gpudoctor("fix", "--undo", "--yes", env=env_of(flag), cwd=flag.parent)
+    assert elsewhere.code == 5
+    assert flag.exists()
+    assert re.search(r"The last run: fix acme\.no-flag \(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in /\)", elsewhere.out)
+    assert "that run was started in /." in elsewhere.err
+    assert fix(flag, "--undo", "--yes").code == 0
+    assert not flag.exists()

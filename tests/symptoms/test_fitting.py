@@ -1,12 +1,16 @@
 """The steps of a message's row on machines of different kinds: only what can be typed there, in an order that fits."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+import gpudoctor
+import gpudoctor.checks
 from gpudoctor.facts import Distribution, Facts
 from gpudoctor.knowledge.symptoms import symptoms
 from gpudoctor.maybe import Unknown
+from gpudoctor.report.fixes import label
 from gpudoctor.report.model import FixEntry, Report
 from gpudoctor.symptoms import attach
 from gpudoctor.symptoms.fitting import distinct, fitting
@@ -43,9 +47,29 @@ def test_in_a_container_what_is_done_on_its_host_comes_last_and_says_so(row: str
     found = fitting(known(row), DOCKER)
     here = [one.place == "here" for one in found]
     assert here == sorted(here, reverse=True)
-    assert all("the host" in one.message.lower() for one in found if one.place == "outside")
+    where = ("the host", "on the node", "then ")
+    assert all(any(w in one.message.lower() for w in where) for one in found if one.place == "outside")
     own = [one for one in found if one.place == "here" and not one.message.startswith("In ")]
     assert [one for one in commands(tuple(own)) if NATIVE.search(one) or "sudo " in one] == []
+
+
+def test_steps_that_follow_each_other_keep_their_order() -> None:
+    for machine in (UBUNTU, DOCKER):
+        found = [one.message for one in fitting(known("k8s-plugin-blind"), machine)]
+        assert len(found) == 3
+        assert found[-1].startswith("Then start")
+        labels = [label(FixEntry(message), place) for place, message in enumerate(found)]
+        assert labels == ["fix", "or", "then"]
+
+
+def test_each_modprobe_loads_what_it_names() -> None:
+    """Without -a the second name is a parameter of the first module: modprobe(8)."""
+    one_module = re.compile(r"(?<![-\w])modprobe (?!-a\b|-r\b)[\w-]+ +(?![&|;=]|\w+=)[\w-]+")
+    typed = [command for row in ROWS for fix in row.fixes for command in fix.commands]
+    assert [command for command in typed if one_module.search(command)] == []
+    sources = [*Path(gpudoctor.__file__).parent.rglob("*.py"), *Path(gpudoctor.checks.__path__[0]).rglob("*.py")]
+    several = re.compile(r'"modprobe", "(?!-[arv]")[^"]+", "(?!\w+=)')
+    assert [path for path in sources if several.search(path.read_text())] == []
 
 
 @at_once([row.id for row in ROWS])

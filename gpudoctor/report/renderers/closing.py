@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
-from gpudoctor.facts.text_types import ANOTHER_ROOT
+from gpudoctor.facts.text_types import not_run
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.registry import SMOKED
@@ -17,6 +17,7 @@ from gpudoctor.targets import framework_name, gpus_of
 CHOSEN = "Only the selected checks ran; the cause may be elsewhere."
 ADVICE = "Only the selected checks ran. Advice does not change the verdict: --fail-on advice makes the exit code 1."
 ROOT = "Nothing in that file system was run (--root), so it is unknown whether its driver and libraries respond."
+ELSEWHERE = "The fixes are for the system whose file system that is (--root): type them there, not here."
 NO_GPU = "There is no GPU to diagnose: these results prove nothing about one."
 NO_SMOKE = "No GPU that can run smoke tests was found, so none ran. To test the CPU: `gpudoctor smoke --device cpu`"
 # Of a facts file of an earlier release, which went on with the CPU.
@@ -37,12 +38,13 @@ def closing(
     """Sentences for the end of the report."""
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
-    lines = [*_expected(verdicts), *([CHOSEN] if chosen and status != "pass" and entries else [])]
+    there = [ELSEWHERE] * (not_run(facts.nvidia.nvml.code) and any(entry.fixes for entry in entries))
+    lines = [*there, *_expected(verdicts), *([CHOSEN] if chosen and status != "pass" and entries else [])]
     if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
         explain = f"`gpudoctor explain {entries[0].check}`" if entries else "`gpudoctor explain ID`"
         return (*lines, f"Fix the first problem, then re-run `gpudoctor {command}`. For details: {explain}")
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
-    if any(v.outcome is Outcome.UNKNOWN and v.message.endswith(ANOTHER_ROOT) for v in verdicts):
+    if any(v.outcome is Outcome.UNKNOWN and not_run(Unknown(v.message)) for v in verdicts):
         lines.append(ROOT)
     if facts.smoke.instead:
         lines.append(ON_CPU if facts.smoke.runs else NO_SMOKE)

@@ -29,7 +29,7 @@ _COLUMNS = re.compile(r"\s{2,}")  # what stands in columns at a terminal
 STATES = {
     "fail": "something does not work",
     "warn": "it works, with warnings",
-    "no-gpu": "no GPU was found, so none was checked",
+    "no-gpu": "none was found, so none was checked",
     "incomplete": "too much is unknown for a verdict",
 }
 

@@ -19,6 +19,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
         advice: what the message itself advises, and why that does not help here.
         decided: the fixes are the whole answer: what the row advises holds in other cases.
         harmless: the words show that nothing is wrong.
+        confirmed: the facts of this machine show what the words say.
         rules_out: checks whose findings do not explain the message, because its words tell otherwise.
     """
 
@@ -28,6 +29,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""
     decided: bool = False
     harmless: bool = False
+    confirmed: bool = False
     rules_out: tuple[str, ...] = ()
 
 
