@@ -43,7 +43,7 @@ def _text(path: Path) -> str:
 
 @cache
 def _tree(path: Path) -> ast.Module:
-    """Its syntax tree: of all two thousand files that takes seconds, so it is asked for those whose text gives cause."""
+    """Its syntax tree: of all two thousand files that takes seconds, so only where the text gives cause."""
     return ast.parse(_text(path))
 
 

@@ -30,6 +30,7 @@ _OWN = pattern(
     r"^(KeyError|IndexError|TypeError|NameError|UnboundLocalError|AttributeError|SyntaxError|IndentationError"
     r"|ZeroDivisionError|NotImplementedError|RecursionError|StopIteration)\b"
 )
+_MISSING = pattern(r"No module named '(\w+)'")
 _DEBUG = FixEntry(
     "Run it under Python's debugger, which stops where the error is raised.", ("python -m pdb -c continue SCRIPT.py",)
 )
@@ -257,6 +258,8 @@ def _without_choice(fixes: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
 def _notice(root: _Case, report: Report, recorded: bool) -> str:
     """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has."""
     own = areas(root.hit) if root.hit else areas_of(root.raised.packages if root.raised else ())
+    if root.hit and (missing := _MISSING.search(root.hit.text)):
+        own = areas_of((missing[1],))
     there = {BY_MODULE[one.name].area for one in report.frameworks if one.name in BY_MODULE}
     checked = [one.path for one in report.pythons if one.error is None]
     if root.findings or len(own) != 1 or own & there or not checked:

@@ -2,18 +2,16 @@
 
 import re
 
+import pytest
+
 from gpudoctor.facts import Distribution, Facts
 from gpudoctor.knowledge.symptoms import symptoms
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.model import FixEntry, Report
 from gpudoctor.symptoms import attach
 from gpudoctor.symptoms.fitting import distinct, fitting
-<<<<<<< HEAD
-from tests.builders import change, framework, nvidia_host, with_framework
-=======
 from tests.at_once import at_once
-from tests.builders import change, nvidia_host
->>>>>>> w-suite
+from tests.builders import change, framework, nvidia_host, with_framework
 
 ROWS = [row for row in symptoms() if row.fixes]
 UBUNTU = change(nvidia_host(), "host.distribution", Distribution(id="ubuntu", like=("debian",)))

@@ -94,7 +94,7 @@ def _message(out: Console, report: Report, root: SymptomEntry, group: Sequence[F
         labelled(out, "evidence", details)
     if short and not verbose:
         return
-    if not group and report.log_origin and report.log_origin.where != "elsewhere":
+    if not group and not root.notice and report.log_origin and report.log_origin.where != "elsewhere":
         labelled(out, "here", CHECKED)
     if root.ruled_out:
         labelled(out, "ruled out", _ids(root.ruled_out, verbose), "dim")
