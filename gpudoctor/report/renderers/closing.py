@@ -74,9 +74,11 @@ def closing(
 
 def _next(facts: Facts, status: str) -> Iterator[str]:
     """What comes after a check: a framework where there is none, and then the proof that it computes."""
+    if not gpus_of(facts):
+        return
     if status in ("pass", "warn") and not _frameworks(facts):
         yield SETUP
-    elif status == "pass" and gpus_of(facts) and not facts.quick and not facts.smoke.runs:
+    elif status == "pass" and not facts.quick and not facts.smoke.runs:
         yield PROOF
 
 
