@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor.facts import Distribution
 from gpudoctor.setup.plan import Wheel
 from gpudoctor.symptoms.extractors import NOTHING, extracted
 from gpudoctor.tasks.as_typed import typed
@@ -41,3 +42,16 @@ def test_where_it_is_installed_another_python_ran() -> None:
     lines = ["ModuleNotFoundError: No module named 'torch'"]
     assert extracted("missing_framework", lines, with_framework(framework())) == NOTHING
     assert extracted("missing_framework", lines) == NOTHING
+
+
+def test_a_toolkit_comes_with_the_repository_that_has_it() -> None:
+    """Ubuntu itself has no cuda-toolkit-12-8: apt-get would report "Unable to locate package"."""
+    line = "nvcc fatal   : Unsupported gpu architecture 'compute_120'"
+    ubuntu = change(machine("blackwell"), "host.distribution", Distribution(id="ubuntu", version="24.04"))
+    ubuntu = change(ubuntu, "host.sources", ())
+    first, *_ = extracted("compiler_arch", [line], ubuntu).fixes
+    commands = typed(first.tasks)
+    keyring = next(n for n, command in enumerate(commands) if "cuda-keyring" in command)
+    assert keyring < commands.index("sudo apt-get install cuda-toolkit-12-8")
+    unknown, *_ = extracted("compiler_arch", [line]).fixes
+    assert "https://developer.nvidia.com/cuda-downloads" in unknown.message
