@@ -52,6 +52,6 @@ def small_memory(facts: Facts) -> Problem | None:
     gpu = gpus[sizes.index(largest)]
     full, half, four = (_billions(largest, each) for each in (_TRAINING, _HALF, _FOUR))
     return Problem(
-        f"{gpu_name(gpu)} has {largest / (1 << 30):.0f} GB: enough to fully train about {full} billion parameters, "
+        f"{gpu_name(gpu)} has {largest / (1 << 30):.0f} GiB: enough to fully train about {full} billion parameters, "
         f"and to run about {half} billion in 16 bits or {four} billion in 4."
     )

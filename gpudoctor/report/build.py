@@ -298,8 +298,9 @@ def _silent(index: int, device: PciDevice) -> GpuEntry:
 
 
 def _without_list(device: PciDevice) -> str:
-    """Intel's GPUs are in no list of a driver's: what drives them is all that there is to say."""
-    driver = device.driver if device.vendor == VENDORS["intel"] else None
+    """What drives a GPU that is in no list of a driver's: Intel's are in none, and those that nouveau drives."""
+    bare = device.vendor == VENDORS["intel"] or device.driver == "nouveau"
+    driver = device.driver if bare else None
     return f"driver {driver}" if isinstance(driver, str) and driver != "vfio-pci" else "no driver"
 
 

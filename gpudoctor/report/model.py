@@ -104,7 +104,8 @@ class UnknownEntry(msgspec.Struct, frozen=True, kw_only=True):
 class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A GPU, for a reader of the report; None where it is unknown or does not exist.
 
-    `status` is "ok", "lost" ..., or "no driver" where only the PCI bus shows the GPU ("driver xe": Intel's).
+    `status` is "ok", "lost" ..., or "no driver" where only the PCI bus shows the GPU ("driver xe": Intel's; nouveau
+    likewise).
     """
 
     index: Small

@@ -121,7 +121,7 @@ def test_memory_taken_at_once() -> None:
             {"gpus__0__memory": 8 << 30},
             (
                 "problem",
-                "GPU 0 (NVIDIA GeForce RTX 4090) has 8 GB: enough to fully train about 0.4 billion parameters, and to "
+                "GPU 0 (NVIDIA GeForce RTX 4090) has 8 GiB: enough to fully train about 0.4 billion parameters, and to "
                 "run about 4 billion in 16 bits or 10 billion in 4.",
             ),
         ),

@@ -37,8 +37,8 @@ class CompareScreen(Screen[None]):
     #compare { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "choose", "Compare with"),
-        Binding("K", "keep", "Save these facts"),
+        Binding("o", "choose", "Compare with", tooltip="Type or pick the facts or the report to compare with"),
+        Binding("K", "keep", "Save these facts", tooltip="Keep them, masked, to compare with later"),
         Binding("escape", "back", "Back"),
     ]
 
