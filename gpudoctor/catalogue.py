@@ -193,6 +193,13 @@ def nearest(given: str, every: Sequence[str]) -> str:
     tails = {i.split(".")[-1]: i for i in every}
     close = [i for i in every if i.partition(".")[2] == given] or get_close_matches(given, names, 1, 0.6)
     close = close or [tails[t] for t in get_close_matches(given, list(tails), 1, 0.6)]
+    area, _, tail = given.partition(".")
+    if tail and (own := {i.partition(".")[2]: i for i in every if i.startswith(f"{area}.")}):
+        # of whole ids the area would make any two alike
+        close = [i for i in every if i.partition(".")[2] == tail]
+        close = close or [own[t] for t in get_close_matches(tail, own, 1, 0.6)]
+        if not close:
+            return f" `gpudoctor checks {area}` lists those of {area}."
     if not close:
         return " `gpudoctor checks` lists them all."
     *others, last = (f'"{one}"' for one in close[:_LISTED])

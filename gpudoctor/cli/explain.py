@@ -127,10 +127,11 @@ def _check(id_: str, verbose: bool, arguments: argparse.Namespace | None) -> int
 
     (one,), width = catalogue.load([id_]), min(columns(), 100)
     out(check_head(one, width))
+    printed = False
     if arguments and not arguments.elsewhere:
         sys.stdout.flush()  # it is read while the machine is checked
-        _reported(arguments, one)
-    out(f"\n{check_page(one, width)}")
+        printed = _reported(arguments, one)
+    out(f"\n{check_page(one, width, printed)}")
     if verbose:
         from gpudoctor import check_sources
 
@@ -138,8 +139,11 @@ def _check(id_: str, verbose: bool, arguments: argparse.Namespace | None) -> int
     return OK
 
 
-def _reported(arguments: argparse.Namespace, one: "Check[Any]") -> None:
-    """Print what a check reports on the machine; frameworks are imported only for a check that looks at them."""
+def _reported(arguments: argparse.Namespace, one: "Check[Any]") -> bool:
+    """Print what a check reports on the machine; whether that has its fixes.
+
+    Frameworks are imported only for a check that looks at them.
+    """
     import msgspec
 
     from gpudoctor import single_check
@@ -163,6 +167,7 @@ def _reported(arguments: argparse.Namespace, one: "Check[Any]") -> None:
         page.print()
         labelled(page, where.lower(), _ended(report.summary.passed, unknown))
     out(written(page))
+    return any(entry.fixes for entry in report.findings)
 
 
 def _ended(passed: int, unknown: str) -> str:

@@ -60,5 +60,7 @@ def _server() -> "ModuleType":
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "gpudoctor":
             raise
-        raise UsageError("`gpudoctor mcp` needs the extra \"mcp\": `pip install 'gpudoctor-cli[mcp]'`.") from None
+        from gpudoctor.extras import install_command
+
+        raise UsageError(f'`gpudoctor mcp` needs the extra "mcp": `{install_command("mcp")}`.') from None
     return server

@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import LiveFramework
 from gpudoctor.fixes.loading import clear_executable_stack, of_cuda_repository, of_driver, of_system
+from gpudoctor.fixes.pip import twice
 from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, manager_of, torch_family, version_of
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import import_errors
@@ -75,6 +76,7 @@ def torch_again(on: OnLive) -> tuple[Fix, ...]:
     index = index_of_build(versions["torch"] or "")
     message = f"Reinstall the same PyTorch version with its libraries, with {manager_of(on.python)}."
     tasks = another_build(on.python, *specs, index=index)
+    message += twice(tasks)
     return (Fix(message, tasks, "reinstall-package", verify=_proof(on)),)
 
 

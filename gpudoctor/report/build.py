@@ -300,15 +300,16 @@ def _silent(facts: Facts, index: int, device: PciDevice) -> GpuEntry:
 
 
 def _without_list(facts: Facts, device: PciDevice) -> str:
-    """Intel's GPUs are in no list of a driver's: what drives them is all that there is to say.
+    """What drives a GPU that is in no list of a driver's: Intel's are in none, and those that nouveau drives.
 
     Of others only a driver that was asked is known not to list one.
     """
-    nvidia = device.vendor == VENDORS["nvidia"]
+    bare = device.vendor == VENDORS["intel"] or device.driver == "nouveau"
+    nvidia = device.vendor == VENDORS["nvidia"] and not bare
     driver = facts.nvidia.kernel.loaded if nvidia else device.driver
     if not isinstance(driver, str) or (driver in LENDERS or device.driver in LENDERS):
         return "no driver"
-    if device.vendor == VENDORS["intel"]:
+    if bare:
         return f"driver {driver}"
     return "unknown" if not_run(facts.gpus) else "not in container" if in_container(facts) else "not listed"
 

@@ -33,6 +33,7 @@ _OWN = pattern(
     r"^(KeyError|IndexError|TypeError|NameError|UnboundLocalError|AttributeError|SyntaxError|IndentationError"
     r"|ZeroDivisionError|NotImplementedError|RecursionError|StopIteration)\b"
 )
+_MISSING = pattern(r"No module named '(\w+)'")
 _DEBUG = FixEntry(
     "Run it under Python's debugger, which stops where the error is raised.", ("python -m pdb -c continue SCRIPT.py",)
 )
@@ -291,6 +292,8 @@ def _notice(root: _Case, report: Report, facts: Facts | None, recorded: bool) ->
     if root.hit and of_engine(root.hit.symptom, facts):
         return ENGINE
     own = areas(root.hit) if root.hit else areas_of(root.raised.packages if root.raised else ())
+    if root.hit and (missing := _MISSING.search(root.hit.text)):
+        own = areas_of((missing[1],))
     there = {BY_MODULE[one.name].area for one in report.frameworks if one.name in BY_MODULE}
     checked = [one.path for one in report.pythons if one.error is None]
     if root.findings or len(own) != 1 or own & there or not checked:

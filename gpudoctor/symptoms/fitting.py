@@ -183,7 +183,7 @@ def _kept(fix: FixEntry, facts: Facts) -> FixEntry | None:
         message = rest[:1].upper() + rest[1:]
     left = tuple(_by_checked(one, fix, facts) for one in fix.commands if _has(one, facts))
     if len(left) < len(fix.commands):
-        if _OTHERS.match(message):
+        if _OTHERS.match(message) or all(one.startswith("conda ") for one in fix.commands):
             return None
         if "third" in message:  # what is left could not be told apart
             return fix

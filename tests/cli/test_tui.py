@@ -13,6 +13,7 @@ import pytest
 
 from gpudoctor.cli import OK, main, parser, serve, terminal, tui
 from gpudoctor.demo import DEMOS
+from gpudoctor.extras import install_command
 from tests.cli import gpudoctor
 from tests.cli.conftest import Run
 
@@ -155,7 +156,7 @@ def test_without_the_extra_it_says_how_to_install_it(run: Run, monkeypatch: pyte
 
     monkeypatch.delitem(sys.modules, "gpudoctor.cli.web_server", raising=False)
     monkeypatch.setattr(builtins, "__import__", missing)
-    reported = "`gpudoctor serve` needs the extra \"web\": `pip install 'gpudoctor-cli[web]'`."
+    reported = f'`gpudoctor serve` needs the extra "web": `{install_command("web")}`.'
     assert run("serve", "--demo", "mismatch").sentence == reported
 
 

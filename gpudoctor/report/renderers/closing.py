@@ -23,6 +23,8 @@ NO_SMOKE = "No GPU that can run smoke tests was found, so none ran. To test the 
 # Of a facts file of an earlier release, which went on with the CPU.
 ON_CPU = "No GPU was found, so the smoke tests ran on the CPU and prove nothing about a GPU."
 _MOST_NAMES = 12  # of packages that were not imported
+SETUP = "Next: `gpudoctor setup pytorch` plans the PyTorch that fits this machine."
+PROOF = "Next: `gpudoctor smoke` tests that the GPU computes correctly, and how fast."
 NOTHING = "None of the selected checks applies to this machine, so nothing was checked."
 
 
@@ -63,12 +65,23 @@ def closing(
         lines += _critical_toolkit(facts)
     if chosen and status == "pass" and entries:
         lines.append(ADVICE)
+    lines += _next(facts, status if command == "check" and not (chosen or recorded) else "")
     if status == "pass" and not (facts.quick or chosen or recorded) and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
             "(--python PATH), as its user, in its container."
         )
     return tuple(lines)
+
+
+def _next(facts: Facts, status: str) -> Iterator[str]:
+    """What comes after a check: a framework where there is none, and then the proof that it computes."""
+    if not gpus_of(facts):
+        return
+    if status in ("pass", "warn") and not _frameworks(facts):
+        yield SETUP
+    elif status == "pass" and not facts.quick and not facts.smoke.runs:
+        yield PROOF
 
 
 def _covered(

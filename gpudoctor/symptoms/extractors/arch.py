@@ -102,7 +102,7 @@ def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     known = toolkits_of(capability)
     since = f" CUDA {known[0]} is the first to know it{f', {known[1]} the last' if known[1] else ''}." if known else ""
     details = (f"It was compiled for compute capability {capability}.{since}", *_elsewhere(capability, facts))
-    by_nvcc = nvcc_for(capability)
+    by_nvcc = nvcc_for(capability, facts)
     fixes = (*ptxas_for(capability), *by_nvcc) if "ptxas" in lines[0].lower() else by_nvcc
     return Extracted(details=details, fixes=(*fixes, *_dropped(capability, known)))
 

@@ -10,6 +10,7 @@ import yaml
 
 from gpudoctor.cli.fleet.engine_options import OPTIONS, EngineOption
 from gpudoctor.cli.fleet.progress import said
+from gpudoctor.extras import install_command
 from gpudoctor.fleet.runner import engines
 from gpudoctor.fleet.runner.tracker import RunProgress
 from tests.cli.conftest import Run
@@ -232,7 +233,7 @@ def test_without_clustershell(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
     for name in [name for name in sys.modules if name.partition(".")[0] == "ClusterShell"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ClusterShell", None)
-    install = "pip install 'gpudoctor-cli[fleet]'."
+    install = f"{install_command('fleet')}."
     into = str(tmp_path / "run")
     for engine in ("ssh", "kubernetes", "slurm"):
         image = ["--image", "i"] if engine == "kubernetes" else []

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from gpudoctor.cli.mcp_server.tools import TOOLS, AssistantTool
+from gpudoctor.extras import install_command
 from tests.cli import shell
 from tests.cli.mcp import SECONDS, SERVER, raw
 
@@ -207,7 +208,7 @@ def test_what_its_streams_can_be(line: str, code: int, sentence: str, tmp_path: 
 def test_without_the_extra_it_says_how_to_install_it() -> None:
     code = "import sys; sys.modules['mcp'] = None; from gpudoctor.cli import main; sys.exit(main(['mcp']))"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, input="")
-    sentence = "gpudoctor: `gpudoctor mcp` needs the extra \"mcp\": `pip install 'gpudoctor-cli[mcp]'`.\n"
+    sentence = f'gpudoctor: `gpudoctor mcp` needs the extra "mcp": `{install_command("mcp")}`.\n'
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", sentence)
 
 
