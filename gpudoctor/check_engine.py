@@ -46,6 +46,7 @@ Action = Literal[
     "reset-gpu",
     "reboot",
     "power-cycle",
+    "improve-cooling",
     "replace-hardware",
     "ask-vendor",
 ]

@@ -3,6 +3,7 @@
 import shlex
 import sys
 
+NAME = "gpudoctor-cli"
 # What the prefix of an environment holds, and what adds an extra to a tool in it.
 WAYS = {
     "/uv/tools/": "uv tool install '{}'",
@@ -20,6 +21,7 @@ def install_command(extra: str, prefix: str = sys.prefix) -> str:
     Args:
         extra: its name in pyproject.toml.
         prefix: the environment that gpudoctor is in.
+        source: what was installed: a checkout, a wheel, or the name of the distribution; None: asks pip's record of it.
     """
     name = f"{NAME}[{extra}]"
     way = next((way for place, way in WAYS.items() if place in f"{prefix}/"), None)

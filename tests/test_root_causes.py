@@ -72,6 +72,16 @@ def test_an_area_named_whole_explains_only_what_touches_the_same_people() -> Non
     assert len(shape([named, problem("container.toolkit-missing", affects=("containers",))])) == 1
 
 
+def test_what_is_wrong_with_containers_of_this_host_explains_nothing_that_runs_on_it() -> None:
+    stale = problem("container.cdi-stale", severity=Severity.WARNING, affects=("containers",))
+    failed = problem("smoke.failed", ("container.*",))
+    assert shape([failed, stale]) == [("smoke.failed", []), ("container.cdi-stale", [])]
+    assert [found.severity for found in findings([failed, stale])[0]] == [Severity.ERROR, Severity.WARNING]
+    assert findings([unknown("device.no-gpu", ("container.*",)), stale])[1]
+    other = problem("container.toolkit-missing", ("container.*",), affects=("containers",))
+    assert len(shape([other, stale])) == 1
+
+
 def test_a_cause_on_another_gpu_explains_nothing() -> None:
     verdicts = [
         problem("link.narrow-pcie", ("device.fallen-off-the-bus",), About(gpu="a")),

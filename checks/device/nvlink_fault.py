@@ -16,10 +16,16 @@ _NOT_BY_THEMSELVES = (155, 166, 170)
 _RESET = "RESET_GPU"
 _FIXES = (
     Fix(
-        "Drain the node, stop the programs on its GPUs, and reboot it; if only one GPU is affected, resetting that "
-        "GPU may be enough.",
-        (query("nvidia-smi", "nvlink", "--status"), as_root("nvidia-smi", "--gpu-reset"), as_root("reboot")),
+        "Drain the node, stop the programs on its GPUs, and reset the GPUs: links join two of them.",
+        (query("nvidia-smi", "nvlink", "--status"), as_root("nvidia-smi", "--gpu-reset")),
         "reset-gpu",
+        root=True,
+        verify=query("nvidia-smi", "nvlink", "--status"),
+    ),
+    Fix(
+        "If the reset fails, or links stay down after it: reboot.",
+        (as_root("reboot"),),
+        "reboot",
         root=True,
         needs="reboot",
         verify=query("nvidia-smi", "nvlink", "--status"),

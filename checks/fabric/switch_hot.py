@@ -16,7 +16,7 @@ _FIXES = (
             query("ipmitool", "sdr", "type", "Temperature", root=True),
             filtered(query("dmesg", root=True), query("grep", "SXid")),
         ),
-        "replace-hardware",
+        "improve-cooling",
         root=True,
         verify=filtered(query("dmesg", root=True), query("grep", "-E", "SXid.*1000[45]")),
     ),

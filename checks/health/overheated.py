@@ -23,7 +23,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         message = (
             "Cool the GPU: clean fans and filters, and improve the airflow (a passive card needs a server's airflow)."
         )
-    cool = Fix(message, (_LOOK, fans), "replace-hardware", verify=_LOOK)
+    cool = Fix(message, (_LOOK, fans), "improve-cooling", verify=_LOOK)
     less = lower(on.gpu)
     if less is None:
         return (cool,)

@@ -15,7 +15,7 @@ from gpudoctor.tasks import Shell
         Fix(
             "Improve cooling: clean fans and filters, and check the airflow; a passive card needs server airflow.",
             (Shell("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input", lookup=True),),
-            "replace-hardware",
+            "improve-cooling",
             verify=Shell("cat /sys/class/drm/card*/device/hwmon/hwmon*/temp1_input", lookup=True),
         ),
     ),

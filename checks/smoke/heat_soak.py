@@ -19,7 +19,7 @@ def _fixes(on: OnTests) -> tuple[Fix, ...]:
         "Improve airflow: clean fans and filters, check the airflow of the case or server; then run a longer load."
     )
     command = query(*again(on.run, "stress").argv, *LONG)
-    return clocks(on.gpu, on.run), Fix(message, (command,), "replace-hardware", verify=command)
+    return clocks(on.gpu, on.run), Fix(message, (command,), "improve-cooling", verify=command)
 
 
 def _slower(test: SmokeTest) -> str | None:

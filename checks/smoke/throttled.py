@@ -28,7 +28,7 @@ def _fixes(on: OnDevice) -> tuple[Fix, ...]:
         cool = "Improve cooling: clean fans and vents, and select the performance power profile, on AC power."
     power = "Check the card's power: power supply, cables, and a power cap set by the server's BMC."
     verify = query(*on_gpu(on.gpu, "stress").argv, "--seconds", 60)
-    fixes = [Fix(cool, (), "replace-hardware", verify=verify), Fix(power, (), "replace-hardware", verify=verify)]
+    fixes = [Fix(cool, (), "improve-cooling", verify=verify), Fix(power, (), "replace-hardware", verify=verify)]
     less = lower(on.gpu) if on.gpu.vendor == "nvidia" else None
     if less:
         message = "Until then lower its clocks or its power limit."

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.cli import OK, UsageError
 from gpudoctor.cli.arguments import Parser
+from gpudoctor.extras import install_command
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -60,7 +61,5 @@ def _server() -> "ModuleType":
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "gpudoctor":
             raise
-        from gpudoctor.extras import install_command
-
         raise UsageError(f'`gpudoctor mcp` needs the extra "mcp": `{install_command("mcp")}`.') from None
     return server

@@ -9,7 +9,7 @@ from gpudoctor.report.numbers import number
 
 def ages(fleet: Fleet) -> str:
     """How old the reports are at the time of the summary; empty: newer than an hour, or nobody knows."""
-    newest, oldest = (_age(fleet.created, one) for one in (fleet.newest, fleet.oldest or fleet.newest))
+    newest, oldest = (age_of(fleet.created, one) for one in (fleet.newest, fleet.oldest or fleet.newest))
     if newest is None or oldest is None or oldest < timedelta(hours=1):
         return ""
     (first, unit), (last, larger) = _span(newest), _span(oldest)
@@ -18,7 +18,8 @@ def ages(fleet: Fleet) -> str:
     return f"{number(first) if unit == larger else _count(first, unit)} to {_count(last, larger)} old"
 
 
-def _age(now: str, then: str) -> timedelta | None:
+def age_of(now: str, then: str) -> timedelta | None:
+    """The time between two moments; None: one of them names none."""
     try:
         return as_time(now) - as_time(then)
     except (ValueError, OverflowError, TypeError):

@@ -3,6 +3,7 @@
 import msgspec
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import names
+from gpudoctor.fleet.cause_targets import narrowed
 from gpudoctor.fleet.summary import Cause, CauseVariant
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.model import FixEntry
@@ -19,7 +20,8 @@ def of_all(cause: Cause) -> str:
 
 
 def of_node(cause: Cause, node: str) -> Cause:
-    """The cause with the commands of one of its nodes alone, where they were kept."""
+    """The cause with the words and the commands of one of its nodes alone, where they were kept."""
+    cause = narrowed(cause, node)
     own = [one for one in cause.variants if node in names(one.nodes, one.count)]
     if len(own) == 1:
         return msgspec.structs.replace(cause, cause=of_all(cause), fixes=own[0].fixes, variants=())

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gpudoctor.expect.smoke_tolerances import MARGIN, SIGMAS
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Change, Fleet, Spread
 from gpudoctor.report.numbers import amount
@@ -38,6 +39,7 @@ class _Agreed:
     Attributes:
         most: the value that most have.
         apart: the nodes that have another one.
+        values: the same by what they have.
         cut: facts with so many values that not all are listed.
     """
 
@@ -45,6 +47,7 @@ class _Agreed:
         self._groups = {group.hardware: group for group in fleet.groups}
         self.most = {(group.hardware, fact): value for group in fleet.groups for fact, value in group.facts.items()}
         self.apart: dict[Key, frozenset[str]] = {}
+        self.values: dict[Key, dict[str, frozenset[str]]] = {}
         self.cut: set[Key] = set()
         for drift in fleet.drifts:
             key = drift.hardware, drift.fact
@@ -52,8 +55,8 @@ class _Agreed:
                 self.most[key] = drift.majority
             if drift.values > len(drift.departures) + bool(drift.majority):
                 self.cut.add(key)
-            some = (node for one in drift.departures for node in unfolded(one.nodes, one.count))
-            self.apart[key] = frozenset(some)
+            self.values[key] = {one.value: frozenset(unfolded(one.nodes, one.count)) for one in drift.departures}
+            self.apart[key] = frozenset().union(*self.values[key].values())
 
     def having(self, ways: Having) -> Iterator[str]:
         """The nodes that have what most have."""
@@ -72,7 +75,7 @@ def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
     old, new = _Agreed(before), _Agreed(now)
     none: frozenset[str] = frozenset()
     updates: dict[tuple[str, str, str], Having] = {}
-    left: dict[tuple[str, str], set[str]] = {}
+    left: dict[tuple[str, str, str], set[str]] = {}
     back: dict[tuple[str, str], set[str]] = {}
     for key in (key for key in new.most if key in old.most):
         (hardware, fact), was, is_ = key, old.most[key], new.most[key]
@@ -81,30 +84,34 @@ def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
             mine = ((hardware, gone),) if key not in new.cut else ()
             updates[fact, was, is_] = (*updates.get((fact, was, is_), ()), *mine)
         elif gone != came and key not in new.cut | old.cut:
-            left.setdefault((fact, is_), set()).update(old.among(hardware, gone - came))
+            came_apart = old.among(hardware, gone - came)
+            for value, nodes in new.values.get(key, {}).items():
+                left.setdefault((fact, is_, value), set()).update(came_apart & nodes)
             back.setdefault((fact, is_), set()).update(new.among(hardware, came - gone))
     yield from _updates(updates, new)
-    for ways, words in ((left, "no longer has the majority value {}"), (back, "has the majority value {} again")):
-        for (fact, value), nodes in ways.items():
-            if nodes:
-                yield change("fact", f"{fact} {words.format(value)}", nodes)
+    for (fact, usual, value), some in left.items():
+        if some:
+            yield change("fact", f"{fact_name(fact)}: {value} now, the majority still has {usual}", some)
+    for (fact, usual), some in back.items():
+        if some:
+            yield change("fact", f"{fact_name(fact)}: {usual} again, as the majority", some)
 
 
 def _updates(updates: Mapping[tuple[str, str, str], Having], new: _Agreed) -> Iterator[Change]:
     """An update each; the same of the same nodes once (the driver as NVML tells it), and many packages in one line."""
-    packages: dict[Having, list[str]] = {}
+    packages: dict[Having, dict[str, str]] = {}
     reported = set()
     for (fact, was, is_), ways in updates.items():
-        message = f"{fact}: {was} before, {is_} now"
+        message = f"{fact_name(fact)}: {was} before, {is_} now"
         if fact.startswith("packages"):
-            packages.setdefault(ways, []).append(message)
+            packages.setdefault(ways, {})[fact] = message
         elif (echo := (was, is_, ways)) not in reported:
             reported.add(echo)
             yield change("fact", message, new.having(ways))
-    for ways, all_ in packages.items():
+    for ways, named in packages.items():
+        all_ = list(named.values())
         if len(all_) > _PACKAGES:
-            first = next((one for one in all_ if one.startswith("packages.torch:")), all_[0])
-            all_ = [f"{len(all_)} packages changed, such as {first}"]
+            all_ = [f"{len(all_)} packages changed, such as {named.get('packages.torch', all_[0])}"]
         yield from (change("fact", message, new.having(ways)) for message in all_)
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.expect.causes import caused_by
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
-from gpudoctor.fleet.summary import Departure, Drift, Fleet
+from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
 
 _NOTHING = ("none", "0")  # values of what is not there
@@ -38,7 +38,7 @@ def _left(fleet: Fleet) -> Iterator[Drift]:
             having = (
                 some
                 for cause, some, path in zip(causes, nodes, paths, strict=True)
-                if path == drift.fact or any(fnmatchcase(cause.check, pattern) for pattern in known)
+                if path == drift.fact or any(_explains(cause, pattern) for pattern in known)
             )
             if not frozenset().union(*having).issuperset(unfolded(one.nodes, one.count)):
                 left.append(one)
@@ -49,6 +49,11 @@ def _left(fleet: Fleet) -> Iterator[Drift]:
                 if not gone
                 else msgspec.structs.replace(drift, departures=tuple(left), values=max(0, drift.values - gone))
             )
+
+
+def _explains(cause: Cause, pattern: str) -> bool:
+    """Whether a cause is of an area; a warning about containers, which the host starts, takes no GPU from it."""
+    return fnmatchcase(cause.check, pattern) and (pattern != "container.*" or cause.status == "fail")
 
 
 def _fact(title: str) -> str:

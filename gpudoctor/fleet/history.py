@@ -7,8 +7,9 @@ import msgspec
 from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
 from gpudoctor.fleet.changes import change, facts, figures, outliers
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.summary import REPORTED, STATES, Cause, Change, Fleet
+from gpudoctor.fleet.summary import JUDGED, REPORTED, STATES, Cause, Change, Fleet
 
+PEERS = "fleet.gpus-missing"
 ORDER = ("worse", "cause", "vanished", "figure", "fact", "appeared", "solved", "better")
 
 
@@ -45,7 +46,10 @@ def changes(before: Fleet, now: Fleet) -> tuple[Change, ...]:
     """
     found = [*facts(before, now), *figures(before, now), *outliers(before, now)]
     earlier, today = _states(before), _states(now)
-    found += (*_moved(earlier, today), *_came_and_went(earlier, today), *_causes(before, now, earlier, today))
+    open_ = _not_compared(before, now)
+    found += (*_moved(earlier, today, open_), *_came_and_went(earlier, today), *_causes(before, now, earlier, today))
+    if open_:
+        found.append(change("fact", f"Missing GPUs before ({PEERS}), not compared now: too few identical nodes", open_))
     return tuple(sorted(found, key=lambda one: ORDER.index(one.kind)))
 
 
@@ -65,11 +69,20 @@ def _rank(state: str) -> int:
     return STATES.index(state) if state in STATES else len(STATES)
 
 
-def _moved(earlier: Mapping[str, str], today: Mapping[str, str]) -> Iterator[Change]:
-    """Nodes that are better or worse, by the way that they went."""
+def _not_compared(before: Fleet, now: Fleet) -> set[str]:
+    """The nodes that lacked a GPU next to identical nodes, of which there are too few reports now to compare with."""
+    if now.uncompared is None:
+        return set()
+    lacked = (one for one in before.causes if one.check == PEERS)
+    alone = set(unfolded(now.uncompared.nodes, now.uncompared.count))
+    return {node for one in lacked for node in unfolded(one.nodes, one.count)} & alone
+
+
+def _moved(earlier: Mapping[str, str], today: Mapping[str, str], open_: Container[str]) -> Iterator[Change]:
+    """Nodes that are better or worse, by the way that they went; not those of which that cannot be said."""
     ways: dict[tuple[str, str], list[str]] = {}
     for node, state in today.items():
-        if node in earlier and earlier[node] != state:
+        if node in earlier and earlier[node] != state and node not in open_:
             ways.setdefault((state, earlier[node]), []).append(node)
     for (new, old), nodes in sorted(ways.items(), key=lambda way: tuple(map(_rank, way[0]))):
         yield change(_kind(old, new), f"{old} before, {new} now", nodes)
@@ -122,12 +135,14 @@ def _by_check(causes: Iterable[Cause]) -> dict[tuple[str, str], _Found]:
 def _causes(before: Fleet, now: Fleet, earlier: Mapping[str, str], today: Mapping[str, str]) -> Iterator[Change]:
     """Causes that are new, on more nodes or on fewer; a node that does not say how it is has solved nothing."""
     old, new = _by_check(before.causes), _by_check(now.causes)
+    open_ = _not_compared(before, now)
     nothing = _Found()
     for key in dict.fromkeys((*new, *old)):
         had, has = old.get(key, nothing), new.get(key, nothing)
         # Where nobody looked before, nobody can say that it has spread there.
         spread = {node for node in has.nodes - had.nodes if earlier.get(node, "pass") in REPORTED or not had.nodes}
-        solved = {node for node in had.nodes - has.nodes if today.get(node) in ("fail", "no-gpu", "warn", "pass")}
+        solved = {node for node in had.nodes - has.nodes if today.get(node) in JUDGED}
+        solved -= open_ if key[0] == PEERS else set()
         if spread:
             yield change("cause", f"{'On more nodes' if had.nodes else 'New'}: {has.name}", spread)
         if solved:

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 
 from gpudoctor.extras import install_command
 
-NO_LIBRARY = f"`gpudoctor fleet` needs ClusterShell: {install_command('fleet')}."
 # What names of machines are made of. Whatever else a name holds (a comma, "@", "!", "[") means something to
 # ClusterShell, which would make other names of it; such a name is listed as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
@@ -46,7 +45,7 @@ def unfold(text: str) -> tuple[str, ...]:
         NodesError: it is no set of nodes, is one of more than MOST, or ClusterShell is not installed.
     """
     if not find_spec("ClusterShell"):
-        raise NodesError(NO_LIBRARY)
+        raise NodesError(f"`gpudoctor fleet` needs ClusterShell: {install_command('fleet')}.")
     if sum(map(_meant, _BETWEEN.split(text))) > MOST:  # ClusterShell would make all of them
         raise NodesError(f'"{text}" expands to more than {MOST:,} nodes.')
     from ClusterShell.NodeSet import NodeSet, NodeSetException

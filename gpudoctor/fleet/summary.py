@@ -16,11 +16,14 @@ STATES = (
     "refused",
     "not asked",
     "unreadable",
+    "stale",  # its newest report is too old to show how it is
     "no-gpu",
     "warn",
+    "cpu-only",  # it has no GPU and no node like it has one: a login node, a CPU partition
     "pass",
 )
-REPORTED = ("fail", "incomplete", "no-gpu", "warn", "pass")  # told by nodes; of others nobody knows
+REPORTED = ("fail", "incomplete", "no-gpu", "warn", "cpu-only", "pass")  # by nodes; of others nobody knows
+JUDGED = ("fail", "no-gpu", "warn", "cpu-only", "pass")  # and known to be so
 
 
 class CauseVariant(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +32,23 @@ class CauseVariant(msgspec.Struct, frozen=True, kw_only=True):
     nodes: str
     count: Count
     fixes: tuple[FixEntry, ...]
+
+
+class AffectedTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """What one finding of a node is about, and what its report says of it."""
+
+    subject: str  # GPU 4
+    address: str = ""  # of that GPU on the PCI bus; empty: it is about no GPU, or nobody knows
+    message: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+class NodeTargets(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes on which a cause is about the same: GPU 4 on these, GPU 2 on those."""
+
+    nodes: str
+    count: Count
+    targets: tuple[AffectedTarget, ...]
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,10 +64,19 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     count: Count  # nodes
     times: Count = 0  # findings: several GPUs of a node may have it
     evidence: tuple[str, ...] = ()  # of the example
+    targets: tuple[NodeTargets, ...] = ()  # in the order of their nodes; none: too many different ones
     fixes: tuple[FixEntry, ...] = ()  # of the example
     variants: tuple[CauseVariant, ...] = ()  # of most nodes first; none: the fixes are the same on all of them
     run: str = ""  # the command of ours that carries one of them out, on the node
     references: tuple[str, ...] = ()
+
+
+class Departure(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes whose fact is another than most others' of their group."""
+
+    value: str
+    nodes: str
+    count: Count
 
 
 class HardwareGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,14 +86,7 @@ class HardwareGroup(msgspec.Struct, frozen=True, kw_only=True):
     nodes: str
     count: Count
     facts: dict[str, str] = {}  # what more than half of those have of whom it is known
-
-
-class Departure(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes whose fact is another than most others' of their group."""
-
-    value: str
-    nodes: str
-    count: Count
+    fewer: tuple[Departure, ...] = ()  # those of its nodes that have lost GPUs, and what they have
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,10 +137,17 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes without a report that all say the same of why."""
+    """Nodes without a verdict, for the same reason: no report, an old one, or one that is incomplete."""
 
     state: str
     why: str
+    nodes: str
+    count: Count
+
+
+class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes of which nobody can say whether a GPU is missing, for lack of enough identical nodes that agree."""
+
     nodes: str
     count: Count
 
@@ -135,6 +164,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     causes: tuple[Cause, ...] = ()  # worst first, then by how many nodes have them
     missing: tuple[Missing, ...] = ()
     groups: tuple[HardwareGroup, ...] = ()
+    uncompared: Uncompared | None = None
     drifts: tuple[Drift, ...] = ()
     spreads: tuple[Spread, ...] = ()
     changes: tuple[Change, ...] = ()

@@ -110,7 +110,8 @@ class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A GPU, for a reader of the report; None where it is unknown or does not exist.
 
     `status` is "ok", "lost" ... as the driver reports. Where only the PCI bus shows the GPU it is "no driver", "driver
-    xe" (Intel's; nouveau likewise), "not in container", "not listed" (by the driver that is loaded), or "unknown": no driver was asked.
+    xe" (Intel's; nouveau likewise), "not in container", "not listed" (by the driver that is loaded), or "unknown": no
+    driver was asked.
     """
 
     index: Small

@@ -2,6 +2,7 @@
 
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import (
+    AffectedTarget,
     Cause,
     CauseVariant,
     Change,
@@ -10,6 +11,7 @@ from gpudoctor.fleet.summary import (
     Fleet,
     HardwareGroup,
     Missing,
+    NodeTargets,
     Outlier,
     Spread,
 )
@@ -108,6 +110,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             nodes=fold(narrow),
             count=len(narrow),
             times=5,
+            targets=tuple(_about(node, place) for place, node in enumerate(narrow)),
             fixes=(FixEntry("Seat the card again, with the machine switched off.", ()),),
         ),
         Cause(
@@ -120,6 +123,7 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             nodes=fold(ecc),
             count=len(ecc),
             times=2,
+            targets=(NodeTargets(nodes=fold(ecc), count=len(ecc), targets=(AffectedTarget(subject="GPU 5"),)),),
             fixes=(
                 FixEntry("Drain the node, and have the GPU replaced.", ("nvidia-smi -q -d ECC",), "replace-hardware"),
             ),
@@ -145,6 +149,21 @@ def _causes(*sets: tuple[str, ...]) -> tuple[Cause, ...]:
             ),
         ),
     )
+
+
+def _about(node: str, place: int) -> NodeTargets:
+    """The lanes of a GPU, another one on each node; on the last of three GPUs."""
+    gpus = range(3, 6) if place == 2 else (place + 3,)
+    targets = tuple(
+        AffectedTarget(
+            subject=f"GPU {gpu}",
+            address=f"0000:{gpu:x}b:00.0",
+            message=f"GPU {gpu} has 4 of 16 lanes.",
+            evidence=(f"LnkSta of 0000:{gpu:x}b:00.0: Width x4",),
+        )
+        for gpu in gpus
+    )
+    return NodeTargets(nodes=node, count=1, targets=targets)
 
 
 def _missing(dead: tuple[str, ...], refused: tuple[str, ...], late: tuple[str, ...]) -> tuple[Missing, ...]:
@@ -256,7 +275,12 @@ def hostile() -> Fleet:
             Cause(
                 check=NASTY, status=NASTY, title=NASTY, cause=NASTY, message=NASTY, example=NASTY, nodes=NASTY, count=1,
                 times=1, fixes=(fix,), references=(NASTY, "javascript:alert(1)", "https://docs.nvidia.com/"),
-                evidence=(NASTY,), variants=(
+                evidence=(NASTY,), targets=(
+                    NodeTargets(nodes=NASTY, count=1, targets=(
+                        AffectedTarget(subject=NASTY, address=NASTY, message=NASTY, evidence=(NASTY,)),
+                    )),
+                    NodeTargets(nodes="node1", count=1, targets=(AffectedTarget(subject=NASTY),)),
+                ), variants=(
                     CauseVariant(nodes=NASTY, count=1, fixes=(fix, fix)), CauseVariant(nodes="", count=9, fixes=(fix,)),
                 ),
             ),

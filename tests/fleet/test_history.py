@@ -142,21 +142,21 @@ def of_group(nodes: str, facts: dict[str, str], *apart: tuple[str, str, str]) ->
 def test_what_most_have_is_another() -> None:
     before = of_group("n[1-9]", {"nvidia.kernel.loaded": "570.1", "amd.rocm": "6"})
     now = of_group("n[1-9]", {"nvidia.kernel.loaded": "580.2"}, ("nvidia.kernel.loaded", "570.1", "n9"))
-    assert reported(before, now) == [("fact", "nvidia.kernel.loaded: 570.1 before, 580.2 now", "n[1-8]")]
+    assert reported(before, now) == [("fact", "driver (loaded): 570.1 before, 580.2 now", "n[1-8]")]
 
 
 def test_the_same_update_is_told_once() -> None:
     driver = ("nvidia.kernel.loaded", "nvidia.nvml.driver_version")
     found = reported(of_group("n1", dict.fromkeys(driver, "570.1")), of_group("n1", dict.fromkeys(driver, "580.2")))
-    assert found == [("fact", "nvidia.kernel.loaded: 570.1 before, 580.2 now", "n1")]
+    assert found == [("fact", "driver (loaded): 570.1 before, 580.2 now", "n1")]
 
 
 def test_many_packages_are_one_line() -> None:
     names = [f"packages.p{n}" for n in range(30)] + ["packages.torch"]
     found = reported(of_group("n1", dict.fromkeys(names, "1")), of_group("n1", dict.fromkeys(names, "2")))
-    assert found == [("fact", "31 packages changed, such as packages.torch: 1 before, 2 now", "n1")]
+    assert found == [("fact", "31 packages changed, such as package torch: 1 before, 2 now", "n1")]
     few = reported(of_group("n1", dict.fromkeys(names[:2], "1")), of_group("n1", dict.fromkeys(names[:2], "2")))
-    assert [one[1] for one in few] == ["packages.p0: 1 before, 2 now", "packages.p1: 1 before, 2 now"]
+    assert [one[1] for one in few] == ["package p0: 1 before, 2 now", "package p1: 1 before, 2 now"]
 
 
 def test_nodes_leave_what_most_have_and_come_back() -> None:
@@ -164,8 +164,8 @@ def test_nodes_leave_what_most_have_and_come_back() -> None:
     before = of_group("n[1-9]", most, ("gpus.*.vbios", "95", "n[1-2]"))
     now = of_group("n[1-9],n20", most, ("gpus.*.vbios", "97", "n[2-3],n20"))
     assert [one for one in reported(before, now) if one[0] == "fact"] == [
-        ("fact", "gpus.*.vbios no longer has the majority value 96", "n3"),
-        ("fact", "gpus.*.vbios has the majority value 96 again", "n1"),
+        ("fact", "VBIOS: 97 now, the majority still has 96", "n3"),
+        ("fact", "VBIOS: 96 again, as the majority", "n1"),
     ]
 
 
@@ -177,7 +177,7 @@ def test_values_that_are_not_listed_are_not_taken_for_what_most_have() -> None:
     cut = with_more(of_group("n[1-9]", {"amd.rocm": "6"}, apart))
     assert reported(cut, of_group("n[1-9]", {"amd.rocm": "6"})) == []
     assert reported(of_group("n[1-9]", {"amd.rocm": "6"}), cut) == []
-    assert reported(of_group("n[1-9]", {"amd.rocm": "4"}), cut) == [("fact", "amd.rocm: 4 before, 6 now", "")]
+    assert reported(of_group("n[1-9]", {"amd.rocm": "4"}), cut) == [("fact", "ROCm: 4 before, 6 now", "")]
 
 
 def test_groups_that_go_the_same_way_are_one_change() -> None:
@@ -186,7 +186,7 @@ def test_groups_that_go_the_same_way_are_one_change() -> None:
                   for name, nodes in (("a", "n[1-2]"), ("b", "n[3-4]"))]  # fmt: skip
         return fleet({"pass": "n[1-4]"}, groups=tuple(groups))
 
-    assert reported(two("6"), two("7")) == [("fact", "amd.rocm: 6 before, 7 now", "n[1-4]")]
+    assert reported(two("6"), two("7")) == [("fact", "ROCm: 6 before, 7 now", "n[1-4]")]
 
 
 def test_a_fact_that_was_not_known_before_has_not_changed() -> None:

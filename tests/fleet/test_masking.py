@@ -67,9 +67,9 @@ def test_a_node_that_is_called_like_a_check_changes_no_check() -> None:
 def test_nothing_else_changes(name: str) -> None:
     fleet = FLEETS[name]
     other = masked(fleet, nodes=True)
-    assert [one._replace(name="", missing=None, causes=(), departs=(), outliers=()) for one in nodes(other)] == [
-        one._replace(name="", missing=None, causes=(), departs=(), outliers=()) for one in nodes(fleet)
-    ]
+    assert [
+        one._replace(name="", missing=None, causes=(), targets=(), departs=(), outliers=()) for one in nodes(other)
+    ] == [one._replace(name="", missing=None, causes=(), targets=(), departs=(), outliers=()) for one in nodes(fleet)]
     assert [len(unfolded(one.nodes)) for one in other.causes] == [one.count for one in fleet.causes]
     assert other.counts == fleet.counts
     assert [one.hardware for one in other.groups] == [one.hardware for one in fleet.groups]

@@ -55,7 +55,7 @@ function _shtab_gpudoctor_using
 end
 
 set -g _shtab_gpudoctor_commands check explain run smoke checks fix setup bundle facts diff record fleet 'fleet run' 'fleet report' 'fleet merge' tui serve mcp completion help version
-set -g _shtab_gpudoctor_opts_with_value --address --backend --cause --choice --context --demo --device --driver --dtype --env --expect --facts --fail-on --fleet --format --host --image --into --jobs --kubeconfig --log --manager --mnist --namespace --nodes --only --output --partition --port --price --python --python-version --queue-timeout --ray-python --report --root --runtime-class --samples --seconds --since --skip --srun-option --ssh-option --symptom --timeout --topology --user --with -o
+set -g _shtab_gpudoctor_opts_with_value --address --backend --cause --choice --context --demo --device --driver --dtype --env --expect --facts --fail-on --fleet --format --host --image --into --jobs --kubeconfig --log --manager --max-age --mnist --namespace --nodes --only --output --partition --port --price --python --python-version --queue-timeout --ray-python --report --root --runtime-class --samples --seconds --since --skip --srun-option --ssh-option --symptom --timeout --topology --user --with -o
 
 complete -c gpudoctor -e
 complete -c gpudoctor -f
@@ -237,7 +237,8 @@ complete -c gpudoctor -n '_shtab_gpudoctor_using fleet; and test $_shtab_gpudoct
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -s h -l help -d 'show this help message and exit'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l since -xka "(__fish_complete_path (commandline -ct))" -d 'show what changed since then: a summary as JSON, or reports (default: the last summary, kept in the directory of a run)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l expect -xka "(__fish_complete_path (commandline -ct))" -d 'compare each report with this expectations file; repeatable'
-complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l nodes -x -d 'only these nodes: node[01-16,20]'
+complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l nodes -x -d 'only these nodes: node[01-16,20]; they are compared with all that are there'
+complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l max-age -x -d 'how old a report may be: 36h, 2d, 90m; an older one shows no healthy node (default: 7d before the newest report)'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l fail-on -xka "fail warn drift never" -d 'what makes the exit code 1 (default: fail); drift: also configuration drift, outliers and warnings; never: exit code is always 0'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l json -d 'print the summary as one JSON document; same as --format json'
 complete -c gpudoctor -n '_shtab_gpudoctor_using fleet report' -l format -xka "text json html prometheus csv parquet" -d 'output format: text, json, html, prometheus, csv, parquet'

@@ -35,13 +35,18 @@ def shown(
     reports = os.path.join(path, REPORTS)
     every = list({one.node: one for one in targets}.values())
     done = [] if arguments.rerun else [one.node for one in every if landed(reports, one.node)]
-    left = [one for one in every if one.node not in set(done)]
+    plain = [one.node for one in every if one.plain and job.gpus]
+    left = [one for one in every if one.node not in {*done, *plain}]
     asked = [one for one in left if not one.why_not]
     lines = ["Dry run: nothing is started and nothing is written.", "", _line("engine", engine.name)]
     nodes = f"{count_of(len(asked))}" + (f": {fold(one.node for one in asked)}" if asked else "")
     lines.append(_line("nodes", nodes))
     if done:
         lines.append(_line("skipped", f"{number(len(done))} already reported: {fold(done)}"))
+    if plain:
+        lines.append(
+            _line("skipped", f"{number(len(plain))} without GPUs ({fold(plain)}): name them to check them too")
+        )
     why_not: dict[str, list[str]] = defaultdict(list)
     for one in left:
         if one.why_not:
@@ -52,7 +57,9 @@ def shown(
         lines.append(_line("then", "an all-reduce between neighboring nodes (--pairs)"))
     lines.append(_line("results", f"{path} ({'exists' if os.path.exists(path) else 'new directory'})"))
     if asked:
-        each = asked[0].node + ", the others likewise" * (len(asked) > 1)
+        alike = all((one.gpus or 0) == (asked[0].gpus or 0) for one in asked)
+        likewise = ", the others likewise" if alike else ", the others with the number of their GPUs"
+        each = asked[0].node + likewise * (len(asked) > 1)
         try:
             lines += ["", f"{each}:", indent(engine.shown(asked[0], job), "  ")]
         except EngineError as error:

@@ -55,9 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tell(merged: "Merged", path: str) -> None:
     """What is in the file, and what is not; beside the file, so on standard error."""
-    complain(f"{path} contains {merged.nodes:,} node{'s' * (merged.nodes != 1)}.")
+    left = sum(one.count for one in merged.left_out)
+    without = f", and a line without a report for {left:,} more" if left else ""
+    complain(f"{path} contains {merged.nodes:,} node{'s' * (merged.nodes != 1)}{without}.")
     if merged.doubles:
         complain(f"{merged.doubles:,} skipped: the node has a newer report.")
     for one in merged.left_out:
         why = one.why if one.state == "unreadable" else f"{one.state}. {one.why}".strip()
-        complain(f"{one.nodes} skipped: {why}")
+        complain(f"{one.nodes} without a report: {why}")

@@ -8,15 +8,17 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
+from gpudoctor.cli.output import complain
 from gpudoctor.cli.status_line import StatusLine
 from gpudoctor.fleet.runner.tracker import RunProgress
 from gpudoctor.process_cleanup import SIGNALS
 
+EVERY = 30.0  # seconds between two lines of a log
 APART = 0.3  # seconds within which signals are one request: a terminal that ends sends several
 
 
 class FleetProgress:
-    """One line; gone at the end.
+    """One line; gone at the end. Where standard error is no terminal, as in a log, a line every EVERY seconds.
 
     Args:
         before: how many nodes had reported before this run.
@@ -26,12 +28,16 @@ class FleetProgress:
         self._line = StatusLine()
         self._before = before
         self._told: RunProgress | None = None
+        self._next = time.monotonic() + EVERY
 
     def tell(self, standing: RunProgress) -> None:
         """Show how the run stands."""
         if standing != self._told:
             self._told = standing
             self._line.tell(said(standing, self._before) + " ...")
+        if not self._line.shown and time.monotonic() >= self._next:
+            self._next = time.monotonic() + EVERY
+            complain(f"{said(standing, self._before)}.")
 
     def end(self) -> None:
         """Take the line away."""

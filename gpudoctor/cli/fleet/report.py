@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Summarize the reports of many machines: causes and their nodes, worst first; configuration drift
 between identical nodes; outliers among measured values; changes since last time."""
+_UNITS = {
+    "s": timedelta(seconds=1), "m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}  # fmt: skip
 _NAMED = 200  # letters of a set of nodes in a sentence
 
 
@@ -42,7 +48,16 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
         metavar="FILE",
         help="compare each report with this expectations file; repeatable",
     )
-    one.add_argument("--nodes", metavar="SET", help="only these nodes: node[01-16,20]")
+    one.add_argument(
+        "--nodes", metavar="SET", help="only these nodes: node[01-16,20]; they are compared with all that are there"
+    )
+    one.add_argument(
+        "--max-age",
+        type=_duration,
+        metavar="DURATION",
+        help="how old a report may be: 36h, 2d, 90m; an older one shows no healthy node (default: 7d before the newest "
+        "report)",
+    )
     one.add_argument(
         "--fail-on",
         choices=("fail", "warn", "drift", "never"),
@@ -52,6 +67,13 @@ def add(parts: "argparse._SubParsersAction[Parser]") -> None:
     )
     options(one)
     one.set_defaults(run=run)
+
+
+def _duration(text: str) -> timedelta:
+    found = re.fullmatch(r"([0-9]{1,9})([smhdw])", text)
+    if not found:
+        raise UsageError(f"--max-age takes a number and a unit, such as 90m, 36h or 2d, not {text}.")
+    return int(found[1]) * _UNITS[found[2]]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -68,7 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
     deliver(fleet, form)
     if kept:
         _keep(kept, fleet)
-    return _code(fleet, holding is not None and holding.open, arguments.fail_on)
+    code = _code(fleet, holding is not None and holding.open, arguments.fail_on)
+    if code == FAILED and (why := _why_failed(fleet)):
+        complain(f"Exit code 1 (--fail-on {arguments.fail_on}): {why}.")
+    return code
 
 
 def _holding(arguments: argparse.Namespace) -> "Holding | None":
@@ -118,10 +143,10 @@ def _read(arguments: argparse.Namespace, holding: "Holding | None", names: froze
     from gpudoctor.fleet.summary_store import is_summary
 
     if len(arguments.paths) == 1 and os.path.isfile(arguments.paths[0]) and is_summary(arguments.paths[0]):
-        for option in ("--expect", "--nodes"):
-            if getattr(arguments, option[2:]):
+        for option in ("--expect", "--nodes", "--max-age"):
+            if getattr(arguments, option[2:].replace("-", "_")):
                 raise UsageError(f"{option} needs the reports themselves: {arguments.paths[0]} is a summary.")
-    fleet = _loaded(arguments.paths, holding, names)
+    fleet = _loaded(arguments.paths, holding, names, arguments.max_age)
     if names is not None and not fleet.total:
         raise UsageError(
             f"No reports of the nodes {arguments.nodes[:_NAMED]}; there are {_all_nodes(arguments.paths)}."
@@ -138,7 +163,12 @@ def _all_nodes(paths: list[str]) -> str:
     return shortened(fold(set(Sources(paths).names())), _NAMED)
 
 
-def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset[str] | None = None) -> "Fleet":
+def _loaded(
+    paths: list[str],
+    holding: "Holding | None" = None,
+    names: frozenset[str] | None = None,
+    max_age: timedelta | None = None,
+) -> "Fleet":
     """A summary that was written before, or one that is made of reports.
 
     Raises:
@@ -152,7 +182,10 @@ def _loaded(paths: list[str], holding: "Holding | None" = None, names: frozenset
     try:
         if len(paths) == 1 and os.path.isfile(paths[0]) and is_summary(paths[0]):
             return read(paths[0])
-        return together(paths, hold=holding, only=names, tell=lambda number: line.tell(f"{number:,} reports read ..."))
+        return together(
+            paths, hold=holding, only=names, tell=lambda number: line.tell(f"{number:,} reports read ..."),
+            max_age=max_age,
+        )  # fmt: skip
     except (SourceError, SummaryError) as error:
         raise UsageError(str(error)) from None
     finally:
@@ -228,6 +261,18 @@ def _keep(folder: str, fleet: "Fleet") -> None:
         keep(folder, fleet)
     except SummaryError as error:
         complain(str(error))
+
+
+def _why_failed(fleet: "Fleet") -> str:
+    """What makes the exit code 1 where no node fails, as the verdict does not say it; empty: the verdict says it."""
+    from gpudoctor.fleet.renderers.phrases import apart, count_of
+    from gpudoctor.fleet.renderers.verdict import status
+
+    if status(fleet) == "fail":
+        return ""
+    warns = sum(one.status == "warn" for one in fleet.causes)
+    nodes = f"warnings on {count_of(fleet.counts.get('warn', 0))}" if warns else ""
+    return "; ".join(part for part in (nodes, apart(fleet)) if part)
 
 
 def _code(fleet: "Fleet", unknown: bool, fail_on: str) -> int:

@@ -103,7 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
     engine, targets = _engine(arguments)
     if arguments.dry_run:
         out(shown(engine, targets, job, arguments))
-        return OK
+        return OK if any(not one.why_not for one in targets) else INCOMPLETE
+    targets = _with_gpus(targets, arguments)
     if arguments.output is None:
         arguments.output = made_directory()
         complain(f"The results go to {arguments.output}; to continue this run later, add --output {arguments.output}.")
@@ -169,6 +170,17 @@ def _engine(arguments: argparse.Namespace) -> "tuple[ShownEngine, Sequence[Fleet
     if not targets:
         raise UsageError(f"{arguments.engine} lists no node{f' {arguments.nodes}' if arguments.nodes else ''}.")
     return made, targets
+
+
+def _with_gpus(targets: "Sequence[FleetTarget]", arguments: argparse.Namespace) -> "Sequence[FleetTarget]":
+    """The nodes without those for which the engine lists no GPU, and that nobody named."""
+    plain = [one.node for one in targets if one.plain] if not arguments.no_gpus else []
+    if plain:
+        from gpudoctor.fleet.nodesets import fold
+        from gpudoctor.fleet.renderers.phrases import count_of
+
+        complain(f"{count_of(len(plain))} without GPUs not checked: {fold(plain)}. Name them to check them too.")
+    return [one for one in targets if one.node not in set(plain)]
 
 
 def _opened(arguments: argparse.Namespace, job: "NodeJob") -> "RunDirectory":

@@ -2,10 +2,11 @@
 
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from gpudoctor.fleet.aggregate.targets import TargetGroups
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Cause, CauseVariant
 from gpudoctor.report.model import FindingEntry, FixEntry
@@ -38,7 +39,7 @@ def parsed(data: bytes) -> tuple[FindingEntry, ...]:
 class _Book:
     """What is known of one cause."""
 
-    __slots__ = ("example", "finding", "nodes", "times", "values", "variants")
+    __slots__ = ("example", "finding", "nodes", "targets", "times", "values", "variants")
 
     def __init__(self, finding: FindingEntry, example: str) -> None:
         self.nodes = array("I")
@@ -46,12 +47,15 @@ class _Book:
         self.finding, self.example = finding, example
         self.variants: dict[tuple[object, ...], tuple[tuple[FixEntry, ...], array[int]]] = {}
         self.values: dict[str, array[int]] = {}  # what is found in the place of what is expected
+        self.targets = TargetGroups()
 
-    def add(self, node: int, finding: FindingEntry) -> None:
-        """Note a node, and which commands it needs."""
+    def add(self, node: int, finding: FindingEntry, addresses: Mapping[int, str]) -> None:
+        """Note a node, what it is about there, and which commands it needs."""
         self.times += 1
         if not self.nodes or self.nodes[-1] != node:
             self.nodes.append(node)
+        if finding.check:
+            self.targets.add(node, finding, addresses)
         if finding.check.startswith(EXPECT) and len(self.values) <= VARIANTS:
             self.values.setdefault(_rule(finding)[1], array("I")).append(node)
         if len(self.variants) > VARIANTS or not finding.fixes:
@@ -86,8 +90,17 @@ class Causes:
             self._memo[data] = found
         return found
 
-    def add(self, node: int, name: str, findings: Iterable[FindingEntry]) -> None:
-        """Note what a node has; `node` is its number, larger than those before."""
+    def add(
+        self, node: int, name: str, findings: Iterable[FindingEntry], addresses: Mapping[int, str] | None = None
+    ) -> None:
+        """Note what a node has.
+
+        Args:
+            node: its number, larger than those before.
+            name: its name.
+            findings: of its report.
+            addresses: of its GPUs on the PCI bus, by their index.
+        """
         new = 0
         for finding in findings:
             key = _key(finding)
@@ -96,7 +109,7 @@ class Causes:
                 new += 1
                 book = self._book(key, finding, name, new > _OF_ONE)
             known = bool(book.nodes) and book.nodes[-1] == node
-            book.add(node, finding if book.finding.check else book.finding)
+            book.add(node, finding if book.finding.check else book.finding, addresses or {})
             if not known and name < book.example:  # whichever came first, the same one is told
                 book.finding, book.example = (finding if book.finding.check else book.finding), name
 
@@ -151,6 +164,7 @@ def _cause(book: _Book, names: Sequence[str]) -> Cause:
         nodes=fold(names[node] for node in book.nodes),
         count=len(book.nodes),
         times=book.times,
+        targets=book.targets.told(names),
         fixes=one.fixes,
         variants=_variants(book, names),
         run=one.run,

@@ -60,11 +60,12 @@ def groups(kinds: Mapping[Kind, int]) -> dict[Body, str]:
     for small in sizes:
         larger = [large for large in many if _belongs(usual[small], sizes[small], usual[large], sizes[large])]
         best = min(larger, key=lambda large: (-sizes[large], large)) if larger else small
-        found[small] = _label(best)
+        found[small] = label(best)
     return found
 
 
-def _label(body: Body) -> str:
+def label(body: Body) -> str:
+    """What a body is called where it is a group of its own."""
     return body.label if body.architecture in ("", "x86_64") else f"{body.label}, {body.architecture}"
 
 

@@ -27,6 +27,7 @@ class Sent:
         data: its report, as JSON; empty: it could not be read.
         why: then a sentence that says why.
         line: the line of a file that holds the report, in the place of `data`; it was not looked into.
+        state: one of gpudoctor.fleet.summary.STATES, where the file knows why there is none; empty: it is unreadable.
 
     Attributes:
         node: its name.
@@ -35,10 +36,10 @@ class Sent:
         path: of the file that holds it.
     """
 
-    __slots__ = ("_data", "line", "node", "path", "why")
+    __slots__ = ("_data", "line", "node", "path", "state", "why")
 
-    def __init__(self, node: str, data: bytes = b"", why: str = "", line: bytes = b"") -> None:
-        self.node, self.why, self.line = node, why, line
+    def __init__(self, node: str, data: bytes = b"", why: str = "", line: bytes = b"", state: str = "") -> None:
+        self.node, self.why, self.line, self.state = node, why, line, state
         self._data = data
         self.path = ""
 
@@ -131,6 +132,8 @@ _Node = Annotated[str, msgspec.Meta(min_length=1)]
 class _ReportLine(msgspec.Struct):
     node: _Node
     report: msgspec.Raw = msgspec.Raw(b"")
+    state: str = ""
+    why: str = ""
 
 
 _line = msgspec.json.Decoder(_ReportLine).decode
@@ -174,7 +177,9 @@ class ReportLines:
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return Sent(f"{self._stem}:{number}", why=_why(line))
         data = bytes(one.report)
-        return Sent(_readable(one.node), data, "" if data else "The line contains no report.")
+        if data:
+            return Sent(_readable(one.node), data)
+        return Sent(_readable(one.node), why=one.why or "The line contains no report.", state=one.state)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines with their numbers; an empty one stands for all that is lost of a packed file."""

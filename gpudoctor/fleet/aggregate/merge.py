@@ -10,8 +10,10 @@ import msgspec
 from gpudoctor.facts.facts_file import whole
 from gpudoctor.fleet.aggregate.inputs import Sent
 from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, MissingReports, asked
+from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.aggregate.report_header import ReportError, head
 from gpudoctor.fleet.aggregate.report_sources import SourceError, Sources
+from gpudoctor.fleet.runner.ledger import STATES as LEDGER
 from gpudoctor.fleet.summary import Missing
 
 
@@ -21,7 +23,7 @@ class Merged(NamedTuple):
     Attributes:
         nodes: how many are in the file.
         doubles: older reports of nodes that have a newer one.
-        left_out: nodes that were asked and have no report that can be read, by reason.
+        left_out: nodes that were asked and have no report that can be read, by reason; the file has a line for each.
     """
 
     nodes: int
@@ -48,8 +50,11 @@ def merge(sources: Sources, path: str) -> Merged:
                 file.write(line(sent))
                 names.add(sent.node)
             except ReportError as error:
-                absent.add(sent.node, UNREADABLE, str(error))
+                absent.add(sent.node, sent.state if sent.state in LEDGER else UNREADABLE, str(error))
         asked(absent, names, sources.ledgers)
+        for one in absent.entries() if names else ():
+            for node in unfolded(one.nodes, one.count):
+                file.write(msgspec.json.encode({"node": node, "state": one.state, "why": one.why}) + b"\n")
         if not names:
             raise SourceError("No readable report, so nothing was written.")
     return Merged(len(names), sources.doubles, absent.entries())

@@ -1,4 +1,4 @@
-"""Nodes without a report: what a run's ledger says became of them, and files that could not be read."""
+"""Nodes without a verdict: what a run's ledger reports of them, unreadable files, and reports that are incomplete."""
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ _entry = msgspec.json.Decoder(LedgerEntry).decode
 
 
 class MissingReports:
-    """Nodes that have no report, by state and reason."""
+    """Nodes that have no verdict, by state and reason."""
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[str, str], list[str]] = {}
@@ -48,7 +48,12 @@ class MissingReports:
             Missing(state=key[0], why=key[1] if len(nodes) > 1 else self._own[key], nodes=fold(nodes), count=len(nodes))
             for key, nodes in self._nodes.items()
         ]
-        return tuple(sorted(found, key=lambda one: (STATES.index(one.state), -one.count, one.why)))
+        return in_order(found)
+
+
+def in_order(found: Iterable[Missing]) -> tuple[Missing, ...]:
+    """Reasons, worst state first, then those of most nodes."""
+    return tuple(sorted(found, key=lambda one: (STATES.index(one.state), -one.count, one.why)))
 
 
 def _unnamed(why: str, node: str) -> str:
@@ -56,6 +61,32 @@ def _unnamed(why: str, node: str) -> str:
     if not _NUMBERED.search(node):
         return why
     return re.sub(rf"(?<![\w-]){re.escape(node)}(?![\w-])", "NODE", why)
+
+
+class _Open(msgspec.Struct, gc=False):
+    check: str = ""
+    reason: str = ""
+    essential: bool = False
+    broken: bool = False
+
+
+_open = msgspec.json.Decoder(list[_Open]).decode
+
+
+def why_incomplete(unknown: bytes) -> str:
+    """Why a report gives no verdict: the first question that it had to answer and could not.
+
+    Args:
+        unknown: the report's own list, as JSON.
+    """
+    try:
+        found = [one for one in _open(unknown) if one.essential or one.broken]
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        found = []
+    if not found:
+        return "No check had anything to check on it."
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{found[0].check}: {found[0].reason.rstrip('.')}{more}."
 
 
 def asked(

@@ -1,7 +1,7 @@
 """Which measured values are outliers from those of like hardware, by statistics that the ones apart do not move."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpudoctor.comparison.rules import COLD
@@ -59,7 +59,10 @@ def middle(values: Sequence[float]) -> tuple[float, float]:
 
 
 def spreads(
-    columns: Iterable[tuple[Body, tuple[str, str], Column]], groups: Mapping[Body, str], names: Sequence[str]
+    columns: Iterable[tuple[Body, tuple[str, str], Column]],
+    groups: Mapping[Body, str],
+    names: Sequence[str],
+    only: Container[str] | None = None,
 ) -> Iterator[Spread]:
     """Each figure of each group, by name.
 
@@ -67,6 +70,7 @@ def spreads(
         columns: what was measured.
         groups: the group of each body of hardware.
         names: of the nodes.
+        only: nodes of which outliers are named; None: all.
     """
     found: dict[tuple[str, str, str], list[Column]] = {}
     for body, (figure, unit), column in columns:
@@ -76,17 +80,24 @@ def spreads(
         for part in parts:
             values.extend(part.values)
         if values:
-            yield _spread(hardware, figure, unit, parts, sorted(values[:: len(values) // _EXACT + 1]), names)
+            yield _spread(hardware, figure, unit, parts, sorted(values[:: len(values) // _EXACT + 1]), names, only)
 
 
 def _spread(
-    hardware: str, figure: str, unit: str, parts: list[Column], values: list[float], names: Sequence[str]
+    hardware: str,
+    figure: str,
+    unit: str,
+    parts: list[Column],
+    values: list[float],
+    names: Sequence[str],
+    only: Container[str] | None,
 ) -> Spread:
     median, deviation = middle(values)
     far = _far(parts, median, deviation, rule(figure, unit)) if len(values) >= FEWEST else []
     named = [
         Outlier(node=names[node], device=device, value=_short(value), deviations=round((value - median) / deviation, 1))
         for value, node, device in far
+        if only is None or names[node] in only
     ]
     named.sort(key=lambda one: (-abs(one.deviations), one.node, one.device))
     return Spread(

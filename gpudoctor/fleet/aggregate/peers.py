@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from gpudoctor.fleet.aggregate.causes import ranked
 from gpudoctor.fleet.aggregate.hardware import Kind
+from gpudoctor.fleet.aggregate.nodeset_expansion import names
 from gpudoctor.fleet.aggregate.report_header import ReportError, head
 from gpudoctor.fleet.aggregate.report_sources import Sources
 from gpudoctor.fleet.aggregate.requested_gpus import CHECK, OWN, engine_of, fixes, listed_gpus, missing_by
+from gpudoctor.fleet.aggregate.targets import in_order
 from gpudoctor.fleet.nodesets import fold, natural
-from gpudoctor.fleet.summary import Cause, Fleet
+from gpudoctor.fleet.summary import AffectedTarget, Cause, Fleet, Uncompared
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.report.numbers import number
 
@@ -30,7 +32,8 @@ CLEAR, FEWEST = 0.8, 4
 _HALF = 2
 _READ, _SAMPLES = 200, 8  # reports that are read again for their PCI addresses: of nodes that lack GPUs, and of peers
 _SHOWN = 16  # slots that the evidence lists
-_SERIES = pattern(r"([^0-9]*).*", re.DOTALL)  # node of node017, ip- of ip-10-0-3-17
+UNKNOWN_MODEL = "unknown"  # how the product begins of a machine whose firmware names none
+_SERIES = pattern(r"([^0-9]*)[0-9].*", re.DOTALL)  # node of node017, ip- of ip-10-0-3-17
 
 
 class PeerGroup(NamedTuple):
@@ -53,25 +56,59 @@ class PeerGroup(NamedTuple):
     short: Mapping[int, Sequence[str]]
 
 
-def groups(kinds: Iterable[tuple[str, Kind]]) -> Iterator[PeerGroup]:
-    """The groups in which nodes lack GPUs.
+class Peers(NamedTuple):
+    """What came of comparing nodes by their number of GPUs.
+
+    Attributes:
+        groups: in which nodes lack GPUs.
+        alone: nodes for which there are not enough identical ones that agree.
+    """
+
+    groups: list[PeerGroup]
+    alone: list[str]
+
+
+def series(name: str) -> str:
+    """How a name begins that has a number; names without one are of one series."""
+    found = _SERIES.fullmatch(name)
+    return found[1] if found else ""
+
+
+def compared(kinds: Callable[[], Iterable[tuple[str, Kind | None]]]) -> Peers:
+    """Which nodes lack GPUs that identical ones have.
 
     Args:
-        kinds: the name of each node, and what it is as hardware; not those of which no number of GPUs is known.
+        kinds: gives the name of each node with GPUs, and what it is as hardware; None: nobody knows. It is asked
+            twice, because of a large fleet the names of all families are more than memory should hold.
     """
-    families: dict[tuple[Kind, str], dict[Kind, list[str]]] = defaultdict(dict)
-    for name, one in kinds:
-        family = alike(one), _SERIES.sub(r"\1", name)
-        families[family].setdefault(one, []).append(name)
-    for (_, series), found in families.items():
-        usual, most = max(found.items(), key=lambda pair: len(pair[1]))
-        total = sum(map(len, found.values()))
-        count = usual.hardware.number
-        short = {
-            one.hardware.number: names for one, names in found.items() if count // _HALF < one.hardware.number < count
-        }
-        if short and len(most) >= max(FEWEST, CLEAR * total):
-            yield PeerGroup(usual, series, total, len(most), most[:_SAMPLES], short)
+    sizes: dict[tuple[Kind, str], Counter[Kind]] = defaultdict(Counter)
+    for name, one in kinds():
+        if one is not None:
+            sizes[alike(one), series(name)][one] += 1
+    clear = {
+        family
+        for family, counts in sizes.items()
+        if max(counts.values()) >= max(FEWEST, CLEAR * counts.total()) and counts.most_common(1)[0][0].hardware.number
+    }
+    odd = {family for family in clear if len(sizes[family]) > 1}
+    named: dict[tuple[Kind, str], dict[Kind, list[str]]] = defaultdict(dict)
+    alone = []
+    for name, one in kinds():
+        family = None if one is None else (alike(one), series(name))
+        if one is None or family is None or family not in clear:
+            alone.append(name)
+        elif family in odd:
+            named[family].setdefault(one, []).append(name)
+    return Peers([group for (_, start), found in named.items() for group in _groups(start, found)], alone)
+
+
+def _groups(start: str, found: Mapping[Kind, list[str]]) -> Iterator[PeerGroup]:
+    usual, most = max(found.items(), key=lambda pair: len(pair[1]))
+    total = sum(map(len, found.values()))
+    count = usual.hardware.number
+    short = {one.hardware.number: names for one, names in found.items() if count // _HALF < one.hardware.number < count}
+    if short:
+        yield PeerGroup(usual, start, total, len(most), most[:_SAMPLES], short)
 
 
 def alike(kind: Kind) -> Kind:
@@ -86,7 +123,7 @@ class _Slot(msgspec.Struct, gc=False):
 _slots = msgspec.json.Decoder(list[_Slot]).decode
 
 
-def with_peers(fleet: Fleet, found: Iterable[PeerGroup], sources: Sources) -> Fleet:
+def with_peers(fleet: Fleet, found: Peers, sources: Sources, only: Container[str] | None = None) -> Fleet:
     """The summary with a failure for nodes that have fewer GPUs than identical ones, and which slots are empty.
 
     A node for which its scheduler lists what it has is as it should be; so is one in whose PCI slots all GPUs are, of
@@ -94,16 +131,26 @@ def with_peers(fleet: Fleet, found: Iterable[PeerGroup], sources: Sources) -> Fl
 
     Args:
         fleet: the summary of the reports, with what schedulers list.
-        found: the groups in which nodes lack GPUs.
+        found: how they compare.
         sources: the reports, of which some are read again.
+        only: names of the nodes that count; None: all.
 
     Raises:
         SourceError: the reports or a ledger cannot be read.
     """
     listed, reported = _listed(sources.ledgers), missing_by(fleet, {*OWN, CHECK})
+    states = ((fleet.states.get(one, ""), fleet.counts.get(one, 0)) for one in ("warn", "pass"))
+    open_ = {node for node in found.alone if not listed.get(node, ("", 0))[1]}
+    alone = [node for folded, count in states if open_ for node in names(folded, count) if node in open_]
+    if alone:
+        fleet = msgspec.structs.replace(fleet, uncompared=Uncompared(nodes=fold(alone), count=len(alone)))
+
+    def counts(node: str, have: int) -> bool:
+        return (only is None or node in only) and node not in reported and listed.get(node, ("", 0))[1] != have
+
     lacking = [
-        (group, have, [node for node in nodes if node not in reported and listed.get(node, ("", 0))[1] != have])
-        for group in found
+        (group, have, [node for node in nodes if counts(node, have)])
+        for group in found.groups
         for have, nodes in group.short.items()
     ]
     wanted = {node for _, _, nodes in lacking for node in nodes[:_READ]}
@@ -150,13 +197,28 @@ def _empty(group: PeerGroup, have: int, slots: Mapping[str, frozenset[str]], nod
     return tuple(sorted(layout - own)) if own < layout and len(layout) == group.kind.hardware.number else ()
 
 
+def _model(product: str) -> str:
+    return f"an {product}".replace("unknown", "unknown model", 1) if _is_unknown(product) else f"the model {product}"
+
+
+def _is_unknown(product: str) -> bool:
+    return product.startswith(f"{UNKNOWN_MODEL} with ")
+
+
+def _lost(slots: tuple[str, ...], found: str) -> AffectedTarget:
+    """What a node lacks: the GPU at a PCI address, where that is known."""
+    at = " or ".join(slots)
+    message = f"{found} No GPU is at {at}, where identical nodes have one." if at else found
+    return AffectedTarget(subject=f"the GPU at {at}" if at else "a GPU", address=at, message=message)
+
+
 def _cause(group: PeerGroup, have: int, nodes: list[str], slots: Mapping[str, frozenset[str]], engine: str) -> Cause:
     by_slot: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for node in sorted(nodes, key=natural):
         by_slot[_empty(group, have, slots, node)].append(node)
+    found = f"{have} of {group.kind.hardware.number} GPUs found."
     usual, example = group.kind.hardware.number, min(nodes)
     peers = f"{number(group.usual)} of {number(group.total)} nodes"
-    at = next(empty for empty, some in by_slot.items() if example in some)
     empty = sorted(((where, some) for where, some in by_slot.items() if where), key=lambda pair: -len(pair[1]))
     return Cause(
         check=CHECK,
@@ -164,10 +226,9 @@ def _cause(group: PeerGroup, have: int, nodes: list[str], slots: Mapping[str, fr
         title=TITLE,
         cause=f"Identical nodes have {usual} x {' and '.join(group.kind.hardware.names)}. A GPU that is not on the PCI "
         "bus is not seated, has no power, is defective, or fell off the bus (Xid 79 in the kernel log).",
-        message=f"{have} of {usual} GPUs found."
-        + (f" No GPU is at {' or '.join(at)}, where identical nodes have one." if at else ""),
+        message=next(_lost(where, found).message for where, some in by_slot.items() if example in some),
         evidence=(
-            f"{usual} GPUs on {peers} of the model {group.kind.product} with names like {example}",
+            f"{usual} GPUs on {peers} of {_model(group.kind.product)} with names like {example}",
             *(f"{fold(some)}: no GPU at {' or '.join(where)}" for where, some in empty[:_SHOWN]),
             *([f"{len(empty) - _SHOWN} more slots"] if len(empty) > _SHOWN else []),
         ),
@@ -175,5 +236,6 @@ def _cause(group: PeerGroup, have: int, nodes: list[str], slots: Mapping[str, fr
         nodes=fold(nodes),
         count=len(nodes),
         times=len(nodes),
+        targets=in_order(((_lost(where, found),), some) for where, some in by_slot.items()),
         fixes=fixes(engine, nodes, f"{have} of {usual} GPUs found", dict(sorted(by_slot.items()))),
     )

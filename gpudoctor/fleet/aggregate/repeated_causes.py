@@ -7,6 +7,7 @@ import msgspec
 from gpudoctor.fleet.aggregate.causes import EXPECT, ranked
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.aggregate.requested_gpus import CHECK, missing_by
+from gpudoctor.fleet.aggregate.targets import in_order
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Cause, Fleet
 from gpudoctor.lazy_regex import pattern
@@ -60,4 +61,7 @@ def _narrowed(one: Cause, lines: list[str], few: list[str], left: set[str]) -> C
         example=example,
         message=one.message if example == one.example else "",
         evidence=(one.evidence[0], *kept),
+        targets=in_order(
+            (each.targets, [node for node in unfolded(each.nodes, each.count) if node in left]) for each in one.targets
+        ),
     )

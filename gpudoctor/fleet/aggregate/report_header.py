@@ -28,6 +28,7 @@ class _Report(msgspec.Struct, frozen=True, gc=False):
     gpus: msgspec.Raw = _LIST
     findings: msgspec.Raw = _LIST
     smoke: msgspec.Raw = _LIST
+    unknown: msgspec.Raw = _LIST
     inventory: _Inventory = _Inventory()
 
 
@@ -42,6 +43,7 @@ class ReportHeader(NamedTuple):
     machine: bytes  # of the inventory, like the next two
     listed: bytes
     packages: bytes
+    unknown: bytes  # what could not be found out
 
 
 class _HeaderLine(msgspec.Struct, frozen=True, gc=False):
@@ -81,6 +83,7 @@ def head(data: bytes, line: bytes = b"") -> ReportHeader:
         bytes(inventory.machine),
         bytes(inventory.gpus),
         bytes(inventory.packages),
+        bytes(report.unknown) if report.status == "incomplete" else EMPTY,
     )
 
 

@@ -31,7 +31,8 @@ class Sources:
     """All reports under some paths, each node once: of several reports the one that was made last counts.
 
     Args:
-        paths: directories of NODE.json (also that of a run, which holds reports/), single reports, files of lines.
+        paths: directories of NODE.json or RACK/NODE.json (also that of a run, which holds reports/), single reports,
+            files of lines.
         ordered: whether the reports of a directory come in the order of their nodes' names.
 
     Raises:
@@ -110,9 +111,22 @@ class Sources:
         if os.path.isfile(ledger := os.path.join(run, LEDGER)):
             self.ledgers.append(ledger)
         if not of_a_run or run != path:
-            self._sources.append(ReportDirectory(path, named, self._ordered))
+            own = ReportDirectory(path, named, self._ordered)
+            self._sources.append(own)
+            if not of_a_run and not os.path.isdir(reports) and not any(True for _ in _named(own)):
+                self._add_racks(path)
         if os.path.isdir(reports):
             self._sources.append(ReportDirectory(reports, named, self._ordered))
+
+    def _add_racks(self, path: str) -> None:
+        """A directory without reports of its own, but with directories of reports: RACK/NODE.json."""
+        try:
+            with os.scandir(path) as found:
+                below = sorted(one.path for one in found if one.is_dir() and not one.name.startswith("."))
+        except OSError as error:
+            raise SourceError(f"{path} cannot be read: {error.strerror or error}.") from None
+        racks = [ReportDirectory(one, str, self._ordered) for one in below]
+        self._sources += [rack for rack in racks if any(True for _ in _named(rack))]
 
     @cached_property
     def _older(self) -> dict[int, set[tuple[int, str]]]:

@@ -1,7 +1,7 @@
 """Sums up the reports of a fleet: once through all of them, and what is kept does not grow with what they say."""
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
 from gpudoctor import __version__
@@ -31,6 +31,7 @@ def summed(
     created: str = "",
     tell: Callable[[int], None] | None = None,
     only: Container[str] | None = None,
+    max_age: timedelta | None = None,
 ) -> Fleet:
     """The summary of all reports; the order in which they come changes nothing.
 
@@ -40,12 +41,13 @@ def summed(
             make it "fail" where one is. It is asked once for nodes that say the same.
         created: when the summary is made, ISO 8601; empty: now.
         tell: is told now and then how many reports were read so far; what it raises ends the reading.
-        only: names of the nodes that count; None: all.
+        only: names of the nodes that are told of; they are compared with all. None: all.
+        max_age: how old a report may be; None: `report_ages.USUAL` before the newest one.
 
     Raises:
         SourceError: a directory, a file of lines or a ledger cannot be read.
     """
-    return summary(tallied(sources, hold=hold, tell=tell, only=only), created)
+    return summary(tallied(sources, hold=hold, tell=tell, only=only, max_age=max_age), created)
 
 
 def tallied(
@@ -54,14 +56,15 @@ def tallied(
     hold: Hold | None = None,
     tell: Callable[[int], None] | None = None,
     only: Container[str] | None = None,
+    max_age: timedelta | None = None,
 ) -> Tally:
     """What is kept of all reports; the arguments and errors are those of `summed`."""
-    tally = Tally(hold)
+    tally = Tally(hold, only)
     for number, sent in enumerate(sources):
-        if only is None or sent.node in only:
-            tally.add(sent)
+        tally.add(sent)
         if tell is not None and number & _OFTEN == _OFTEN:
             tell(number + 1)
+    tally.age(max_age, datetime.now(timezone.utc).timestamp())
     asked(tally.absent, tally.names, sources.ledgers, only)
     return tally
 
@@ -70,7 +73,7 @@ def summary(tally: Tally, created: str = "") -> Fleet:
     """What is kept, as the summary of a fleet."""
     states = tally.states()
     groups, drifts, spreads = tally.grouped()
-    causes, missing = tally.causes(), tally.absent.entries()
+    causes, missing = tally.causes(), tally.entries()
     return Fleet(
         version=__version__,
         created=created or datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -100,6 +103,10 @@ def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[s
         word = "worst cause" if known is causes[0] else "cause with this ID"
         explain = f"`gpudoctor explain {known.check}` explains the {word}"
         yield f"{explain}; `gpudoctor fleet report` with --cause {known.check} shows its evidence and its fix."
-    silent = sum(one.count for one in missing if one.state != UNREADABLE)
+    stale = sum(one.count for one in missing if one.state == "stale")
+    if stale:
+        nodes = "1 node sends" if stale == 1 else f"{stale:,} nodes send"
+        yield f"{nodes} no reports any more: check its timer or job. `--max-age DURATION` sets how old a report may be."
+    silent = sum(one.count for one in missing if one.state not in (UNREADABLE, "stale", "incomplete"))
     if silent:
         yield (f"To retry the {silent:,} without a report, run the same `gpudoctor fleet run` into the same --output.")

@@ -9,6 +9,8 @@
   const cells = [...grid.querySelectorAll("i")];
   const states = cells.map(cell => Number(cell.className.slice(1)));
   const wanted = new Set();
+  const hits = document.getElementById("hits"), HITS = 60;
+  const rows = [...grid.querySelectorAll(".row")].map(row => ({label: row.querySelector("b"), cells: [...row.querySelectorAll("i")]}));
   let seen = cells, current = -1, words = null, key = "";
 
   const made = (name, text, ...inside) => {
@@ -26,6 +28,7 @@
     return [
       cell.title, data.hardware[data.of[place]], data.states[states[place]],
       ...(more.c || []).flatMap(n => [data.causes[n][0], data.causes[n][2]]),
+      ...(more.t || []).flatMap(n => [data.targets[n][1], ...data.targets[n][2]]),
       ...(more.d || []).map(n => `${data.departures[n][0]} ${data.departures[n][3]} = ${data.departures[n][1]}`),
       ...(more.o || []).map(([n, device]) => `${data.spreads[n][0]} ${device}`),
       more.m === undefined ? "" : data.missing[more.m],
@@ -65,7 +68,24 @@
     none.textContent = seen.length ? "" : `No node matches ${search.value.trim() || "the selected states"}`
       + (search.value.trim() && wanted.size ? " in the selected states." : ".");
     all.hidden = !narrowed && !text && !wanted.size;
+    for (const row of rows) {
+      const first = row.cells.find(cell => !cell.hidden);
+      if (first) row.label.textContent = first.title;
+    }
+    listed(narrowed ? seen : []);
     if (current >= 0 && cells[current].hidden) choose(-1);
+  };
+
+  // The nodes that match, by name, where they are few enough to read.
+  const listed = some => {
+    hits.hidden = !some.length;
+    hits.replaceChildren(...some.slice(0, HITS).map(cell => {
+      const button = made("button", "", made("i", cell.textContent), ` ${cell.title}`);
+      button.type = "button";
+      button.addEventListener("click", () => choose(cells.indexOf(cell)));
+      return made("li", "", button);
+    }));
+    if (some.length > HITS) hits.append(made("li", `and ${(some.length - HITS).toLocaleString("en-US")} more, in the grid`));
   };
 
   const section = (title, items) => {
@@ -74,11 +94,13 @@
     part.className = "part";
     return [part];
   };
-  const cause = n => {
+  const cause = (n, more) => {
     const [check, status, title] = data.causes[n];
+    const own = (more.t || []).map(t => data.targets[t]).filter(([of]) => of === n);
     const link = made("a", title);
     link.href = `#finding-${n + 1}`;
-    return made("li", "", made("b", `${status.toUpperCase()} `), link, made("br"), made("code", check));
+    return made("li", "", made("b", `${status.toUpperCase()} `), link, made("br"), made("code", check),
+      ...own.flatMap(([, message, evidence]) => [made("p", message), ...evidence.map(seen => made("pre", seen))]));
   };
   const departure = n => {
     const [fact, value, most] = data.departures[n];
@@ -102,7 +124,7 @@
       title,
       made("p", "", made("b", data.states[states[place]]), data.hardware[data.of[place]] ? `, ${data.hardware[data.of[place]]}` : ""),
       ...(more.m === undefined ? [] : [made("p", data.missing[more.m])]),
-      ...section("Problems", (more.c || []).map(cause)),
+      ...section("Problems", (more.c || []).map(n => cause(n, more))),
       ...section("Differs from peers", (more.d || []).map(departure)),
       ...section("Outliers", (more.o || []).map(outlier)),
     ];

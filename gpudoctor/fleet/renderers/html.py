@@ -20,9 +20,12 @@ from gpudoctor.fleet.renderers.phrases import (
     as_finding,
     balance,
     count_of,
+    hardware,
     named,
     often_apart,
+    outdated,
     share,
+    uncompared,
     when,
 )
 from gpudoctor.fleet.renderers.verdict import sentence, status
@@ -34,6 +37,7 @@ from gpudoctor.report.renderers.templates import templates
 from gpudoctor.report.sanitize import document
 
 FOLDS = 300  # letters of a node set that a page shows without a click
+OWN = 24  # groups of nodes whose own messages a finding lists; the drawer has those of each node
 LISTED = 12  # causes in the list of contents
 
 
@@ -46,8 +50,9 @@ def render(fleet: Fleet) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return templates().get_template("fleet.html.jinja").render(
         fleet=fleet, title=f"{word(status(fleet))}, {count_of(fleet.total)}", status=status(fleet),
-        sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), grid=board(fleet, every) if every else None,
-        causes=[(cause, as_finding(cause), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
+        sentence=sentence(fleet), when=when(fleet), apart=apart(fleet), outdated=outdated(fleet),
+        uncompared=uncompared(fleet), hardware=hardware(fleet), grid=board(fleet, every) if every else None,
+        causes=[(cause, as_finding(cause, OWN), share(cause)) for cause in fleet.causes], drifts=list(_drifts(fleet)),
         often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
         fact_name=fact_name, unchanged=UNCHANGED, named=named, balance=balance(fleet),
         contents=list(_contents(fleet, bool(every))), listed=LISTED, heading=_heading(fleet),
@@ -65,7 +70,7 @@ def _contents(fleet: Fleet, nodes: bool) -> Iterator[tuple[str, str, int]]:
     sections = (
         ("nodes", "Nodes", fleet.total if nodes else 0),
         ("findings", _heading(fleet), len(fleet.causes)),
-        ("missing", "Without a report", sum(one.count for one in fleet.missing)),
+        ("missing", "Without a verdict", sum(one.count for one in fleet.missing)),
         ("drift", "Configuration drift", len(fleet.drifts)),
         ("measurements", "Measurements", len(fleet.spreads)),
     )

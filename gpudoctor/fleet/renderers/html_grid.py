@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
+from gpudoctor.fleet.cause_targets import own_evidence
+from gpudoctor.fleet.cause_targets import said as own
 from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.renderers.nodes import FleetNode
 from gpudoctor.fleet.renderers.phrases import named
@@ -19,13 +21,16 @@ LETTERS = {
     "refused": "R",
     "not asked": "N",
     "unreadable": "X",
+    "stale": "S",
     "no-gpu": "G",
     "warn": "W",
+    "cpu-only": "C",
     "pass": "✓",
 }
 # A browser draws as many cells in about a second; of a larger fleet the nodes that are well are counted only.
 MOST = 20_000
 ROW = 40  # nodes in a row, next to the name of its first
+LABEL = 24  # characters of a row's name, which longer ones wrap in
 SIZES = ((120, "large"), (1500, "middle"))  # up to how many nodes a cell has which size
 
 
@@ -37,12 +42,14 @@ class NodeBoard(NamedTuple):
         rows: of each node that is drawn the rank and letter of its state, and its name, in rows.
         left: how many healthy nodes are not drawn.
         size: of a cell.
+        label: the width of a row's name, in characters, so that the cells of all rows stand in columns.
     """
 
     legend: list[tuple[int, str, str, int]]
     rows: list[list[tuple[int, str, str]]]
     left: int
     size: str
+    label: int
 
 
 def board(fleet: Fleet, drawn: list[FleetNode]) -> NodeBoard:
@@ -54,6 +61,7 @@ def board(fleet: Fleet, drawn: list[FleetNode]) -> NodeBoard:
         rows=[cells[at : at + ROW] for at in range(0, len(cells), ROW)],
         left=max(0, fleet.total - len(drawn)),
         size=next((name for most, name in SIZES if len(drawn) <= most), "small"),
+        label=min(LABEL, max((len(node.name) for node in drawn), default=0)),
     )
 
 
@@ -76,6 +84,8 @@ def page_data(fleet: Fleet, drawn: list[FleetNode]) -> dict[str, Any]:
     """What the script has to know: numbers that lead into lists of texts, in the order of the cells."""
     hardware = {name: place for place, name in enumerate(dict.fromkeys(node.hardware for node in drawn))}
     causes = {id(cause): place for place, cause in enumerate(fleet.causes)}
+    about = [(place, one) for place, cause in enumerate(fleet.causes) for one in cause.targets]
+    targets = {id(one): at for at, (_, one) in enumerate(about)}
     departures = [(drift, one) for drift in fleet.drifts for one in drift.departures]
     departs = {id(one): place for place, (_, one) in enumerate(departures)}
     spreads = {id(spread): place for place, spread in enumerate(fleet.spreads)}
@@ -85,6 +95,8 @@ def page_data(fleet: Fleet, drawn: list[FleetNode]) -> dict[str, Any]:
         said: dict[str, Any] = {}
         if node.causes:
             said["c"] = [causes[id(cause)] for cause in node.causes]
+        if node.targets:
+            said["t"] = [targets[id(one)] for _, one in node.targets]
         if node.departs:
             said["d"] = [departs[id(one)] for _, one in node.departs]
         if node.outliers:
@@ -98,6 +110,7 @@ def page_data(fleet: Fleet, drawn: list[FleetNode]) -> dict[str, Any]:
         "hardware": list(hardware),
         "of": [hardware[node.hardware] for node in drawn],
         "causes": [[one.check, one.status, one.title] for one in fleet.causes],
+        "targets": [[place, own(one), own_evidence(one)] for place, one in about],
         "departures": [[fact_name(drift.fact), one.value, drift.majority, drift.fact] for drift, one in departures],
         "spreads": [[one.figure, one.unit, one.median] for one in fleet.spreads],
         "missing": [one.why for one in fleet.missing],

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, names
 from gpudoctor.fleet.nodesets import sortable
-from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, HardwareGroup, Missing, Outlier, Spread
+from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet, HardwareGroup, Missing, NodeTargets, Outlier, Spread
 
 
 class FleetNode(NamedTuple):
@@ -19,9 +19,10 @@ class FleetNode(NamedTuple):
     Attributes:
         name: of the node.
         state: one of gpudoctor.fleet.summary.STATES.
-        hardware: its group; empty: nobody said.
+        hardware: its group, or what is left of its GPUs; empty: nobody said.
         missing: why there is no report; None: there is one.
         causes: that it has, worst first.
+        targets: what these are about on this node, where that was kept.
         departs: in what it departs from most others of its group.
         outliers: of its measured values.
     """
@@ -31,6 +32,7 @@ class FleetNode(NamedTuple):
     hardware: str = ""
     missing: Missing | None = None
     causes: tuple[Cause, ...] = ()
+    targets: tuple[tuple[Cause, NodeTargets], ...] = ()
     departs: tuple[tuple[Drift, Departure], ...] = ()
     outliers: tuple[tuple[Spread, Outlier], ...] = ()
 
@@ -49,8 +51,11 @@ def nodes(fleet: Fleet) -> Iterator[FleetNode]:
         place[name] = at
     groups, missing = _last(fleet.groups, place), _last(fleet.missing, place)
     causes = _members(place, ((one.nodes, one.count) for one in fleet.causes))
+    about = [(cause, one) for cause in fleet.causes for one in cause.targets]
+    targets = _members(place, ((one.nodes, one.count) for _, one in about))
     departures = [(drift, one) for drift in fleet.drifts for one in drift.departures]
     departs = _members(place, ((one.nodes, one.count) for _, one in departures))
+    lost = {name: one.value for group in fleet.groups for one in group.fewer for name in names(one.nodes, one.count)}
     outliers: dict[str, list[tuple[Spread, Outlier]]] = {}
     for spread in fleet.spreads:
         for one in spread.outliers:
@@ -59,9 +64,10 @@ def nodes(fleet: Fleet) -> Iterator[FleetNode]:
         yield FleetNode(
             name,
             states[numbers[at]],
-            fleet.groups[groups[at] - 1].hardware if groups[at] else "",
+            lost.get(name) or (fleet.groups[groups[at] - 1].hardware if groups[at] else ""),
             fleet.missing[missing[at] - 1] if missing[at] else None,
             tuple(fleet.causes[number] for number in causes(at)),
+            tuple(about[number] for number in targets(at)),
             tuple(departures[number] for number in departs(at)),
             tuple(outliers.get(name, ())),
         )

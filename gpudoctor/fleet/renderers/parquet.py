@@ -14,7 +14,7 @@ from gpudoctor import __version__
 from gpudoctor.fleet.renderers.rows import NodeRow, rows
 from gpudoctor.fleet.summary import Fleet
 
-LISTS = ("causes", "titles", "drift", "outliers")
+LISTS = ("causes", "titles", "drift", "outliers", "targets", "messages")
 ROWS = 10_000  # of a row group, which is held in memory
 _MAGIC = b"PAR1"
 # Types of Thrift's compact protocol, and numbers of parquet.thrift.

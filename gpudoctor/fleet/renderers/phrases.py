@@ -2,8 +2,12 @@
 
 from collections import Counter
 
-from gpudoctor.fleet.ages import ages
+from gpudoctor.fleet.ages import age_of, ages
+from gpudoctor.fleet.aggregate.nodeset_expansion import shortened
+from gpudoctor.fleet.aggregate.peers import FEWEST
+from gpudoctor.fleet.aggregate.report_ages import USUAL, spelled
 from gpudoctor.fleet.cause_fixes import fixes, of_all
+from gpudoctor.fleet.cause_targets import MOST, evidence, sentences
 from gpudoctor.fleet.explained import drifts
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
@@ -14,9 +18,11 @@ MARKS = {"worse": "-", "better": "+", "solved": "+", "appeared": "+", "vanished"
 # What is compared with an earlier summary, and is the same.
 UNCHANGED = "No changes: the same states, causes, majority values and medians."
 # States that people read otherwise: "failed" next to "fail" would be mistaken for a finding.
-STATES = {"no-gpu": "NO GPU", "failed": "no report"}
-WORDS = 7  # of a fix that is shown in short
-_END = pattern(r"[.:;,](?:\s|$)|\s\(")  # of its first clause
+STATES = {"no-gpu": "NO GPU", "failed": "no report", "stale": "stale report", "cpu-only": "CPU only"}
+WORDS = 14  # of a fix that is shown in short
+_END = pattern(r"[.;](?:\s|$)|\s\(")  # of what its first sentence says at first
+_WHERE = pattern(r"\AIf [^,.:;]*, ")  # for whom it is: that stands in the whole text
+ROOM = 60  # letters of node names in a sentence
 OFTEN = 5  # devices that are named because they are outliers in several figures
 
 
@@ -45,6 +51,33 @@ def apart(fleet: Fleet) -> str:
     return "; ".join(parts)
 
 
+def hardware(fleet: Fleet) -> list[tuple[int, str, str]]:
+    """How many nodes have which hardware, largest groups first; those that have lost GPUs by themselves, with names."""
+    found = []
+    for group in fleet.groups:
+        left = group.count - sum(one.count for one in group.fewer)
+        found += [(left, group.hardware, "")] if left else []
+        found += [(one.count, one.value, one.nodes) for one in group.fewer]
+    return found
+
+
+def uncompared(fleet: Fleet) -> str:
+    """Of which nodes nobody can say whether a GPU is missing; empty: of none."""
+    if fleet.uncompared is None:
+        return ""
+    nodes = f"{count_of(fleet.uncompared.count)}, {shortened(fleet.uncompared.nodes, ROOM)}"
+    return f"missing GPUs cannot be noticed on {nodes}: fewer than {FEWEST} identical nodes agree on a number of GPUs"
+
+
+def outdated(fleet: Fleet) -> str:
+    """That even the newest report is old; empty: it is not."""
+    age = age_of(fleet.created, fleet.newest)
+    if age is None or age <= USUAL:
+        return ""
+    then = f"no report is newer than {spelled(USUAL)}: this is how the nodes were then"
+    return f"{then} (with --max-age, old reports count as unknown)"
+
+
 def _some(count: int, what: str) -> str:
     return f"{number(count)} {what}{'s' * (count != 1)}"
 
@@ -65,7 +98,8 @@ def titled(cause: Cause) -> str:
 def in_short(cause: Cause) -> str:
     """The first fix in some words; empty: there is none."""
     now = [fix for fix in fixes(cause) if not fix.later]
-    words = _END.split(now[0].message, maxsplit=1)[0].replace("`", "").split() if now else []
+    text = _WHERE.sub("", now[0].message) if now else ""
+    words = _END.split(text[:1].upper() + text[1:], maxsplit=1)[0].replace("`", "").split()
     return " ".join(words[:WORDS]) + ("..." if len(words) > WORDS else "")
 
 
@@ -107,16 +141,21 @@ def often_apart(fleet: Fleet) -> list[tuple[str, str, int]]:
     return [(node, device, count) for (node, device), count in times.most_common(OFTEN) if count > 1]
 
 
-def as_finding(cause: Cause) -> FindingEntry:
-    """A cause as a report shows its finding."""
+def as_finding(cause: Cause, most: int = MOST) -> FindingEntry:
+    """A cause as a report shows its finding.
+
+    Args:
+        cause: the cause.
+        most: groups of nodes whose own messages and evidence are listed.
+    """
     return FindingEntry(
         check=cause.check,
         status=cause.status,
         subject=cause.example,
         title=cause.title,
-        message=f"{cause.example}: {cause.message}" if cause.message else "",
+        message="\n".join(sentences(cause, most)),
         cause=of_all(cause),
-        evidence=cause.evidence,
+        evidence=evidence(cause, most),
         fixes=fixes(cause),
         run=cause.run if cause.check else "",
         references=cause.references,

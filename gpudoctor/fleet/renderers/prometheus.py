@@ -1,15 +1,22 @@
-"""The summary as Prometheus reads it, for node_exporter's textfile collector: how many, and never a series a node.
+"""The summary as Prometheus reads it, for node_exporter's textfile collector: how many nodes, and which need somebody.
 
 The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from itertools import islice
 
 from gpudoctor.facts.text_types import moment
-from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
+from gpudoctor.fleet.aggregate.nodeset_expansion import names, unfolded
+from gpudoctor.fleet.renderers.phrases import hardware
+from gpudoctor.fleet.renderers.verdict import states as states_of
 from gpudoctor.fleet.summary import STATES, Fleet, Spread
 from gpudoctor.report.renderers.prometheus import Sample, metric
 
+# Series of nodes that need somebody, which an alert names; a whole fleet that fails has one reason, not a thousand.
+NAMED = 1000
+_CALM = ("pass", "cpu-only")
+_NAMED = ("fail", "warn")
 QUANTILES: tuple[tuple[str, Callable[[Spread], float]], ...] = (
     ("0", lambda one: one.least),
     ("0.05", lambda one: one.low),
@@ -30,10 +37,17 @@ def _metrics(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
     counted = [({"state": state}, float(fleet.counts.get(state, 0))) for state in states]
     yield "gpudoctor_fleet_nodes", "Nodes by state.", counted
     yield "gpudoctor_fleet_cause_nodes", "Nodes with a root cause.", _causes(fleet)
+    apart = dict(islice(_apart(fleet), NAMED))
+    yield (
+        "gpudoctor_fleet_node_state",
+        f"State of each node that is not healthy; of {NAMED} nodes at most, the worst states first.",
+        [({"node": node, "state": state}, 1.0) for node, state in apart.items()],
+    )
+    yield "gpudoctor_fleet_node_cause", "Root causes of the same nodes.", _node_causes(fleet, apart)
     kinds: dict[str, int] = {}
-    for one in fleet.groups:
-        kinds[one.hardware] = kinds.get(one.hardware, 0) + one.count
-    like = [({"hardware": hardware}, float(count)) for hardware, count in kinds.items()]
+    for count, what, _ in hardware(fleet):
+        kinds[what] = kinds.get(what, 0) + count
+    like = [({"hardware": what}, float(count)) for what, count in kinds.items()]
     yield "gpudoctor_fleet_group_nodes", "Nodes by hardware.", like
     yield (
         "gpudoctor_fleet_drift_nodes",
@@ -47,6 +61,23 @@ def _metrics(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
     ):
         if (when := _moment(text)) is not None:
             yield f"gpudoctor_fleet_{name}_timestamp_seconds", help_, [({}, when)]
+
+
+def _apart(fleet: Fleet) -> Iterator[tuple[str, str]]:
+    """The nodes that are not healthy, and their states."""
+    return ((node, state) for state, count, folded in states_of(fleet) if state not in _CALM
+            for node in names(folded, count))  # fmt: skip
+
+
+def _node_causes(fleet: Fleet, apart: Container[str]) -> list[Sample]:
+    found = dict.fromkeys(
+        (node, cause.check, cause.status)
+        for cause in fleet.causes
+        if cause.status in _NAMED
+        for node in names(cause.nodes, cause.count)
+        if node in apart
+    )
+    return [({"node": node, "check": check, "status": status}, 1.0) for node, check, status in found]
 
 
 def _causes(fleet: Fleet) -> list[Sample]:

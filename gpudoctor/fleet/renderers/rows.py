@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpudoctor.fleet.cause_targets import said, wheres
 from gpudoctor.fleet.renderers.nodes import FleetNode, nodes
 from gpudoctor.fleet.summary import Fleet
 from gpudoctor.report.sanitize import clean
@@ -20,6 +21,8 @@ class NodeRow(NamedTuple):
         titles: of the same.
         drift: facts that are otherwise than most others', "nvidia.kernel.loaded = 570.172.08".
         outliers: what it measured far from others, "GPU 3 pytorch.transfer.h2d pinned = 13.1 GB/s".
+        targets: what each cause is about on this node, "device.row-remap-failed: GPU 4 at 0000:05:00.0".
+        messages: what this node's report says of each cause, "device.row-remap-failed: Row remapping failed ...".
     """
 
     node: str
@@ -30,6 +33,8 @@ class NodeRow(NamedTuple):
     titles: tuple[str, ...]
     drift: tuple[str, ...]
     outliers: tuple[str, ...]
+    targets: tuple[str, ...]
+    messages: tuple[str, ...]
 
 
 def rows(fleet: Fleet) -> Iterator[NodeRow]:
@@ -49,6 +54,8 @@ def _row(node: FleetNode) -> NodeRow:
         outliers=tuple(
             line(f"{one.device} {spread.figure} = {one.value:g} {spread.unit}") for spread, one in node.outliers
         ),
+        targets=tuple(line(f"{cause.check}: {wheres(one)}") for cause, one in node.targets),
+        messages=tuple(line(f"{cause.check}: {said(one)}") for cause, one in node.targets if one.targets[0].message),
     )
 
 

@@ -5,7 +5,19 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.fleet.renderers.lines import folded_lines
-from gpudoctor.fleet.renderers.phrases import apart, as_finding, count_of, in_short, named, share, titled, when
+from gpudoctor.fleet.renderers.phrases import (
+    apart,
+    as_finding,
+    count_of,
+    hardware,
+    in_short,
+    named,
+    outdated,
+    share,
+    titled,
+    uncompared,
+    when,
+)
 from gpudoctor.fleet.renderers.text_compared import NODE_LINES, changes, drifts, listed, section, spreads
 from gpudoctor.fleet.renderers.verdict import sentence, states, status
 from gpudoctor.fleet.summary import Cause, Fleet
@@ -56,14 +68,17 @@ def _head(out: Console, fleet: Fleet, everything: bool) -> None:
     _verdict(out, fleet)
     if said := when(fleet):
         labelled(out, "when", said, "dim")
-    like = fleet.groups if everything else fleet.groups[:GROUPS]
-    for group in like:
-        _nodes(out, "fleet" if group is fleet.groups[0] else "", f"{count_of(group.count)} with {group.hardware}")
-    if left := sum(group.count for group in fleet.groups[len(like) :]):
+    if said := outdated(fleet):
+        labelled(out, "old", said)
+    every = hardware(fleet)
+    like = every if everything else every[:GROUPS]
+    for place, (count, what, nodes) in enumerate(like):
+        _nodes(out, "" if place else "fleet", f"{count_of(count)} with {what}{'  ' * bool(nodes)}", nodes, everything)
+    if left := sum(count for count, _, _ in every[len(like) :]):
         _nodes(
             out,
             "",
-            f"{count_of(left)} with {number(len(fleet.groups) - len(like))} other kinds of hardware (--all shows them)",
+            f"{count_of(left)} with {number(len(every) - len(like))} other kinds of hardware (--all shows them)",
         )
     shown = [one for one in states(fleet) if one[0] != "pass"]
     wide = max((len(clean(named(state))) for state, _, _ in shown), default=0)
@@ -72,6 +87,8 @@ def _head(out: Console, fleet: Fleet, everything: bool) -> None:
         _nodes(out, "nodes" if place == 0 else "", head, nodes, everything, STYLE.get(state, UNKNOWN))
     if said := apart(fleet):
         labelled(out, "differ", said)
+    if said := uncompared(fleet):
+        labelled(out, "peers", said, "dim")
 
 
 def _nodes(out: Console, label: str, head: str, folded: str = "", everything: bool = False, style: str = "") -> None:
@@ -121,7 +138,7 @@ def _cause(out: Console, cause: Cause, everything: bool) -> None:
 
 def _missing(out: Console, fleet: Fleet, everything: bool) -> None:
     if fleet.missing:
-        section(out, "Without a report")
+        section(out, "Without a verdict")
     shown = fleet.missing if everything else fleet.missing[:MISSING]
     for one in shown:
         label = clean(named(one.state))

@@ -1,17 +1,18 @@
 """The whole fleet in one line: how many nodes of how many are healthy, and the state of the others."""
 
-from gpudoctor.fleet.summary import REPORTED, STATES, Fleet
+from gpudoctor.fleet.summary import JUDGED, REPORTED, STATES, Fleet
 from gpudoctor.report.numbers import number
 
 WORDS = {
     "fail": ("fails", "fail"),
     "incomplete": ("is incomplete", "are incomplete"),
-    "failed": ("failed without a report", "failed without a report"),
+    "failed": ("gave no report", "gave no report"),
     "timed out": ("timed out", "timed out"),
     "unreachable": ("is unreachable", "are unreachable"),
     "refused": ("was refused", "were refused"),
     "not asked": ("was not checked", "were not checked"),
     "unreadable": ("sent an unreadable report", "sent unreadable reports"),
+    "stale": ("has a stale report", "have stale reports"),
     "no-gpu": ("has NO GPU", "have NO GPU"),
     "warn": ("has warnings", "have warnings"),
 }
@@ -34,7 +35,7 @@ def status(fleet: Fleet) -> str:
 
 def unknown(fleet: Fleet) -> int:
     """How many nodes nobody can judge: those without a report, and those whose report says too little."""
-    return sum(count for state, count in fleet.counts.items() if state not in ("fail", "no-gpu", "warn", "pass"))
+    return sum(count for state, count in fleet.counts.items() if state not in JUDGED)
 
 
 def silent(fleet: Fleet) -> int:
@@ -53,12 +54,19 @@ def sentence(fleet: Fleet) -> str:
     """How many nodes of how many are healthy, and the state of the others."""
     if not fleet.total:
         return "No nodes: there are no reports, and no node was checked."
-    healthy = fleet.counts.get("pass", 0)
-    if healthy == fleet.total:
-        return f"All {number(healthy)} nodes are healthy." if healthy > 1 else "The node is healthy."
-    others = ", ".join(_words(state, count) for state, count, _ in states(fleet) if state != "pass")
+    healthy, plain = fleet.counts.get("pass", 0), fleet.counts.get("cpu-only", 0)
+    total = fleet.total - plain
+    what = " with GPUs" if plain else ""
+    apart = f"; {number(plain)} more {'has' if plain == 1 else 'have'} none (CPU only)" if plain else ""
+    if healthy == total:
+        all_ = f"All {number(healthy)} nodes{what} are" if healthy > 1 else f"The node{what} is"
+        return f"{all_} healthy{apart}."
+    found = [(state, count) for state, count, _ in states(fleet) if state not in ("pass", "cpu-only")]
+    if total == 1 and len(found) == 1:
+        return f"The node{what} {WORDS.get(found[0][0], found[0][:1])[0]}{apart}."
+    others = ", ".join(_words(state, count) for state, count in found)
     are = "is" if healthy == 1 else "are"
-    return f"{number(healthy)} of {number(fleet.total)} node{'s' * (fleet.total != 1)} {are} healthy; {others}."
+    return f"{number(healthy)} of {number(total)} nodes{what} {are} healthy; {others}{apart}."
 
 
 def _words(state: str, count: int) -> str:

@@ -14,11 +14,13 @@ class FleetTarget(msgspec.Struct, frozen=True, kw_only=True):
         node: its name, as the engine calls it.
         why_not: why it cannot be asked, in the engine's words; empty: it can be. Such a node is never started on.
         gpus: how many GPUs the engine says it has; None: the engine does not say.
+        plain: whether the engine lists GPUs for other nodes and none for this one, which nobody named.
     """
 
     node: str
     why_not: str = ""
     gpus: int | None = None
+    plain: bool = False
 
 
 class NodeLine(NamedTuple):

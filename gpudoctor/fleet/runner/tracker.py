@@ -138,12 +138,10 @@ class Register:
             why = self.error or why
             for node in list(self._left):
                 seen = self._seen(node)
-                if not (stopped or why):
-                    self._note(node, *resolved("failed", "Its engine ended without reporting on it.", seen))
-                elif seen.began:
-                    self._note(node, *resolved("failed", why or "The run was stopped before its report arrived.", seen))
+                if stopped or why:
+                    self._stopped(node, seen, why)
                 else:
-                    self._note(node, "not asked", why or "The run was stopped before it was checked.")
+                    self._note(node, *resolved("failed", "Its engine ended without reporting on it.", seen))
             self._closed = True
 
     def _line(self, line: NodeLine) -> None:
@@ -154,8 +152,20 @@ class Register:
             self._land(found.node, found.data)
 
     def _over(self, over: Over) -> None:
-        if over.node in self._left:
-            self._note(over.node, *resolved(over.state, over.why, self._seen(over.node)))
+        if over.node not in self._left:
+            return
+        seen = self._seen(over.node)
+        if self._stop.is_set() and over.state in ("failed", "unreachable"):  # its launcher was ended, by us or with us
+            self._stopped(over.node, seen)
+        else:
+            self._note(over.node, *resolved(over.state, over.why, seen))
+
+    def _stopped(self, node: str, seen: NodeTrace, why: str = "") -> None:
+        """Note a node of a run that was ended early: that is no fault of the node's."""
+        if seen.began:
+            self._note(node, *resolved("failed", why or "The run was stopped before its report arrived.", seen))
+        else:
+            self._note(node, "not asked", why or "The run was stopped before it was checked.")
 
     def _land(self, node: str, data: bytes) -> None:
         try:
@@ -180,6 +190,9 @@ class Register:
         self._left.pop(node, None)
         self._lines.forget(node)
         self._states[node] = state
+        earlier = self._folder.ledger.entries.get(node)
+        if state == "not asked" and self._stop.is_set() and earlier and earlier.state != state:
+            return  # what an earlier run found out about it holds until it is asked again
         try:
             self._folder.ledger.note(node, state, why[:_LONGEST], seconds, self._gpus.get(node))
         except LedgerError as error:

@@ -28,8 +28,8 @@ _ACTIONS: dict[str, Tasks] = {
     "CHECK_MECHANICALS": (as_root("poweroff"),),
     "CONTACT_SUPPORT": (as_root("reboot"), as_root("nvidia-bug-report.sh")),
     "RESTART_APP": (_LOOK, query("compute-sanitizer", "python", SCRIPT)),
-    "WORKFLOW_NVLINK_ERR": (query("nvidia-smi", "nvlink", "-e"), as_root("reboot")),
-    "WORKFLOW_NVLINK5_ERR": (query("nvidia-smi", "nvlink", "-e"), as_root("reboot")),
+    "WORKFLOW_NVLINK_ERR": (query("nvidia-smi", "nvlink", "-e"), as_root("nvidia-smi", "--gpu-reset")),
+    "WORKFLOW_NVLINK5_ERR": (query("nvidia-smi", "nvlink", "-e"), as_root("nvidia-smi", "--gpu-reset")),
 }
 # What NVIDIA names no action for, by who is at fault.
 _BY_FAULT: dict[str, Tasks] = {"hardware": (_LOOK, as_root("reboot")), "driver": (_LOOK, as_root("reboot"))}

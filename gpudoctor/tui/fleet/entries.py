@@ -14,7 +14,7 @@ from gpudoctor.tui.fleet.states import look
 
 CAUSES, MISSING, DRIFT, SPREADS, CHANGES = (
     "Causes",
-    "Without a report",
+    "Without a verdict",
     "Configuration drift",
     "Measurements",
     "Changes",

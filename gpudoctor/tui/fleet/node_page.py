@@ -49,7 +49,8 @@ def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[DetailL
             yield from hanging("reason", one.why or "No reason was recorded.", width)
     for group in fleet.groups:
         if node in nodes.of(group.nodes, group.count):
-            yield from hanging("hardware", group.hardware, width, "dim")
+            lost = (one.value for one in group.fewer if node in nodes.of(one.nodes, one.count))
+            yield from hanging("hardware", next(lost, group.hardware), width, "dim")
     if state in REPORTED:
         yield from (line._replace(press=OPEN) for line in hanging("enter", "opens its own report.", width, "dim"))
     if state == "pass":
@@ -58,7 +59,11 @@ def _head(fleet: Fleet, nodes: Nodes, node: int, width: int) -> Iterator[DetailL
 
 def _cause(cause: Cause, width: int, first: int) -> Iterator[DetailLine]:
     yield from headline(short(WORDS.get(cause.status, cause.status)), cause.title, width, cause.status)
+    if cause.message:
+        yield from hanging("", cause.message, width)
     yield from hanging("cause", cause.cause, width)
+    for place, seen in enumerate(cause.evidence):
+        yield from hanging("" if place else "evidence", seen, width, "dim")
     yield from fixes(cause, width, first)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpudoctor.fleet.cause_fixes import fixes as fixes_of
 from gpudoctor.fleet.cause_fixes import of_all
+from gpudoctor.fleet.cause_targets import evidence, sentences
 from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.summary import Cause, Change, Drift, Missing, Spread
 from gpudoctor.report.fixes import label
@@ -65,16 +66,17 @@ def on_nodes(text: str, width: int, label: str = "on") -> list[DetailLine]:
 
 
 def _cause(one: Cause, width: int) -> Iterator[DetailLine]:
-    yield from found(one.status, one.message, width)
-    if one.example:
-        yield from hanging("", f"on {one.example}", width, "dim")
+    first, *more = sentences(one, MOST) or [one.title]
+    yield from found(one.status, first, width)
+    for sentence in more:
+        yield from hanging("", sentence, width)
     yield from on_nodes(one.nodes, width)
     times = f" ({number(one.times)} findings)" if one.times > one.count else ""
     yield from hanging("", nodes(one.count) + times, width, "dim")
     yield from fixes(one, width, 0)
     yield BLANK
     yield from hanging("cause", of_all(one), width)
-    for place, seen in enumerate(one.evidence):
+    for place, seen in enumerate(evidence(one, MOST)):
         yield from hanging("" if place else "evidence", seen, width, "dim")
     for place, reference in enumerate(one.references):
         yield from hanging("" if place else "see", reference, width, "dim")
@@ -85,7 +87,7 @@ def _missing(one: Missing, width: int) -> Iterator[DetailLine]:
     message = look(one.state)
     yield from headline(message.letter, message.words, width, "warn")
     yield from on_nodes(one.nodes, width)
-    yield from hanging("", f"{nodes(one.count)} without a report", width, "dim")
+    yield from hanging("", f"{nodes(one.count)} without a verdict", width, "dim")
     yield BLANK
     yield from hanging("reason", one.why or "No reason was recorded.", width)
 

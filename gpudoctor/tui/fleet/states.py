@@ -31,8 +31,10 @@ LOOKS = {
     "refused": StateStyle("R", "lost", "refused"),
     "not asked": StateStyle("N", "lost", "not asked"),
     "unreadable": StateStyle("?", "lost", "unreadable"),
+    "stale": StateStyle("S", "lost", "stale report"),
     "no-gpu": StateStyle("G", "warn", "NO GPU"),
     "warn": StateStyle("W", "warn", "warn"),
+    "cpu-only": StateStyle("C", "pass", "CPU only"),
     "pass": StateStyle("·", "pass", "pass"),
 }
 OTHER = StateStyle("+", "open", "")  # of a later release

@@ -1,11 +1,13 @@
 """`gpudoctor fleet run --dry-run` shows what would run, for every engine, and leaves nothing; the default directory."""
 
+import argparse
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from gpudoctor.cli.fleet.dry_run import shown
 from gpudoctor.fleet.runner.engine import FleetTarget, NodeJob
 from gpudoctor.fleet.runner.engines.ray import Ray
 from gpudoctor.fleet.runner.engines.ray_nodes import RayNode
@@ -64,6 +66,15 @@ def test_slurm_shows_its_srun() -> None:
     assert words[:4] == ["srun", "--nodes=1", "--ntasks=1", "--nodelist=n1"]
     assert {"--partition=gpu", "--gres=gpu:8", "--qos=high"} <= set(words)
     assert shown.endswith(f"-- {COMMAND}")
+
+
+def test_nodes_without_gpus_are_skipped_unless_somebody_names_them() -> None:
+    options = argparse.Namespace(output="run", rerun=False, pairs=False)
+    nodes = [FleetTarget(node="cpu1", plain=True), FleetTarget(node="gpu1", gpus=8), FleetTarget(node="gpu2", gpus=4)]
+    text = shown(Slurm(), nodes, JOB, options)
+    assert "nodes     2 nodes: gpu[1-2]\nskipped   1 without GPUs (cpu1): name them to check them too\n" in text
+    assert "gpu1, the others with the number of their GPUs:\n" in text
+    assert "nodes     3 nodes" in shown(Slurm(), nodes, JOB._replace(gpus=False), options)
 
 
 def test_ssh_shows_what_clustershell_starts(run: Run) -> None:

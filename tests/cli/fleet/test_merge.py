@@ -32,9 +32,9 @@ def test_what_cannot_be_read_is_named(run: Run, shared: Path, tmp_path: Path) ->
     ran = run("fleet", "merge", str(shared), "-o", str(tmp_path / "x.jsonl"))
     assert ran.code == 3
     assert ran.err.splitlines() == [
-        f"gpudoctor: {tmp_path}/x.jsonl contains 2 nodes.",
-        "gpudoctor: n[3-4] skipped: The file is empty.",
-        "gpudoctor: n\\x1b[31m skipped: It has the schema ''; this version reads gpudoctor.report/1.",
+        f"gpudoctor: {tmp_path}/x.jsonl contains 2 nodes, and a line without a report for 3 more.",
+        "gpudoctor: n[3-4] without a report: The file is empty.",
+        "gpudoctor: n\\x1b[31m without a report: It has the schema ''; this version reads gpudoctor.report/1.",
     ]
 
 

@@ -316,7 +316,7 @@ def test_an_update_of_the_driver_is_told_with_its_nodes(run: Run, tmp_path: Path
     old = lay(tmp_path / "old", **{f"n{number}": report(driver="570.1") for number in range(1, 10)})
     now = lay(tmp_path / "now", **later(healthy()))
     assert (
-        "nvidia.kernel.loaded: 570.1 before, 580.95.05 now\n         9  n[1-9]\n"
+        "driver (loaded): 570.1 before, 580.95.05 now\n         9  n[1-9]\n"
         in run("fleet", "report", now, "--since", old).out
     )
 

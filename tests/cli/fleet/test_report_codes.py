@@ -40,3 +40,23 @@ def test_parquet_is_written_without_pyarrow(
         patched.setitem(sys.modules, "pyarrow", None)
         assert run("fleet", "report", folder, "--format", "parquet", "--output", str(path)).code == 1
     assert pyarrow.parquet.read_table(path).num_rows == 10
+
+
+def test_exit_code_1_names_its_reason_where_the_verdict_does_not(run: Run, tmp_path: Path) -> None:
+    path = lay(tmp_path / "drift", **healthy(n9=report(driver="570.1")))
+    ran = run("fleet", "report", path, "--fail-on", "drift")
+    assert ran.err == "gpudoctor: Exit code 1 (--fail-on drift): configuration drift in 1 fact.\n"
+    warned = run("fleet", "report", lay(tmp_path / "warn", **healthy(n9=report("warn"))), "--fail-on", "warn")
+    assert warned.code == (1 if "WARN " in warned.out.partition("Causes")[2] else 0)
+
+
+def test_old_reports_with_a_limit_are_no_pass(run: Run, tmp_path: Path) -> None:
+    path = lay(tmp_path / "old", **healthy())
+    ran = run("fleet", "report", path, "--max-age", "1s")
+    assert (ran.code, ran.out.partition(" ")[0]) == (3, "INCOMPLETE")
+    assert "older than 1 second (--max-age)" in " ".join(ran.out.split())
+    assert run("fleet", "report", path, "--max-age", "500w").code == 0
+    wrong = run("fleet", "report", path, "--max-age", "soon")
+    assert (wrong.code, wrong.err) == (
+        2, "gpudoctor: --max-age takes a number and a unit, such as 90m, 36h or 2d, not soon.\n",
+    )  # fmt: skip

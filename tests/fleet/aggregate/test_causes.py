@@ -4,12 +4,13 @@ import msgspec
 import pytest
 
 from gpudoctor.expect.loader import loads
-from gpudoctor.fleet.aggregate import causes
+from gpudoctor.fleet.aggregate import causes, targets
 from gpudoctor.fleet.aggregate.streaming import summed
 from gpudoctor.fleet.cause_fixes import fixes, of_node
+from gpudoctor.fleet.cause_targets import wheres
 from gpudoctor.fleet.expectations import Holding
 from gpudoctor.fleet.renderers.phrases import as_finding, in_short
-from gpudoctor.report.model import FindingEntry, FixEntry
+from gpudoctor.report.model import FindingEntry, FixEntry, GpuEntry, Report
 from tests.fleet.aggregate.reports import Given, finding, fleet, gpus, named, report
 
 
@@ -115,7 +116,7 @@ def test_the_commands_of_one_node() -> None:
     (cause,) = fleet(named(report(findings=each) for each in [[_on(2)], [_on(5)], [_on(2), _on(0)]])).causes
     assert fixes(of_node(cause, "n2"))[0].commands == ("nvidia-smi -i 5 -r",)
     assert fixes(of_node(cause, "n3"))[0].commands == ("# on n3:\nnvidia-smi -i 2 -r", "# on n3:\nnvidia-smi -i 0 -r")
-    assert of_node(cause, "elsewhere") == cause
+    assert fixes(of_node(cause, "elsewhere")) == fixes(cause)
 
 
 def test_commands_that_all_nodes_share_are_shown_once() -> None:
@@ -160,3 +161,46 @@ def test_an_expectation_that_its_own_report_explains_is_none() -> None:
     dead = report(listed=(), status="fail", findings=[finding("driver.not-loaded", "fail")])
     found = summed(Given(named([report(), report(listed=gpus(7)), dead])), hold=hold)
     assert [(one.check, one.nodes) for one in found.causes] == [("driver.not-loaded", "n3"), ("expect.gpus", "n2")]
+
+
+def _about(index: int, bus: str) -> Report:
+    gpu = msgspec.structs.replace(finding(subject=f"GPU {index}"), evidence=(f"Xid (PCI:0000:{bus}:00): 64",))
+    shown = [GpuEntry(index=index, vendor="nvidia", address=f"0000:{bus}:00.0")]
+    return report(findings=[gpu], shown=shown)
+
+
+def test_each_node_keeps_its_own_gpu() -> None:
+    (cause,) = fleet(named([_about(4, "05"), _about(2, "03"), _about(4, "05")])).causes
+    assert [(one.nodes, wheres(one)) for one in cause.targets] == [
+        ("n[1,3]", "GPU 4 at 0000:05:00.0"), ("n2", "GPU 2 at 0000:03:00.0"),
+    ]  # fmt: skip
+    shown = as_finding(cause)
+    assert shown.message.splitlines() == [
+        "n[1,3]: GPU 4 at 0000:05:00.0: GPU 4 is ill.", "n2: GPU 2 at 0000:03:00.0: GPU 2 is ill.",
+    ]  # fmt: skip
+    assert shown.evidence == ("n[1,3]: Xid (PCI:0000:05:00): 64", "n2: Xid (PCI:0000:03:00): 64")
+    own = of_node(cause, "n2")
+    assert (own.message, own.evidence) == ("GPU 2 at 0000:03:00.0: GPU 2 is ill.", ("Xid (PCI:0000:03:00): 64",))
+
+
+def test_the_order_of_the_reports_changes_nothing_of_the_targets() -> None:
+    given = named([_about(4, "05"), _about(2, "03"), _about(4, "05")])
+    assert fleet(given).causes[0].targets == fleet(dict(reversed(given.items()))).causes[0].targets
+
+
+def test_of_many_gpus_of_a_node_the_first_has_its_words() -> None:
+    (cause,) = fleet(named([report(findings=[finding(subject=f"GPU {index}") for index in range(8)])])).causes
+    assert as_finding(cause).message == "n1: GPU 0 is ill. Also GPUs 1 to 7."
+
+
+def test_of_too_many_words_the_gpus_are_kept_and_of_too_many_gpus_nothing() -> None:
+    def hot(degrees: int, index: int) -> Report:
+        one = msgspec.structs.replace(finding(subject=f"GPU {index}"), message=f"It has {degrees} degrees C.")
+        return report(findings=[one])
+
+    (cause,) = fleet(named(hot(40 + at, at % 2) for at in range(targets.DIFFERENT + 2))).causes
+    assert [(one.count, wheres(one)) for one in cause.targets] == [(129, "GPU 0"), (129, "GPU 1")]
+    assert as_finding(cause).message.startswith("n1: It has 40 degrees C.\nn[1,3,5,")
+    (cause,) = fleet(named(hot(40, at) for at in range(targets.DIFFERENT + 2))).causes
+    assert (cause.targets, as_finding(cause).message) == ((), "n1: It has 40 degrees C.")
+    assert of_node(cause, "n2").message == "n1: It has 40 degrees C."  # nobody takes it for n2's

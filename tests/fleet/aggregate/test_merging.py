@@ -9,6 +9,7 @@ import pytest
 from gpudoctor.fleet.aggregate.inputs import Sent
 from gpudoctor.fleet.aggregate.merge import merge
 from gpudoctor.fleet.aggregate.report_sources import SourceError, Sources
+from gpudoctor.fleet.aggregate.summarize import together
 from gpudoctor.report.renderers.json import render
 from tests.fleet.aggregate.reports import lay, report
 
@@ -16,14 +17,14 @@ from tests.fleet.aggregate.reports import lay, report
 def _rows(path: Path) -> list[tuple[str, str]]:
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     rows = [json.loads(line) for line in data.splitlines()]
-    return [(row["node"], row["report"]["status"]) for row in rows]
+    return [(row["node"], row["report"]["status"] if "report" in row else row["state"]) for row in rows]
 
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz"])
 def test_a_line_a_node_in_order(tmp_path: Path, name: str) -> None:
     folder = lay(tmp_path / "shared", {"b": report(), "a": render(report(status="warn")).encode(), "c": b"{"})
     merged = merge(Sources([str(folder)], ordered=True), str(tmp_path / name))
-    assert _rows(tmp_path / name) == [("a", "warn"), ("b", "pass")]
+    assert _rows(tmp_path / name) == [("a", "warn"), ("b", "pass"), ("c", "unreadable")]
     assert (merged.nodes, merged.doubles) == (2, 0)
     assert [(one.state, one.nodes) for one in merged.left_out] == [("unreadable", "c")]
     assert sorted(one.name for one in tmp_path.iterdir()) == ["shared", name]
@@ -43,12 +44,17 @@ def test_nodes_of_the_ledger_that_did_not_report(tmp_path: Path) -> None:
     (tmp_path / "ledger.jsonl").write_text('{"node":"b","state":"refused","why":"No key."}\n')
     merged = merge(Sources([str(tmp_path)]), str(tmp_path / "x.jsonl"))
     assert [(one.state, one.why, one.nodes) for one in merged.left_out] == [("refused", "No key.", "b")]
+    fleet = together([str(tmp_path / "x.jsonl")])  # the archive knows that they exist, and why there is no report
+    assert [(one.state, one.why, one.nodes) for one in fleet.missing] == [("refused", "No key.", "b")]
+    again = merge(Sources([str(tmp_path / "x.jsonl")]), str(tmp_path / "y.jsonl"))
+    assert (tmp_path / "x.jsonl").read_bytes() == (tmp_path / "y.jsonl").read_bytes()
+    assert again.left_out == merged.left_out
 
 
 def test_bytes_that_are_no_utf_8_are_no_report(tmp_path: Path) -> None:
     data = render(report()).encode().replace(b"Acme", b"Ac\xffe")
     merged = merge(Sources([str(lay(tmp_path / "1", {"a": data, "b": report()}))]), str(tmp_path / "x.jsonl"))
-    assert _rows(tmp_path / "x.jsonl") == [("b", "pass")]
+    assert _rows(tmp_path / "x.jsonl") == [("b", "pass"), ("a", "unreadable")]
     assert [one.nodes for one in merged.left_out] == ["a"]
 
 

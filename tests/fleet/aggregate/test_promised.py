@@ -155,7 +155,7 @@ def test_every_form_tells_them_by_name_and_none_counts_them_as_well(tmp_path: Pa
     assert "nodes     NO GPU      1  n2" in text.render(fleet)
     page = html.render(fleet)
     assert "1 of 2 nodes is healthy; 1 has NO GPU." in re.sub("<[^>]*>", "", page)
-    assert '<i class="s8"' in page
+    assert '<i class="s9"' in page
     assert "NO GPU <b>1</b>" in page
     assert "n2,no-gpu," in csv.render(fleet)
     assert 'gpudoctor_fleet_nodes{state="no-gpu"} 1.0' in prometheus.render(fleet)

@@ -196,3 +196,13 @@ def test_the_report_of_one_node(tmp_path: Path) -> None:
     assert found is not None
     assert json.loads(found.data)["created"] == NEW
     assert sources.of("z") is None
+
+
+def test_a_directory_of_racks(tmp_path: Path) -> None:
+    lay(tmp_path / "2026-11-23/r1", {"n1": report(), "n2": report()})
+    lay(tmp_path / "2026-11-23/r2", {"n3": report()})
+    (tmp_path / "2026-11-23/.hidden").mkdir()
+    found = Sources([str(tmp_path / "2026-11-23")])
+    assert sorted(found.names()) == ["n1", "n2", "n3"]
+    with pytest.raises(SourceError, match="contains no report"):
+        Sources([str(tmp_path)])

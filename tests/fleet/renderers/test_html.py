@@ -90,7 +90,7 @@ def test_every_section_is_there_without_the_script() -> None:
         "1. FAIL The driver's libraries are not those of the loaded kernel module",
         "node[0005-0008,0501-0503]",
         "sudo reboot",
-        "Without a report",
+        "Without a verdict",
         "No route to host",
         "Configuration drift",
         "580.95.05 on 742 of 750",

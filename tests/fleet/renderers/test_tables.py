@@ -67,7 +67,13 @@ def test_the_rows_of_a_large_fleet() -> None:
         "titles": "",
         "drift": "",
         "outliers": "",
+        "targets": "link.narrow-pcie: GPU 3 at 0000:3b:00.0, GPU 4 at 0000:4b:00.0, GPU 5 at 0000:5b:00.0; "
+        "health.ecc-uncorrected: GPU 5",
+        "messages": "link.narrow-pcie: GPU 3 at 0000:3b:00.0: GPU 3 has 4 of 16 lanes. Also GPU 4 at 0000:4b:00.0, "
+        "GPU 5 at 0000:5b:00.0.",
     }
+    assert rows["node0012"]["targets"] == "link.narrow-pcie: GPU 3 at 0000:3b:00.0"
+    assert rows["node0013"]["targets"] == "link.narrow-pcie: GPU 4 at 0000:4b:00.0"
     assert rows["node0005"]["drift"] == "nvidia.kernel.loaded = 570.172.08"
     assert rows["node0017"]["outliers"].startswith("GPU 3 pytorch.transfer.h2d pinned = 13.1 GB/s; GPU 4 ")
     assert rows["node0010"]["why"].startswith("It did not finish within 150 s")
@@ -103,7 +109,9 @@ def test_prometheus_is_read_by_its_own_parser(fleet: Fleet) -> None:
     samples = [(s.name, tuple(sorted(s.labels.items()))) for family in families for s in family.samples]
     assert len(samples) == len(set(samples)), "a series stands twice"
     assert all(re.fullmatch(r"gpudoctor_fleet_[a-z_]+", family.name) and family.documentation for family in families)
-    assert not {label for _, labels in samples for label, _ in labels if label == "node"}
+    assert {name for name, labels in samples if "node" in dict(labels)} <= {
+        "gpudoctor_fleet_node_state", "gpudoctor_fleet_node_cause",
+    }  # fmt: skip
     counted = {s.labels["state"]: s.value for f in families for s in f.samples if s.name == "gpudoctor_fleet_nodes"}
     assert set(STATES) <= set(counted)
     assert sum(counted.values()) == fleet.total
@@ -162,3 +170,12 @@ def test_a_node_has_each_cause_that_names_it() -> None:
     for node in nodes(fleet):
         having = [one for one in fleet.causes if node.name in unfolded(one.nodes, one.count)]
         assert list(node.causes) == having
+
+
+def test_an_alert_can_name_the_nodes_that_need_somebody() -> None:
+    families = {one.name: one for one in text_string_to_metric_families(prometheus.render(FLEETS["large"]))}
+    states = {one.labels["node"]: one.labels["state"] for one in families["gpudoctor_fleet_node_state"].samples}
+    assert (states["node0005"], states["node0010"]) == ("fail", "timed out")
+    assert "node0001" not in states  # it is healthy
+    causes = [one.labels for one in families["gpudoctor_fleet_node_cause"].samples]
+    assert {"node": "node0013", "check": "link.narrow-pcie", "status": "fail"} in causes

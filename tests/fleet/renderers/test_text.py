@@ -32,9 +32,9 @@ def test_the_sections_come_in_the_order_in_which_somebody_needs_them() -> None:
         "  FAIL         7  node[0005-0008,0501-0503]: The driver's libraries",
         "-> Reboot\n                  (driver.library-mismatch)",
         "  FAIL         3  node[0012-0014]: A GPU has fewer PCIe lanes",
-        "-> Seat the card again (link.narrow-pcie)",
+        "-> Seat the card again, with the machine",
         "  WARN        34  node[0025-0058]: Programs may lock too little memory -> Raise",
-        "Without a report",
+        "Without a verdict",
         "unreachable: ssh: connect to host: No route to host",
         f"Configuration drift: {H100}",
         "driver (loaded): 580.95.05 on 742 of 750",
@@ -64,7 +64,7 @@ def test_details_of_a_cause_and_of_all() -> None:
     one = text.render(large(1000), cause="driver.library-mismatch")
     assert all(words in one for words in details)
     assert other not in one
-    assert "Without a report" not in one
+    assert "Without a verdict" not in one
     whole = text.render(large(1000), everything=True)
     assert all(words in whole for words in (*details, other, "driver (loaded) [nvidia.kernel.loaded]: 580.95.05"))
     assert not any(words in LARGE for words in (*details, other))
@@ -73,9 +73,17 @@ def test_details_of_a_cause_and_of_all() -> None:
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        ("Reboot: this loads module 550.120.", "Reboot"),
+        ("Reboot: this loads module 550.120.", "Reboot: this loads module 550.120"),
         ("Raise the limit.", "Raise the limit"),
-        ("Install a build for CUDA 12.8 with `pip`, then import it.", "Install a build for CUDA 12.8 with..."),
+        (
+            "Install a build for CUDA 12.8 with `pip`, then import it.",
+            "Install a build for CUDA 12.8 with pip, then import it",
+        ),
+        ("If you do not want to partition the GPU, disable MIG.", "Disable MIG"),
+        (
+            "One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen.",
+            "One two three four five six seven eight nine ten eleven twelve thirteen fourteen...",
+        ),
         ("", ""),
     ],
 )

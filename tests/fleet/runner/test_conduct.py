@@ -191,6 +191,23 @@ def test_somebody_ends_the_run_and_another_goes_on(folder: RunDirectory, tmp_pat
     assert set(states(folder).values()) == {"reported"}
 
 
+def test_what_ends_with_the_run_is_no_fault_of_the_nodes(folder: RunDirectory) -> None:
+    folder.ledger.note("late", "timed out", "It did not finish within 60 s.")
+    stop = Event()
+
+    def script(_: Sequence[FleetTarget], tell: Tell, stopped: Event) -> None:
+        tell(NodeLine("busy", protocol.hello("busy")))
+        stop.set()
+        assert stopped.wait(30)
+        every(tell, Over("busy", "failed", "The command was killed there by SIGINT."),
+              Over("new", "failed", "ssh failed with exit code 255 without output."),
+              Over("late", "failed", "ssh failed with exit code 255 without output."))  # fmt: skip
+
+    run(folder, script, "busy", "new", "late", stop=stop)
+    assert states(folder) == {"busy": "failed", "new": "not asked", "late": "timed out"}
+    assert whys(folder)["busy"] == "The run was stopped before its report arrived."
+
+
 def test_a_run_that_was_ended_before_it_began_asks_nobody(folder: RunDirectory) -> None:
     stop = Event()
     stop.set()

@@ -269,7 +269,7 @@ def test_without_scripts_every_section_is_there(page: Page, tmp_path: Path) -> N
     for words in (
         "Problems to fix",
         "sudo reboot",
-        "Without a report",
+        "Without a verdict",
         "Configuration drift",
         "Measurements",
         "Since",
@@ -283,11 +283,11 @@ def test_without_scripts_every_section_is_there(page: Page, tmp_path: Path) -> N
 def test_what_is_written_stands_out(page: Page, tmp_path: Path, scheme: str) -> None:
     look(page, 390, 844, scheme)
     shown(page, tmp_path, large(40))
-    for what in ("i.s0", "i.s1", "i.s9"):
+    for what in ("i.s0", "i.s1", "i.s10"):
         look_of = f"getComputedStyle(document.querySelector('#grid {what}'))"
         assert contrast(page.run(f"return {look_of}.color"), page.run(f"return {look_of}.backgroundColor")) >= 4.5, what
     paper = page.run("return getComputedStyle(document.querySelector('#grid')).backgroundColor")
-    assert contrast(page.run("return getComputedStyle(document.querySelector('#grid i.s10')).color"), paper) >= 4.5
+    assert contrast(page.run("return getComputedStyle(document.querySelector('#grid i.s12')).color"), paper) >= 4.5
 
 
 def test_a_hostile_fleet_runs_nothing(page: Page, tmp_path: Path) -> None:
@@ -297,4 +297,26 @@ def test_a_hostile_fleet_runs_nothing(page: Page, tmp_path: Path) -> None:
     assert "alert(1)" in page.run(SAID)
     assert page.run("return [document.title, document.scripts.length, document.images.length]")[1:] == [2, 0]
     assert page.run("return document.title").startswith("gpudoctor: FAIL")
+    holds(page)
+
+
+def test_what_a_search_finds_is_named_where_it_is_typed(page: Page, tmp_path: Path) -> None:
+    look(page, 1280, 800)
+    shown(page, tmp_path, large(1000))
+    page.run("const one = document.querySelector('#filter input'); one.value = 'narrow-pcie'; "
+             "one.dispatchEvent(new Event('input'))")  # fmt: skip
+    hits = "return [...document.querySelectorAll('#hits li')].map(one => one.innerText.trim())"
+    assert page.run(hits) == ["F node0012", "F node0013", "F node0014"]
+    assert page.run("return document.getElementById('hits').getBoundingClientRect().bottom < innerHeight / 2")
+    labels = """return [...document.querySelectorAll('#grid .row b')]
+        .filter(one => one.checkVisibility()).map(one => one.innerText)"""
+    assert page.run(labels) == ["node0012"]  # the first that is left of its row
+    page.run("document.querySelectorAll('#hits button')[1].click()")
+    said = page.run(SAID)
+    assert "GPU 4 has 4 of 16 lanes." in said
+    assert "LnkSta of 0000:4b:00.0: Width x4" in said
+    page.run(
+        "const one = document.querySelector('#filter input'); one.value = ''; one.dispatchEvent(new Event('input'))"
+    )
+    assert page.run("return document.getElementById('hits').hidden")
     holds(page)

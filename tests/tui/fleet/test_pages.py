@@ -54,7 +54,7 @@ def test_what_a_line_says(group: str, number: int, label: str, title: str, below
 
 def test_headings_count() -> None:
     of = [(group, heading(group, [one for one in ENTRIES if one.group == group], FLEET)) for group in (CAUSES, MISSING)]
-    assert of == [(CAUSES, "Causes (4)"), (MISSING, "Without a report (4 nodes)")]
+    assert of == [(CAUSES, "Causes (4)"), (MISSING, "Without a verdict (4 nodes)")]
     assert heading(CHANGES, [entry(CHANGES)], FLEET) == "Changes since 2026-11-20T03:20:44Z (1)"
 
 
@@ -63,7 +63,7 @@ def test_a_cause_has_its_nodes_an_example_and_its_commands() -> None:
     said = text(page)
     for words in (
         "on         node[0005-0008,0501-0503]",
-        "on node0005",
+        "FAIL       node0005: The libraries are 580.95.05",
         "cause      The driver's packages were",
         "needs root",
     ):
@@ -71,6 +71,16 @@ def test_a_cause_has_its_nodes_an_example_and_its_commands() -> None:
     assert [command.text for command in page.commands] == ["sudo reboot", "nvidia-smi"]
     assert page.commands[1].verifies
     assert [line.press for line in page.lines if line.label == "on"] == [pages.COPY_NODES]
+
+
+def test_a_cause_names_the_gpu_of_each_node() -> None:
+    reported = text(pages.page(entry(CAUSES, 1), 120))
+    assert "node0012: GPU 3 at 0000:3b:00.0: GPU 3 has 4 of 16 lanes." in reported
+    assert "node0013: GPU 4 at 0000:4b:00.0: GPU 4 has 4 of 16 lanes." in reported
+    assert "node0013: LnkSta of 0000:4b:00.0: Width x4" in reported
+    own = text(node_page.page(FLEET, NODES, NODES.names.index("node0013"), 120))
+    assert "GPU 4 has 4 of 16 lanes." in own
+    assert "GPU 3" not in own
 
 
 def test_a_drift_says_who_departs_and_an_outlier_how_far() -> None:

@@ -22,6 +22,7 @@ OPTIONS = (
     "-oServerAliveCountMax=3",
     "-oControlMaster=no",  # a shared connection would stay behind, and hold our end of standard error open
 )
+_SAMPLES = "example"  # how the nodes begin that ClusterShell's own groups.d/local.cfg names
 _LOOK = 0.2  # seconds between two looks at `stop`
 _GRACE = 10.0  # seconds for a node that ends by itself to say so
 _OURS = 100  # descriptors that are not ssh's
@@ -64,6 +65,11 @@ class ClusterShell:
             raise EngineError("ssh has no list of nodes: name them (node[01-16]) or a ClusterShell group (@gpu).")
         names = named(request)
         _refuse_odd(names)
+        if "@" in request and all(name.startswith(_SAMPLES) for name in names):
+            raise EngineError(
+                f'"{request}" is a group of ClusterShell\'s samples ({_few(names)}): name the nodes, or define '
+                "your groups in groups.d/local.cfg (`nodeset -l` lists them)."
+            )
         return [FleetTarget(node=name) for name in names]
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
@@ -79,7 +85,7 @@ class ClusterShell:
         names = [target.node for target in targets if not target.why_not]
         _refuse_odd(names)
         limit = job.seconds + self._connect + _GRACE
-        ear = Ear(names, tell, stop, limit)
+        ear = Ear(names, tell, stop, limit, job.seconds)
         for target in targets:
             if target.why_not:
                 tell(Over(target.node, "not asked", target.why_not))
@@ -150,6 +156,13 @@ class ClusterShell:
 def _command(argv: Sequence[str]) -> str:
     """One text for the shell of the node; `%hosts` in it would be ClusterShell's sign for all nodes at once."""
     return shlex.join(argv).replace("%hosts", "%''hosts").replace("%{hosts}", "%''{hosts}")
+
+
+def _few(names: Sequence[str]) -> str:
+    from gpudoctor.fleet.aggregate.nodeset_expansion import shortened
+    from gpudoctor.fleet.nodesets import fold
+
+    return shortened(fold(names), 60)
 
 
 def _refuse_odd(names: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from gpudoctor.fleet.runner.engines.kubectl import Kubectl, KubectlError
 from gpudoctor.fleet.runner.engines.kubernetes_manifest import manifest
 from gpudoctor.fleet.runner.engines.kubernetes_objects import KubernetesNode, target
 from gpudoctor.fleet.runner.engines.kubernetes_round import CREATE, KubernetesRound, RoundLimits, Wish, job_of
-from gpudoctor.fleet.runner.engines.node_selection import named
+from gpudoctor.fleet.runner.engines.node_selection import named, without_gpus
 
 __all__ = ("Kubernetes", "manifest")
 _SELECTS = ("=", "!", " in ", " notin ", "(")
@@ -55,7 +55,7 @@ class Kubernetes:
         self._nodes: dict[str, KubernetesNode] = {}
 
     def targets(self, request: str) -> Sequence[FleetTarget]:
-        """The nodes of the cluster; a wish is a set of names, or a label selector (`nvidia.com/gpu.present=true`).
+        """The nodes of the cluster with GPUs; a wish is a set of names, or a label selector (`node-type=gpu`).
 
         Raises:
             EngineError: there is no kubectl, Kubernetes does not respond, or the wish means nothing.
@@ -64,8 +64,10 @@ class Kubernetes:
         names = () if selects else named(request)
         self._nodes = self._ask(request if selects else "")
         known = {name: target(node) for name, node in self._nodes.items()}
-        if selects or not request:
+        if selects:
             return list(known.values())
+        if not request:
+            return without_gpus(list(known.values()), [node.has_gpus for node in self._nodes.values()])
         none = "Kubernetes has no node with this name."
         return [known.get(name, FleetTarget(node=name, why_not=none)) for name in names]
 

@@ -8,6 +8,13 @@ from gpudoctor.fleet.runner.engine import FleetTarget
 
 # Resources as which the device plugins of NVIDIA and AMD offer whole GPUs.
 GPUS = ("nvidia.com/gpu", "amd.com/gpu")
+# Labels of nodes with GPUs: of NVIDIA's GPU feature discovery and AMD's node labeller, and of node feature discovery,
+# which names the PCI class and vendor (10de NVIDIA, 1002 AMD).
+LABELS = (
+    "nvidia.com/gpu", "nvidia.com/cuda", "amd.com/gpu",
+    *(f"feature.node.kubernetes.io/pci-{start}{vendor}" for start in ("", "0300_", "0302_", "0380_", "1200_")
+      for vendor in ("10de", "1002")),
+)  # fmt: skip
 # Reasons for which a container never starts (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime): kubelet tries
 # again, but what was wrong with a manifest or an image stays wrong.
 _NEVER = frozenset(
@@ -46,6 +53,7 @@ class NodeStatus(_Object, frozen=True):
     """What the node offers, and how it is."""
 
     conditions: tuple[Condition, ...] = ()
+    capacity: dict[str, str] = {}
     allocatable: dict[str, str] = {}
 
 
@@ -65,6 +73,12 @@ class KubernetesNode(_Object, frozen=True):
         """The whole GPUs that it offers, by resource; none where no device plugin speaks for them."""
         offered = {one: self.status.allocatable.get(one, "0") for one in GPUS}
         return {one: int(many) for one, many in offered.items() if many.isdecimal() and int(many)}
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether anything tells of a GPU: a resource, though it may offer 0 now, or a label of a GPU operator's."""
+        offered = {*self.status.capacity, *self.status.allocatable}
+        return bool(offered.intersection(GPUS)) or any(one.startswith(LABELS) for one in self.metadata.labels)
 
 
 class Waiting(_Object, frozen=True):

@@ -1,6 +1,10 @@
 """Which nodes were requested, for engines that are not asked about sets of nodes themselves."""
 
-from gpudoctor.fleet.runner.engine import EngineError
+from collections.abc import Sequence
+
+import msgspec
+
+from gpudoctor.fleet.runner.engine import EngineError, FleetTarget
 
 
 def named(request: str) -> tuple[str, ...]:
@@ -20,3 +24,15 @@ def named(request: str) -> tuple[str, ...]:
     if not names:
         raise EngineError(f'"{request}" selects no node.')
     return names
+
+
+def without_gpus(found: Sequence[FleetTarget], having: Sequence[bool]) -> list[FleetTarget]:
+    """The nodes of a cluster, those without GPUs marked as plain; none is where the engine was told of no GPU at all.
+
+    Args:
+        found: all nodes.
+        having: whether each has GPUs.
+    """
+    if not any(having):
+        return list(found)
+    return [one if has else msgspec.structs.replace(one, plain=True) for one, has in zip(found, having, strict=True)]

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, Over, Tell
 from gpudoctor.fleet.runner.engines import slurm_commands
-from gpudoctor.fleet.runner.engines.node_selection import named
+from gpudoctor.fleet.runner.engines.node_selection import named, without_gpus
 from gpudoctor.fleet.runner.engines.slurm_nodes import by_node, place, target
 from gpudoctor.fleet.runner.engines.slurm_task import SlurmTask, Way, command
 
@@ -43,7 +43,7 @@ class Slurm:
         self._places: dict[str, str] = {}  # by node, where a job is started
 
     def targets(self, request: str) -> Sequence[FleetTarget]:
-        """The nodes of a node set, or all; what sinfo says decides which can be asked.
+        """The nodes of a node set, or all; what sinfo says decides which can be asked, and which have GPUs.
 
         Raises:
             EngineError: Slurm does not respond, or does not know one of the nodes or the partition.
@@ -57,7 +57,8 @@ class Slurm:
             raise EngineError(f"Slurm has no node {_few(strange)}{where}.")
         chosen = {name: known[name] for name in requested or known}
         self._places = {name: self._partition or place(rows).partition.rstrip("*") for name, rows in chosen.items()}
-        return [target(rows, self._reserved()) for rows in chosen.values()]
+        found = [target(rows, self._reserved()) for rows in chosen.values()]
+        return found if requested else without_gpus(found, [bool(one.gpus) for one in found])
 
     def run(self, targets: Sequence[FleetTarget], job: NodeJob, tell: Tell, stop: Event) -> None:
         """Run the command on every target, `job.fan` at a time.

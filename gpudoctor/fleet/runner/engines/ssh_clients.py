@@ -15,7 +15,7 @@ from ClusterShell.Worker.Ssh import SshClient, WorkerSsh
 from ClusterShell.Worker.Tree import TreeWorker
 
 from gpudoctor.fleet.runner.engine import NodeLine, Over, Tell
-from gpudoctor.fleet.runner.engines.ssh_messages import OWN, verdict
+from gpudoctor.fleet.runner.engines.ssh_messages import OWN, closed_to_us, verdict
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
 _GRACE = 0.5  # seconds between SIGTERM and SIGKILL: ssh needs some milliseconds
@@ -26,8 +26,12 @@ _tied = threading.local()
 
 
 def _tie() -> None:  # pragma: no cover - in the child, where nothing measures
-    """In a child that was just forked: have the kernel end it when we die without a word, as by SIGKILL."""
+    """In a child that was just forked: have the kernel end it when we die without a word, as by SIGKILL.
+
+    Its session is its own: Ctrl-C is for us, who end it; an ssh that had it too would look like one that failed.
+    """
     if tie := getattr(_tied, "prctl", None):
+        os.setsid()
         tie(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
@@ -95,18 +99,19 @@ class Ear(EventHandler):  # type: ignore[misc]
         nodes: whose ends are told, one each.
         tell: where they are told; what it raises ends the run and is told nothing more.
         stop: looked at whenever the task's timer fires.
-        seconds: the limit of a node, for the words about one that was late.
+        seconds: when ssh is ended, for the words about a node that was late.
+        limit: the node's own, which is shorter.
 
     Attributes:
         left: the nodes that are not over.
         fault: what `tell` raised.
     """
 
-    def __init__(self, nodes: Iterable[str], tell: Tell, stop: Event, seconds: float) -> None:
+    def __init__(self, nodes: Iterable[str], tell: Tell, stop: Event, seconds: float, limit: float) -> None:
         self.left = {node: _Heard() for node in nodes}
         self.fault: BaseException | None = None
         self.ends = float("inf")  # of time.monotonic: when the run as a whole is given up
-        self._tell, self._stop, self._seconds = tell, stop, seconds
+        self._tell, self._stop, self._seconds, self._limit = tell, stop, seconds, limit
 
     def ev_read(self, worker: Any, node: str, sname: str, msg: bytes) -> None:
         """A line of a node."""
@@ -114,7 +119,7 @@ class Ear(EventHandler):  # type: ignore[misc]
         if heard is None:
             return
         text = msg.decode(errors="replace")
-        if sname == worker.SNAME_STDERR:
+        if sname == worker.SNAME_STDERR or (not heard.began and closed_to_us(text)):  # nologin(8) writes to our output
             heard.words.append(text[:_LONG])
         else:
             heard.began = True
@@ -145,7 +150,8 @@ class Ear(EventHandler):  # type: ignore[misc]
         """A node did not end in time, and its ssh is ended."""
         heard = self.left.get(node)
         silent = "" if heard and heard.began else ", without output"
-        self.over(node, "timed out", f"It did not finish within {self._seconds:.0f} s{silent}.")
+        why = f"It did not finish within its {self._limit:g} s; ssh was ended after {self._seconds:.0f} s{silent}."
+        self.over(node, "timed out", why)
 
     def over(self, node: str, state: str, why: str) -> None:
         """Tell the end of a node, once."""

@@ -34,6 +34,11 @@ _BEFORE = (
 _BESIDE = pattern(r"^(?:\*\* |Warning: |debug\d: |@|Connection to .* closed\.$|\s*$)")
 
 
+def closed_to_us(text: str) -> bool:
+    """Whether a line says that this user may not use the node."""
+    return bool(_CLOSED_TO_US.search(text))
+
+
 def verdict(code: int, words: Sequence[str], began: bool) -> tuple[str, str]:
     """How a node ended whose ssh has ended, if it sends no report: one of the ledger's states, and one sentence.
 
@@ -45,6 +50,8 @@ def verdict(code: int, words: Sequence[str], began: bool) -> tuple[str, str]:
     if code == OWN:
         return _own(words, began)
     said = last(_BESIDE, words)
+    if not began and (closed := first(_CLOSED_TO_US, words)):
+        return "refused", _ended(closed)
     if code in (NOT_RUN, NOT_FOUND) or first(NO_PACKAGE, words):
         return not_started(_quoted(said))
     if code > 128:

@@ -1,6 +1,7 @@
 """The engine with a stand-in for ssh; tests/real/fleet/test_ssh.py has the real one."""
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from threading import Event, Timer
 
 import pytest
 
+from gpudoctor.extras import install_command
 from gpudoctor.fleet.runner.engine import EngineError, FleetTarget, NodeJob, NodeLine, Over
 from gpudoctor.fleet.runner.engines import engine
 from gpudoctor.fleet.runner.engines.clustershell import ClusterShell
@@ -29,6 +31,8 @@ away*) echo "ssh: connect to host $node port 22: No route to host" >&2; exit 255
 hang*) echo "hello from $node"; exec sleep 100 ;;
 deaf*) trap '' TERM; echo "hello from $node"; while :; do sleep 0.1; done ;;
 flood*) head -c 5000000 /dev/zero; echo; echo "hello from $node" ;;
+nologin*) echo "Could not chdir to home directory /nonexistent: No such file or directory" >&2
+    echo "This account is currently not available."; exit 1 ;;
 odd*) printf 'x\\377y\\n' ;;
 esac
 """
@@ -129,7 +133,7 @@ def test_a_node_that_hangs_is_told_at_once_when_it_is_late(ssh: Path) -> None:
     assert [one.node for one in reported] == [first.node, first.node, second.node, second.node], "not at the end of all"
     reported = _run("hang2", NodeJob(JOB.argv, -10), connect=0.5)
     assert reported.ends() == {"hang2": "timed out"}
-    assert reported.why("hang2") == "It did not finish within 0 s."
+    assert reported.why("hang2") == "It did not finish within its -10 s; ssh was ended after 0 s."
     assert not any(_runs(pid) for pid, _ in _calls(ssh).values())
 
 
@@ -259,7 +263,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         with pytest.raises(EngineError, match="ssh is not installed"):
             ClusterShell().run([FleetTarget(node="n1")], JOB, print, Event())
     monkeypatch.setitem(sys.modules, "ClusterShell", None)
-    with pytest.raises(EngineError, match=r"pip install 'gpudoctor-cli\[fleet\]'"):
+    with pytest.raises(EngineError, match=re.escape(install_command("fleet"))):
         engine("ssh")
 
 
@@ -280,3 +284,32 @@ def test_no_more_at_once_than_there_are_descriptors_for(ssh: Path) -> None:
     reported = _run("good[1-60]", NodeJob(JOB.argv, 60, fan=1000))
     assert list(reported.ends().values()) == ["failed"] * 60
     assert len(_calls(ssh)) == 60
+
+
+def test_a_shell_that_refuses_is_quoted(ssh: Path) -> None:
+    reported = _run("nologin1")
+    assert reported.ends() == {"nologin1": "refused"}
+    assert reported.why("nologin1") == "This account is currently not available."
+
+
+def test_a_group_of_clustershells_samples_is_no_cluster(ssh: Path) -> None:
+    (ssh / "groups.conf").write_text("[Main]\ndefault: local\nautodir: $CFGDIR\n")
+    (ssh / "groups.conf").write_text("[Main]\ndefault: l\n[l]\nmap: echo 'example[156-159]'\nall: echo\nlist: echo\n")
+    with pytest.raises(EngineError, match=r"is a group of ClusterShell's samples \(example\[156-159\]\)"):
+        engine("ssh").targets("@gpu")
+    assert len(engine("ssh").targets("example[156-159]")) == 4
+
+
+def test_ssh_has_a_session_of_its_own(ssh: Path) -> None:
+    """Ctrl-C at a terminal goes to the whole group of processes, and would look like a node that failed."""
+    stop, sessions = Event(), set[int]()
+
+    def tell(one: NodeLine | Over) -> None:
+        if isinstance(one, NodeLine):
+            sessions.add(os.getsid(_calls(ssh)["hang1"][0]))
+            stop.set()
+
+    one = engine("ssh")
+    one.run(one.targets("hang1"), NodeJob(JOB.argv, 60), tell, stop)
+    assert sessions
+    assert os.getsid(0) not in sessions

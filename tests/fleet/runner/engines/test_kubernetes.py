@@ -108,8 +108,18 @@ def test_the_nodes_of_the_cluster(cluster: Cluster) -> None:
     cluster.add("gpu-2", gpus=8, ready="Unknown")
     cluster.add("cpu-1", cordoned=True)
     one, two, three = cluster.engine().targets("")
-    assert (one, three) == (FleetTarget(node="gpu-1", gpus=8), FleetTarget(node="cpu-1", gpus=0))
+    assert (one, three) == (FleetTarget(node="gpu-1", gpus=8), FleetTarget(node="cpu-1", gpus=0, plain=True))
     assert two.why_not == NOT_READY
+
+
+def test_a_node_of_which_a_label_tells_has_gpus_though_it_offers_none(cluster: Cluster) -> None:
+    cluster.add("gpu-1", gpus=8)
+    cluster.add("gpu-2", **{"nvidia.com/gpu.present": "true"})
+    cluster.add("gpu-3", **{"feature.node.kubernetes.io/pci-0302_10de.present": "true"})
+    cluster.add("cpu-1")
+    found = cluster.engine().targets("")
+    assert [one.node for one in found if one.plain] == ["cpu-1"]
+    assert not any(one.plain for one in cluster.engine().targets("kubernetes.io/os=linux"))
 
 
 def test_a_wish_is_a_set_of_names_or_a_selector(cluster: Cluster) -> None:

@@ -49,7 +49,15 @@ def ran(engine: Slurm, targets: list[FleetTarget], *argv: str, stop: Event | Non
 
 
 def test_all_nodes_or_those_that_are_wished_for(slurm: Path) -> None:
-    assert [(one.node, one.gpus) for one in Slurm().targets("")] == [("node1", 8), ("node2", None), ("node3", 8)]
+    assert [(one.node, one.gpus, one.plain) for one in Slurm().targets("")] == [
+        ("node1", 8, False), ("node2", None, True), ("node3", 8, False),
+    ]  # fmt: skip
+    assert not any(one.plain for one in Slurm().targets("node[1-2]"))  # who names a node wants it to be asked
+    (slurm / "nodes").write_text("node1|idle|up|all*|(null)|none\n")
+    assert not any(one.plain for one in Slurm().targets(""))  # Slurm was told of no GPU at all
+    (slurm / "nodes").write_text(NODES)
+    (slurm / "asked").unlink()
+    Slurm().targets("")
     assert [one.node for one in Slurm().targets("node[1,3]")] == ["node1", "node3"]
     assert [one.node for one in Slurm(partition="all").targets("node1")] == ["node1"]
     everyone, requested, partition = (slurm / "asked").read_text().splitlines()
