@@ -35,7 +35,10 @@ _CDI = ("/etc/cdi", "/var/run/cdi")
 _REFRESH = tuple(f"{folder}/systemd/system/nvidia-cdi-refresh.service" for folder in ("/etc", "/usr/lib", "/lib"))
 # Fields of a specification and the version of CDI that they came with.
 _LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
-_UNASKED = Unknown("not asked: no CDI specification has fields that older engines refuse")
+# containers.conf(5): what is read later goes first; a file of the user's own goes before the system's.
+_CONF = ("/usr/share/containers", "/etc/containers")
+_SPEC_DIRS = pattern(r"^[ \t]*cdi_spec_dirs\s*=\s*\[([^\]]*)\]", re.MULTILINE)
+_UNASKED = Unknown("not asked: no CDI specification here depends on Podman's release")
 _INSIDE = Unknown("the host's: not visible from the container")
 _UNWANTED = Unknown("not asked: there is no GPU that a container could use")
 
@@ -70,6 +73,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     specifications, config = _specifications(machine), _config(machine)
     fields = _cdi_fields(machine, specifications)
     podman = machine.which("podman", ("/usr/bin",))
+    spec_dirs = _podman_cdi_dirs(machine) if podman and specifications else None
     toolkit, toolkit_error = _toolkit(machine, wanted, quick)
     return ContainerHost(
         docker=client,
@@ -85,7 +89,8 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         docker_config_runtimes=configured,
         docker_config_error=error,
         podman=podman,
-        podman_version=_podman_version(machine, podman) if podman and fields else _UNASKED if podman else None,
+        podman_version=_podman_version(machine, podman, fields, specifications, spec_dirs, wanted, quick),
+        podman_cdi_dirs=spec_dirs,
         toolkit=toolkit,
         toolkit_error=toolkit_error,
         no_cgroups=bool(_NO_CGROUPS.search(config)) if isinstance(config, str) else config,
@@ -116,6 +121,7 @@ def _unknown(why: Unknown) -> ContainerHost:
         docker_config_runtimes=why,
         podman=why,
         podman_version=why,
+        podman_cdi_dirs=why,
         toolkit=why,
         toolkit_error=why,
         no_cgroups=why,
@@ -298,10 +304,46 @@ def _cdi_fields(machine: Machine, specifications: tuple[str, ...]) -> dict[str, 
     return found
 
 
-def _podman_version(machine: Machine, path: str) -> Maybe[str]:
+def _podman_version(
+    machine: Machine,
+    path: str | None,
+    fields: dict[str, str],
+    specifications: tuple[str, ...],
+    spec_dirs: Maybe[tuple[str, ...] | None],
+    wanted: bool,
+    quick: bool,
+) -> Maybe[str | None]:
+    """The release, where it decides whether Podman parses the specifications or finds them."""
+    if path is None:
+        return None
+    own = [name for name in specifications if "nvidia" in name]
+    elsewhere = wanted and own and not any(name.startswith("/etc/") for name in own) and spec_dirs is None
+    if not fields and not elsewhere:
+        return _UNASKED
+    if quick and not fields:
+        return Unknown("podman was not started (--quick)")
     ended = machine.run([path, "--version"])
     found = re.search(r"\bversion (\d+(?:\.\d+)+)", ended.out)
     return found[1] if found else Unknown(f"podman --version: {ended.err.strip() or ended.missing or 'no version'}")
+
+
+def _podman_cdi_dirs(machine: Machine) -> Maybe[tuple[str, ...] | None]:
+    """cdi_spec_dirs, as the last file that sets it has it; None: no file does."""
+    home = machine.env.get("XDG_CONFIG_HOME") or f"{machine.env.get('HOME', '/root')}/.config"
+    found: tuple[str, ...] | None = None
+    for folder in (*_CONF, f"{home}/containers"):
+        more = (f"{folder}/containers.conf.d/{name}" for name in sorted(machine.names(f"{folder}/containers.conf.d")))
+        for path in (f"{folder}/containers.conf", *(name for name in more if name.endswith(".conf"))):
+            try:
+                text = machine.text(path, 1 << 20)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                return Unknown(f"{path}: {error.strerror}")
+            for listed in _SPEC_DIRS.findall(text):
+                own = tuple(re.findall(r"""["']([^"']+)["']""", listed))
+                found = (*(found or ()), *own) if "append" in listed else own
+    return found
 
 
 def _specifications(machine: Machine) -> tuple[str, ...]:
