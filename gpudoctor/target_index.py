@@ -2,7 +2,8 @@
 
 TARGETS = {
     "queries.amd_boards:boards": (
-        "rocm.bad-pages rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused rocm.uncorrectable-errors"
+        "rocm.bad-pages rocm.firmware-regression rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused "
+        "rocm.uncorrectable-errors"
     ),
     "queries.amd_boards:logged_boards": "rocm.hangs rocm.page-faults rocm.reset-failed",
     "queries.apple:mac_jaxes": "apple.jax-metal-mismatch",

@@ -80,8 +80,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="Podman does not read the directory with the CDI specification: unresolvable CDI devices",
     severity=Severity.WARNING,
     cause="Podman looks for CDI specifications in the directories of cdi_spec_dirs (containers.conf). In Podman 5.5 "
-    "the default is /etc/cdi alone, while NixOS and NVIDIA's service nvidia-cdi-refresh write to /var/run/cdi: "
-    "--device nvidia.com/gpu=all then fails with 'unresolvable CDI devices', although `nvidia-ctk cdi list` shows the devices.",
+    "the default is /etc/cdi alone; NixOS and NVIDIA's service nvidia-cdi-refresh write to /var/run/cdi. Then --device "
+    "nvidia.com/gpu=all fails with 'unresolvable CDI devices', although `nvidia-ctk cdi list` shows the devices.",
     fixes=_fixes,
     references=(
         "https://github.com/containers/common/issues/2460",
