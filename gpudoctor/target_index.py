@@ -65,6 +65,7 @@ TARGETS = {
     "queries.intel:xpu_torches": (
         "intel.fewer-gpus intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
     ),
+    "queries.ollama:installed": "ollama.backend-missing ollama.cpu-without-avx",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
     "queries.smoke:gpu_runs": "smoke.no-device",
     "queries.smoke:gpu_tests:transfer": "smoke.memory-not-pinned",
