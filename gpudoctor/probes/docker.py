@@ -1,6 +1,7 @@
 """What this host offers to containers: Docker, Podman, the NVIDIA Container Toolkit and CDI."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gpudoctor.child import ChildResult
@@ -35,9 +36,6 @@ _CDI = ("/etc/cdi", "/var/run/cdi")
 _REFRESH = tuple(f"{folder}/systemd/system/nvidia-cdi-refresh.service" for folder in ("/etc", "/usr/lib", "/lib"))
 # Fields of a specification and the version of CDI that they came with.
 _LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
-# containers.conf(5): what is read later goes first; a file of the user's own goes before the system's.
-_CONF = ("/usr/share/containers", "/etc/containers")
-_SPEC_DIRS = pattern(r"^[ \t]*cdi_spec_dirs\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 _UNASKED = Unknown("not asked: no CDI specification here depends on Podman's release")
 _INSIDE = Unknown("the host's: not visible from the container")
 _UNWANTED = Unknown("not asked: there is no GPU that a container could use")
@@ -72,8 +70,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     configured, error = _configured(machine, daemon)
     specifications, config = _specifications(machine), _config(machine)
     fields = _cdi_fields(machine, specifications)
-    podman = machine.which("podman", ("/usr/bin",))
-    spec_dirs = _podman_cdi_dirs(machine) if podman and specifications else None
+    podman, podman_version, podman_cdi_dirs = _podman(machine, fields, specifications, wanted, quick)
     toolkit, toolkit_error = _toolkit(machine, wanted, quick)
     return ContainerHost(
         docker=client,
@@ -89,8 +86,8 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         docker_config_runtimes=configured,
         docker_config_error=error,
         podman=podman,
-        podman_version=_podman_version(machine, podman, fields, specifications, spec_dirs, wanted, quick),
-        podman_cdi_dirs=spec_dirs,
+        podman_version=podman_version,
+        podman_cdi_dirs=podman_cdi_dirs,
         toolkit=toolkit,
         toolkit_error=toolkit_error,
         no_cgroups=bool(_NO_CGROUPS.search(config)) if isinstance(config, str) else config,
@@ -304,46 +301,22 @@ def _cdi_fields(machine: Machine, specifications: tuple[str, ...]) -> dict[str, 
     return found
 
 
-def _podman_version(
-    machine: Machine,
-    path: str | None,
-    fields: dict[str, str],
-    specifications: tuple[str, ...],
-    spec_dirs: Maybe[tuple[str, ...] | None],
-    wanted: bool,
-    quick: bool,
-) -> Maybe[str | None]:
-    """The release, where it decides whether Podman parses the specifications or finds them."""
-    if path is None:
-        return None
-    own = [name for name in specifications if "nvidia" in name]
-    elsewhere = wanted and own and not any(name.startswith("/etc/") for name in own) and spec_dirs is None
-    if not fields and not elsewhere:
-        return _UNASKED
+def _podman(
+    machine: Machine, fields: Mapping[str, str], specifications: Sequence[str], wanted: bool, quick: bool
+) -> tuple[str | None, Maybe[str | None], Maybe[tuple[str, ...] | None]]:
+    """Podman, its release where that matters, and the directories where it is told to look for specifications."""
+    path = machine.which("podman", ("/usr/bin",))
+    if path is None or not specifications:
+        return path, None if path is None else _UNASKED, None
+    from gpudoctor.probes import podman
+
+    directories = podman.directories(machine)
+    unread = wanted and directories is None and podman.may_be_unread(specifications)
+    if not fields and not unread:
+        return path, _UNASKED, directories
     if quick and not fields:
-        return Unknown("podman was not started (--quick)")
-    ended = machine.run([path, "--version"])
-    found = re.search(r"\bversion (\d+(?:\.\d+)+)", ended.out)
-    return found[1] if found else Unknown(f"podman --version: {ended.err.strip() or ended.missing or 'no version'}")
-
-
-def _podman_cdi_dirs(machine: Machine) -> Maybe[tuple[str, ...] | None]:
-    """cdi_spec_dirs, as the last file that sets it has it; None: no file does."""
-    home = machine.env.get("XDG_CONFIG_HOME") or f"{machine.env.get('HOME', '/root')}/.config"
-    found: tuple[str, ...] | None = None
-    for folder in (*_CONF, f"{home}/containers"):
-        more = (f"{folder}/containers.conf.d/{name}" for name in sorted(machine.names(f"{folder}/containers.conf.d")))
-        for path in (f"{folder}/containers.conf", *(name for name in more if name.endswith(".conf"))):
-            try:
-                text = machine.text(path, 1 << 20)
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except OSError as error:
-                return Unknown(f"{path}: {error.strerror}")
-            for listed in _SPEC_DIRS.findall(text):
-                own = tuple(re.findall(r"""["']([^"']+)["']""", listed))
-                found = (*(found or ()), *own) if "append" in listed else own
-    return found
+        return path, Unknown("podman was not started (--quick)"), directories
+    return path, podman.release(machine, path), directories
 
 
 def _specifications(machine: Machine) -> tuple[str, ...]:
