@@ -167,6 +167,7 @@ AREAS = (
     Area("cuda", linux_alone=True),
     *(Area(one.area, framework=one.module) for one in FRAMEWORKS),
     Area("packages"),
+    Area("ollama", linux_alone=True),
     Area("host", linux_alone=True, without_gpu=True),
     Area("smoke", condition="smoke-results"),
     Area("advice", linux_alone=True, condition="nvidia"),

@@ -2,7 +2,8 @@
 
 TARGETS = {
     "queries.amd_boards:boards": (
-        "rocm.bad-pages rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused rocm.uncorrectable-errors"
+        "rocm.bad-pages rocm.firmware-regression rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused "
+        "rocm.uncorrectable-errors"
     ),
     "queries.amd_boards:logged_boards": "rocm.hangs rocm.page-faults rocm.reset-failed",
     "queries.apple:mac_jaxes": "apple.jax-metal-mismatch",
@@ -64,6 +65,7 @@ TARGETS = {
     "queries.intel:xpu_torches": (
         "intel.fewer-gpus intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
     ),
+    "queries.ollama:installed": "ollama.backend-missing ollama.cpu-without-avx",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
     "queries.smoke:gpu_runs": "smoke.no-device",
     "queries.smoke:gpu_tests:transfer": "smoke.memory-not-pinned",

@@ -110,6 +110,7 @@ def _larger_areas(on: OnBoard, small: tuple[str, ...]) -> tuple[Fix, ...]:
         "rocm.uncorrectable-errors",
         "rocm.override-of-another-isa",
         "rocm.override-left-on",
+        "rocm.firmware-regression",
     ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

@@ -23,6 +23,7 @@ from gpudoctor.facts.host import (
 from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.kernel_log import KernelLog, LogEvent
 from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, DriverLibrary, Nvidia, NvidiaKernel, Nvml
+from gpudoctor.facts.ollama import Ollama
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import (
     CondaPackage,
@@ -91,6 +92,7 @@ __all__ = [
     "Nvidia",
     "NvidiaKernel",
     "Nvml",
+    "Ollama",
     "Package",
     "PackageImport",
     "PackageSource",

@@ -8,7 +8,7 @@ import msgspec
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
-Component = Literal["nvidia", "rocm", "compute-runtime", "l4t"]
+Component = Literal["nvidia", "rocm", "linux-firmware", "compute-runtime", "l4t"]
 
 
 class Regression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

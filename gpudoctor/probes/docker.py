@@ -1,6 +1,7 @@
 """What this host offers to containers: Docker, Podman, the NVIDIA Container Toolkit and CDI."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gpudoctor.child import ChildResult
@@ -39,7 +40,7 @@ _LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
 _UNITS = ("/etc/systemd/system/docker.service", "/etc/default/docker", "/etc/sysconfig/docker")
 _UNIT_DROP_INS = "/etc/systemd/system/docker.service.d"
 _ADDED = pattern(r"--add-runtime[= ][\"']?([\w.-]+)=")
-_UNASKED = Unknown("not asked: no CDI specification has fields that older engines refuse")
+_UNASKED = Unknown("not asked: no CDI specification here depends on Podman's release")
 _INSIDE = Unknown("the host's: not visible from the container")
 _UNWANTED = Unknown("not asked: there is no GPU that a container could use")
 
@@ -73,7 +74,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     configured, error = _configured(machine, daemon)
     specifications, config = _specifications(machine), _config(machine)
     fields = _cdi_fields(machine, specifications)
-    podman = machine.which("podman", ("/usr/bin",))
+    podman, podman_version, podman_cdi_dirs = _podman(machine, fields, specifications, wanted, quick)
     toolkit, toolkit_error = _toolkit(machine, wanted, quick)
     return ContainerHost(
         docker=client,
@@ -89,7 +90,8 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         docker_config_runtimes=configured,
         docker_config_error=error,
         podman=podman,
-        podman_version=_podman_version(machine, podman) if podman and fields else _UNASKED if podman else None,
+        podman_version=podman_version,
+        podman_cdi_dirs=podman_cdi_dirs,
         toolkit=toolkit,
         toolkit_error=toolkit_error,
         no_cgroups=bool(_NO_CGROUPS.search(config)) if isinstance(config, str) else config,
@@ -120,6 +122,7 @@ def _unknown(why: Unknown) -> ContainerHost:
         docker_config_runtimes=why,
         podman=why,
         podman_version=why,
+        podman_cdi_dirs=why,
         toolkit=why,
         toolkit_error=why,
         no_cgroups=why,
@@ -319,10 +322,22 @@ def _cdi_fields(machine: Machine, specifications: tuple[str, ...]) -> dict[str, 
     return found
 
 
-def _podman_version(machine: Machine, path: str) -> Maybe[str]:
-    ended = machine.run([path, "--version"])
-    found = re.search(r"\bversion (\d+(?:\.\d+)+)", ended.out)
-    return found[1] if found else Unknown(f"podman --version: {ended.err.strip() or ended.missing or 'no version'}")
+def _podman(
+    machine: Machine, fields: Mapping[str, str], specifications: Sequence[str], wanted: bool, quick: bool
+) -> tuple[str | None, Maybe[str | None], Maybe[tuple[str, ...] | None]]:
+    """Podman, its release where that matters, and the directories where it is told to look for specifications."""
+    path = machine.which("podman", ("/usr/bin",))
+    if path is None or not specifications:
+        return path, None if path is None else _UNASKED, None
+    from gpudoctor.probes import podman
+
+    directories = podman.directories(machine)
+    unread = wanted and directories is None and podman.may_be_unread(specifications)
+    if not fields and not unread:
+        return path, _UNASKED, directories
+    if quick and not fields:
+        return path, Unknown("podman was not started (--quick)"), directories
+    return path, podman.release(machine, path), directories
 
 
 def _specifications(machine: Machine) -> tuple[str, ...]:

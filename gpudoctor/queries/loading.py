@@ -20,6 +20,8 @@ _WORDS = pattern(r"undefined symbol|cannot enable executable stack")
 _SYMBOL = pattern(
     r"([^\s:]+\.so[\w.]*): undefined symbol: (_Z(?:T[VTIS]|GV)?N[rVKRO]*(?:2at|3c10|5torch|6caffe2)[A-Z\d]\w*)"
 )
+# CUDA's own error at its start, which no library that is missing next to it explains.
+NO_CUDA = pattern(r"\bcuInit\b|CUDA_ERROR_NO_DEVICE|no CUDA-capable device")
 _LIBRARY = pattern(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 
 

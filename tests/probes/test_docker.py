@@ -246,6 +246,43 @@ def test_the_fields_that_older_engines_refuse_and_the_version_of_podman() -> Non
     assert older.ran == []
 
 
+VAR = {"/usr/bin/podman": "", "/var/run/cdi/nvidia.yaml": "kind: nvidia.com/gpu\n"}
+USERS = "/home/u/.config/containers/containers.conf"
+
+
+@pytest.mark.parametrize(
+    ("files", "dirs", "asked"),
+    [
+        (VAR, None, True),
+        (VAR | {"/etc/cdi/nvidia.yaml": "kind: nvidia.com/gpu\n"}, None, False),
+        (VAR | {"/etc/containers/containers.conf": '[engine]\n#cdi_spec_dirs = ["/opt"]\n'}, None, True),
+        (VAR | {"/etc/containers/containers.conf": '[engine]\ncdi_spec_dirs = [\n "/opt",\n]\n'}, ("/opt",), False),
+        (
+            VAR
+            | {
+                "/etc/containers/containers.conf": 'cdi_spec_dirs = ["/opt"]\n',
+                "/etc/containers/containers.conf.d/a.conf": 'cdi_spec_dirs = ["/run/cdi", {append=true}]\n',
+            },
+            ("/opt", "/run/cdi"),
+            False,
+        ),
+        (
+            VAR | {"/etc/containers/containers.conf": 'cdi_spec_dirs = ["/opt"]\n', USERS: "cdi_spec_dirs=['/u']\n"},
+            ("/u",),
+            False,
+        ),
+        ({"/usr/bin/podman": "", "/var/run/cdi/amd.yaml": ""}, None, False),
+    ],
+)
+def test_where_podman_looks_for_specifications(files: dict[str, str], dirs: object, asked: bool) -> None:
+    machine = RecordedMachine(files, env=ENV, commands={"podman --version": "podman version 5.5.1\n"})
+    seen = look(machine)
+    assert seen.podman_cdi_dirs == dirs
+    assert (seen.podman_version == "5.5.1") is asked
+    quick = docker.probe(machine, BARE, True, quick=True)
+    assert isinstance(quick.podman_version, Unknown)
+
+
 def test_whether_the_daemon_reads_cdi_specifications() -> None:
     commands = {"docker info": info() + " CDI spec directories:\n  /etc/cdi\n  /var/run/cdi\n"}
     assert look(RecordedMachine({CLIENT: ""}, env=ENV, commands=commands)).docker_cdi is True
