@@ -1,4 +1,4 @@
-"""Finds why a GPU does not work for machine learning, and says what to type to mend it."""
+"""Finds why a GPU does not work for machine learning, and shows the commands that fix it."""
 
 __version__ = "0.1.0"
 
@@ -7,6 +7,7 @@ TYPE_CHECKING = False  # typing's own would cost its import, and take re.py out 
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpudoctor.catalogue import SelectionError as SelectionError
     from gpudoctor.check_engine import Check as Check
     from gpudoctor.check_engine import Fix as Fix
     from gpudoctor.check_engine import Outcome as Outcome
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gpudoctor.expect.file_permissions import ExpectFileError as ExpectFileError
     from gpudoctor.expect.record import RecordError as RecordError
     from gpudoctor.facts import Facts as Facts
+    from gpudoctor.facts.facts_file import FactsFileError as FactsFileError
     from gpudoctor.library import check as check
     from gpudoctor.library import gather as gather
     from gpudoctor.library import record as record
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from gpudoctor.maybe import Unknown as Unknown
     from gpudoctor.maybe import known as known
     from gpudoctor.pipeline import CheckOptions as CheckOptions
+    from gpudoctor.probes.python.choice import InterpreterError as InterpreterError
     from gpudoctor.report.failures import FailuresError as FailuresError
     from gpudoctor.report.model import FindingEntry as FindingEntry
     from gpudoctor.report.model import Report as Report
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
     from gpudoctor.smoketests.options import ChoiceError as ChoiceError
 
 _HOMES = {
+    "gpudoctor.catalogue": ("SelectionError",),
+    "gpudoctor.facts.facts_file": ("FactsFileError",),
+    "gpudoctor.probes.python.choice": ("InterpreterError",),
     "gpudoctor.pipeline": ("CheckOptions",),
     "gpudoctor.expect.record": ("RecordError",),
     "gpudoctor.expect.file_permissions": ("ExpectFileError",),

@@ -148,7 +148,12 @@ def select(every: Sequence[str], only: Sequence[str] = (), skip: Sequence[str] =
 def _matching(every: Sequence[str], selectors: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for given in (part.strip() for selector in selectors for part in selector.split(",")):
-        hits = {i for i in every if given in (i, i.split(".")[0]) or _glob(i, given)} or set(renamed(given))
+        if "*" in given:
+            from fnmatch import fnmatchcase
+
+            hits = {i for i in every if fnmatchcase(i, given)}
+        else:
+            hits = {i for i in every if given in (i, i.partition(".")[0])} or set(renamed(given))
         if not hits:
             raise SelectionError(f'Unknown check or area "{given}".{nearest(given, every)}')
         found |= hits
@@ -180,12 +185,6 @@ def _words(text: str) -> set[str]:
     }
 
 
-def _glob(id_: str, selector: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    return "*" in selector and fnmatchcase(id_, selector)
-
-
 def nearest(given: str, every: Sequence[str]) -> str:
     """A sentence with the nearest ids or area, those with exactly this name after the dot first; else where all are."""
     from difflib import get_close_matches
@@ -194,6 +193,13 @@ def nearest(given: str, every: Sequence[str]) -> str:
     tails = {i.split(".")[-1]: i for i in every}
     close = [i for i in every if i.partition(".")[2] == given] or get_close_matches(given, names, 1, 0.6)
     close = close or [tails[t] for t in get_close_matches(given, list(tails), 1, 0.6)]
+    area, _, tail = given.partition(".")
+    if tail and (own := {i.partition(".")[2]: i for i in every if i.startswith(f"{area}.")}):
+        # of whole ids the area would make any two alike
+        close = [i for i in every if i.partition(".")[2] == tail]
+        close = close or [own[t] for t in get_close_matches(tail, own, 1, 0.6)]
+        if not close:
+            return f" `gpudoctor checks {area}` lists those of {area}."
     if not close:
         return " `gpudoctor checks` lists them all."
     *others, last = (f'"{one}"' for one in close[:_LISTED])

@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import UnknownFactError
 from gpudoctor.registry import AREAS
-from gpudoctor.tasks import Task, Tasks, needs_root
+from gpudoctor.tasks import Command, Shell, Task, Tasks, needs_root
 from gpudoctor.tasks.as_typed import typed
 
 S = TypeVar("S")
@@ -85,6 +85,9 @@ class Fix(msgspec.Struct, frozen=True):
         for one in (*self.tasks, *self.undo, *((self.verify,) if self.verify else ())):
             if not isinstance(one, Task):
                 raise TypeError(f"a fix consists of tasks (gpudoctor.tasks.cmd, as_root ...), not of {one!r}")
+            note = one.note if isinstance(one, Command | Shell) else ""
+            if note and note not in self.message:
+                msgspec.structs.force_setattr(self, "message", f"{self.message} {note}")
 
     @property
     def commands(self) -> tuple[str, ...]:

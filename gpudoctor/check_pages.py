@@ -10,6 +10,7 @@ from gpudoctor.check_engine import Check, Fix
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.sanitize import wrapped
 
+_FEW = 6  # possible causes that are listed at a terminal
 _WIDE = 76  # columns of what is shown as it is printed: so many are seen on the site without scrolling
 
 SEVERITY = {
@@ -24,15 +25,21 @@ def check_head(one: Check[Any], width: int = 80) -> str:
     return "\n".join([one.title, "=" * min(len(one.title), width), "", _wrap(one.cause, width)]) + "\n"
 
 
-def check_page(one: Check[Any], width: int = 80) -> str:
-    """What a person reads then: what it has to do with other checks, its fixes on any machine, and its sources."""
+def check_page(one: Check[Any], width: int = 80, printed: bool = False) -> str:
+    """What a person reads then: what it has to do with other checks, its fixes on any machine, and its sources.
+
+    Args:
+        one: the check.
+        width: columns.
+        printed: whether the fixes for this machine are above.
+    """
     parts = _table(one, width)
     fixes = _fixes(one)
     if fixes:
         parts += ["", "Fixes"]
         for fix in fixes:
             parts += [_wrap(fix.message, width, "  - "), *(f"      {command}" for command in fix.commands)]
-    else:
+    elif not printed:
         parts += ["", _wrap("The fixes depend on the machine: `gpudoctor check` prints the commands.", width)]
     if one.references:
         parts += ["", "Sources", *(f"  {reference}" for reference in one.references)]
@@ -109,7 +116,12 @@ def _rows(one: Check[Any]) -> list[tuple[str, str]]:
 
 
 def _table(one: Check[Any], width: int) -> list[str]:
-    return [_wrap(value.replace("`", ""), width, f"{name:<14}") for name, value in _rows(one)]
+    """The rows without what is for contributors, and with the first of many possible causes."""
+    rows = {name: value for name, value in _rows(one) if name != "validated on"}
+    if len(one.caused_by) > _FEW:
+        others = f"and {len(one.caused_by) - _FEW} more (docs/checks/{one.id.replace('.', '/')}.md)"
+        rows["caused by"] = f"{', '.join(one.caused_by[:_FEW])} {others}"
+    return [_wrap(value.replace("`", ""), width, f"{name:<14}") for name, value in rows.items()]
 
 
 def _fixes(one: Check[Any]) -> tuple[Fix, ...]:

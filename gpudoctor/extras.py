@@ -1,6 +1,6 @@
 """How an optional extra is added to gpudoctor, in the way in which it was installed."""
 
-import os
+import shlex
 import sys
 
 NAME = "gpudoctor-cli"
@@ -12,33 +12,36 @@ WAYS = {
     "/pipx/venvs/": "pipx install --force '{}'",
     "/pipx/.cache/": "pipx run --spec '{}' gpudoctor",
 }
+NAME = "gpudoctor-cli"
 
 
-def install_command(extra: str, prefix: str = sys.prefix, source: str | None = None) -> str:
-    """The command that adds an extra.
+def install_command(extra: str, prefix: str = sys.prefix) -> str:
+    """The command that adds an extra; it works from a checkout or a wheel as well, which no package index has.
 
     Args:
         extra: its name in pyproject.toml.
         prefix: the environment that gpudoctor is in.
         source: what was installed: a checkout, a wheel, or the name of the distribution; None: asks pip's record of it.
     """
-    source = _source() if source is None else source
-    way = next((way for place, way in WAYS.items() if place in f"{prefix}/"), "pip install '{}'")
-    return way.format(f"{source}[{extra}]")
+    name = f"{NAME}[{extra}]"
+    way = next((way for place, way in WAYS.items() if place in f"{prefix}/"), None)
+    if way is None:  # pip takes the release that is installed, and adds what the extra requires
+        return f"{shlex.quote(sys.executable)} -m pip install '{name}'"
+    url = _origin()
+    return way.format(f"{name} @ {url}" if url else name)
 
 
-def _source() -> str:
-    """The checkout or the wheel that was installed, where it is still there; else the name on the package index.
+def _origin() -> str | None:
+    """The address from which gpudoctor was installed; None: a package index, or it is not installed.
 
-    PEP 610: https://packaging.python.org/en/latest/specifications/direct-url/
+    https://packaging.python.org/en/latest/specifications/direct-url/
     """
     import json
-    from importlib.metadata import PackageNotFoundError, distribution
-    from urllib.parse import unquote, urlsplit
+    from importlib import metadata
 
     try:
-        url = urlsplit(json.loads(distribution(NAME).read_text("direct_url.json") or "{}").get("url", ""))
-    except (PackageNotFoundError, OSError, ValueError, AttributeError):
-        return NAME
-    path = unquote(url.path)
-    return path if url.scheme == "file" and "'" not in path and os.path.exists(path) else NAME
+        found = json.loads(metadata.distribution(NAME).read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+    url = found.get("url") if isinstance(found, dict) else None
+    return url if isinstance(url, str) else None

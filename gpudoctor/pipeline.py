@@ -63,7 +63,7 @@ class Done(msgspec.Struct, frozen=True):
 if TYPE_CHECKING:
     Event = StepStarted | StepEnded | SmokeEvent | Glimpsed | Gathered | Judged | Done
 else:
-    Event = Any  # the smoke tests are loaded where somebody wants them
+    Event = SmokeOptions = Any  # the smoke tests are loaded where somebody wants them; help() evaluates these names
 
 
 class Expected(Protocol):

@@ -55,7 +55,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if why:
             if item.config.getoption("--gpudoctor-strict"):
                 pytest.fail(why, pytrace=False)
-            pytest.skip(why)
+            raise pytest.skip.Exception(why, _use_item_location=True)  # at the test, as pytest's own marks are reported
 
 
 def _is_foreign(config: pytest.Config) -> bool:

@@ -43,7 +43,7 @@ IDENTITY = (
     "08073a370a100a017812017922084964656e746974791201675a0f0a0178120a0a0808011204"
     "0a020801620f0a0179120a0a08080112040a02080142040a00100d"
 )
-_SESSION = f'o.InferenceSession(bytes.fromhex("{IDENTITY}"), providers=["CUDAExecutionProvider"])'
+_SESSION = f'o.InferenceSession(bytes.fromhex("{IDENTITY}"), providers=["{{}}ExecutionProvider"])'
 
 # In the order in which they are fixed, and listed for people.
 FRAMEWORKS = (
@@ -100,9 +100,11 @@ FRAMEWORKS = (
         "ONNX Runtime",
         library="/onnxruntime/capi/",
         init="import onnxruntime; onnxruntime.get_available_providers()",
-        # A session, since get_available_providers() lists what was built, whether it loads or not.
-        proof=f"import onnxruntime as o; print({_SESSION}.get_providers())",
-        cpu_proof="import onnxruntime as o; print(o.__version__, o.get_available_providers())",
+        # A session, since get_available_providers() lists what was built, whether it loads or not; one whose provider
+        # does not load uses the CPU and raises nothing.
+        proof=f"import onnxruntime as o; p = {_SESSION.format('CUDA')}.get_providers(); print(p); "
+        'assert "CUDAExecutionProvider" in p',
+        cpu_proof=f"import onnxruntime as o; print(o.__version__, {_SESSION.format('CPU')}.run(None, {{'x': [2.0]}}))",
         import_order=4,
         counts_gpus=False,
         aliases=("onnx", "onnxruntime-gpu"),
@@ -165,6 +167,7 @@ AREAS = (
     Area("cuda", linux_alone=True),
     *(Area(one.area, framework=one.module) for one in FRAMEWORKS),
     Area("packages"),
+    Area("ollama", linux_alone=True),
     Area("host", linux_alone=True, without_gpu=True),
     Area("smoke", condition="smoke-results"),
     Area("advice", linux_alone=True, condition="nvidia"),

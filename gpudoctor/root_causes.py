@@ -10,6 +10,18 @@ PLACES = {area.name: place for place, area in enumerate(AREAS)}
 BEARABLE = frozenset(area.name for area in AREAS if area.bearable)
 # Checks of other areas whose warnings are of an environment in which frameworks start all the same.
 MILD = ("python.environment-not-run", "python.standard-library-hidden", "python.unmet-requirement")
+# What breaks an import explains nothing that is read from files without one: a build, a version, a missing library.
+BREAKS_IMPORTS = ("python.numpy-2", "python.standard-library-hidden", "python.unmet-requirement")
+READ_FROM_FILES = (
+    "arch-missing",
+    "cpu-build",
+    "cudnn-too-old",
+    "driver-too-old",
+    "libraries-missing",
+    "libraries-not-found",
+    "wrong-cuda-major",
+    "wrong-vendor",
+)
 KEEPS_OUT = (
     "device.none",
     "device.thunderbolt-unauthorized",
@@ -58,7 +70,8 @@ def findings(verdicts: Iterable[Verdict]) -> tuple[list[Finding], list[Verdict]]
 
 
 def _place(finding: Finding) -> tuple[object, ...]:
-    return RANK[finding.severity], finding.root.check.id in MILD, *_order(finding.root)[1:]
+    mild = finding.severity is not Severity.ERROR and finding.root.check.id in MILD
+    return RANK[finding.severity], mild, *_order(finding.root)[1:]
 
 
 def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:
@@ -78,6 +91,7 @@ def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
         and not _of_another_framework(other, verdict)
         and not _of_another_vendor(other, verdict)
         and not _mutual(other, verdict)
+        and not _lighter_than_rule(other, verdict)
     ]
 
 
@@ -99,13 +113,15 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
 
 
 def _is_bearable(cause: Verdict, verdict: Verdict) -> bool:
-    """Whether the supposed cause is a warning with which programs start all the same.
+    """Whether the supposed cause leaves this as it is, or is a warning with which programs start all the same.
 
     A GPU that is hot, waits for a reset or is kept for the display explains no framework that fails to start; it may
     well explain a smoke test that failed while it computed.
     """
     if verdict.outcome is not Outcome.PROBLEM or verdict.severity is Severity.ADVICE or verdict.check.area == "smoke":
         return False
+    if cause.check.id in BREAKS_IMPORTS and verdict.check.id.partition(".")[2] in READ_FROM_FILES:
+        return True
     mild = cause.check.area in BEARABLE or cause.check.id in MILD
     warns = cause.severity is Severity.WARNING and mild
     return warns and cause.check.id not in KEEPS_OUT
@@ -132,6 +148,16 @@ def _of_another_vendor(cause: Verdict, verdict: Verdict) -> bool:
 def _mutual(cause: Verdict, verdict: Verdict) -> bool:
     """Whether the supposed cause names this one as its own cause and stands after it."""
     return cause.check.explains_through(verdict.check.id) and _order(cause)[1:] >= _order(verdict)[1:]
+
+
+def _lighter_than_rule(cause: Verdict, verdict: Verdict) -> bool:
+    """Whether an operator's rule is not met and the supposed cause is milder: the rule stands by itself, as it asks.
+
+    That there is no GPU is an advice only where nothing asks for one; the rule does.
+    """
+    if verdict.check.area != "expect" or verdict.outcome is not Outcome.PROBLEM or cause.check.id == "device.no-gpu":
+        return False
+    return RANK[cause.severity] > RANK[verdict.severity]
 
 
 def _root(verdict: Verdict, problems: list[Verdict], roots: list[Verdict]) -> Verdict | None:

@@ -1,7 +1,10 @@
 """The targets of checks, by function; made by docs/generate.py from the checks."""
 
 TARGETS = {
-    "queries.amd_boards:boards": "rocm.bad-pages rocm.held-slow rocm.narrow-link rocm.uncorrectable-errors",
+    "queries.amd_boards:boards": (
+        "rocm.bad-pages rocm.firmware-regression rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused "
+        "rocm.uncorrectable-errors"
+    ),
     "queries.amd_boards:logged_boards": "rocm.hangs rocm.page-faults rocm.reset-failed",
     "queries.apple:mac_jaxes": "apple.jax-metal-mismatch",
     "queries.apple:mac_pythons": "apple.rosetta-python",
@@ -22,15 +25,15 @@ TARGETS = {
     "queries.clusters:jobs": "cluster.job-without-gpu",
     "queries.clusters:kubernetes_nodes": "cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
-    "queries.containers:container_host": "container.no-cgroups-ignored",
+    "queries.containers:container_host": "container.no-cgroups-ignored container.toolkit-broken",
     "queries.containers:docker_host": (
         "container.docker-config-broken container.docker-snap container.no-cgroups container.rootless-needs-no-cgroups "
         "container.runtime-not-configured container.toolkit-missing container.toolkit-too-old"
     ),
     "queries.containers:nvidia_container": (
         "container.control-node-missing container.device-access-lost container.driver-version-inside "
-        "container.libraries-not-passed container.no-compute-capability container.no-gpus-passed "
-        "container.selinux-denied"
+        "container.gpu-limit-ignored container.libraries-not-passed container.no-compute-capability "
+        "container.no-gpus-passed container.selinux-denied"
     ),
     "queries.containers:windows_gpu": "wsl.access-blocked wsl.host-files-incomplete wsl.library-too-old",
     "queries.driver:not_wsl": (
@@ -60,8 +63,9 @@ TARGETS = {
     "queries.intel:intel_computers": "intel.render-node-closed",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
-        "intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
+        "intel.fewer-gpus intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
     ),
+    "queries.ollama:installed": "ollama.backend-missing ollama.cpu-without-avx",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
     "queries.smoke:gpu_runs": "smoke.no-device",
     "queries.smoke:gpu_tests:transfer": "smoke.memory-not-pinned",
@@ -85,12 +89,13 @@ TARGETS = {
     "queries.windows:windows_pythons": "windows.long-paths-off",
     "queries.windows:windows_torches": "windows.torch-not-for-amd",
     "targets:amd_compute": (
-        "rocm.dkms-build-failed rocm.gpu-without-kfd rocm.gtt-above-ttm-limit rocm.half-installed rocm.hive-split "
-        "rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission rocm.kfd-refused "
-        "rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on rocm.override-of-another-isa "
-        "rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics rocm.render-node-closed "
-        "rocm.repository-of-another-release rocm.small-bar visibility.hip-hides-all visibility.hip-integrated-first "
-        "visibility.hip-out-of-range visibility.hip-selects-integrated visibility.rocr-and-hip"
+        "rocm.comgr-missing rocm.dkms-build-failed rocm.gpu-without-kfd rocm.gtt-above-ttm-limit rocm.half-installed "
+        "rocm.hive-split rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission "
+        "rocm.kfd-refused rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on "
+        "rocm.override-of-another-isa rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics "
+        "rocm.render-node-closed rocm.repository-of-another-release rocm.small-bar visibility.hip-hides-all "
+        "visibility.hip-integrated-first visibility.hip-out-of-range visibility.hip-selects-integrated "
+        "visibility.rocr-and-hip"
     ),
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
@@ -131,7 +136,7 @@ TARGETS = {
     ),
     "targets:nvidia_hardware": (
         "advice.compiled-at-first-use advice.few-cpus advice.memory-taken-at-once advice.no-bfloat16 "
-        "advice.small-memory cuda.compiler-too-new cuda.home-stale cuda.nvcc-without-gpu "
+        "advice.small-memory cuda.compiler-too-new cuda.home-stale cuda.nvcc-without-gpu driver.nvmap-refuses-buffers "
         "health.unified-memory-exhausted mig.no-instances"
     ),
     "targets:nvidia_host": "driver.nouveau-in-the-way driver.nova-core-in-the-way driver.vfio-in-the-way",
@@ -152,7 +157,7 @@ TARGETS = {
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
         "environment.arch-list-without-gpu environment.selected-library-missing libraries.rocm-shadowed "
         "packages.bitsandbytes-no-binary packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.cpu-build "
-        "pytorch.nvrtc-too-old"
+        "pytorch.nvrtc-too-old rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "

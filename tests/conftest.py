@@ -67,8 +67,11 @@ PURE = [
 ]
 
 
-# Their tests wait for others most of the time, or are the longest: begun first, so that nothing waits for them.
-FIRST = ["real/fleet", "real/test_accessible.py", "causes/test_edges.py", "cli/test_fix_packages.py"]
+# The longest, most of which wait for others: two processes begin with them, so that the rest need not wait for these.
+FIRST = (
+    ("test_hangs.py", "real/test_accessible.py", "cli/test_fix_packages.py", "causes/test_edges.py"),
+    ("real/fleet", "real/test_served.py", "cli/test_storms.py", "real/test_slurm.py"),
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -96,19 +99,22 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores, because some tests wait; none for files, which are run here at once."""
+    """Two more than there are cores, because some tests wait; none for files, which are run here at once."""
     if not any(os.path.isdir(argument) for argument in config.args):
         return 0
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 2
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put those that take longest first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the longest where two of the processes begin: each gets its share of the list to begin with."""
     here = Path(__file__).parent
 
     @cache
-    def rank(file: Path) -> int:
+    def group(file: Path) -> int:
         path = file.relative_to(here).as_posix()
         return next((number for number, first in enumerate(FIRST) if path.startswith(first)), len(FIRST))
 
-    items.sort(key=lambda item: rank(item.path))
+    first, second, rest = ([one for one in items if group(one.path) == number] for number in range(3))
+    share = len(items) // getattr(config, "workerinput", {}).get("workercount", 1)
+    before = max(0, share - len(first))
+    items[:] = [*first, *rest[:before], *second, *rest[before:]]

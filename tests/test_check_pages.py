@@ -55,7 +55,6 @@ id            tests.test-check-pages
 severity      warn: works, but badly or not for long
 affects       wheels, containers
 caused by     device.none, driver.*
-validated on  simulated 2026-11; hardware 2026-12
 former IDs    power.cable
 
 Fixes

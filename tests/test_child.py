@@ -305,7 +305,7 @@ def test_one_that_survives_sigkill_is_abandoned_and_collected_later(monkeypatch:
     with monkeypatch.context() as patch:  # nothing a test may make sleeps uninterruptibly: no signal arrives
         patch.setattr(os, "killpg", lambda *_: None)
         patch.setattr(process.Child, "_tie", lambda *_: None)  # nor does the kernel end it when we let go of it
-        ended = run(["/bin/sh", "-c", "echo $$; exec sleep 60"], timeout=0.2, grace=0.1, on_line=pids.append)
+        ended = run(["/bin/sh", "-c", "echo $$; exec sleep 60"], timeout=1.0, grace=0.1, on_line=pids.append)
         assert reap() == 1
     assert (ended.timed_out, ended.abandoned, ended.code, ended.signal) == (True, True, None, None)
     assert ended.seconds < 30

@@ -2,13 +2,15 @@
 
 import ast
 import inspect
+import pydoc
 import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
+import msgspec
 import pytest
 
 import gpudoctor
@@ -19,7 +21,7 @@ from gpudoctor.checks.driver import library_mismatch
 from gpudoctor.report.renderers import text
 from gpudoctor.requirements.demands import DEMANDS
 from gpudoctor.requirements.evaluate import UnmetDemand
-from tests.builders import nvidia_host
+from tests.builders import nvidia_host, plain_host
 from tests.checks.nvidia_machines import versions
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "library.md"
@@ -161,3 +163,65 @@ def test_the_page_names_every_action_outcome_and_attribute() -> None:
     assert [name for row in table("Attribute") for name in in_code(row[0]) if not hasattr(report, name)] == []
     fields = {*Fix.__struct_fields__, *Verdict._fields, *UnmetDemand._fields} - {"planned"}  # `fixes` has those
     assert [field for field in fields if f"`{field}`" not in PAGE.read_text()] == []
+
+
+@pytest.mark.parametrize("name", sorted(set(gpudoctor.__all__) - {"__version__"}))
+def test_each_public_name_has_help_whose_types_can_be_read(name: str) -> None:
+    """Tools evaluate annotations: pydoc, IDEs, typeguard."""
+    one = getattr(gpudoctor, name)
+    pydoc.render_doc(one)
+    if inspect.isroutine(one) or inspect.isclass(one):
+        inspect.get_annotations(one, eval_str=True)
+        get_type_hints(one)
+
+
+def test_help_on_the_package() -> None:
+    code = "import gpudoctor; help(gpudoctor)"
+    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "require(" in ended.stdout
+
+
+WRONG: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+    (gpudoctor.require, {"gpus": -1}, ValueError, "gpus takes a number from 0 on, not -1"),
+    (gpudoctor.require, {"memory_gib": float("nan")}, TypeError, "memory_gib takes a number, not nan"),
+    (gpudoctor.require, {"gpuz": 1}, TypeError, "Did you mean gpu or gpus?"),
+    (gpudoctor.check, {"quick": 1}, TypeError, "quick takes True or False, not 1"),
+    (gpudoctor.gather, {"quick": "yes"}, TypeError, "quick takes True or False, not 'yes'"),
+    (gpudoctor.check, {"timeout": "x"}, TypeError, "timeout takes a number of seconds, not 'x'"),
+    (gpudoctor.check, {"timeout": float("nan")}, ValueError, "timeout must be a positive number of seconds, not nan"),
+    (gpudoctor.check, {"facts": 1}, TypeError, "facts takes Facts"),
+    (gpudoctor.check, {"facts": "/nowhere/host.json"}, gpudoctor.FactsFileError, "/nowhere/host.json cannot be read"),
+    (gpudoctor.check, {"options": {}}, TypeError, "options takes CheckOptions"),
+    (gpudoctor.check, {"only": 1}, TypeError, "Texts or paths are expected, not 1"),
+    (gpudoctor.check, {"only": "drivr"}, gpudoctor.SelectionError, "drivr"),
+    (gpudoctor.check, {"python": "/nowhere/python"}, gpudoctor.InterpreterError, "/nowhere/python"),
+    (gpudoctor.run, {"one": 1}, TypeError, "A check, its module or its id is expected"),
+]
+
+
+@pytest.mark.parametrize(("call", "arguments", "kind", "sentence"), WRONG)
+def test_what_cannot_be_is_refused(call: Any, arguments: Any, kind: type[Exception], sentence: str) -> None:
+    with pytest.raises(kind, match=re.escape(sentence)):
+        call(**arguments)
+
+
+def test_a_facts_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "host.json"
+    file.write_bytes(msgspec.json.encode(demo.load("mismatch")))
+    for given in (file, str(file)):
+        assert gpudoctor.check(facts=given).findings[0].check == "driver.library-mismatch"
+    (verdict,) = gpudoctor.run("driver.library-mismatch", file)
+    assert verdict.outcome is gpudoctor.Outcome.PROBLEM
+    with pytest.raises(gpudoctor.RequirementError):
+        gpudoctor.require(facts=file)
+
+
+def test_a_machine_without_a_gpu_passes_no_gate() -> None:
+    report = gpudoctor.check(facts=plain_host())
+    assert report.status == "no-gpu"
+    with pytest.raises(gpudoctor.FailuresError, match=r"[Nn]o GPU"):
+        report.raise_for_failures()
+    with pytest.raises(gpudoctor.RequirementError, match="gpus: expected at least 1"):
+        gpudoctor.require(facts=plain_host())
+    assert gpudoctor.require(facts=nvidia_host()).status == "pass"

@@ -32,7 +32,7 @@ TAG = re.compile(r"<[^>]*>")
 def _reports(facts: Facts) -> Iterator[str]:
     """A report without findings: the machine, and what is known of it."""
     report = build(facts, ())
-    yield from (one.render()(report) for name, one in FORMATS.items() if EVERYTHING or name in ("text", "json"))
+    yield from (one.render()(report) for name, one in FORMATS.items() if EVERYTHING or name == "text")
     yield TAG.sub(" ", html.render(report, facts))
 
 

@@ -52,7 +52,7 @@ def test_what_the_machine_has_is_run(pytester: pytest.Pytester) -> None:
 def test_what_it_lacks_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
     result = run(pytester, "nv.several(1)", MARKED)
     result.assert_outcomes(passed=2, skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED*gpus: expected at least 2, found usable GPUs: 1.*"])
+    result.stdout.fnmatch_lines(["SKIPPED*test_*.py:*gpus: expected at least 2, found usable GPUs: 1.*"])
 
 
 def test_the_reason_is_the_root_cause(pytester: pytest.Pytester) -> None:

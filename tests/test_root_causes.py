@@ -178,6 +178,19 @@ def test_a_warning_with_which_programs_start_explains_none_that_does_not(cause: 
     assert (len(shape(verdicts)) == 1) is under
 
 
+@pytest.mark.parametrize("cause", ["python.numpy-2", "python.unmet-requirement"])
+@pytest.mark.parametrize("id_", ["tensorflow.libraries-missing", "pytorch.cpu-build", "pytorch.driver-too-old"])
+def test_what_breaks_an_import_explains_no_build_and_no_missing_library(cause: str, id_: str) -> None:
+    framework = id_.partition(".")[0]
+    verdicts = [problem(id_, ("python.*",)), problem(f"{framework}.import-fails", ("python.*",)), problem(cause)]
+    assert shape(verdicts) == [(cause, [f"{framework}.import-fails"]), (id_, [])]
+
+
+def test_what_is_unknown_after_a_broken_import_is_explained_by_it() -> None:
+    _, left = findings([unknown("pytorch.arch-missing", ("python.*",)), problem("python.numpy-2")])
+    assert left == []
+
+
 def test_a_warning_that_a_check_names_itself_explains_it() -> None:
     verdicts = [
         problem("device.xid-driver", severity=Severity.WARNING),

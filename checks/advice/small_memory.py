@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known
 from gpudoctor.queries.advice import computing
-from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.gpus import mobile, visible_gpus
 from gpudoctor.targets import gpu_name, nvidia_hardware
 
 _SMALL = 8.5 * (1 << 30)  # cards of 8 GB and less
@@ -40,18 +40,18 @@ def _fixes(_: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def small_memory(facts: Facts) -> Problem | None:
-    """A training framework works here, and no visible GPU has more than 8 GB of its own."""
+    """A training framework works here, and no visible GPU, other than a laptop's, has more than 8 GB of its own."""
     trains = [on for on in computing(facts) if on.framework.name in ("torch", "tensorflow", "jax")]
     gpus = [g for g in visible_gpus(facts) if g.integrated is not True]
     if not trains or not gpus:
         return None
     sizes = [known(g.memory) or 0 for g in gpus]
     largest = max(sizes)
-    if not largest or largest > _SMALL:
-        return None
     gpu = gpus[sizes.index(largest)]
+    if not largest or largest > _SMALL or mobile(facts, gpu):
+        return None
     full, half, four = (_billions(largest, each) for each in (_TRAINING, _HALF, _FOUR))
     return Problem(
-        f"{gpu_name(gpu)} has {largest / (1 << 30):.0f} GB: enough to fully train about {full} billion parameters, "
+        f"{gpu_name(gpu)} has {largest / (1 << 30):.0f} GiB: enough to fully train about {full} billion parameters, "
         f"and to run about {half} billion in 16 bits or {four} billion in 4."
     )

@@ -12,11 +12,13 @@ _RECREATE = ", in a terminal that does not run under Rosetta, and recreate the e
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if on.python.kind == "conda":
         message = f"Install Miniforge for Apple silicon{_RECREATE}"
-        commands = (cmd("arch", note="must print arm64"), cmd("brew", "install", "miniforge"))
+        commands = (cmd("arch", note="`arch` must print arm64 first."), cmd("brew", "install", "miniforge"))
     else:
         message = f"Install a Python for Apple silicon{_RECREATE}"
-        commands = (cmd("arch", note="must print arm64"), cmd("brew", "install", "python"))
-    proof = cmd("python3", "-c", "import platform; print(platform.machine())", note="arm64")
+        commands = (cmd("arch", note="`arch` must print arm64 first."), cmd("brew", "install", "python"))
+    proof = cmd(
+        "python3", "-c", "import platform; print(platform.machine())", note="The new Python must print arm64, too."
+    )
     return (Fix(message, commands, "reinstall-package", verify=proof),)
 
 

@@ -5,7 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.facts.cluster import IgnoredDropIn
 from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or, phrase, phrases
-from gpudoctor.queries.cards import any_works
+from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.clusters import kubernetes_nodes
 from gpudoctor.tasks import Tasks, as_root, query
 
@@ -74,7 +74,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def runtime_not_configured(facts: Facts) -> Problem | None:
     """The toolkit is installed, no file that the runtime reads names it, and there is no CDI specification."""
-    if not any_works(facts) or known(facts.containers.toolkit) is None:
+    if not may_serve(facts) or known(facts.containers.toolkit) is None:
         return None
     if known(facts.cluster.runtime_configured) is not False:
         return None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known, phrases
-from gpudoctor.queries.cards import any_works
+from gpudoctor.queries.cards import may_serve
 from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import as_root, cmd, query
 
@@ -85,13 +85,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def cdi_missing(facts: Facts) -> Problem | None:
     """The toolkit is installed and the GPU works; neither a specification nor, for Podman, the older hook exists."""
     found = facts.containers
-    toolkit = known(found.toolkit) if any_works(facts) else None
-    if not any_works(facts) or toolkit is None or known(found.cdi):
+    toolkit = known(found.toolkit) if may_serve(facts) else None
+    if not may_serve(facts) or toolkit is None or known(found.cdi):
         return None
     evidence = ["/etc/cdi and /var/run/cdi: none"]
     if _by_mode(facts):
         message = "NVIDIA's container runtime is in the mode cdi, but there is no CDI specification: containers fail."
-        return Problem(message, (*evidence, "/etc/nvidia-container-runtime/config.toml: mode = cdi"))
+        return Problem(
+            message, (*evidence, "/etc/nvidia-container-runtime/config.toml: mode = cdi"), severity=Severity.ERROR
+        )
     if _by_service(facts):
         message = (
             "Pods run on this node, and the service nvidia-cdi-refresh is installed to generate the CDI specification, "
@@ -102,7 +104,9 @@ def cdi_missing(facts: Facts) -> Problem | None:
             "containers get the driver's libraries without device nodes, and the device plugin finds no devices. A "
             "drop-in with SuccessExitStatus hides the failed unit."
         )
-        return Problem(message, phrases(*evidence, f"NVIDIA Container Toolkit {toolkit}"), cause=why)
+        return Problem(
+            message, phrases(*evidence, f"NVIDIA Container Toolkit {toolkit}"), cause=why, severity=Severity.ERROR
+        )
     if known(found.hook):
         return None
     message = f"Podman and the NVIDIA Container Toolkit {toolkit} are installed, but there is no CDI specification."

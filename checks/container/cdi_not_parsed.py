@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import container
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, phrase, phrases
-from gpudoctor.queries.cards import any_works
+from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Edit, Tasks, as_root, cmd, query
@@ -92,7 +92,7 @@ def _refusing(facts: Facts) -> list[str]:
 def cdi_not_parsed(facts: Facts) -> Problem | None:
     """The later fields that NVIDIA's specification has, and the engines that know them."""
     found = facts.containers
-    refusing = _refusing(facts) if found.cdi_fields and any_works(facts) else []
+    refusing = _refusing(facts) if found.cdi_fields and may_serve(facts) else []
     if not refusing:
         return None
     fields = " and ".join(f"{name} (CDI {version})" for name, version in found.cdi_fields.items())

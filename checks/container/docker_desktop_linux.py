@@ -27,7 +27,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         undo=(cmd("docker", "context", "use", "desktop-linux"),),
         verify=filtered(query("docker", "info"), query("grep", "-i", "operating system")),
     )
-    return (back, container.install_toolkit(facts)) if has_nvidia(facts) else (back,)
+    lacking = has_nvidia(facts) and known_or(facts.containers.toolkit, None) is None
+    return (back, container.install_toolkit(facts)) if lacking else (back,)
 
 
 @check(

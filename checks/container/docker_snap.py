@@ -61,4 +61,6 @@ def docker_snap(facts: Facts) -> Problem | None:
         return None
     name = "Docker" + phrase(" ({})", facts.containers.docker)
     message = f"{name} is the snap: containers cannot get the GPU through the host's toolkit."
-    return Problem(message, (f"Docker runtimes: {', '.join(listed) or 'not known'}",))
+    # Who installed the toolkit wants GPUs in containers, and none can get one.
+    severity = Severity.ERROR if known_or(facts.containers.toolkit, None) else None
+    return Problem(message, (f"Docker runtimes: {', '.join(listed) or 'not known'}",), severity=severity)

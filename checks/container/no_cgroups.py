@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.containers import docker_host
 from gpudoctor.targets import on_wsl
 from gpudoctor.tasks import as_root, query
@@ -12,7 +12,7 @@ SET_FALSE = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-conta
 
 @check(
     title="no-cgroups = true denies Docker containers access to the GPU",
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     cause="With no-cgroups = true the NVIDIA hook does not add the GPU to the device rules of the container's cgroup. "
     "That is right only for rootless engines; under a Docker daemon that runs as root, containers get EPERM on "
     "/dev/nvidiactl from the start, and NVML returns Unknown Error.",
@@ -42,4 +42,8 @@ def no_cgroups(facts: Facts) -> Problem | None:
     if on_wsl(facts) or known(facts.containers.no_cgroups) is not True or known(facts.containers.docker_rootless):
         return None
     line = "/etc/nvidia-container-runtime/config.toml: no-cgroups = true"
-    return Problem("no-cgroups is true in the toolkit's configuration, and Docker runs as root.", (line,))
+    # Podman's containers, and those that Docker starts by CDI, do without the hook.
+    by_cdi = facts.containers.docker_cdi is True and known_or(facts.containers.cdi, ())
+    severity = Severity.WARNING if by_cdi or facts.containers.podman is not None else None
+    message = "no-cgroups is true in the toolkit's configuration, and Docker runs as root."
+    return Problem(message, (line,), severity=severity)

@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import container
 from gpudoctor.maybe import known
 from gpudoctor.queries.containers import docker_host
 from gpudoctor.targets import on_wsl
@@ -15,26 +16,20 @@ from gpudoctor.tasks import as_root, cmd, query, sentence
     "therefore needs no-cgroups = true, or CDI, which does not touch the rules; with the toolkit's default setting "
     "no container with --gpus starts.",
     fixes=(
+        container.ROOTLESS_CDI,
         Fix(
-            "Set no-cgroups = true for the hook, and restart the rootless daemon.",
+            "If the system's daemon starts no GPU containers: set no-cgroups = true for the hook, and restart the "
+            "rootless daemon. Both share the setting; with it the system's containers lose the GPU.",
             (
                 as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
                 cmd("systemctl", "--user", "restart", "docker"),
             ),
             "change-environment",
             root=True,
+            impact="persistent",
             needs="restart of Docker",
             undo=sentence("remove the setting no-cgroups from /etc/nvidia-container-runtime/config.toml"),
             verify=query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi"),
-        ),
-        Fix(
-            "Pass GPUs to containers through CDI, which needs no device rules.",
-            (
-                as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
-                query("docker", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),
-            ),
-            "change-environment",
-            root=True,
         ),
     ),
     references=(

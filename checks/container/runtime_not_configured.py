@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.facts.text_types import not_run
 from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.containers import docker_host
@@ -20,8 +21,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=true"),
         )
         message = (
-            "Configure the rootless Docker daemon, which has its own configuration, for the nvidia runtime. "
-            "The setting no-cgroups is shared with the system's daemon, whose containers need it to be false."
+            "If the system's daemon starts no GPU containers: configure the rootless one for the nvidia runtime. It "
+            "needs no-cgroups = true, a setting that both share, and with which the system's containers lose the GPU."
         )
         system = Fix(
             "If the system's Docker daemon was meant: let the client talk to it instead of the rootless one.",
@@ -29,7 +30,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             "change-environment",
             verify=container.PROOF,
         )
-        return (Fix(message, commands, "change-environment", verify=container.PROOF), system)
+        shared = Fix(message, commands, "change-environment", impact="persistent", verify=container.PROOF)
+        return (container.ROOTLESS_CDI, shared, system)
     restart = container.restart_docker(facts)
     message = "Restart Docker: the runtime is in its configuration, but the running daemon has not loaded it yet."
     if not _in_config(facts):
@@ -37,6 +39,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         restart = (container.CONFIGURE, *restart)
     needs = "restart of Docker, which restarts its containers"
     return (Fix(message, restart, "change-environment", root=True, needs=needs, verify=container.PROOF),)
+
+
+def _by_files(facts: Facts) -> tuple[str, ...]:
+    """The runtimes that files give a daemon that nobody may ask.
+
+    Raises:
+        UnknownFactError: no daemon of the system is known to run, or its configuration cannot be read.
+    """
+    if known(facts.containers.docker_rootless) is not False:
+        known(facts.containers.docker_runtimes)
+    return known(facts.containers.docker_config_runtimes) or ()
 
 
 @check(
@@ -59,9 +72,12 @@ def runtime_not_configured(facts: Facts) -> Problem | None:
     # From 1.18 on the toolkit generates a specification by itself; it serves only a daemon that reads it.
     if known_or(found.cdi, ()) and found.docker_cdi is not False:
         return None
-    listed = known(found.docker_runtimes)
+    listed = _by_files(facts) if not_run(found.docker_runtimes) else known(found.docker_runtimes)
     if listed is None or "nvidia" in listed:
         return None
+    if not_run(found.docker_runtimes):
+        message = "No configuration of the Docker daemon names the runtime nvidia (daemon.json, its unit's options)."
+        return Problem(message, phrases(phrase("NVIDIA Container Toolkit {}", found.toolkit)))
     how = "rootless Docker daemon" if found.docker_rootless is True else "Docker daemon"
     where = "is in daemon.json, but the daemon was not restarted since" if _in_config(facts) else "is in no daemon.json"
     runtimes = f"the runtimes {', '.join(listed)}" if listed else "no runtime"

@@ -28,7 +28,7 @@ def _cards(facts: Facts) -> Iterator[tuple[About, OnAddress]]:
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     out = Fix(
         "Take this card out of use until it is tested: leave its index out of CUDA_VISIBLE_DEVICES.",
-        (query("nvidia-smi", "-L", note=f"then export CUDA_VISIBLE_DEVICES with all indices except {on.number}"),),
+        (query("nvidia-smi", "-L", note=f"Then export CUDA_VISIBLE_DEVICES with all indices except {on.number}."),),
         "change-environment",
         undo=(unset("CUDA_VISIBLE_DEVICES"),),
     )

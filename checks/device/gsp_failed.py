@@ -3,15 +3,32 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import module, system
-from gpudoctor.fixes.driver import best_branch, branch_of, install_driver
+from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import option_file
-from gpudoctor.maybe import known_or, phrase
+from gpudoctor.knowledge.regressions import Regression, regressions
+from gpudoctor.knowledge.rm_init import failure
+from gpudoctor.maybe import known_or, phrase, text_of
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.cause_groups import UNFIT
 from gpudoctor.queries.driver import module_flavor
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query
+
+_REFUSED = (
+    "The driver loads its firmware into the GPU's protected memory (WPR2), and the firmware ended its own start with "
+    "an error: usually a bug of this release's firmware on this GPU or laptop. The memory stays protected, so each "
+    "attempt after the first one fails because WPR2 is up, which hides the first error."
+)
+_CYCLE = Fix(
+    "Shut down and disconnect the power (a laptop: hold the power button for 15 seconds, charger unplugged), then "
+    "cold-boot: only a power cycle or reset clears the GPU's protected memory.",
+    (as_root("poweroff"),),
+    "power-cycle",
+    root=True,
+    needs="reboot",
+    verify=query("nvidia-smi"),
+)
 
 
 def _logged(on: OnAddress) -> tuple[LogEvent, ...]:
@@ -38,10 +55,44 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         message = "Stop the programs that use the GPU and reset it; a reboot helps too."
         reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi"))
         return (reset, *newer, *_without_gsp(on))
-    cold = "disconnect the power (a laptop: hold the power button for 15 seconds, charger unplugged)"
-    message = f"Shut down and {cold}, then cold-boot: only a power cycle or reset clears the GPU's protected memory."
-    cycle = Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="reboot", verify=query("nvidia-smi"))
-    return (cycle, *newer)
+    if _refused(on):
+        return (_other_release(on), _CYCLE)
+    return (_CYCLE, *newer)
+
+
+def _refused(on: OnAddress) -> bool:
+    """Whether the firmware's own start failed first: then WPR2 is up because of that, in each attempt after it."""
+    codes = _codes(on)
+    first = next((e.kind for e in on.events("gsp-wpr2", "gsp-failed", "gfw-boot")), None)
+    return first == "gsp-failed" and bool(codes) and failure(codes[0]).kind == "firmware"
+
+
+def _codes(on: OnAddress) -> tuple[str, ...]:
+    """RmInitAdapter's numbers in the order of the log."""
+    return tuple(e.what["code"] for e in on.events("rm-init-failed") if "code" in e.what)
+
+
+def _known(on: OnAddress) -> tuple[Regression, ...]:
+    """The known bugs of the loaded driver that begin with what is logged here."""
+    release, codes = known_or(on.facts.nvidia.kernel.loaded, None), _codes(on)
+    generation = text_of(on.card.generation) if on.card is not None else ""
+    return regressions("nvidia", release, generation, codes[0].rpartition(":")[0]) if release and codes else ()
+
+
+def _other_release(on: OnAddress) -> Fix:
+    """Another release has other firmware; which one is good, where that is known."""
+    good = next((row.good for row in _known(on) if row.good), None)
+    named = f" {good} is known to work on GPUs with this error." if good else ""
+    message = (
+        "Install another release of the driver, which has other GSP firmware: the one with which this GPU worked, or "
+        f"an older branch.{named} Power off instead of rebooting, so that the GPU's protected memory is cleared, and "
+        "keep updates from replacing the release."
+    )
+    return release_before(on.facts, message)
+
+
+def _branch(on: OnAddress) -> int | None:
+    return branch_of(known_or(on.facts.nvidia.kernel.loaded, None))
 
 
 def _hangs(on: OnAddress) -> bool:
@@ -51,7 +102,7 @@ def _hangs(on: OnAddress) -> bool:
 
 
 def _newer(on: OnAddress) -> tuple[Fix, ...]:
-    have, best = branch_of(known_or(on.facts.nvidia.kernel.loaded, None)), best_branch(on.facts)
+    have, best = _branch(on), best_branch(on.facts)
     if have is None or best is None or best <= have:
         return ()
     return (
@@ -105,7 +156,13 @@ def gsp_failed(on: OnAddress) -> Problem | None:
     logged = _logged(on)
     if not logged:
         return None
-    if any(e.kind == "gsp-wpr2" for e in logged):
+    cause = None
+    if _refused(on) and not on.answers:
+        release = phrase(" of driver {}", on.facts.nvidia.kernel.loaded)
+        later = " Later attempts find WPR2 already up." if any(e.kind == "gsp-wpr2" for e in logged) else ""
+        message = f"{on.name}: the GSP firmware{release} failed to start ({_codes(on)[0]}).{later}"
+        cause = _REFUSED + "".join(f" Known: {row.what}, from {row.first} on ({row.source})." for row in _known(on))
+    elif any(e.kind == "gsp-wpr2" for e in logged):
         message = (
             f"{on.name} is in a bad state: its GSP refuses to boot because WPR2 is already up. It needs a power cycle."
         )
@@ -117,4 +174,4 @@ def gsp_failed(on: OnAddress) -> Problem | None:
         message = f"{on.name}: its GSP did not start."
     back = on.answers and on.facts.nvidia.cuda.code == 0
     severity = Severity.ADVICE if on.is_history(logged) else Severity.WARNING if back else None
-    return Problem(message, texts(logged), severity=severity)
+    return Problem(message, texts(logged), cause, severity)

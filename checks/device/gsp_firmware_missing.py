@@ -40,7 +40,12 @@ _KERNEL_WITH_LOADER = Fix(
     "the firmware does not help.",
     (
         Shell("grep -E 'CONFIG_FW_LOADER\\b' /boot/config-$(uname -r)", lookup=True),
-        cmd("scripts/config", "--enable", "FW_LOADER", note="in the kernel's source tree, before make"),
+        cmd(
+            "scripts/config",
+            "--enable",
+            "FW_LOADER",
+            note="Run scripts/config in the kernel's source tree, before make.",
+        ),
     ),
     "reboot",
     needs="reboot",

@@ -9,10 +9,21 @@ from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.queries.left_over import left_over
 from gpudoctor.targets import cards_of, gpus_of
-from gpudoctor.tasks import filtered, query
+from gpudoctor.tasks import Edit, filtered, query
 
 _CARD_CHANGED = (
     "The card was replaced and NVIDIA's packages stayed. They disturb nothing as long as no module is loaded."
+)
+
+
+# A laptop's tool that powers the GPU on does not always have the kernel look for it
+# (https://github.com/utajum/g-helper-linux/issues/32; the file: Documentation/ABI/testing/sysfs-bus-pci).
+_RESCAN = Fix(
+    "Rescan the PCI bus: after a switch from integrated graphics the GPU can have power and not be detected yet.",
+    (Edit("/sys/bus/pci/rescan", text="1\n", root=True),),
+    "reload-module",
+    root=True,
+    verify=query("lspci", "-d", "10de:"),
 )
 
 
@@ -33,7 +44,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if hypervisor(facts):
         return (give,)
     if facts.host.platform == "laptop":
-        return (look,)
+        return (_RESCAN, look)
     gone = _removed(facts, "If the NVIDIA GPU was removed for good: remove NVIDIA's packages.")
     return (look, *((give,) if facts.host.virtual is not None else ()), *((gone,) if gone.commands else ()))
 

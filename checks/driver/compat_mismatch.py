@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
-from gpudoctor.fixes.compat import step_aside
+from gpudoctor.fixes.compat import out_of_the_way
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import CUDA_MISMATCH, OFF_PATH, loaded_libcuda
@@ -10,7 +10,8 @@ from gpudoctor.targets import in_container, nvidia_machine
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    return (step_aside(facts), *_else(facts, loaded_libcuda(facts)))
+    found = loaded_libcuda(facts)
+    return (out_of_the_way(facts, found.path if found else "", "the package cuda-compat"), *_else(facts, found))
 
 
 def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:

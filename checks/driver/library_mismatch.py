@@ -48,8 +48,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     disk = known_or(disk_version(facts), None)
     if disk is None and not isinstance(facts.nvidia.kernel.on_disk, Unknown):
         message = "Reboot into the kernel whose new module is installed, so that it is loaded."
-        others = facts.nvidia.kernel.other_kernels
-        return (system.reboot(message), *(() if others else module.rebuild(facts, user)[:1]))
+        by_reboot = facts.nvidia.kernel.other_kernels or module.kernel_gone(facts)
+        return (system.reboot(message), *(() if by_reboot else module.rebuild(facts, user)[:1]))
     if from_initramfs(facts) and (rebuild := system.initramfs(facts)):
         return (_new_initramfs(facts, rebuild, present(disk or user)), *keep_driver(facts, user))
     return (
@@ -87,7 +87,7 @@ def _inside(facts: Facts, loaded: str, user: str) -> tuple[Fix, ...]:
         return (exact,)
     node = module.node_reload(
         f"On the host (node): reboot it, or reload its module, so that it runs {user} too; then start the container "
-        "or pod again. Nothing inside the container can fix this.",
+        "or pod again. Nothing inside the container changes the host's module.",
     )
     return (node, exact)
 

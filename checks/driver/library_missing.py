@@ -77,12 +77,27 @@ def library_missing(facts: Facts) -> Problem | None:
     missing = [name for name, copies in found.items() if not any(_counts(one) for one in copies)]
     if not missing or (missing == ["libnvidia-ml.so.1"] and facts.nvidia.nvml.code == 0):
         return None
+    if facts.host.distribution.id == "nixos" and _copies(facts):
+        return _on_nixos(facts, missing[0])
     if facts.nvidia.cuda.code == 0 and "libcuda.so.1" in missing:
         return None
     if any(is_for_pods(one) for one in _copies(facts)):
         return None  # a node whose driver serves Kubernetes pods only
     message = f"The kernel module {loaded} is loaded, but {missing[0]} is not found: {_WHAT[missing[0]]}."
     return Problem(message, tuple(f"{one.path} ({one.found_by})" for one in _copies(facts)))
+
+
+def _on_nixos(facts: Facts, soname: str) -> Problem | None:
+    """The driver is always off the loader's path there; only programs that are not of nixpkgs do not find it."""
+    frameworks = [one for python in facts.pythons for one in python.frameworks]
+    if all((one.location or "").startswith("/nix/store/") or one.variant == "cpu" for one in frameworks):
+        return None
+    folder = _copies(facts)[0].path.rpartition("/")[0]
+    return Problem(
+        f"{soname} is in {folder}, where NixOS's loader does not look: frameworks from PyPI do not find it.",
+        tuple(f"{one.path} ({one.found_by})" for one in _copies(facts)),
+        "Programs of nixpkgs, such as nvidia-smi, find the driver by their run path; wheels of PyPI have no such path.",
+    )
 
 
 def _counts(one: DriverLibrary) -> bool:

@@ -8,9 +8,15 @@ from gpudoctor.maybe import Unknown, known
 from gpudoctor.queries.cause_groups import NOT_LOADED, SURROUNDINGS
 from gpudoctor.queries.driver import module_version, not_wsl
 from gpudoctor.queries.kernel_log import events, texts
-from gpudoctor.queries.module_refusals import DRIVER_BTF, KERNEL_BTF, MODULES_MISSING, refusal
+from gpudoctor.queries.module_refusals import DRIVER_BTF, KERNEL_BTF, MODULES_MISSING, refusal, unprovided
 from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import as_root, filtered, query
+
+_SYMBOLS = (
+    "A module loads only when other loaded modules export the symbols that it needs. modprobe loads those first where "
+    "its list of dependencies (modules.dep) has them, and insmod or a driver container's own directory of modules does "
+    "not. If one of several modules is refused, what loads them together unloads the others, too."
+)
 
 
 def _why(facts: Facts) -> str | None:
@@ -28,6 +34,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return kernel_packages.build_again(facts, NVIDIA_SMI)
     if why == MODULES_MISSING:
         return (kernel_packages.extra_modules(facts, "nvidia", NVIDIA_SMI),)
+    missing = unprovided(facts, "nvidia")
+    if missing:
+        needed = dict.fromkeys(("nvidia", "nvidia_uvm", missing.module))
+        return kernel_packages.load_provider(facts, missing, tuple(needed), NVIDIA_SMI)
     message = "Load the module; if that fails, the last lines of the kernel log show why."
     commands = (as_root("modprobe", "nvidia"), filtered(query("dmesg", root=True), query("tail", "-n", "20")))
     return (
@@ -75,5 +85,12 @@ def not_loaded(facts: Facts) -> Problem | None:
         MODULES_MISSING: " It needs symbols of modules that are in the package linux-modules-extra of this kernel, "
         "which is not installed.",
     }.get(_why(facts) or "", "")
+    missing = unprovided(facts, "nvidia")
+    if missing and not reason:
+        reason = (
+            f" The kernel refused {missing.module}: its symbol {missing.symbol} is in the kernel's module "
+            f"{missing.provider}, which was not loaded."
+        )
     where = "on the host" if in_container(facts) else f"(module {version} is installed on disk)" if version else ""
-    return Problem(f"The kernel module nvidia is not loaded {where}".rstrip() + f".{reason}", failed)
+    cause = _SYMBOLS if missing else None
+    return Problem(f"The kernel module nvidia is not loaded {where}".rstrip() + f".{reason}", failed, cause)

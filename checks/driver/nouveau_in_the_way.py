@@ -7,7 +7,7 @@ from gpudoctor.fixes.displaced import reboot_without
 from gpudoctor.maybe import present
 from gpudoctor.queries.cards import any_works, card_name, owned_by
 from gpudoctor.queries.cause_groups import BUILD, DEAD
-from gpudoctor.queries.driver import module_at_hand
+from gpudoctor.queries.driver import first_module, module_at_hand
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import nvidia_host
 from gpudoctor.tasks import Edit
@@ -18,6 +18,12 @@ _MODULES = "nouveau,nova_core"
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     hint = system.initramfs_hint(facts)
     if "nouveau" in facts.nvidia.kernel.blacklists:  # the copy of modprobe.d in the initial RAM disk is older
+        if _since_boot(facts):
+            message = (
+                "Reboot: NVIDIA's driver, which blacklists nouveau, was installed after this boot. Rebuilding the "
+                f"initial RAM disk (initramfs) first makes sure that it contains the blacklist.{hint}"
+            )
+            return reboot_without(facts, message, _MODULES)
         message = (
             f"Rebuild the initial RAM disk (initramfs), so that it contains the blacklist, then reboot.{hint} If "
             "nouveau is still loaded first, something else loads it: add modprobe.blacklist=nouveau to the kernel "
@@ -41,7 +47,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/negativo17/nvidia-driver/issues/73",
     ),
     targets=nvidia_host,
-    caused_by=(*DEAD, *BUILD),
+    caused_by=(*DEAD, *BUILD, "driver.refused-by-secure-boot"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
@@ -57,14 +63,26 @@ def nouveau_in_the_way(facts: Facts) -> Problem | None:
     )
     why = None
     if "nouveau" in facts.nvidia.kernel.blacklists:
-        message += " It is blacklisted, but was loaded anyway."
+        late = _since_boot(facts)
+        message += " It was bound before the driver that blacklists it was installed." if late else ""
+        message += "" if late else " It is blacklisted, but was loaded anyway."
         why = (
-            "modprobe.d blacklists nouveau, but the initial RAM disk (initramfs) is older and has a copy without "
-            "that line: nouveau is loaded from it before the root file system is mounted."
+            "NVIDIA's driver blacklists nouveau, but was installed after this boot: nouveau keeps the GPU until the "
+            "next one."
+            if late
+            else "modprobe.d blacklists nouveau. Either the machine was not rebooted since, or the initial RAM disk "
+            "(initramfs) is older and has a copy without that line: nouveau is loaded from it before the root file "
+            "system is mounted."
         )
     # Next to a GPU that computes: usually an old card for the displays, which NVIDIA's driver no longer supports.
     severity = Severity.ADVICE if any_works(facts) else None
     return Problem(message, texts(events(facts, "nouveau-init", "already-bound", "probe-not-called")), why, severity)
+
+
+def _since_boot(facts: Facts) -> bool:
+    """Whether the module that would be loaded is known to have been installed after the machine was started."""
+    found, up = first_module(facts), facts.host.uptime
+    return found is not None and isinstance(found.age, float | int) and isinstance(up, float | int) and found.age < up
 
 
 def _fell_back(facts: Facts) -> bool:

@@ -27,7 +27,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.kernel.org/gpu/nova/index.html", "https://github.com/beclab/Olares/issues/3963"),
     targets=nvidia_host,
-    caused_by=(*DEAD, *BUILD),
+    caused_by=(*DEAD, *BUILD, "driver.refused-by-secure-boot"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

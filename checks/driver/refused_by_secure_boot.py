@@ -1,18 +1,22 @@
 """Secure Boot rejects NVIDIA's module because it is not signed with a key that the firmware trusts."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Facts
+from gpudoctor.facts import DiskModule, Facts
 from gpudoctor.fixes import module, prebuilt, system
-from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cards import owned_by
-from gpudoctor.queries.cause_groups import BUILD, DEAD, OTHER_DRIVERS
+from gpudoctor.queries.cause_groups import BUILD, DEAD
 from gpudoctor.queries.driver import STRICT, first_module, not_wsl
 from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.queries.repositories import has_source
 from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import Tasks, as_root, query, sentence
 from gpudoctor.tasks.placeholders import CERTIFICATE, KEY
 
-_MOK = "Enroll the key (MOK) that signed the module: set a password, reboot, and choose Enroll MOK in the blue menu."
+_MOK = (
+    "Enroll the key (MOK) that signed the module: set a password, reboot, choose Enroll MOK in the blue menu that "
+    "comes before the system, and enter the password."
+)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -20,7 +24,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return _for_the_node()
     if facts.nvidia.kernel.image_keys is not None:
         return (_enrol_image_key(facts, facts.nvidia.kernel.image_keys), _switch_off())
-    return (*_signed(facts), _enrol(facts), _switch_off())
+    signed, enroll = _signed(facts), _enrol(facts)
+    # Ubuntu's modules do not fit the packages of NVIDIA's own repository.
+    first = (enroll, *signed) if has_source(facts, "nvidia") else (*signed, enroll)
+    return (*first, _switch_off())
 
 
 def _for_the_node() -> tuple[Fix, ...]:
@@ -54,26 +61,28 @@ def _signed(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _enrol(facts: Facts) -> Fix:
-    family = system.family_of(facts)
-    if module.uses_akmods(facts):
-        commands: Tasks = (
-            as_root("kmodgenca", "-a"),
-            as_root("mokutil", "--import", "/etc/pki/akmods/certs/public_key.der"),
-            as_root("akmods", "--force", "--rebuild", "--kernels", system.kernel_of(facts)),
-        )
+    """Enroll the key of this machine; the module is built again only where it is not signed with it yet."""
+    family, found = system.family_of(facts), first_module(facts)
+    signed = found is not None and isinstance(found.signer, str)
+    akmods = module.uses_akmods(facts)
+    made: Tasks = ()
+    build: Tasks = ()
+    commands: Tasks = ()
+    if akmods:
+        made = (as_root("kmodgenca", "-a"),)
+        commands = (as_root("mokutil", "--import", "/etc/pki/akmods/certs/public_key.der"),)
+        build = (as_root("akmods", "--force", "--rebuild", "--kernels", system.kernel_of(facts)),)
     elif facts.host.distribution.id == "ubuntu":
-        commands = (
-            as_root("update-secureboot-policy", "--new-key"),
-            as_root("update-secureboot-policy", "--enroll-key"),
-        )
+        made = (as_root("update-secureboot-policy", "--new-key"),)
+        commands = (as_root("update-secureboot-policy", "--enroll-key"),)
     elif family in ("debian", "fedora", "suse", "arch"):
         commands = (as_root("mokutil", "--import", "/var/lib/dkms/mok.pub"),)
-    else:
-        commands = ()
-    build = () if family is None or module.uses_akmods(facts) else module.build_commands(facts)
+    if commands and not signed:
+        again = (*prebuilt.remove_built(facts, system.kernel_of(facts)), *module.build_commands(facts))
+        commands = (*made, *commands, *(build or again))
     return Fix(
         _MOK,
-        (*commands, *build, as_root("reboot")) if commands else (),
+        (*commands, as_root("reboot")) if commands else (),
         "reboot",
         root=True,
         needs="reboot",
@@ -131,27 +140,45 @@ def _switch_off() -> Fix:
         "https://rpmfusion.org/Howto/Secure%20Boot",
     ),
     targets=not_wsl,
-    caused_by=(*DEAD, *OTHER_DRIVERS, *BUILD),
+    caused_by=(*DEAD, "driver.vfio-in-the-way", *BUILD),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )
 def refused_by_secure_boot(facts: Facts) -> Problem | None:
-    """Secure Boot is on, and the log reports that the module was rejected or the module is not signed."""
-    if known(facts.nvidia.kernel.loaded) is not None or not cards_of(facts, "nvidia"):
+    """Secure Boot is on, and the module was rejected, is not signed, or is signed with a key that is not enrolled."""
+    kernel, state = facts.nvidia.kernel, facts.host.kernel.secure_boot
+    if known(kernel.loaded) is not None or not cards_of(facts, "nvidia"):
         return None
-    if isinstance(facts.nvidia.kernel.on_disk, tuple) and not facts.nvidia.kernel.on_disk:
+    if isinstance(kernel.on_disk, tuple) and not kernel.on_disk:
+        return None
+    on = events(facts, "secure-boot-on")
+    if (known_or(state, True) if on else known(state)) is not True:
         return None
     rejected, found = events(facts, "module-rejected"), first_module(facts)
-    unsigned = found is not None and found.signer is None
-    strict = facts.host.kernel.lockdown in STRICT
-    suspicious = rejected or (unsigned and strict)
-    if not suspicious or (isinstance(facts.host.kernel.secure_boot, Unknown) and not events(facts, "secure-boot-on")):
-        known(facts.host.kernel.secure_boot)
+    if not rejected and not _would_be_rejected(facts):
         return None
-    if known_or(facts.host.kernel.secure_boot, True) is not True:
-        return None
-    how = "is not signed" if unsigned else "is signed with a key that is not enrolled" if found else "was rejected"
+    how = "was rejected" if found is None else f"is {_how(found)}"
     message = f"Secure Boot is on and NVIDIA's module {how}, so the kernel refuses to load it."
-    if rejected and owned_by(facts, "nouveau") and "nouveau" in facts.nvidia.kernel.blacklists:
-        message += " nouveau, which is blacklisted, was loaded as a fallback."
-    return Problem(message, texts((*events(facts, "secure-boot-on"), *rejected)))
+    if owned_by(facts, "nouveau"):
+        listed = "nouveau" in kernel.blacklists
+        message += " nouveau, which is blacklisted, was loaded as a fallback." if listed else " nouveau took its place."
+    seen = () if found is None or not isinstance(found.signer, str) else (f"{found.path}, signer: {found.signer}",)
+    return Problem(message, texts((*on, *rejected)) or seen)
+
+
+def _would_be_rejected(facts: Facts) -> bool:
+    """Whether the kernel, which locks down with Secure Boot, refuses the module that modprobe would load.
+
+    Raises:
+        UnknownFactError: it is not known whether it is locked down, what the module is, or which keys are enrolled.
+    """
+    if known(facts.host.kernel.lockdown) not in STRICT:
+        return False
+    known(facts.nvidia.kernel.on_disk)
+    found = first_module(facts)
+    return found is not None and (known(found.signer) is None or known(facts.nvidia.kernel.signer_enrolled) is False)
+
+
+def _how(found: DiskModule) -> str:
+    """How the module is signed, of one that the kernel rejects."""
+    return "not signed" if found.signer is None else "signed with a key that is not enrolled"

@@ -2,45 +2,19 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.compat import out_of_the_way
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import CUDA_STUB, OFF_PATH, loaded_libcuda
 from gpudoctor.targets import nvidia_machine
-from gpudoctor.tasks import as_root, export, filtered, query, unset
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    folder = _folder(facts)
-    variable = facts.host.environment.get("LD_LIBRARY_PATH", "")
-    if folder and folder in variable.split(":"):
-        rest = ":".join(part for part in variable.split(":") if part and part.rstrip("/") != folder)
-        command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
-        message = (
-            f"Remove {folder} from LD_LIBRARY_PATH, here and in the shell or module file that sets it; stubs are for "
-            "the linker only."
-        )
-        return (Fix(message, (command,), "change-environment", verify=query("nvidia-smi")),)
-    commands = (query("grep", "-rn", "stubs", "/etc/ld.so.conf", "/etc/ld.so.conf.d"), as_root("ldconfig"))
-    message = (
-        "Remove the stubs directory from the loader's configuration (or delete the link to the stub), then run "
-        "ldconfig."
-    )
-    return (
-        Fix(
-            message,
-            commands,
-            "change-environment",
-            root=True,
-            verify=filtered(query("ldconfig", "-p"), query("grep", "libcuda.so")),
-        ),
-    )
-
-
-def _folder(facts: Facts) -> str | None:
     stubs = [
         one for one in known_or(facts.nvidia.cuda.libraries, ()) if one.kind == "stub" and one.found_by != OFF_PATH
     ]
-    return stubs[0].path.rpartition("/")[0] if stubs else None
+    path = stubs[0].path if stubs else ""
+    return (out_of_the_way(facts, path, "the toolkit's stubs", alone=path.rpartition("/")[0].endswith("/stubs")),)
 
 
 @check(

@@ -37,15 +37,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def manager_down(facts: Facts) -> Problem | None:
     """CUDA waits, the board needs the manager, and systemd reports that it is not active."""
-    if not fabric.needs_manager(facts) or fabric.multi_node(facts):
-        return None
+    if not fabric.needs_manager(facts) or fabric.multi_node(facts) or fabric.switches_elsewhere(facts):
+        return None  # a controller's or the host's matter: fabric.not-ready reports it
     waits = [g.index for g in fabric.waiting(facts)]
     code = known(facts.nvidia.cuda.code)
     if code in (0, None) or (code != CUDA_NOT_READY and not waits):
         return None
     state = facts.nvidia.kernel.fabric_manager
     if isinstance(state, Unknown) and in_container(facts):
-        return None  # the host's: fabric.not-ready reports it
+        return None  # the host's, too
     running = known(state)
     if running in ("active", "reloading", "activating"):
         return None

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.queries.gpus import busy
+from gpudoctor.queries.gpus import busy, mobile
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
@@ -19,7 +19,8 @@ _LOWERED = 0.9
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     limit, usual, index = known_or(on.gpu.power_limit, None), known_or(on.gpu.power_default, None), on.gpu.index
     fixes = []
-    if limit is not None and usual is not None and limit < usual * _LOWERED:
+    settable = not mobile(on.facts, on.gpu)  # nvidia-smi sets no limit where a laptop's firmware does
+    if settable and limit is not None and usual is not None and limit < usual * _LOWERED:
         message = f"Set the power limit back to the default, {usual:.0f} W, if cooling and power supply allow it."
         undo = as_root("nvidia-smi", "-i", index, "-pl", f"{limit:.0f}")
         fixes.append(

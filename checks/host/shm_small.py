@@ -18,7 +18,7 @@ LITTLE = 256 << 20
     "gives it half of the memory unless /etc/fstab or a service sets another size.",
     fixes=(
         Fix(
-            "Enlarge /dev/shm now, and remove size= from its line in /etc/fstab so that it persists.",
+            "Enlarge /dev/shm now, and remove size= from its line in /etc/fstab, if there is one, so that it persists.",
             (as_root("mount", "-o", "remount,size=50%", "/dev/shm"), query("grep", "-n", "shm", "/etc/fstab")),
             "change-environment",
             root=True,

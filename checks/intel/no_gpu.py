@@ -6,14 +6,16 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import intel
 from gpudoctor.queries.cause_groups import ENVIRONMENT
 from gpudoctor.queries.frameworks import last_words
-from gpudoctor.queries.intel import card_name, discrete, sees_none, xpu_torches
+from gpudoctor.queries.intel import card_name, discrete, lists_one_of_several, runtime_bug, sees_none, xpu_torches
 from gpudoctor.targets import OnLive
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     message = "See what the SYCL runtime loads and finds, in a fresh process without the launcher's variables."
     command = msgspec.structs.replace(intel.verify(on.python), env=(("SYCL_UR_TRACE", "1"),))
-    return (Fix(message, (command, intel.LISTS), impact="none", verify=intel.verify(on.python)),)
+    look = Fix(message, (command, intel.LISTS), impact="none", verify=intel.verify(on.python))
+    bug = lists_one_of_several(on.facts)
+    return (intel.other_runtime(on.facts, bug, intel.verify(on.python)), look) if bug else (look,)
 
 
 @check(
@@ -44,4 +46,7 @@ def no_gpu(on: OnLive) -> Problem | None:
         return None
     output = last_words(on.live)
     message = f"{on.name} does not use {card_name(cards[0])[0].lower()}{card_name(cards[0])[1:]}."
+    bug = lists_one_of_several(on.facts)
+    if bug is not None:
+        message += f" {runtime_bug(on.facts, bug)}"
     return Problem(message, evidence=(output,) if output else ())

@@ -1,23 +1,16 @@
 """JAX's plugins for two CUDA majors side by side."""
 
-import re
-
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import jax_extra, jax_with_plugin
 from gpudoctor.fixes.python import uninstall
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.queries.packages import jax_plugins, of_jax_alone, overlapping_wheels
 from gpudoctor.targets import OnFramework, jaxes
 
 
-def _plugins(on: OnFramework) -> list[Package]:
-    return [p for p in packages_of(on.python) if re.fullmatch(r"jax-cuda\d+-(plugin|pjrt)", p.name)]
-
-
 def _majors(on: OnFramework) -> list[str]:
-    return sorted({p.name.split("-")[1] for p in _plugins(on)})
+    return sorted({p.name.split("-")[1] for p in jax_plugins(on.python)})
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -25,7 +18,9 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     extra = jax_extra(on.facts, version)
     message = f"Remove all of them, then install only the plugin for {extra}, which fits this driver and GPU."
     again = jax_with_plugin(on.facts, on.python, version, message, extra=extra)
-    first = uninstall(on.python, *(p.name for p in _plugins(on)))
+    # Of the libraries that both plugins brought, one overwrote the other's files: the extra brings its own again.
+    mixed = [n for o in overlapping_wheels(on.python) if of_jax_alone(on.python, o) for n in o.packages]
+    first = uninstall(on.python, *(p.name for p in jax_plugins(on.python)), *dict.fromkeys(mixed))
     return (Fix(again.message, (first, *again.tasks), "reinstall-package", verify=again.verify),)
 
 
@@ -41,7 +36,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     ),
     targets=jaxes,
     affects=("wheels",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )
 def several_plugins(on: OnFramework) -> Problem | None:
     """Plugins named after two CUDA majors, beside an NVIDIA GPU."""
@@ -51,7 +46,7 @@ def several_plugins(on: OnFramework) -> Problem | None:
         return None
     live = on.framework.live
     seen = tuple(line.strip() for line in (live.stderr.splitlines() if live else ()) if "already exists" in line)[:2]
-    names = " and ".join(f"{p.name} {p.version}" for p in _plugins(on) if p.name.endswith("-plugin"))
+    names = " and ".join(f"{p.name} {p.version}" for p in jax_plugins(on.python) if p.name.endswith("-plugin"))
     blind = live is not None and live.available is False
     message = f"{names or ' and '.join(majors)} are both installed; JAX registers one of them and refuses the other."
     return Problem(message, seen, severity=Severity.ERROR if blind else None)

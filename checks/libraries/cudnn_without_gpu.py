@@ -5,11 +5,23 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Gpu
 from gpudoctor.fixes import system
-from gpudoctor.fixes.python import conda_install, conda_of, install, reinstall_torch
+from gpudoctor.fixes.python import (
+    another_build,
+    conda_install,
+    conda_of,
+    driver_cuda,
+    install,
+    lasting,
+    manager_of,
+    python_minor,
+    torch_family,
+)
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.library_gpus import first_without, lowest_capability
-from gpudoctor.maybe import Unknown, known, phrases, present, text_of
+from gpudoctor.knowledge.python_rules import torchaudio_for, torchvision_for
+from gpudoctor.maybe import Unknown, known, known_or, phrases, present, text_of
 from gpudoctor.queries.capability import gpu_words
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.libraries import family, needs_of
@@ -44,9 +56,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     first = present(first_without(CUDNN, present(gpu.capability)))
     proof = framework_proof(on.python, framework.name)
     if numbers(text_of(framework.cudnn))[:2] >= numbers(first):  # it rejects an older cuDNN than its own
-        own = reinstall_torch(on.facts, on.python, framework, gpu) if framework.name == "torch" else ()
-        message = f"Install a release of {framework_name(framework)} that is built with a cuDNN older than {first}."
-        return own or (Fix(message, verify=proof),)
+        return _with_older_cudnn(on, framework, gpu, first)
     wheel = next(iter(wheels(on.python, CUDNN)), None)
     if wheel and path.startswith(wheel.directory):
         pins = (line for p in packages_of(on.python) for line in p.requires if line.startswith(f"{wheel.name}=="))
@@ -57,6 +67,42 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         message = f"Install a cuDNN older than {first} into this conda environment."
         return (Fix(message, (conda_install(on.python, f"cudnn<{first}"),), "reinstall-package", verify=proof),)
     return (_system(on, framework, first),)
+
+
+def _with_older_cudnn(on: OnPython, framework: Framework, gpu: Gpu, first: str) -> tuple[Fix, ...]:
+    """Install a release of the framework that is built with an older cuDNN; never the build that is there."""
+    proof = framework_proof(on.python, framework.name)
+    message = f"Install a release of {framework_name(framework)} that is built with a cuDNN older than {first}."
+    if framework.name != "torch":
+        return (Fix(message, verify=proof),)
+    without = (
+        "Turn cuDNN off in the program, so that PyTorch uses its own kernels: torch.backends.cudnn.enabled = False."
+    )
+    choice = _older_torch(on, framework, gpu, first)
+    if choice is None:
+        return Fix(message, verify=proof), Fix(without)
+    own, *others = torch_family(on.python)
+    of_release = {"torchvision": torchvision_for(choice.version), "torchaudio": torchaudio_for(choice.version)}
+    specs = (f"{own}=={choice.version}.*", *(f"{o}=={n}" if (n := of_release.get(o)) else o for o in others))
+    pin = present(torch_table.release(choice.version)).cudnn[choice.variant]
+    message = f"Install PyTorch {choice.version} from the index of the {choice.variant} builds, with cuDNN {pin}."
+    by_hand = isinstance(on.python.project, str) or manager_of(on.python) in ("conda", "pixi")
+    tasks = () if by_hand else another_build(on.python, *specs, index=choice.index)
+    return Fix(f"{message}{lasting(on.facts)}", tasks, "reinstall-package", verify=proof), Fix(without)
+
+
+def _older_torch(on: OnPython, framework: Framework, gpu: Gpu, first: str) -> torch_table.TorchChoice | None:
+    """The newest other build of PyTorch for this GPU, driver and Python whose own cuDNN has kernels for the GPU."""
+    there = framework.version if isinstance(framework.version, str) else ""
+    row, build = torch_table.release(there), there.partition("+")[2]
+    arch = known_or(on.facts.host.architecture, "x86_64")
+    capability = present(gpu.capability)
+    for choice in torch_table.wheels_for((capability,), driver_cuda(on.facts), python_minor(on.python), arch):
+        pin = present(torch_table.release(choice.version)).cudnn.get(choice.variant)
+        is_there = row is not None and (choice.version, choice.variant) == (row.version, build or row.default)
+        if pin and numbers(pin)[:2] < numbers(first) and not is_there:
+            return choice
+    return None
 
 
 def _system(on: OnPython, framework: Framework, first: str) -> Fix:
@@ -97,7 +143,7 @@ def _system(on: OnPython, framework: Framework, first: str) -> Fix:
     validated_on=("simulated 2026-11",),
 )
 def cudnn_without_gpu(on: OnPython) -> Problem | None:
-    """The cuDNN that a framework loads has no kernels for a visible GPU; a warning where it has for another."""
+    """The cuDNN that a framework loads has no kernels for a visible GPU; a warning where it computes without."""
     unread = next((f.needs for f in on.python.frameworks if f.variant == "cuda" and isinstance(f.needs, Unknown)), None)
     found = next(_without(on), None)
     if found is None:
@@ -112,4 +158,6 @@ def cudnn_without_gpu(on: OnPython) -> Problem | None:
     )
     others = [g for g in visible_gpus(on.facts) if isinstance(g.capability, str) and g != gpu]
     works = any(version(present(g.capability)) >= version(lowest) for g in others)
-    return Problem(message, phrases(f"libcudnn: {path}"), severity=Severity.WARNING if works else None)
+    # PyTorch creates cuDNN's handle with the first operation that needs it: what has no such operation computes.
+    partly = works or framework.name == "torch"
+    return Problem(message, phrases(f"libcudnn: {path}"), severity=Severity.WARNING if partly else None)

@@ -4,14 +4,9 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import FileOverlap, Python
 from gpudoctor.fixes.python import install, uninstall
 from gpudoctor.fixes.verify_commands import framework_proof
-from gpudoctor.queries.packages import packages_of, stem, wanted_by
+from gpudoctor.queries.packages import of_jax_alone, packages_of, wanted_by
+from gpudoctor.queries.packages import overlapping_wheels as wheels_of
 from gpudoctor.targets import OnPython, pythons
-
-
-def _overlaps(python: Python) -> list[FileOverlap]:
-    """The files that two majors of one NVIDIA wheel both claim."""
-    found = ((o, {stem(name) for name in o.packages}) for o in python.overlaps if o.files)
-    return [o for o, stems in found if len(stems) == 1 and next(iter(stems)).startswith("nvidia-")]
 
 
 def _wanted(python: Python, overlap: FileOverlap) -> tuple[str, str]:
@@ -20,7 +15,7 @@ def _wanted(python: Python, overlap: FileOverlap) -> tuple[str, str]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    overlaps = _overlaps(on.python)
+    overlaps = wheels_of(on.python)
     wanted = [_wanted(on.python, overlap) for overlap in overlaps]
     names = [name for overlap in overlaps for name in overlap.packages]
     specs = [spec for _, spec in wanted]
@@ -41,12 +36,13 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/186591",),
     targets=pythons,
+    caused_by=("jax.several-plugins",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
 def overlapping_wheels(on: OnPython) -> Problem | None:
     """The RECORDs of two majors of one wheel claim the same files."""
-    overlaps = _overlaps(on.python)
+    overlaps = wheels_of(on.python)
     if not overlaps:
         return None
     overlap = overlaps[0]
@@ -60,4 +56,5 @@ def overlapping_wheels(on: OnPython) -> Problem | None:
         message,
         (*(f"both claim {f}" for o in overlaps for f in o.files[:2]), *((broken,) if broken else ())),
         severity=severity,
+        not_caused_by=() if all(of_jax_alone(on.python, o) for o in overlaps) else ("jax.several-plugins",),
     )

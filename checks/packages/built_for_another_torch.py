@@ -13,7 +13,7 @@ from gpudoctor.queries.extensions import built_for, library_releases, loads
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.loading import import_of
-from gpudoctor.queries.packages import is_own_build, numbers, packages_of, release
+from gpudoctor.queries.packages import is_own_build, names_torch, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
 _OTHERS = ("torchvision", "torchaudio")  # they have a check of their own
@@ -31,7 +31,7 @@ def _tagged(on: OnPython) -> list[tuple[Package, str]]:
         return []
     found = []
     for package in packages_of(on.python):
-        if is_extension(package.name) and package.name not in _OTHERS:
+        if (is_extension(package.name) or names_torch(package.version)) and package.name not in _OTHERS:
             wanted, cuda = built_for(package)
             if wanted and numbers(wanted) != numbers(torch.version)[:2]:
                 found.append((package, f"PyTorch {wanted}"))

@@ -31,8 +31,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     there, _ = _there(on)
     users = [p.name for p in packages_of(on.python) if p.name in ("faster-whisper", "whisperx")]
     if 9 in there:
-        message = f"Upgrade CTranslate2 to 4.5 or newer, which uses cuDNN 9.{lasting(on.facts)}"
-        command = install(on.python, "ctranslate2>=4.5", *users, upgrade=True)
+        first = python_rules.ctranslate2_without_cudnn()
+        message = f"Upgrade CTranslate2 to {first} or newer, which needs no cuDNN.{lasting(on.facts)}"
+        command = install(on.python, f"ctranslate2>={first}", *users, upgrade=True)
         return (Fix(message, (command,), "reinstall-package"),)
     message = f"Install CTranslate2 4.4, the last release that uses cuDNN 8.{lasting(on.facts)}"
     old = Fix(message, (install(on.python, "ctranslate2==4.4.0"),), "reinstall-package")
@@ -46,8 +47,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 @check(
     title="CTranslate2 needs another cuDNN major version",
     severity=Severity.ERROR,
-    cause="CTranslate2 up to 4.4 loads cuDNN 8, since 4.5 cuDNN 9; PyTorch includes cuDNN 9 since 2.4. If the version "
-    "that it needs is missing, the process aborts at the first convolution (faster-whisper, WhisperX).",
+    cause="CTranslate2 up to 4.4 loads cuDNN 8, 4.5 to 4.6.2 cuDNN 9; PyTorch includes cuDNN 9 since 2.4. If the "
+    "version that it needs is missing, the process aborts at the first convolution (faster-whisper, WhisperX).",
     fixes=_fixes,
     references=(
         "https://github.com/m-bain/whisperX/issues/954",
@@ -65,7 +66,7 @@ def ctranslate2_cudnn(on: OnPython) -> Problem | None:
         return None
     there, inside = _there(on)
     wanted = python_rules.ctranslate2_cudnn(found.version)
-    if wanted in there or not inside:
+    if wanted is None or wanted in there or not inside:
         return None
     installed = ", ".join(there.values())
     return Problem(

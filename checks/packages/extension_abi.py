@@ -3,10 +3,11 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Extension
 from gpudoctor.fixes.extensions import rebuild
-from gpudoctor.maybe import phrase
-from gpudoctor.queries.extensions import COMPANIONS, abi, lack, pin, strangers, unfit
+from gpudoctor.maybe import phrase, text_of
+from gpudoctor.queries.extensions import COMPANIONS, abi, built_for, lack, pin, strangers, unfit
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import failures, torch_symbol_in
+from gpudoctor.queries.packages import packages_of
 from gpudoctor.targets import OnPython, pythons
 
 _ABI = {
@@ -39,6 +40,13 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     return tuple(fix for name, version in packages.items() for fix in rebuild(on, name, version, torch))[:4]
 
 
+def _by_tag(on: OnPython, name: str) -> str:
+    """The PyTorch and the CUDA of its build, where its version names them."""
+    package = next((p for p in packages_of(on.python) if p.name == name), None)
+    torch, cuda = built_for(package) if package else (None, None)
+    return f" (it was built for torch {torch}{f' with CUDA {cuda}' if cuda else ''})" if torch else ""
+
+
 @check(
     title="Compiled extension does not match the installed PyTorch",
     severity=Severity.ERROR,
@@ -65,12 +73,14 @@ def extension_abi(on: OnPython) -> Problem | None:
         return None
     first, torch = found[0], one_of(on.python, "torch")
     wanted = pin(on.python, first.package)
-    built = f" (it was built for torch {wanted})" if wanted else ""
+    built = f" (it was built for torch {wanted})" if wanted else _by_tag(on, first.package)
+    untold = torch is not None and built and not wanted and "+" not in text_of(torch.version)
+    ours = phrase(" for CUDA {}", torch.cuda) if torch and untold else ""
     others = sorted({e.package for e in found} - {first.package})
     more = f" The same applies to {', '.join(others)}." if others else ""
     message = (
         f"{first.package} {first.version} does not match "
-        f"PyTorch{phrase(' {}', torch.version) if torch else ''}{built}: {lack(first, torch)}.{more}"
+        f"PyTorch{phrase(' {}', torch.version) if torch else ''}{ours}{built}: {lack(first, torch)}.{more}"
     )
     evidence = [f"{e.path}: undefined symbol: {s}" for e in found for s in e.unresolved[:2]]
     evidence += [f"{e.path}: {n} is not found" for e in found for n in strangers(e)]

@@ -14,7 +14,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.parsers.crash_output import dying_words
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
-from gpudoctor.queries.loading import failures, imports_of, is_native, know_all
+from gpudoctor.queries.loading import NO_CUDA, failures, imports_of, is_native, know_all
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import Manual, cmd
@@ -135,7 +135,9 @@ def import_fails(on: OnPython) -> Problem | None:
     hint, row = import_errors.hint(error), recognise(first_line(error))
     cause = hint.cause if hint else f"{row.meaning[:1].upper()}{row.meaning[1:]}." if row else None
     severity = Severity.ERROR if is_native(error) else None
-    return Problem(message, (error[:1500], *one.stderr.splitlines()[-3:]), severity=severity, cause=cause)
+    other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
+    lines = (error[:1500], *one.stderr.splitlines()[-3:])
+    return Problem(message, lines, severity=severity, cause=cause, not_caused_by=other)
 
 
 def _without_part(on: OnPython, one: PackageImport, row: Survived, error: str) -> Problem:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.loading import bring
+from gpudoctor.fixes.loading import bring, let_find
 from gpudoctor.knowledge.sonames import ffmpeg_of, majors_of
 from gpudoctor.knowledge.system_libraries import capability_of
 from gpudoctor.maybe import known
@@ -11,6 +11,12 @@ from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.libraries import cuda_majors
 from gpudoctor.queries.loading import failures, know_all, missing_for, missing_in_words
 from gpudoctor.targets import OnPython, pythons
+
+_OUT_OF_REACH = (
+    "cuDNN's main library opens the other parts by name when they are first used, and the loader does not search the "
+    "directories of NVIDIA's wheels, which PyTorch opens by path. The process aborts with 'Unable to load any of "
+    "{libcudnn_ops.so...}', unless PyTorch itself has used cuDNN in it before."
+)
 
 
 class _Lack(NamedTuple):
@@ -22,6 +28,7 @@ class _Lack(NamedTuple):
     seen: tuple[str, ...]
     fails: bool  # its import raises
     later: bool = False  # they are opened when they are first used
+    copies: tuple[str, ...] = ()  # of all of them in the environment, where the loader does not look
 
 
 def _found(on: OnPython) -> list[_Lack]:
@@ -38,13 +45,18 @@ def _found(on: OnPython) -> list[_Lack]:
             absent = missing_for(on.facts, on.python, package)
             seen = tuple(f"{one.needed_by} {'opens' if one.opened else 'needs'} {one.soname}" for one in absent)
             later = all(one.opened for one in absent)
+            copies = tuple(one.copy for one in absent if one.copy)
             if absent:
-                found.append(_Lack(package, version, tuple(one.soname for one in absent), seen, False, later))
+                names = tuple(one.soname for one in absent)
+                copies = copies if len(copies) == len(names) else ()
+                found.append(_Lack(package, version, names, seen, False, later, copies))
     return found
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     first = _found(on)[0]
+    if first.copies:
+        return let_find(on, first.package, first.copies)
     return bring(on, first.package, first.version, first.missing)
 
 
@@ -82,6 +94,7 @@ def _here(on: OnPython, missing: tuple[str, ...]) -> str:
         "https://man7.org/linux/man-pages/man8/ld.so.8.html",
         "https://github.com/SYSTRAN/faster-whisper/issues/1431",
         "https://github.com/meta-pytorch/torchcodec/issues/637",
+        "https://github.com/SYSTRAN/faster-whisper/issues/1182",
     ),
     targets=pythons,
     caused_by=(
@@ -111,5 +124,9 @@ def library_missing(on: OnPython) -> Problem | None:
         f"{first.package} {first.version} fails to import: it" if first.fails else f"{first.package} {first.version}"
     )
     message = f"{failing} {verb} {names}{_wants(first.missing)}, which is not found{_here(on, first.missing)}.{more}"
+    if first.copies:
+        where = ", ".join(dict.fromkeys(path.rpartition("/")[0] for path in first.copies))
+        message = f"{failing} {verb} {names}, which the loader does not find: it is only in {where}.{more}"
     severity = Severity.ERROR if first.fails else Severity.WARNING  # else only a part of the package may need it
-    return Problem(message, tuple(s for one in found for s in one.seen)[:6], severity=severity)
+    cause = _OUT_OF_REACH if first.copies else None
+    return Problem(message, tuple(s for one in found for s in one.seen)[:6], severity=severity, cause=cause)

@@ -1,4 +1,6 @@
-"""A package whose compiled modules are for another Python version."""
+"""A package whose compiled modules are for another Python version or CPU architecture."""
+
+from typing import NamedTuple
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -9,20 +11,40 @@ from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
-# The tag of an extension module, which has to match the interpreter: PEP 3149.
-_TAG = pattern(r"\.cpython-(\d)(\d+)[a-z]*-")
+# The tag of an extension module, which has to match the interpreter: PEP 3149. On Linux it ends with the platform,
+# https://wiki.debian.org/Multiarch/Tuples.
+_TAG = pattern(r"\.cpython-(\d)(\d+)[a-z]*-(?:(\w+)-linux)?")
+# Of the architectures those that the tag and uname call by one name.
+_ARCHITECTURES = ("aarch64", "x86_64")
 
 
-def _tags(package: Package) -> set[str]:
-    """The Python versions that its extension modules are for; stable-ABI modules (abi3) have no such tag."""
+class _Built(NamedTuple):
+    """What an extension module is for."""
+
+    minor: str  # "3.12"
+    architecture: str  # "aarch64"; "" where its name has none
+
+    def fits(self, on: OnPython) -> bool:
+        """Whether this interpreter finds and loads it.
+
+        Raises:
+            UnknownFactError: its version fits, and nobody knows what this interpreter is built for.
+        """
+        if self.minor != python_minor(on.python):
+            return False
+        ours = known(on.python.architecture) if self.architecture in _ARCHITECTURES else self.architecture
+        return ours not in _ARCHITECTURES or ours == self.architecture
+
+
+def _built(package: Package) -> set[_Built]:
+    """What its extension modules are for; stable-ABI modules (abi3) have no such tag."""
     found = (_TAG.search(name) for name in package.libraries)
-    return {f"{match[1]}.{match[2]}" for match in found if match}
+    return {_Built(f"{match[1]}.{match[2]}", match[3] or "") for match in found if match}
 
 
 def _foreign(on: OnPython) -> list[Package]:
-    ours = python_minor(on.python)
-    tagged = ((p, _tags(p)) for p in packages_of(on.python))
-    return [p for p, tags in tagged if tags and ours not in tags]
+    found = ((p, _built(p)) for p in packages_of(on.python))
+    return [p for p, built in found if built and not any(one.fits(on) for one in built)]
 
 
 def _fails(on: OnPython, package: Package) -> bool:
@@ -38,11 +60,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A package was built for another Python version",
+    title="A package was built for another Python version or CPU architecture",
     severity=Severity.WARNING,
-    cause="Compiled modules are for one Python version, which is part of their file names; other versions do not find "
-    "them. They get here through another Python's pip with --target, a copied or upgraded environment, or a "
-    "PYTHONPATH that points into another Python's packages.",
+    cause="Compiled modules are for one Python version and one CPU architecture, which are part of their file names; "
+    "others do not find them. They get here through another Python's pip with --target, pip's --platform, a copied or "
+    "upgraded environment, or a PYTHONPATH that points into another Python's packages.",
     fixes=_fixes,
     references=("https://peps.python.org/pep-3149/", "https://numpy.org/devdocs/user/troubleshooting-importerror.html"),
     targets=pythons,
@@ -51,7 +73,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("environment 2026-11",),
 )
 def built_for_another_python(on: OnPython) -> Problem | None:
-    """Extension modules with a Python version's tag, and none of them this one's."""
+    """Extension modules with the tag of a Python version and an architecture, and none of them this one's."""
     if known(on.python.implementation) != "cpython":
         return None
     known(on.python.packages)
@@ -59,7 +81,12 @@ def built_for_another_python(on: OnPython) -> Problem | None:
     if not foreign:
         return None
     first = next((p for p in foreign if _fails(on, p)), foreign[0])
-    theirs, ours = " and ".join(sorted(_tags(first))), phrase(" {}", python_minor(on.python))
+    built, minor = _built(first), python_minor(on.python)
+    theirs, ours = " and ".join(sorted({one.minor for one in built})), phrase(" {}", minor)
     message = f"{first.name} {first.version} in {first.directory} is built for Python {theirs}; this is Python{ours}."
+    if any(one.minor == minor for one in built):  # then it is the architecture
+        theirs = " and ".join(sorted({one.architecture for one in built}))
+        message = f"{first.name} {first.version} in {first.directory} is built for {theirs}; "
+        message += f"this Python is for{phrase(' {}', on.python.architecture)}."
     others = tuple(f"also: {p.name} {p.version}" for p in foreign if p is not first)
     return Problem(message, others[:5], severity=Severity.ERROR if _fails(on, first) else None)

@@ -1,15 +1,12 @@
 """An installed package needs instructions that this CPU, or the virtual machine's CPU type, does not have."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.cpu_type import host_cpu
 from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.cpu_features import CpuNeed, need
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.packages import numbers, packages_of
 from gpudoctor.targets import OnPython, pythons
-from gpudoctor.tasks import cmd, filtered, query
-from gpudoctor.tasks.placeholders import MACHINE, VMID
-
-_LOOK = filtered(query("lscpu"), query("grep", "-E", "Model name|Flags"))
 
 
 def _needs(on: OnPython) -> list[tuple[str, CpuNeed]]:
@@ -32,22 +29,8 @@ def _in_guest(on: OnPython) -> bool:
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     missing = [row for _, row in _missing(on)]
-    guest = Fix(
-        "On the host of this virtual machine: set its CPU type to host (at least x86-64-v3, where guests migrate "
-        "between hosts), then stop and start the guest; a reboot inside is not enough. Proxmox, or libvirt "
-        "(<cpu mode='host-passthrough'/>):",
-        (
-            cmd("qm", "set", VMID, "--cpu", "host"),
-            cmd("virt-xml", MACHINE, "--edit", "--cpu", "host-passthrough"),
-        ),
-        "change-environment",
-        needs="restart of the virtual machine",
-        root=True,
-        verify=_LOOK,
-        place="outside",
-    )
     older = [f"{row.package}<{row.since}" for row in missing if row.package == "numpy"]
-    fixes = [guest] if _in_guest(on) else []
+    fixes = [host_cpu()] if _in_guest(on) else []
     if older:
         fixes.append(
             Fix(

@@ -8,6 +8,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.facts.python import Elsewhere
 from gpudoctor.fixes.python import NEW, REMOVE_NEW, install
+from gpudoctor.knowledge.wanted import is_framework
 from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.packages import packages_of
@@ -36,6 +37,11 @@ def _wanted(on: OnPython) -> set[str]:
     image = {name for name, variable in _OF_IMAGE.items() if on.facts.host.environment.get(variable)}
     lines = (line for package in packages_of(on.python) for line in package.requires if "extra" not in line)
     return image | {_NAME.match(line)[0] for line in lines} & NAMES.keys()  # type: ignore[index]
+
+
+def _interrupted(on: OnPython) -> bool:
+    """Whether pip was interrupted at a framework of this one, which python.half-removed reports."""
+    return any(r.reason.startswith("~") and is_framework(r.module) for r in on.python.remnants)
 
 
 def _others(on: OnPython) -> list[Elsewhere]:
@@ -93,8 +99,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def framework_elsewhere(on: OnPython) -> Problem | None:
-    """No framework here on a machine with a GPU, but one elsewhere."""
-    if on.python.frameworks or not _gpu(on.facts):
+    """No framework here on a machine with a GPU, nor one that pip left half removed, but one elsewhere."""
+    if on.python.frameworks or not _gpu(on.facts) or _interrupted(on):
         return None
     others = _others(on)
     if not others:

@@ -3,13 +3,15 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.checks.pytorch import PYTORCH
 from gpudoctor.families import starting
-from gpudoctor.fixes.imports import hinted, torch_again
+from gpudoctor.fixes.imports import hinted, of_the_driver, torch_again
 from gpudoctor.fixes.jetson import is_jetson
 from gpudoctor.fixes.python import conda_of, from_distribution, manager_of, reinstall_torch
 from gpudoctor.targets import OnLive
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    if of_the_driver(on):
+        return hinted(on)
     fits = reinstall_torch(on.facts, on.python, on.framework)
     same = torch_again(on) if (_is_pips(on) or not fits) and not on.live.executable_stack else ()
     return (*hinted(on), *same, *fits)

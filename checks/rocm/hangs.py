@@ -64,6 +64,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "rocm.uncorrectable-errors",
         "rocm.override-of-another-isa",
         "rocm.override-left-on",
+        "rocm.firmware-regression",
         "rocm.not-driven",
     ),
     affects=("everything",),

@@ -80,6 +80,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         return (Fix(message, impact="none"),)
     if why == "vfio-pci":
         return (Fix("Give the GPU back to the host: remove it from vfio-pci's ids, then reboot.", (), root=True),)
+    missing = module_refusals.unprovided(facts, "amdgpu")
+    if missing:
+        return kernel_packages.load_provider(facts, missing, ("amdgpu",), _PROOF)
     family = system.family_of(facts)
     identity = known_or(facts.host.distribution.id, "")
     firmware = packages.amd_firmware_package(family, identity) if family else ""
@@ -170,6 +173,9 @@ def not_loaded(facts: Facts) -> Problem | None:
         "radeon": " The older driver radeon is bound to it: ROCm does not support this generation.",
         "vfio-pci": " vfio-pci is bound to the GPU, for a virtual machine.",
     }.get(_why(facts), "")
+    missing = module_refusals.unprovided(facts, "amdgpu")
+    if missing and not reason:
+        reason = f" Its symbol {missing.symbol} is in the kernel's module {missing.provider}, which was not loaded."
     card = cards_of(facts, "amd")[0]
     name = known_or(card.name, None) or card.device
     message = f"amdgpu is not loaded for the GPU at {card.address} ({name}).{reason}"

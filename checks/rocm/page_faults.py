@@ -1,16 +1,24 @@
 """Programs accessed GPU memory that is not theirs."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes import amd
+from gpudoctor.fixes import amd, kernel_packages
+from gpudoctor.knowledge.regressions import regressions
+from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
-from gpudoctor.tasks import cmd
+from gpudoctor.tasks import Shell, cmd
 from gpudoctor.tasks.placeholders import REST
 
 _FIRMWARE = (
     "The scheduler firmware (MES) in the firmware package has a bug for this GPU, so that every program ends in a page "
     "fault of the command processor (CPF); the releases before or after it work. Known: MES 0x83 of linux-firmware "
     "20251125 on gfx1151."
+)
+_WAVES = (
+    "When the driver preempts a queue, the GPU saves the registers (VGPRs) of its waves into an area that KFD and ROCr "
+    "size. Both counted too few registers for gfx1151, so the firmware writes past the area: a page fault of the "
+    "command processor (CPF) as soon as a program runs. KFD exports the size (cwsr_size) from kernel 6.18.4 on, "
+    "Ubuntu's OEM kernels from 6.14.0-1018 on, and ROCr takes it from there from ROCm 7.2 on: both are needed."
 )
 _PROGRAM = (
     Fix(
@@ -48,11 +56,38 @@ def _fetches(on: OnBoard) -> bool:
     return len(faults) > 1 and len(clients) > 1 and all(e.what.get("text", "").startswith("CP") for e in clients)
 
 
+def _small_areas(on: OnBoard) -> tuple[str, ...]:
+    """What here sizes the area for saved waves of a GPU whose command processor faulted too small."""
+    clients = since_loaded(on, "amdgpu-fault-client")
+    if on.gfx != "gfx1151" or not any(e.what.get("text", "").startswith("CP") for e in clients):
+        return ()
+    release = known_or(on.facts.amd.rocm, None)
+    kernel = phrase("kernel {}", on.facts.host.kernel.release) if any(g.wave_area is None for g in on.gpus) else ""
+    runtime = f"ROCm {release}" if release and regressions("rocm", release, "gfx1151", "CP") else ""
+    return tuple(filter(None, (kernel, runtime)))
+
+
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
+    small = _small_areas(on)
+    if small:
+        return _larger_areas(on, small)
     if not _fetches(on):
         return _PROGRAM
     newer = amd.newer_firmware(on.facts, "Install the distribution's newest firmware for AMD GPUs.")
     return (newer, *amd.older_firmware(on.facts))
+
+
+def _larger_areas(on: OnBoard, small: tuple[str, ...]) -> tuple[Fix, ...]:
+    runtime = (
+        "ROCm 7.2 or newer, and frameworks built for it (PyTorch: a wheel for rocm7.2 or newer, or AMD's nightly "
+        "builds of TheRock for gfx1151)."
+    )
+    if not small[0].startswith("kernel"):
+        return (Fix(f"Install {runtime}", (), "reinstall-package"),)
+    exported = Shell("grep cwsr_size /sys/class/kfd/kfd/topology/nodes/*/properties", lookup=True)
+    message = "Install kernel 6.18.4 or newer, or Ubuntu's OEM kernel."
+    message += f" It needs {runtime}" if len(small) > 1 else ""
+    return (kernel_packages.newer_kernel(on.facts, message, exported),)
 
 
 @check(
@@ -66,6 +101,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html",
         "https://docs.kernel.org/gpu/amdgpu/debugging.html",
         "https://github.com/ROCm/legacy-rocm-build/issues/5724",
+        "https://github.com/ROCm/TheRock/issues/2991",
     ),
     targets=logged_boards,
     caused_by=(
@@ -74,6 +110,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "rocm.uncorrectable-errors",
         "rocm.override-of-another-isa",
         "rocm.override-left-on",
+        "rocm.firmware-regression",
     ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
@@ -87,8 +124,12 @@ def page_faults(on: OnBoard) -> Problem | None:
     who = sorted({e.what["process"] for e in named if "process" in e.what})
     program = " and ".join(who[:3]) or "A program"
     message = f"{program} hit a page fault on {on.within}{ago(on.facts, faults[-1])}."
+    clients = since_loaded(on, "amdgpu-fault-client")
+    small = _small_areas(on)
+    if small:
+        message += f" The area for saved waves is too small for gfx1151 in {' and in '.join(small)}."
+        return Problem(message, texts((*faults[-3:], clients[-1])), _WAVES, Severity.WARNING)
     if not _fetches(on):
         return Problem(message, texts(faults[-3:]))
-    clients = since_loaded(on, "amdgpu-fault-client")
     message += " The GPU's command processor faulted, not a kernel of the programs: its firmware is likely broken."
     return Problem(message, texts((*faults[-3:], clients[-1])), _FIRMWARE, Severity.WARNING)

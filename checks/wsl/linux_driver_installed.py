@@ -5,6 +5,9 @@ from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.fixes import wsl
 from gpudoctor.fixes.system import family_of, remove
 from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.queries.driver import OFF_PATH
+from gpudoctor.queries.loading import NO_CUDA, failures
+from gpudoctor.queries.packages import package
 from gpudoctor.targets import in_container, wsl_machine
 from gpudoctor.tasks import Tasks, as_root, query
 
@@ -20,6 +23,8 @@ DRIVER = (
 )
 MORE = ("nvidia-kernel", "nvidia-open", "xserver-xorg-video-nvidia", "nvidia-headless", "nvidia-settings")
 HARMLESS = ("libnvidia-container", "libnvidia-egl", "libnvidia-ml-dev")
+# They open libcuda.so before libcuda.so.1 (numba/cuda/cudadrv/driver.py, find_driver).
+_OPEN_PLAIN = ("numba", "numba-cuda")
 
 
 def _packages(facts: Facts) -> tuple[tuple[str, str], ...]:
@@ -43,6 +48,25 @@ def _works(facts: Facts) -> bool:
     if cuda.died or nvml.died or cuda.hung or nvml.hung:
         return False
     return known(cuda.code) == 0 and known(nvml.code) == 0
+
+
+def _shadowed(facts: Facts) -> DriverLibrary | None:
+    """The Linux driver's library that programs get which open libcuda.so; WSL's own has that name for linkers alone."""
+    found = (one for one in known_or(facts.nvidia.link_libraries, ()) if one.found_by != OFF_PATH)
+    first = next(found, None)
+    return first if first and first.kind not in ("wsl", "stub") and "/usr/lib/wsl/" not in first.real else None
+
+
+def _plain_users(facts: Facts) -> tuple[str, ...]:
+    """The installed packages that open libcuda.so, with their versions."""
+    found = (package(python, name) for python in facts.pythons for name in _OPEN_PLAIN)
+    return tuple(dict.fromkeys(f"{one.name} {one.version}" for one in found if one))
+
+
+def _refused(facts: Facts) -> tuple[str, ...]:
+    """What packages report whose import finds no device."""
+    found = (error for python in facts.pythons for _, error in failures(python))
+    return tuple(error[:300] for error in found if NO_CUDA.search(error))
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -89,8 +113,14 @@ def linux_driver_installed(facts: Facts) -> Problem | None:
     packages, files = _packages(facts), _files(facts)
     if not packages and not files:
         return None
-    works = _works(facts)
+    works, shadow = _works(facts), _shadowed(facts)
     named = ", ".join(f"{name} {version}" for name, version in packages) or ", ".join(one.real for one in files)
     message = f"A Linux driver is installed in this WSL distribution: {named}."
     evidence = tuple(f"{one.real} ({one.found_by})" for one in files[:3])
-    return Problem(message, evidence, severity=Severity.ADVICE if works else Severity.ERROR)
+    users = _plain_users(facts) if works and shadow else ()
+    if not shadow or not users:
+        return Problem(message, evidence, severity=Severity.ADVICE if works else Severity.ERROR)
+    refused = _refused(facts)
+    message += f" libcuda.so is that driver's ({shadow.real}); {' and '.join(users)} open libcuda.so, not libcuda.so.1,"
+    message += " and find no device."
+    return Problem(message, (*evidence, *refused), severity=Severity.ERROR if refused else Severity.WARNING)

@@ -117,6 +117,10 @@ class Parser(argparse.ArgumentParser):
             UsageError: always.
         """
         text = message.removeprefix("argument ")
+        option, _, missing = text.partition(": ")
+        action = self._option_string_actions.get(option.partition("/")[0])
+        if missing == "expected one argument" and action and action.choices:
+            text += f": {', '.join(map(str, action.choices))}"
         raise UsageError(text if text.endswith((".", "?")) else f"{text[0].upper()}{text[1:]}.")
 
 

@@ -1,6 +1,7 @@
 """`gpudoctor check`: examine, judge, report."""
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -115,9 +116,13 @@ def run(arguments: argparse.Namespace) -> int:
     report, facts, hidden = leaving(report, facts, options, form)
     if arguments.demo is not None:
         report = _of_a_demo(report, arguments.demo, form)
+    elif form.name == "text" and (report.findings or any("`gpudoctor" in line for line in report.next)):
+        report = _started_by_path(report)
     if arguments.symptom:
-        from gpudoctor.symptoms import attach
+        from gpudoctor.symptoms import attach, log_of, with_shown
 
+        if (shown := with_shown(facts, log_of(hidden(arguments.symptom)), "here")) is not facts:
+            report, facts = report_and_facts(None, options, shown)
         report = attach(report, hidden(arguments.symptom), recorded=is_recorded(arguments))
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
@@ -133,6 +138,20 @@ def _of_a_demo(report: "Report", name: str, form: "ReportOutput") -> "Report":
     if form.name != "text":
         complain(sentence)
     return msgspec.structs.replace(report, next=(sentence, *report.next))
+
+
+def _started_by_path(report: "Report") -> "Report":
+    """The report with a sentence on what to type for `gpudoctor`, where a shell would not find it."""
+    import msgspec
+
+    program = sys.argv[0]
+    folders = os.environ.get("PATH", os.defpath).split(":")
+    if os.path.basename(program) != "gpudoctor" or "/" not in program:
+        return report
+    if any(os.access(os.path.join(folder, "gpudoctor"), os.X_OK) for folder in folders):
+        return report
+    sentence = f"`gpudoctor` is not on PATH: type `{program}` instead, or activate its environment."
+    return msgspec.structs.replace(report, next=(*report.next, sentence))
 
 
 def report_and_facts(

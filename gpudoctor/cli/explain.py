@@ -127,10 +127,11 @@ def _check(id_: str, verbose: bool, arguments: argparse.Namespace | None) -> int
 
     (one,), width = catalogue.load([id_]), min(columns(), 100)
     out(check_head(one, width))
+    printed = False
     if arguments and not arguments.elsewhere:
         sys.stdout.flush()  # it is read while the machine is checked
-        _reported(arguments, one)
-    out(f"\n{check_page(one, width)}")
+        printed = _reported(arguments, one)
+    out(f"\n{check_page(one, width, printed)}")
     if verbose:
         from gpudoctor import check_sources
 
@@ -138,8 +139,11 @@ def _check(id_: str, verbose: bool, arguments: argparse.Namespace | None) -> int
     return OK
 
 
-def _reported(arguments: argparse.Namespace, one: "Check[Any]") -> None:
-    """Print what a check reports on the machine; frameworks are imported only for a check that looks at them."""
+def _reported(arguments: argparse.Namespace, one: "Check[Any]") -> bool:
+    """Print what a check reports on the machine; whether that has its fixes.
+
+    Frameworks are imported only for a check that looks at them.
+    """
     import msgspec
 
     from gpudoctor import single_check
@@ -163,6 +167,7 @@ def _reported(arguments: argparse.Namespace, one: "Check[Any]") -> None:
         page.print()
         labelled(page, where.lower(), _ended(report.summary.passed, unknown))
     out(written(page))
+    return any(entry.fixes for entry in report.findings)
 
 
 def _ended(passed: int, unknown: str) -> str:
@@ -195,7 +200,7 @@ def _message(arguments: argparse.Namespace, text: str) -> int:
         return OK
     if unknown and " " not in text and "Did you mean" in (hint := catalogue.nearest(text, catalogue.ids())):
         raise UsageError(f'Unknown check "{text}".{hint}')
-    near = catalogue.search(text) if unknown else ()
+    near = catalogue.search(text, 20) if unknown else ()  # those that cannot be about this machine are left out later
     return _explain(arguments, log, near)
 
 
@@ -244,20 +249,25 @@ def _explain(
     details: tuple[str, ...] = (),
 ) -> int:
     """Show what was recognised next to what is found on the machine; for an unknown message, what is near."""
+    from gpudoctor.check_engine import Outcome
     from gpudoctor.facts import Facts
     from gpudoctor.privacy.secrets import harmless
-    from gpudoctor.symptoms import explained
+    from gpudoctor.symptoms import explained, with_shown
 
     facts = Facts() if arguments.elsewhere else facts_of(arguments)
     where: Where | None = "elsewhere" if arguments.elsewhere else None
     if arguments.here or (log.asked and where is None) or (facts and where is None):
         where = "here"
     report, facts, verdicts = judged(None if facts else machine_of(arguments), options_of(arguments, [], []), facts)
+    if (shown := with_shown(facts, log, where)) is not facts and not arguments.elsewhere:
+        report, facts, verdicts = judged(None, options_of(arguments, [], []), shown)
     recorded = is_recorded(arguments)
     if not recorded:
         report = runnable_again(report, facts, arguments)
     report = harmless(explained(report, log, facts, verdicts, where, ranks, details, recorded))
     show(report, arguments.json, arguments.verbose)
+    asked = {verdict.check.id for verdict in verdicts if verdict.outcome is not Outcome.SKIPPED}
+    near = tuple(one for one in near if arguments.elsewhere or one.partition(":")[0] in asked)[:5]
     if near and not arguments.json:
         out("\nChecks that may be about it:\n" + "".join(f"  {one}\n" for one in near))
     return exit_code(report, log)

@@ -13,12 +13,13 @@ from gpudoctor.cli.repeated_options import repeated, runnable_again
 if TYPE_CHECKING:
     from gpudoctor.pipeline import CheckOptions
     from gpudoctor.report.model import FindingEntry, FixEntry, Report
-    from gpudoctor.setup.journal import Journal
+    from gpudoctor.setup.journal import Journal, JournalEntry
     from gpudoctor.setup.plan import SetupStep
+    from gpudoctor.tasks import Tasks
 
 DESCRIPTION = """Fix a finding of `gpudoctor check`: show its fix, run it after you confirm, then run the check again.
 Without an ID, the first finding. Commands that need root run only with --with-root; those that need your shell or your
-input are left to you. Everything that runs is recorded in a journal."""
+input are left to you, and so is a reboot without --reboot. Everything that runs is recorded in a journal."""
 
 
 def add(commands: "argparse._SubParsersAction[Parser]") -> None:
@@ -32,6 +33,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     one.add_argument("--choice", type=int, default=1, metavar="N", help="apply the Nth fix (default: 1)")
     one.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation")
     one.add_argument("--with-root", action="store_true", help="also run commands that need root")
+    one.add_argument("--reboot", action="store_true", help="also reboot if the fix needs it")
     one.add_argument("--quick", action="store_true", help="do not import frameworks: a second or less")
     python_option(one)
     expect_options(one)
@@ -40,7 +42,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Mend, or take back; gives the exit code."""
+    """Fix, or undo; gives the exit code."""
     from gpudoctor.setup.journal import JournalError
 
     try:
@@ -134,16 +136,34 @@ def _carried_out(arguments: argparse.Namespace, options: "CheckOptions", entry: 
     if ended.failed:
         confirm.failed(ended)
         if ended.changed:
-            _asked_again(arguments, options, entry, fix)
+            _asked_again(arguments, options, entry, fix, whole=False)
         return STEP_FAILED
+    if ended.left:
+        return _reboots(arguments, entry, ended.left)
     return _asked_again(arguments, options, entry, fix)
+
+
+def _reboots(arguments: argparse.Namespace, entry: "FindingEntry", left: "Tasks") -> int:
+    """End with the reboot of a fix: run it where that was asked for, else show it as the step that remains."""
+    from gpudoctor.cli import confirm
+    from gpudoctor.setup.executor import argv_of, is_root
+    from gpudoctor.tasks import needs_root
+    from gpudoctor.tasks.as_typed import typed
+
+    lines = typed(left, sudo=not is_root())
+    if not arguments.reboot:
+        out("Done, except for the reboot. Save your work, then run:\n" + "".join(f"  {one}\n" for one in lines))
+        out(f"Then verify: `{repeated(f'gpudoctor check --only {entry.check}', arguments)}`\n")
+        return OK
+    confirm.tell(f"$ {lines[0]}")
+    return STEP_FAILED if confirm.run(argv_of(left[0], needs_root(left[0]) and not is_root())) else OK
 
 
 def _why_not(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
     """Why a fix that was just shown cannot be run from here, as the end of a sentence; empty: it can."""
     from gpudoctor.cli import confirm
     from gpudoctor.report.fixes import can_carry
-    from gpudoctor.tasks import is_lookup, placeholders_of
+    from gpudoctor.tasks import ends_sessions, is_lookup, placeholders_of
 
     if not can_carry(fix.tasks, fix.place):
         blanks = {one.name: one.means for task in fix.tasks for one in placeholders_of(task)}
@@ -159,15 +179,32 @@ def _why_not(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntr
         else:
             why = "these commands need your own shell or editor: type them yourself."
         return f"{why} What can be run from here: `{entry.run}`" if entry.run else why
+    if all(map(ends_sessions, fix.tasks)) and not arguments.reboot:
+        return f"this fix is a reboot, which only --reboot runs: `{_again(arguments, entry, fix)} --reboot`"
     if fix.root and confirm.lacks_sudo():
         return "root is required and sudo is not available. Run gpudoctor as root."
+    return "" if runs else f"root is required. Re-run with --with-root: `{_again(arguments, entry, fix)}`"
+
+
+def _again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> str:
+    """The command that runs a fix which needs root."""
     place = entry.fixes.index(fix) + 1
     again = f"gpudoctor fix {entry.check}{f' --choice {place}' if place > 1 else ''} --with-root"
-    return "" if runs else f"root is required. Re-run with --with-root: `{repeated(again, arguments)}`"
+    return repeated(again, arguments)
 
 
-def _asked_again(arguments: argparse.Namespace, options: "CheckOptions", entry: "FindingEntry", fix: "FixEntry") -> int:
-    """Mended is what the check says, not what the command says."""
+def _asked_again(
+    arguments: argparse.Namespace, options: "CheckOptions", entry: "FindingEntry", fix: "FixEntry", whole: bool = True
+) -> int:
+    """Run the check again: it decides whether the problem is fixed, not the command.
+
+    Args:
+        arguments: of the command line.
+        options: what is checked.
+        entry: the finding.
+        fix: what ran.
+        whole: whether all of its steps did.
+    """
     from gpudoctor.report.fixes import what_follows
     from gpudoctor.setup.fix_steps import is_mended
 
@@ -176,12 +213,13 @@ def _asked_again(arguments: argparse.Namespace, options: "CheckOptions", entry: 
     if repaired:
         out(f"Fixed: {entry.check} passes.\n")
         return OK
-    if fix.needs:
+    if fix.needs and whole:
         after = what_follows(fix.needs)
         out(f"Done. It takes effect after {after}. Then verify: `{verify}`\n")
         return OK
     message = "it is unknown whether it helped" if repaired is None else "the check still fails"
-    complain(f"The fix ran, but {message}: `{verify}`")
+    ran = "The fix ran" if whole else "The fix ran in part"
+    complain(f"{ran}, but {message}: `{verify}`")
     return STEP_FAILED
 
 
@@ -204,9 +242,10 @@ def _show(entry: "FindingEntry", fix: "FixEntry") -> None:
 def _undo(arguments: argparse.Namespace) -> int:
     """Take back the last run, its last step first."""
     from gpudoctor.cli import confirm
+    from gpudoctor.report.sanitize import clean
     from gpudoctor.setup import undo
     from gpudoctor.setup.executor import runnable
-    from gpudoctor.setup.journal import Journal, place
+    from gpudoctor.setup.journal import Journal, directory, place
 
     if arguments.id:
         raise UsageError("--undo undoes the last run and takes no ID.")
@@ -217,16 +256,28 @@ def _undo(arguments: argparse.Namespace) -> int:
         return NOT_HERE
     run_, what, entries = last
     step, by_hand = undo.step(entries, confirm.installed)
-    _say_undo(what, step, by_hand)
+    begun = next((entry for entry in entries if entry.event == "begin"), None)
+    _say_undo(f"{what}{_of_run(begun)}", step, by_hand)
     if not step.commands:
         journal.write("left", what=run_)
         return DECLINED
     if not runnable(step, arguments.with_root) or (step.asks_root and confirm.lacks_sudo()):
         complain("Nothing was run: root is required. Run the commands yourself, or use --with-root.")
         return DECLINED
+    if arguments.yes and begun and begun.path and begun.path != directory():
+        complain(f"Nothing was run: that run was started in {clean(begun.path)}. Use --yes there, or leave it out.")
+        return DECLINED
     if not confirm.agreed("Undo it now?", arguments.yes):
         return DECLINED
     return _taken_back(journal, run_, step)
+
+
+def _of_run(begun: "JournalEntry | None") -> str:
+    """When and where a run was started, as part of a sentence."""
+    if begun is None:
+        return ""
+    at = begun.at.replace("T", " ").replace("+00:00", " UTC")
+    return f" ({at}{f', in {begun.path}' if begun.path else ''})"
 
 
 def _say_undo(what: str, step: "SetupStep", by_hand: tuple[str, ...]) -> None:
@@ -252,5 +303,5 @@ def _taken_back(journal: "Journal", run_: str, step: "SetupStep") -> int:
         confirm.failed(ended)
         return STEP_FAILED
     journal.write("undone", what=run_)
-    out("Undone.\n")
+    out("Undone.\n" if not ended.left else "Undone; it takes effect after a reboot.\n")
     return OK

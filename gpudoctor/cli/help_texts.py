@@ -17,7 +17,12 @@ class HelpText(NamedTuple):
 
 _USAGE = {"2": "usage error"}
 _DONE = {"0": "success", **_USAGE}
-_REPORT = {"0": "no failures", "1": "failures", "2": "usage error", "3": "no GPU, or too much is unknown"}
+_REPORT = {
+    "0": "no failures",
+    "1": "failures",
+    "2": "usage error, or it cannot be written",
+    "3": "no GPU, or too much is unknown",
+}
 _GATHERED = {"0": "written", "2": "usage error, or it cannot be written"}
 
 HELP_TEXTS = {

@@ -1,4 +1,4 @@
-"""`gpudoctor record`: what a machine that is well is like, as a file that others are held against."""
+"""`gpudoctor record`: a healthy machine as a file of expectations, which others are compared with."""
 
 import argparse
 import os

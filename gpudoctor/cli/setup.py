@@ -86,10 +86,30 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--format {arguments.form} is for Linux; this plan is for Windows.")
     if arguments.carry:
         return _carried(arguments, made)
+    if arguments.form and not _notes(arguments, made):
+        return NOT_HERE
     show(arguments, made)
     if not (arguments.json or arguments.form or arguments.facts or made.machine.kernel == "Windows"):
         out(_how_to_run(made))
     return NOT_HERE if made.refused else OK
+
+
+def _notes(arguments: argparse.Namespace, plan: "Plan") -> bool:
+    """Say next to a file what only the text of a plan would; whether there is anything to write.
+
+    A Dockerfile is often written on a machine without a GPU, where the plan is for the CPU.
+    """
+    from gpudoctor.report.sanitize import clean
+    from gpudoctor.setup.exporters import ELSEWHERE
+
+    for note in plan.notes:
+        complain(clean(note))
+    if arguments.form in ELSEWHERE and plan.cuda == "cpu" and not arguments.cpu:
+        complain("For the GPU of another machine: `gpudoctor facts > gpu.json` there, then add --facts gpu.json here.")
+    for refused in plan.refused:
+        complain(clean(f"Left out: {refused.requested}. {refused.why} {refused.instead}".rstrip()))
+    groups = {step.group for step in plan.steps}
+    return bool(groups if arguments.form in ("shell", "ansible", "cloud-init") else groups & {"environment", "toolkit"})
 
 
 def _how_to_run(plan: "Plan") -> str:
@@ -143,7 +163,7 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
         complain("Nothing can be run from here.")
         return NOT_HERE if plan.refused else confirm.DECLINED
     for step in theirs:
-        complain(f"Not run from here: {step.title}")
+        complain(f"Left to you: {step.title}")
     if not confirm.agreed(f"Run {_numbers(plan, mine)} now?", arguments.yes):
         return confirm.DECLINED
     _must_have_programs(mine)
@@ -156,7 +176,19 @@ def _carry(arguments: argparse.Namespace, plan: "Plan") -> int:
         confirm.failed(ended)
         return confirm.STEP_FAILED
     complain(f"Done: {', '.join(ended.done)}. The journal is {journal.path}.")
-    return NOT_HERE if plan.refused else OK
+    if theirs:
+        _left(plan, theirs)
+    return NOT_HERE if plan.refused or theirs else OK
+
+
+def _left(plan: "Plan", steps: "tuple[SetupStep, ...]") -> None:
+    """What is still to be done, after pages of an installer's output."""
+    from gpudoctor.cli.terminal import colours, columns
+    from gpudoctor.setup.text import left
+
+    unproven = "; nothing was verified yet" if any(step.group == "proof" for step in steps) else ""
+    complain(f"Left to you, in this order{unproven}:")
+    out(left(plan, steps, columns(), colours(sys.stdout)))
 
 
 def _out_of_reach(steps: "tuple[SetupStep, ...]") -> str | None:

@@ -25,7 +25,9 @@ OTHERWISE: dict[str, tuple[str, ...]] = {
 }
 
 
-def caused_by(steps: Sequence[str], missing: bool, package: str | None, pending: bool) -> tuple[str, ...]:
+def caused_by(
+    steps: Sequence[str], missing: bool, package: str | None, pending: bool, installed: bool = True
+) -> tuple[str, ...]:
     """Ids and areas of checks.
 
     Args:
@@ -33,6 +35,7 @@ def caused_by(steps: Sequence[str], missing: bool, package: str | None, pending:
         missing: whether something is not there, or too few, or could not be asked, instead of having another value.
         package: the framework that it is about.
         pending: whether the driver that is installed, and not loaded yet, is as expected.
+        installed: whether the framework is there: no driver and no container installs one.
     """
     own = (f"{AREAS.get(package, package)}.*",) if package else ()
     if steps[0] == "smoke":
@@ -40,6 +43,8 @@ def caused_by(steps: Sequence[str], missing: bool, package: str | None, pending:
     if steps[0] == "pythons":
         if steps[-1] == "version" and not missing:
             return ()  # another release is installed: no driver or container makes it so
+        if not installed:
+            return ()
         below = (*NO_GPU, *SYSTEM) if "live" in steps else ()
         return (*below, *ENVIRONMENT, "packages.*", *own)
     of_field = tuple(id_ for step in steps for id_ in OTHERWISE.get(step, ()))

@@ -86,7 +86,7 @@ class Expectation(NamedTuple):
             cause=f"The rule is in {self.place}. Change it there if this machine is right.",
             targets=each,
             fixes=how,
-            caused_by=caused_by(self.steps, missing, about.package, self._is_pending(facts)),
+            caused_by=caused_by(self.steps, missing, about.package, self._is_pending(facts), self._installed(bad)),
             essential=self.severity is not Severity.ADVICE,
         )
         made.id, made.area = self.id, "expect"
@@ -96,6 +96,10 @@ class Expectation(NamedTuple):
         """Whether it is about the loaded driver, and holds for the installed one."""
         of_driver = self.steps[-1] in ("loaded", "driver_version")
         return of_driver and judged(self.wanted, user_version(facts)) is None
+
+    def _installed(self, bad: Sequence[FoundValue]) -> bool:
+        """Whether the framework is there whose own report is not as wanted."""
+        return not any("live" in self.steps[-one.left :] for one in bad if one.left)
 
     @property
     def wanted_words(self) -> str:

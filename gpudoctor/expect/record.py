@@ -1,4 +1,4 @@
-"""Writes down what a machine that is well is like, as a file of expectations."""
+"""Records a healthy machine as a file of expectations."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple

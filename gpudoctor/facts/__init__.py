@@ -11,6 +11,7 @@ from gpudoctor.facts.gpu import Gpu, GpuProcess
 from gpudoctor.facts.host import (
     Distribution,
     Host,
+    IgnoredPreload,
     Kernel,
     PackageSource,
     Shm,
@@ -22,6 +23,7 @@ from gpudoctor.facts.host import (
 from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.kernel_log import KernelLog, LogEvent
 from gpudoctor.facts.nvidia import Cuda, CudaDevice, DiskModule, Dkms, DriverLibrary, Nvidia, NvidiaKernel, Nvml
+from gpudoctor.facts.ollama import Ollama
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import (
     CondaPackage,
@@ -73,6 +75,7 @@ __all__ = [
     "Gpu",
     "GpuProcess",
     "Host",
+    "IgnoredPreload",
     "IntelFacts",
     "JitKernel",
     "Kernel",
@@ -89,6 +92,7 @@ __all__ = [
     "Nvidia",
     "NvidiaKernel",
     "Nvml",
+    "Ollama",
     "Package",
     "PackageImport",
     "PackageSource",

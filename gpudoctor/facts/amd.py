@@ -22,6 +22,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     hive: Maybe[str | None] = NOT  # id of the group of cards that XGMI links join; None: in none
     pages_retired: Maybe[Count | None] = NOT  # pages of memory taken out of use
     pages_pending: Maybe[Count | None] = NOT  # pages that could not be taken out yet
+    vram: Maybe[Count | None] = NOT  # bytes of its own memory; of an integrated GPU those that the firmware reserves
     performance_level: Maybe[str | None] = NOT  # "auto", "low", "high", "manual", "profile_min_sclk" ...
 
 
@@ -48,6 +49,8 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     rocm_releases: Maybe[tuple[tuple[str, str], ...]] = (
         NOT  # (directory, release) of all, the chosen first; "": unknown
     )
+    hip: Maybe[str | None] = NOT  # the installed ROCm's libamdhip64; None: there is none. Wheels bring their own
+    hip_lacks: Maybe[tuple[str, ...]] = NOT  # what it links to, or opens by name, and nothing here has
     blacklisted: Maybe[bool] = NOT
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
     rocdxg: Maybe[bool | None] = NOT  # librocdxg.so, ROCm's way through /dev/dxg, is there; None: no /dev/dxg
@@ -63,5 +66,15 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
 
 # On macOS and native Windows.
 NO_AMD = Amd(
-    loaded=False, kfd=(), render=(), topology=False, rocm=None, rocm_path=None, rocm_releases=(), dxg=False, boards=()
+    loaded=False,
+    kfd=(),
+    render=(),
+    topology=False,
+    rocm=None,
+    rocm_path=None,
+    rocm_releases=(),
+    hip=None,
+    hip_lacks=(),
+    dxg=False,
+    boards=(),
 )

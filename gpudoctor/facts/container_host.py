@@ -8,10 +8,10 @@ NOT = Unknown()
 
 
 class RefusedContainer(msgspec.Struct, frozen=True, kw_only=True):
-    """A container that did not start, because this driver does not meet what its image requires."""
+    """A container that did not start: the driver is older than its image requires, or Docker has no GPU."""
 
     name: str
-    condition: str  # of NVIDIA_REQUIRE_CUDA: "cuda>=12.8", "driver>=535"
+    condition: str  # of NVIDIA_REQUIRE_CUDA: "cuda>=12.8", "driver>=535"; "gpus": Docker finds no vendor or driver
 
 
 class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,8 +30,10 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     docker_config_runtimes: Maybe[tuple[str, ...] | None] = NOT  # in /etc/docker/daemon.json
     docker_config_error: str | None = None  # daemon.json that is no JSON
     podman: Maybe[str | None] = NOT
-    podman_version: Maybe[str | None] = NOT  # asked only where a specification has fields that older ones refuse
+    podman_version: Maybe[str | None] = NOT  # asked only where what it reads of CDI depends on it
+    podman_cdi_dirs: Maybe[tuple[str, ...] | None] = None  # cdi_spec_dirs of containers.conf; None: not set
     toolkit: Maybe[str | None] = NOT  # version of nvidia-ctk, "installed" where it tells none; None: not installed
+    toolkit_error: Maybe[str | None] = NOT  # the loader's message where a program of the toolkit cannot start
     no_cgroups: Maybe[bool | None] = NOT  # nvidia-container-runtime/config.toml; None: no such file
     runtime_mode: Maybe[str | None] = NOT  # of NVIDIA's runtime, in the same file: auto, cdi, legacy, csv
     cdi_service: Maybe[bool | None] = NOT  # the unit nvidia-cdi-refresh is installed (toolkit 1.18), not masked

@@ -91,3 +91,4 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     recovery_action: Maybe[str | None] = NOT  # none, reset, reboot, drain, drain-and-reset
     numa_node: Maybe[Small | None] = NOT
     render_node: Maybe[str | None] = NOT  # /dev/dri/renderD128
+    wave_area: Maybe[Count | None] = NOT  # bytes for a queue's saved waves, from KFD (cwsr_size); None: it shows none

@@ -87,6 +87,13 @@ class PackageSource(msgspec.Struct, frozen=True, kw_only=True):
     components: tuple[str, ...] = ()  # of apt: main, contrib, non-free ...
 
 
+class IgnoredPreload(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of /etc/ld.so.preload that the loader ignores."""
+
+    path: str
+    reason: str  # "Is a directory", "No such file or directory", "not an ELF file"
+
+
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine as the operating system shows it."""
 
@@ -124,6 +131,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     rdma_devices: Maybe[tuple[str, ...]] = NOT  # "mlx5_0": of /sys/class/infiniband
     interfaces: Maybe[tuple[str, ...]] = NOT  # network interfaces: "lo", "eth0"
     l4t: Maybe[Version | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
+    ignored_preloads: Maybe[tuple[IgnoredPreload, ...]] = NOT
     cpu_flags: Maybe[tuple[str, ...] | None] = NOT  # those of knowledge/cpu_features.toml; None: no x86-64
     thunderbolt: Maybe[tuple[Thunderbolt, ...]] = NOT
     sources: Maybe[tuple[PackageSource, ...]] = NOT  # package repositories

@@ -24,6 +24,7 @@ class KernelLog(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str | None = None  # /dev/kmsg, journalctl, dmesg
     events: Maybe[tuple[LogEvent, ...]] = NOT
+    shown: tuple[LogEvent, ...] = ()  # what somebody who saw it gave to `gpudoctor explain`; no probe fills it
     first: Maybe[Seconds | None] = NOT  # seconds of the oldest line: above some seconds the ring has wrapped
     now: Maybe[Seconds] = NOT  # seconds since boot when the log was read: what the events' times are weighed against
 

@@ -17,6 +17,7 @@ class DiskModule(msgspec.Struct, frozen=True, kw_only=True):
     version: Maybe[str | None] = NOT
     flavor: Maybe[str | None] = NOT  # open, proprietary
     signer: Maybe[str | None] = NOT  # None: not signed
+    serial: str | None = None  # serial number of the signer's certificate, "4c:df:12:...", as modinfo prints it
     vermagic: Maybe[str | None] = NOT  # the kernel release that it was built for
     age: Maybe[Duration] = NOT  # seconds since the file was installed
 
@@ -44,6 +45,8 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     akmods_log: str | None = None  # the log that they are from where akmods builds; None: it failed nowhere
     # Certificates of the modules in an image (ostree: Silverblue, bootc); None: the system is no image.
     image_keys: tuple[str, ...] | None = None
+    # The kernel trusts the key that signed on_disk's first module; None: loaded or unsigned, or no Secure Boot.
+    signer_enrolled: Maybe[bool | None] = NOT
     installer: Maybe[str | None] = NOT  # runfile, package; None: no trace of an installation
     blacklists: tuple[str, ...] = ()  # modules that /etc/modprobe.d or the kernel command line blacklists
     options: dict[str, str] = {}  # module options in modprobe.d: {"nvidia.NVreg_OpenRmEnableUnsupportedGpus": "1"}

@@ -76,11 +76,12 @@ class CondaPackage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MissingLibrary(msgspec.Struct, frozen=True, kw_only=True):
-    """A CUDA, ROCm or oneAPI library that is neither where the loader looks nor in the environment."""
+    """A CUDA, ROCm or oneAPI library that is not where the loader looks, and in the environment out of its reach."""
 
     soname: str
     needed_by: str  # the file that links to it, or opens it by name: "libggml-cuda.so"
     opened: bool = False  # opened by name (dlopen) when it is first used
+    copy: str | None = None  # the environment's, in a directory where the loader does not look for it
 
 
 class MissingVersion(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from gpudoctor.maybe import Unknown
+
 # How the reason ends why a fact is unknown of a file system under another root: nothing of it is run.
 ANOTHER_ROOT = "under another root"
+
+
+def not_run(fact: object) -> bool:
+    """Whether a fact is unknown because the file system is one under another root (--root)."""
+    return isinstance(fact, Unknown) and fact.unknown.endswith(ANOTHER_ROOT)
+
 
 Capability = Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.[0-9]{1,2}$")]  # compute capability, "8.6"
 Release = Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,5})?$")]  # CUDA release, "12.4"

@@ -27,6 +27,8 @@ class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
     exists: Maybe[bool] = NOT
     nvcc: Maybe[Version | None] = NOT  # version of its bin/nvcc; None: it has none
     headers: Maybe[bool] = NOT  # include/cuda_runtime.h
+    # Files of knowledge/toolkits.toml (development) that neither it nor the system has: "nvrtc.h", "libnvrtc.so".
+    lacks: Maybe[tuple[str, ...]] = NOT
     own_compiler: Maybe[str | None] = None  # "gcc 11.3.0": a gcc in nvcc's directory, which nvcc prefers
 
 

@@ -13,6 +13,7 @@ from gpudoctor.facts.host import Host
 from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.kernel_log import KernelLog
 from gpudoctor.facts.nvidia import Nvidia
+from gpudoctor.facts.ollama import Ollama
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.smoke import Smoke
@@ -47,6 +48,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     cluster: Cluster = Cluster()
     cloud: Cloud = Cloud()
     wsl: Wsl = Wsl()
+    ollama: Ollama = Ollama()
     toolkits: Toolkits = Toolkits()
     pythons: tuple[Python, ...] = ()
     smoke: Smoke = Smoke()

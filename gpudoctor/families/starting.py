@@ -13,7 +13,7 @@ from gpudoctor.fixes.python import install, lasting
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, text_of
-from gpudoctor.queries.cause_groups import ENVIRONMENT, SYSTEM
+from gpudoctor.queries.cause_groups import ENVIRONMENT, NO_LIBRARY, SYSTEM
 from gpudoctor.queries.frameworks import crash, hang, import_problem, refusal
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.loading import missing_in_words
@@ -77,6 +77,7 @@ def import_fails(
         caused_by=(
             *("python.*", "python.numpy-2", "windows.dll-not-loaded", "libraries.*", "packages.*", "host.*"),
             "rocm.library-missing",
+            *NO_LIBRARY,
             *of.causes,
             *also,
         ),

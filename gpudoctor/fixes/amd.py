@@ -224,18 +224,29 @@ def newer_firmware(facts: Facts, message: str = "Install the newest AMD GPU firm
     )
 
 
-def older_firmware(facts: Facts) -> tuple[Fix, ...]:
-    """Go back to the firmware before the last update, where the package manager still has it."""
+def older_firmware(facts: Facts, good: str = "") -> tuple[Fix, ...]:
+    """Go back to the firmware before the last update, where the package manager still has it.
+
+    Args:
+        facts: the machine.
+        good: the release that works, where it is known: "20251111".
+    """
     family, identity = system.family_of(facts), known_or(facts.host.distribution.id, "")
     name = packages.amd_firmware_package(family, identity) if family else ""
     message = "If that is the newest already, or the faults began with an update: go back to the firmware before it"
+    if good:
+        message = f"If that is not newer yet: go back to the firmware of release {good}"
     back: Tasks = ()
     if name and family == "fedora" and not system.is_image(facts):
-        back = (as_root("dnf", "downgrade", name), *system.initramfs(facts), as_root("reboot"))
-    where = "" if back else " (the distribution's archive has older packages), rebuild the initramfs"
+        archive = identity == "fedora" and good  # the repositories of updates keep the newest release alone
+        old = (as_root("dnf", "install", "fedora-repos-archive"),) if archive else ()
+        where = ("--enablerepo=updates-archive", "downgrade") if archive else ("downgrade",)
+        down = as_root("dnf", *where, f"{name}-{good}" if good else name)
+        back = (*old, down, *system.initramfs(facts), as_root("reboot"))
+    hint = "" if back else " (the distribution's archive has older packages), rebuild the initramfs"
     return (
         Fix(
-            f"{message}{where}, and reboot.",
+            f"{message}{hint}, and reboot.",
             back,
             "reinstall-package",
             root=True,

@@ -1,6 +1,9 @@
 """Fixes for a machine of which only a message is known: the GPU, the driver or the library that it names."""
 
 from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes.system import family_of
+from gpudoctor.fixes.toolkit import new_toolkit
 from gpudoctor.knowledge import drivers, torch
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.knowledge.kernels import version
@@ -82,26 +85,39 @@ def driver_for(cuda: str) -> tuple[Fix, ...]:
     return (Fix(message, (command,), "reinstall-package", root=True, needs="reboot"),)
 
 
-def nvcc_for(capability: str) -> tuple[Fix, ...]:
+def nvcc_for(capability: str, facts: Facts | None = None) -> tuple[Fix, ...]:
     """Compile with a toolkit that knows a GPU; empty where none is known.
 
     Args:
         capability: what the compiler did not know, "12.0".
+        facts: the machine; None: it is not known.
     """
     found = toolkits_of(capability)
     if found is None:
         return ()
-    return nvcc_of(found[1] or found[0])
+    return nvcc_of(found[1] or found[0], facts)
 
 
-def nvcc_of(release: str) -> tuple[Fix, ...]:
-    """Compile with the toolkit of a CUDA release ("12.8"): NVIDIA's package, or conda's."""
+def nvcc_of(release: str, facts: Facts | None = None) -> tuple[Fix, ...]:
+    """Compile with the toolkit of a CUDA release ("12.8"): NVIDIA's package, or conda's.
+
+    Args:
+        release: of CUDA.
+        facts: the machine, to which NVIDIA's repository is added where it lacks it; None: it is not known.
+    """
     path = f"/usr/local/cuda-{release}"
     variables = (export("CUDA_HOME", path), export("PATH", f"{path}/bin", "before"))
     repository = as_root("apt-get", "install", f"cuda-toolkit-{release.replace('.', '-')}")
+    own = Fix(
+        f"Build with the toolkit of CUDA {release}, from NVIDIA's repository; how to add that: "
+        "https://developer.nvidia.com/cuda-downloads.",
+        (repository, *variables),
+    )
+    if facts and family_of(facts):
+        own = new_toolkit(facts, None, release)
     conda = cmd("conda", "install", "-c", "nvidia", f"cuda-nvcc={release}", f"cuda-cudart-dev={release}")
     return (
-        Fix(f"Build with the toolkit of CUDA {release}, from NVIDIA's repository.", (repository, *variables)),
+        own,
         Fix(f"Install nvcc {release} with conda, into the environment in which it is built.", (conda,)),
     )
 

@@ -8,8 +8,8 @@ from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known_or
 from gpudoctor.targets import on_wsl
-from gpudoctor.tasks import Task, Tasks, as_root, cmd, export, filtered, pipe, query
-from gpudoctor.tasks.placeholders import CONTAINER, CTID, NAME, NODE, POD, REST
+from gpudoctor.tasks import Shell, Task, Tasks, as_root, cmd, filtered, pipe, query
+from gpudoctor.tasks.placeholders import CONTAINER, CTID, NODE, POD, REST
 
 GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 TROUBLES = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"
@@ -25,7 +25,21 @@ _LIST = "/etc/apt/sources.list.d/nvidia-container-toolkit.list"
 PROOF = query("docker", "run", "--rm", "--gpus", "all", "ubuntu", "nvidia-smi")
 RESTART_DOCKER = as_root("systemctl", "restart", "docker")
 CONFIGURE = as_root("nvidia-ctk", "runtime", "configure", "--runtime=docker")
-CONTAINER_AGAIN = "a new container"
+# Rootless Docker has a configuration of its own; --cdi.enabled sets features.cdi, which is the default from 28.2 on.
+ROOTLESS_CDI = Fix(
+    "Pass GPUs to the rootless daemon's containers by CDI (Docker 25 or newer), which needs no setting that is shared "
+    "with the system's daemon.",
+    (
+        as_root("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml"),
+        Shell("nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json --cdi.enabled"),
+        cmd("systemctl", "--user", "restart", "docker"),
+    ),
+    "change-environment",
+    needs="restart of the rootless Docker daemon, which restarts its containers",
+    undo=(as_root("rm", "/etc/cdi/nvidia.yaml"),),
+    verify=query("docker", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi"),
+)
+CONTAINER_AGAIN, POD_AGAIN = "a new container", "a new pod"
 _NODES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
 EACH_NODE = tuple(word for node in _NODES for word in ("--device", node))
 
@@ -37,9 +51,9 @@ def engine(facts: Facts) -> str:
     return known_or(facts.host.container, None) or "docker"
 
 
-def again(message: str, *tasks: Task, verify: Task = NVIDIA_SMI) -> Fix:
+def again(message: str, *tasks: Task, verify: Task = NVIDIA_SMI, needs: str = CONTAINER_AGAIN) -> Fix:
     """A step outside, which recreates the container: files in its own layer are lost."""
-    return Fix(message, tasks, "restart-process", needs=CONTAINER_AGAIN, verify=verify, place="outside")
+    return Fix(message, tasks, "restart-process", needs=needs, verify=verify, place="outside")
 
 
 # -- passing GPUs in -----------------------------------------------------------------------------------------
@@ -110,12 +124,13 @@ def _pod() -> tuple[Fix, ...]:
             query("kubectl", "get", "runtimeclass"),
             GPU_OF_POD,
             verify=cmd("kubectl", "exec", POD, "--", "nvidia-smi"),
+            needs=POD_AGAIN,
         ),
         Fix(
             node,
             commands,
             root=True,
-            needs="a new pod",
+            needs=POD_AGAIN,
             place="outside",
             verify=filtered(query("kubectl", "describe", "node", NODE), query("grep", "nvidia.com/gpu")),
         ),
@@ -209,51 +224,6 @@ def restart_docker(facts: Facts) -> Tasks:
     return (as_root("service", "docker", "restart"),) if on_wsl(facts) else (RESTART_DOCKER,)
 
 
-def compute_capability(facts: Facts) -> tuple[Fix, ...]:
-    """Start the container so that libcuda is injected too, not only the tools."""
-    return driver_capability(facts, "compute", "libcuda")
-
-
-def driver_capability(facts: Facts, capability: str, library: str) -> tuple[Fix, ...]:
-    """Start the container so that the driver's libraries of a capability are injected too.
-
-    Args:
-        facts: the machine.
-        capability: "compute", "video", "graphics".
-        library: one of its libraries, as ldconfig lists it.
-    """
-    proof = filtered(query("ldconfig", "-p"), query("grep", library))
-    if engine(facts) in ("lxc", "systemd-nspawn"):
-        message = (
-            f"Install the package that contains {library} in the container, in exactly the version of the host's "
-            "module."
-        )
-        return (Fix(message, (), "reinstall-package", root=True, verify=proof),)
-    name = "NVIDIA_DRIVER_CAPABILITIES"
-    there = {one.strip() for one in facts.host.environment.get(name, "").split(",")} - {"", "all", "void", "none"}
-    value = ",".join(sorted({*there, "compute", "utility", capability}))
-    variable = f"{name}={value}"
-    if engine(facts) == "enroot":
-        message = f"Set {variable} before the container starts (by default enroot's hook injects utility only)."
-        return (again(message, export(name, value), cmd("enroot", "start", NAME), verify=proof),)
-    run = again(
-        f"Recreate the container with {variable}; in your own image add ENV {variable} to the Dockerfile.",
-        cmd("docker", "run", "--gpus", "all", "-e", variable, REST),
-        verify=proof,
-    )
-    if engine(facts) == "kubernetes":
-        message = f"Set {variable} in env of the pod's container, or in the image, and restart the pod."
-        found = cmd("kubectl", "exec", POD, "--", "sh", "-c", f"ldconfig -p | grep {library}")
-        return (again(message, verify=found),)
-    compose = again(
-        "If Compose starts it: `capabilities` of the reserved device overrides that variable, so write `capabilities: "
-        f"[gpu]` or `[gpu, {value.replace(',', ', ')}]` there, not `[gpu, utility]`.",
-        COMPOSE_UP,
-        verify=proof,
-    )
-    return run, compose
-
-
 # -- lost access ---------------------------------------------------------------------------------------------
 
 
@@ -264,7 +234,11 @@ def lost_access(facts: Facts) -> tuple[Fix, ...]:
         return (_lxc_rules(facts),)
     if name == "kubernetes":
         return (
-            again("Delete the pod, so that a new one gets its device rules.", cmd("kubectl", "delete", "pod", POD)),
+            again(
+                "Delete the pod, so that a new one gets its device rules.",
+                cmd("kubectl", "delete", "pod", POD),
+                needs=POD_AGAIN,
+            ),
             _lasting(
                 "Permanently: let the device plugin pass device specs (PASS_DEVICE_SPECS=true) or use CDI, so that "
                 "Kubernetes itself manages the devices; on the node create the links in /dev/char.",
@@ -276,7 +250,9 @@ def lost_access(facts: Facts) -> tuple[Fix, ...]:
         return (again(message, cmd("podman", "run", "--device", "nvidia.com/gpu=all", REST)), _no_cgroups())
     return (
         again(
-            "Recreate or restart the container: it gets its device rules again.", cmd("docker", "restart", CONTAINER)
+            "Restart the container: it gets its device rules again.",
+            cmd("docker", "restart", CONTAINER),
+            needs="restart of the container",
         ),
         again(
             "Permanently: list the devices (--device), so that Docker reports them to systemd, or use CDI.",
@@ -358,7 +334,7 @@ def larger_shm(facts: Facts) -> tuple[Fix, ...]:
             "Mount a volume in memory over /dev/shm: add these lines to the pod's specification, and restart it. It "
             "counts against the container's memory limit."
         )
-        return (again(message, SHM_OF_POD, verify=verify),)
+        return (again(message, SHM_OF_POD, verify=verify, needs=POD_AGAIN),)
     if name == "lxc":
         return (
             Fix(

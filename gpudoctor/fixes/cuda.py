@@ -22,7 +22,7 @@ def newer_driver(facts: Facts, cuda: str) -> tuple[Fix, ...]:
     branch = driver.best_branch(facts, at_least=driver.branch_of(oldest) or 0)
     if oldest is None or branch is None:
         return ()
-    verify = query("nvidia-smi", note='"CUDA Version" in its head')
+    verify = query("nvidia-smi", note='Then "CUDA Version" in the head of nvidia-smi is newer.')
     if windows:
         message = f"Install NVIDIA's current driver from {DOWNLOAD}: it has to be {oldest} or newer. Then reboot."
         return (Fix(message, action="reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")),)

@@ -7,13 +7,13 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import cloud, nixos
+from gpudoctor.fixes import cloud, nixos, prebuilt
 from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
 from gpudoctor.knowledge import drivers, generations, packages, repositories
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.repositories import has_source, missing_components
-from gpudoctor.targets import cards_of, gpus_of
+from gpudoctor.targets import cards_of, gpus_of, in_container
 from gpudoctor.tasks import Command, Edit, Shell, Tasks, as_root, cmd, query
 
 GUIDE = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"
@@ -123,8 +123,38 @@ def install_driver(
         )
     added, why = _components(facts)
     actual, other = _with_kernel(facts, _actual(facts, found, branch)), _other_flavor(facts, found)
+    signed = _signed_modules(facts, actual, branch, flavor)
+    actual = msgspec.structs.replace(actual, names=(*actual.names, *signed))
     commands = (*added, *_before(facts, found, branch), *_commands(facts, family, actual), *other)
-    return Fix(f"{message}{why}", commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+    message = f"{message}{why}{_under_secure_boot(facts, signed)}"
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
+
+
+def _signed_modules(
+    facts: Facts, found: packages.DriverPackages, branch: int, flavor: packages.Flavour
+) -> tuple[str, ...]:
+    """Under Secure Boot the package with Ubuntu's signed modules: named together with the driver's, apt takes those.
+
+    It provides the nvidia-dkms-... that the driver's package asks for, so nothing is built here and no key enrolled.
+    """
+    if facts.host.kernel.secure_boot is not True or found.prebuilt is None:
+        return ()
+    server = "-server" if any("-server" in name for name in found.names) else ""
+    name = prebuilt.following(facts, f"{branch}{server}{'-open' if flavor == 'open' else ''}")
+    there = any(one.startswith("nvidia-dkms-") for one in driver_packages(facts))
+    return () if name is None or there or has_source(facts, "nvidia") else (name,)
+
+
+def _under_secure_boot(facts: Facts, signed: tuple[str, ...]) -> str:
+    """What Secure Boot asks for after the packages; a container's kernel is the host's."""
+    if facts.host.kernel.secure_boot is not True or in_container(facts):
+        return ""
+    if signed:
+        return f" {signed[0]} has the modules that Ubuntu signed: Secure Boot, which is on, needs no key for them."
+    return (
+        " Secure Boot is on: if the packages build the module here, they ask for a password, and the firmware asks for "
+        'it again at the next boot ("Enroll MOK"); without that the module is rejected.'
+    )
 
 
 def _components(facts: Facts) -> tuple[Tasks, str]:
@@ -286,19 +316,13 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
     """
     version, family = known_or(facts.nvidia.kernel.loaded, None) or "this one", family_of(facts)
     names = [name for name in driver_packages(facts) if "nvidia" in name]
-    family = None if family == "debian" and not names else family
     newer: Tasks = {
         "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
         "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", "--only-upgrade", *names[:12])),
         "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*")),
         "arch": (as_root("pacman", "-Syu"),),
     }.get(family or "", ())
-    back: dict[str, Tasks] = {
-        "fedora": (as_root("dnf", "downgrade", "*nvidia*"),),
-        "debian": (query("apt-cache", "policy", *names[:3]),),
-        "suse": (query("zypper", "search", "--details", "*nvidia*"),),
-        "arch": (Shell("ls -t /var/cache/pacman/pkg/nvidia-*", lookup=True),),
-    }
+    newer = () if family == "debian" and not names else newer
     verify, reboot = query("nvidia-smi"), as_root("reboot")
     return (
         Fix(
@@ -309,16 +333,25 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
             needs="reboot",
             verify=verify,
         ),
-        Fix(
+        release_before(
+            facts,
             f"If it began with an update to {version}: downgrade all of the driver's packages together to the version "
             "before it, which the command lists or installs, then reboot.",
-            back.get(family or "", ()),
-            "reinstall-package",
-            root=True,
-            needs="reboot",
-            verify=verify,
         ),
     )
+
+
+def release_before(facts: Facts, message: str) -> Fix:
+    """Downgrade the driver to an earlier release: the command lists those that there are, or installs the last one."""
+    names = [name for name in driver_packages(facts) if "nvidia" in name]
+    listed: dict[str, Tasks] = {
+        "fedora": (as_root("dnf", "downgrade", "*nvidia*"),),
+        "debian": (query("apt-cache", "policy", *names[:3]),) if names else (),
+        "suse": (query("zypper", "search", "--details", "*nvidia*"),),
+        "arch": (Shell("ls -t /var/cache/pacman/pkg/nvidia-*", lookup=True),),
+    }
+    commands = listed.get(family_of(facts) or "", ())
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def user_version(facts: Facts) -> str | None:

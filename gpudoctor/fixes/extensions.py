@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.fixes import frameworks
-from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
+from gpudoctor.fixes.python import NEW, another_build, driver_cuda, install, lasting, version_of
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.python_rules import (
@@ -15,9 +15,10 @@ from gpudoctor.knowledge.python_rules import (
     serves_later_torch,
     torchaudio_for,
     torchvision_for,
+    wheel_page,
 )
-from gpudoctor.maybe import Unknown, present
-from gpudoctor.queries.extensions import COMPANIONS, pin
+from gpudoctor.maybe import Unknown, present, text_of
+from gpudoctor.queries.extensions import COMPANIONS, built_for, pin
 from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import is_own_build, major, packages_of, release
 from gpudoctor.targets import OnPython
@@ -43,13 +44,56 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
             f"Install the newest {name} from the index that PyTorch came from; it is built for PyTorch {number}, too."
         )
         return (Fix(f"{message}{lasting(on.facts)}", commands, "reinstall-package", verify=verify),)
+    if torch and (build := _from_page(on, name, version, torch, verify)):
+        return (build, *_the_other_torch(on, name, torch, verify))
     message = (
         f"Reinstall {name} for PyTorch {number}: use the wheel from its releases page for this PyTorch, CUDA, Python "
         f"and C++ ABI (cxx11abiTRUE or cxx11abiFALSE), or build it here, which needs {_nvcc(on, torch)}."
     )
     options = ("--no-build-isolation", "--no-cache-dir", "--no-binary", name)
     command = install(on.python, f"{name}=={release(version)}", force=True, no_deps=True, options=options)
-    return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify),)
+    built = Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=verify)
+    return (built, *(_the_other_torch(on, name, torch, verify) if torch else ()))
+
+
+def _from_page(on: OnPython, name: str, version: str, torch: Framework, verify: Task | None) -> Fix | None:
+    """Install an extension's wheel for this PyTorch and CUDA from the page of its wheels; None: no table has one."""
+    row, cuda, page = torch_table.release(text_of(torch.version)), text_of(torch.cuda), wheel_page(name, version)
+    build = f"cu{cuda.replace('.', '')}"
+    if row is None or page is None or build not in row.wheels or is_own_build(text_of(torch.version)):
+        return None
+    spec = f"{name}=={release(version)}+{page.tag.format(torch=row.version.replace('.', ''), build=build)}"
+    message = f"Install the build of {name} for PyTorch {row.version} and CUDA {cuda}.{lasting(on.facts)}"
+    command = install(on.python, spec, force=True, no_deps=True, options=("--find-links", page.address))
+    return Fix(message, (command,), "reinstall-package", verify=verify)
+
+
+def _the_other_torch(on: OnPython, name: str, torch: Framework, verify: Task | None) -> tuple[Fix, ...]:
+    """Install the PyTorch that an extension was built for, where its version names that; empty: it is there."""
+    package = next((p for p in packages_of(on.python) if p.name == name), None)
+    wanted, cuda = built_for(package) if package else (None, None)
+    if wanted is None or cuda is None:
+        return ()
+    row, variant = torch_table.release(wanted), f"cu{cuda.replace('.', '')}"
+    there = (torch_table.release(text_of(torch.version)), f"cu{text_of(torch.cuda).replace('.', '')}")
+    if row is None or variant not in row.wheels or (row, variant) == there or not _driver_runs(on, variant):
+        return ()
+    specs = (f"torch=={wanted}.*", *_companions_of(on.python, wanted))
+    commands = another_build(on.python, *specs, index=torch_table.index_of(variant))
+    message = f"Install the PyTorch that {name} was built for, {wanted} for CUDA {cuda}.{lasting(on.facts)}"
+    return (Fix(message, commands, "reinstall-package", verify=verify),)
+
+
+def _driver_runs(on: OnPython, variant: str) -> bool:
+    driver = driver_cuda(on.facts)
+    return driver is not None and torch_table.driver_runs(variant, driver)
+
+
+def _companions_of(python: Python, wanted: str) -> tuple[str, ...]:
+    """The installed torchvision and torchaudio in the releases for a PyTorch."""
+    releases = {"torchvision": torchvision_for(wanted), "torchaudio": torchaudio_for(wanted)}
+    names = {p.name for p in packages_of(python)}
+    return tuple(f"{other}=={number}" for other, number in releases.items() if number and other in names)
 
 
 def _pinned(
@@ -67,9 +111,7 @@ def _pinned(
         options = ("--only-binary", name)
         command = install(python, name, f"torch=={there}", index=index, options=options)
         yield f"Install the {name} release for PyTorch {there}, which stays as it is.", command
-    releases = {"torchvision": torchvision_for(wanted), "torchaudio": torchaudio_for(wanted)}
-    names = {p.name for p in packages_of(python)}
-    others = [f"{other}=={number}" for other, number in releases.items() if number and other in names]
+    others = _companions_of(python, wanted)
     message = f"Install the PyTorch that {name} {version} was built for{', and what belongs to it' if others else ''}."
     yield message, install(python, f"torch=={wanted}", *others, f"{name}=={release(version)}", force=there == wanted)
     yield f"Upgrade {name}, with the PyTorch that it requires.", install(python, name, upgrade=True)

@@ -38,6 +38,18 @@ def _has_own_switches(facts: Facts) -> bool:
     return bool(switches_of(facts)) or (hopper and facts.host.architecture == "x86_64")
 
 
+def switches_elsewhere(facts: Facts) -> bool:
+    """Whether this is a guest that has GPUs of an NVSwitch board and none of its switches: the host sets them up.
+
+    Up to Hopper the switches are PCI devices, so any guest without them is one. From Blackwell on they are reached
+    through InfiniBand adapters, so only a hypervisor's name tells.
+    """
+    hypervisor = known_or(facts.host.virtual, None)
+    if hypervisor is None or in_container(facts) or switches_of(facts) or isinstance(facts.pci, Unknown):
+        return False
+    return hypervisor != "other" or not any(card.generation == "Blackwell" for card in cards_of(facts, "nvidia"))
+
+
 def is_confidential_guest(facts: Facts) -> bool:
     """Whether this is a confidential virtual machine (SEV-SNP, TDX) whose GPUs join no fabric."""
     return bool(events(facts, "confidential-guest")) and not needs_manager(facts)
@@ -109,8 +121,8 @@ def install(facts: Facts) -> tuple[Command, ...]:
 
 def start(facts: Facts) -> tuple[Fix, ...]:
     """Install where needed, start now and at every boot."""
-    if in_container(facts) or (not switches_of(facts) and known_or(facts.host.virtual, None) not in (None, "other")):
-        message = f"On the host that owns the NVSwitches: start {UNIT}, then restart this machine or container."
+    if in_container(facts):
+        message = f"On the host that owns the NVSwitches: start {UNIT}, then restart this container."
         tasks = (as_root("systemctl", "enable", "--now", UNIT),)
         return (Fix(message, tasks, "restart-process", root=True, place="outside"),)
     installed = facts.nvidia.kernel.fabric_manager is not None

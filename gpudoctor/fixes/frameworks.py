@@ -141,7 +141,8 @@ def reinstall_cupy(facts: Facts, python: Python, *old: str) -> tuple[Fix, ...]:
     place = there.get(found.major, "") if found else ""  # a toolkit is whole; of wheels the compiler may be missing
     spec = name if place.startswith("/") or (place and found and found.major in compilers) else f"{name}[ctk]"
     commands = (uninstall(python, *old), install(python, spec))
-    message = f"Remove {' and '.join(old)}, then install {spec}, which fits the installed CUDA, the driver and the GPU."
+    fits = "the installed CUDA, the driver and the GPU" if place else "the driver and the GPU"
+    message = f"Remove {' and '.join(old)}, then install {spec}, which fits {fits}."
     if spec == name:
         message = (
             message.removesuffix(".") + f" (CUDA {found.major if found else ''} is in {there[found.major]})."

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import GpuProcess
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.cards import USERS
-from gpudoctor.tasks import Shell, as_root, cmd, query
+from gpudoctor.tasks import as_root, cmd, query
 
 # Programs that a service restarts when they are killed, and the service's unit.
 _SERVICES = {"ollama": "ollama"}
@@ -39,7 +39,7 @@ def stop_holders(holders: Sequence[GpuProcess], message: str) -> Fix:
         return Fix(
             f"{message} The process is not visible here (another container, or it has ended): identify it on the "
             "host, and stop its container there.",
-            (look, Shell("fuser -v /dev/nvidia*", root=True, lookup=True)),
+            (look, USERS),
             impact="none",
             verify=query("nvidia-smi"),
             place="outside",

@@ -3,11 +3,12 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import LiveFramework
 from gpudoctor.fixes.loading import clear_executable_stack, of_cuda_repository, of_driver, of_system
+from gpudoctor.fixes.pip import twice
 from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, manager_of, torch_family, version_of
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.torch import index_of_build
-from gpudoctor.queries.loading import missing_in_words
+from gpudoctor.queries.loading import lacks_driver_library, missing_in_words
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnLive
 from gpudoctor.tasks import Shell, Task
@@ -16,7 +17,12 @@ from gpudoctor.tasks import Shell, Task
 def install_again(on: OnLive) -> tuple[Fix, ...]:
     """What the error message asks for, where known, then a reinstall of the same version with its dependencies."""
     # A reinstall brings the same libraries.
-    return hinted(on) if on.live.executable_stack else (*hinted(on), _again(on))
+    return hinted(on) if on.live.executable_stack or of_the_driver(on) else (*hinted(on), _again(on))
+
+
+def of_the_driver(on: OnLive) -> bool:
+    """Whether the import fails because of a missing library of the NVIDIA driver, which no package brings."""
+    return lacks_driver_library(on.live.import_error or "")
 
 
 def after_crash(on: OnLive) -> tuple[Fix, ...]:
@@ -70,6 +76,7 @@ def torch_again(on: OnLive) -> tuple[Fix, ...]:
     index = index_of_build(versions["torch"] or "")
     message = f"Reinstall the same PyTorch version with its libraries, with {manager_of(on.python)}."
     tasks = another_build(on.python, *specs, index=index)
+    message += twice(tasks)
     return (Fix(message, tasks, "reinstall-package", verify=_proof(on)),)
 
 

@@ -7,14 +7,16 @@ from gpudoctor.fixes.container import engine
 from gpudoctor.fixes.python import another_build, install, torch_family
 from gpudoctor.fixes.system_container import holds_a_system, open_node
 from gpudoctor.knowledge import intel
+from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.intel import VERIFY, xpu_builds
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Command, Shell, Task, Tasks, cmd, lines, query
+from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, cmd, lines, query
 from gpudoctor.tasks.placeholders import REST
 
 START = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
 DRIVERS = "https://dgpu-docs.intel.com/driver/client/overview.html"
+RUNTIMES = "https://github.com/intel/compute-runtime/releases"
 KERNELS = "https://dgpu-docs.intel.com/driver/kernel-driver-types.html"
 INDEX = "https://download.pytorch.org/whl/xpu"
 _START = 'docker run --device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)" ...'
@@ -49,6 +51,26 @@ def level_zero(facts: Facts) -> tuple[Fix, ...]:
         f"Install Level Zero's loader and Intel's driver for it ({DRIVERS} has newer ones for some releases).{more}"
     )
     return (Fix(message, commands, "reinstall-package", root=True, verify=proof(facts)),)
+
+
+def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
+    """Install a release of Intel's compute runtime without a known bug: a newer one, or the last one before it."""
+    message = (
+        f"Install a newer release of Intel's compute runtime ({RUNTIMES}); if the newest has the bug, too, downgrade "
+        f"to {bug.better}, with the graphics compiler (IGC) of that release."
+    )
+    family = system.family_of(facts)
+    names = [name for name in intel.packages(family or "") if "loader" not in name and name != "libze1"]
+    newer: dict[str, Tasks] = {
+        "arch": (as_root("pacman", "-Syu"), Shell("ls /var/cache/pacman/pkg/intel-compute-runtime-*", lookup=True)),
+        "debian": (
+            as_root("apt-get", "update"),
+            as_root("apt-get", "install", "--only-upgrade", *names),
+            query("apt-cache", "policy", *names),
+        ),
+        "fedora": (as_root("dnf", "upgrade", "--refresh", *names),),
+    }
+    return Fix(message, newer.get(family or "", ()), "reinstall-package", root=True, verify=verify)
 
 
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:

@@ -4,8 +4,8 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.knowledge import packages
-from gpudoctor.queries.module_refusals import lacks_extra_modules
-from gpudoctor.tasks import Task, Tasks, as_root
+from gpudoctor.queries.module_refusals import Unprovided, lacks_extra_modules
+from gpudoctor.tasks import Edit, Task, Tasks, as_root
 
 # Packages of Debian's, Fedora's and SUSE's kernels; those of Ubuntu and its derivatives have modules of their own.
 _NAMES = {
@@ -65,6 +65,72 @@ def extra_modules(facts: Facts, name: str, verify: Task) -> Fix:
     message = f"Install the other modules of this kernel, then load {name}."
     extra = system.install(facts, f"linux-modules-extra-{system.kernel_of(facts)}")
     return Fix(message, (*extra, as_root("modprobe", name)), "reinstall-package", root=True, verify=verify)
+
+
+def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
+    """Install the distribution's newest kernel; of Ubuntu 24.04 the OEM kernel, which AMD's guide for Ryzen names.
+
+    Args:
+        facts: the machine.
+        message: which kernel, and why.
+        verify: the command that shows that it helped.
+    """
+    own, family = facts.host.distribution, system.family_of(facts)
+    commands: Tasks = ()
+    if (own.id, own.version) == ("ubuntu", "24.04"):
+        commands = (as_root("apt-get", "update"), *system.install(facts, "linux-oem-24.04c"))
+    elif system.is_image(facts):
+        commands = (as_root("rpm-ostree", "upgrade"),)
+    elif family == "fedora":
+        commands = (as_root("dnf", "upgrade", "--refresh", "kernel*"),)
+    elif family == "arch":
+        commands = (as_root("pacman", "-Syu"),)
+    elif family == "suse":
+        commands = (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-default"))
+    reboot = (as_root("reboot"),) if commands else ()
+    return Fix(
+        f"{message} Then reboot.",
+        (*commands, *reboot),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        verify=verify,
+    )
+
+
+def load_provider(facts: Facts, missing: Unprovided, modules: tuple[str, ...], verify: Task) -> tuple[Fix, ...]:
+    """Load the kernel's own module whose symbols a driver's module needs, now and at every boot.
+
+    Args:
+        facts: the machine.
+        missing: what the kernel's log shows.
+        modules: those of the driver, which are loaded then.
+        verify: the command that shows that they are.
+    """
+    path = f"/etc/modules-load.d/{missing.provider}.conf"
+    load = Fix(
+        f"Load the kernel's module {missing.provider}, also at every boot, then the driver's modules. A driver "
+        "container (GPU Operator) loads them itself: recreate its pod.",
+        (
+            as_root("modprobe", missing.provider),
+            Edit(path, text=f"{missing.provider}\n", root=True),
+            as_root("modprobe", "-a", *modules),
+        ),
+        "reload-module",
+        root=True,
+        impact="persistent",
+        undo=(Edit(path, gone=True, root=True),),
+        verify=verify,
+    )
+    others = {"fedora": "kernel-modules-{}", "ubuntu": "linux-modules-extra-{}"}
+    family = system.family_of(facts)
+    package = others.get("ubuntu" if facts.host.distribution.id == "ubuntu" else family or "")
+    if package is None:
+        return (load,)
+    message = f"If modprobe does not find {missing.provider}: install the running kernel's other modules, then repeat."
+    install = system.install(facts, package.format(system.kernel_of(facts)))
+    return (load, Fix(message, install, "reinstall-package", root=True, verify=verify))
 
 
 def _names(facts: Facts) -> tuple[str, ...]:

@@ -4,12 +4,14 @@ import re
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, PackageImport
-from gpudoctor.fixes import container, jetson, system, toolkit
+from gpudoctor.fixes import jetson, system, toolkit
+from gpudoctor.fixes.driver_capabilities import driver_capability
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
 from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
+from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
@@ -196,6 +198,19 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
     return tuple(fixes)
 
 
+def let_find(on: OnPython, package: str, copies: tuple[str, ...]) -> tuple[Fix, ...]:
+    """Let the loader find libraries that are in the environment; or a release of the package that needs none."""
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in copies)
+    message = f"Let the loader search the directory of the wheel, before Python starts.{lasting(on.facts)}"
+    found = Fix(message, (export("LD_LIBRARY_PATH", ":".join(folders), "before"),), "change-environment")
+    if package != "ctranslate2":
+        return (found,)
+    first = ctranslate2_without_cudnn()
+    message = f"Upgrade CTranslate2 to {first} or newer, which needs no cuDNN.{lasting(on.facts)}"
+    task = install(on.python, f"ctranslate2>={first}", upgrade=True)
+    return Fix(message, (task,), "reinstall-package"), found
+
+
 def of_driver(facts: Facts, missing: tuple[str, ...]) -> tuple[Fix, ...]:
     """Bring libraries of the NVIDIA driver: never from a package of a container, whose release would be another."""
     found = [(name, c) for name in missing if (c := system_libraries.capability_of(name))]
@@ -204,11 +219,13 @@ def of_driver(facts: Facts, missing: tuple[str, ...]) -> tuple[Fix, ...]:
     name, capability = found[0]
     stem = name.partition(".so")[0]
     if in_container(facts):
-        return container.driver_capability(facts, capability, stem)
+        return driver_capability(facts, capability, stem)
     message = (
         f"Install the {capability} libraries of the NVIDIA driver in exactly the installed release: packages for "
         "servers without a display (headless) leave them out."
     )
+    if known_or(facts.nvidia.kernel.loaded, None) is None:
+        message = f"Install the NVIDIA driver: {name} comes with it, and no Python package contains it."
     return (Fix(message, (), verify=filtered(query("ldconfig", "-p"), query("grep", stem))),)
 
 

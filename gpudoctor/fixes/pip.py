@@ -50,3 +50,8 @@ def replace(installer: Installer, interpreter: str, index: str | None, names: Se
         msgspec.structs.replace(first, packages=asked),
         msgspec.structs.replace(rest, packages=PackageChange(interpreter, installer)),
     )
+
+
+def twice(commands: Tasks) -> str:
+    """Why another build takes two commands, where it does."""
+    return " The first command replaces the build, the second adds what it requires." if len(commands) > 1 else ""

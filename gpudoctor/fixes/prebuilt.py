@@ -5,7 +5,9 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import system
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown
-from gpudoctor.tasks import as_root, query
+from gpudoctor.queries.cards import owned_by
+from gpudoctor.queries.driver import first_module
+from gpudoctor.tasks import Tasks, as_root, query
 
 _NAME = ("linux-modules-nvidia-", "linux-objects-nvidia-")
 
@@ -23,6 +25,10 @@ def uses(facts: Facts) -> bool:
 def install(facts: Facts, version: str | None) -> Fix | None:
     """Install the running kernel's package and the one that follows later kernels; None where it is not Ubuntu.
 
+    What DKMS built goes at the same time: depmod prefers the directory updates, where DKMS puts it, to kernel
+    (https://manpages.ubuntu.com/manpages/noble/man5/depmod.d.5.html), so modprobe would load that again. The package
+    that follows kernels provides nvidia-dkms-..., which the driver's package depends on.
+
     Args:
         facts: the machine.
         version: the driver's version, which gives the branch.
@@ -30,13 +36,49 @@ def install(facts: Facts, version: str | None) -> Fix | None:
     kernel = system.kernel_of(facts)
     if facts.host.distribution.id != "ubuntu" or not version or not _is_ubuntus(kernel):
         return None
-    stem = f"linux-modules-nvidia-{_branch(facts, version)}"
-    follows = _follows(facts, kernel)
-    names = (f"{stem}-{kernel}", *((f"{stem}-{follows}",) if follows else ()))
+    branch = _branch(facts, version)
+    follows = following(facts, branch)
+    names = (f"linux-modules-nvidia-{branch}-{kernel}", *((follows,) if follows else ()))
+    dropped, removed = _without_dkms(facts, kernel, follows is not None)
+    bound = bool(owned_by(facts, "nouveau"))
     message = "Install Ubuntu's prebuilt, signed module for this kernel"
-    message += ", with the package that pulls it in for later kernels, then load it." if follows else ", then load it."
-    commands = (as_root("apt-get", "update"), *system.install(facts, *names), as_root("modprobe", "nvidia"))
-    return Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi"))
+    message += ", with the package that pulls it in for later kernels" if follows else ""
+    message += ", in place of the one that DKMS built, which modprobe would prefer" if dropped or removed else ""
+    message += ", then reboot." if bound else ", then load it."
+    last = as_root("reboot") if bound else as_root("modprobe", "nvidia")
+    commands = (as_root("apt-get", "update"), *system.install(facts, *names, *dropped), *removed, last)
+    needs = "reboot" if bound else None
+    return Fix(message, commands, "reinstall-package", root=True, needs=needs, verify=query("nvidia-smi"))
+
+
+def following(facts: Facts, branch: str) -> str | None:
+    """The package that has the signed modules of a branch ("580-open") for this and later kernels; None: unknown."""
+    kernel = system.kernel_of(facts)
+    if facts.host.distribution.id != "ubuntu" or not _is_ubuntus(kernel):
+        return None
+    follows = _follows(facts, kernel)
+    return f"linux-modules-nvidia-{branch}-{follows}" if follows else None
+
+
+def _without_dkms(facts: Facts, kernel: str, replaced: bool) -> tuple[tuple[str, ...], Tasks]:
+    """What apt removes in the same command ("package-"), and the commands that remove a module of DKMS alone."""
+    if first_module(facts) is None:
+        return (), ()  # none of DKMS's is in the way
+    built = remove_built(facts, kernel)
+    here = system.driver_packages(facts)
+    names = tuple(f"{name}-" for name in here if name.startswith("nvidia-dkms-"))
+    if not names or not replaced:
+        return (), built
+    # Named, the driver stays: where nothing can replace DKMS's package, apt then refuses instead of removing both.
+    driver = tuple(name for name in here if name.startswith("nvidia-driver-") and ":" not in name)
+    return (*driver, *names), ()
+
+
+def remove_built(facts: Facts, kernel: str) -> Tasks:
+    """The commands that remove what DKMS built for a kernel: `dkms install` skips what is already there."""
+    entries = facts.nvidia.kernel.dkms if isinstance(facts.nvidia.kernel.dkms, tuple) else ()
+    built = (one for one in entries if one.kernel == kernel)
+    return tuple(as_root("dkms", "remove", f"{one.module}/{one.version}", "-k", kernel) for one in built)
 
 
 def by_dkms(facts: Facts, version: str | None) -> tuple[Fix, ...]:

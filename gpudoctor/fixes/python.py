@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.fixes import jetson
-from gpudoctor.fixes.pip import Installer, pip, replace
+from gpudoctor.fixes.pip import Installer, pip, replace, twice
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.gpus import torch_gfx
+from gpudoctor.queries.packages import packages_of
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import compute_gpus, in_container
 from gpudoctor.tasks import Command, Edit, FileSection, Tasks, cmd, lines, query
@@ -204,7 +205,10 @@ def reinstall_torch(
         return (_own_environment(facts, python, choice, names),)
     # pip's --extra-index-url would let a newer wheel of another build win: so the index is the only one
     commands = another_build(python, *names, index=choice.index)
-    message = f"Install the {choice.variant} build of PyTorch, which supports {_fits(facts, choice)}.{lasting(facts)}"
+    if framework is None and not has(python, "torch"):
+        commands = (install(python, *names, index=choice.index),)
+    fits = f"which supports {_fits(facts, choice)}.{twice(commands)}{lasting(facts)}"
+    message = f"Install the {choice.variant} build of PyTorch, {fits}"
     return (Fix(message, commands, "reinstall-package", undo=_undo(python, framework), verify=torch_verify(python)),)
 
 
@@ -328,8 +332,7 @@ def new_environment(python: Python, minor: str, *arguments: str) -> tuple[Comman
 
 def from_distribution(python: Python, names: Sequence[str]) -> bool:
     """Whether the distribution's package manager installed PyTorch: pip can then neither remove nor replace it."""
-    packages = () if isinstance(python.packages, Unknown) else python.packages
-    return any(p.name in names and p.directory.startswith("/usr/lib") for p in packages)
+    return any(p.name in names and p.directory.startswith("/usr/lib") for p in packages_of(python))
 
 
 def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, names: Sequence[str]) -> Fix:
@@ -393,6 +396,4 @@ def has(python: Python, name: str) -> bool:
 
 def version_of(python: Python, name: str) -> str | None:
     """The installed version of a distribution; None where it is not installed or unknown. For texts only."""
-    if isinstance(python.packages, Unknown):
-        return None
-    return next((p.version for p in python.packages if p.name == name), None)
+    return next((p.version for p in packages_of(python) if p.name == name), None)

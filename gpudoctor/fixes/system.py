@@ -53,7 +53,7 @@ def _own(facts: Facts, found: Command) -> Command:
     program, word, *names = found.argv
     if is_image(facts) and program == "dnf" and word in _LAYERED:
         names = [] if word == "reinstall" else names
-        return as_root("rpm-ostree", _LAYERED[word], *names, note="takes effect after a reboot")
+        return as_root("rpm-ostree", _LAYERED[word], *names, note="The packages take effect after a reboot.")
     if has_yum_only(facts) and program == "dnf":
         return msgspec.structs.replace(found, argv=("yum", word, *names))
     return found

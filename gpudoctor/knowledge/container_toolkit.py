@@ -20,6 +20,7 @@ class CdiReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     writes_groups: str
     last_without: str
     engines: dict[str, str]
+    etc_alone: tuple[str, str]  # Podman's releases that read /etc/cdi alone: from the first, before the second
 
 
 class ContainerToolkit(KnowledgeTable, frozen=True):

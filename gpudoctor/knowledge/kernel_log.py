@@ -38,6 +38,7 @@ class KernelLogTable(KnowledgeTable, frozen=True):
     log: KernelLogRows
     errors: DriverErrorRows
     harmless: tuple[Harmless, ...]
+    providers: dict[str, str]
 
 
 class RecognizedLine(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -149,3 +150,10 @@ def _event(kind: str, match: re.Match[str]) -> RecognizedLine:
         pid=int(pid) if pid else None,
         **groups,
     )
+
+
+def provider_of(symbol: str) -> str | None:
+    """Return the kernel's own module that exports a symbol; None where the table does not have it."""
+    known = _table().providers
+    prefix = max((p for p in known if symbol.startswith(p)), key=len, default=None)
+    return known[prefix] if prefix else None

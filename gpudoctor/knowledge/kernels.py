@@ -1,5 +1,6 @@
 """Which compiled GPU code runs on which compute capability: the same rule for every framework."""
 
+from functools import lru_cache
 from typing import Literal
 
 from gpudoctor.lazy_regex import pattern
@@ -16,6 +17,7 @@ class NoVersionError(UnknownFactError, ValueError):
     """A text is no version: what it would decide is unknown, not broken."""
 
 
+@lru_cache(4096)  # a plan compares the same few hundred versions half a million times
 def version(text: str) -> tuple[int, ...]:
     """Return the numbers of a dotted version or capability, for comparisons: "12.0" is (12, 0).
 
@@ -41,6 +43,7 @@ def runs_on(compiled: str, capability: str) -> bool:
     return compiled not in _JETSON and major == own_major and minor <= own_minor
 
 
+@lru_cache(4096)
 def coverage(targets: str, capability: str) -> Literal["machine code", "ptx"] | None:
     """Say what in a list such as "8.0 9.0 12.0+PTX" runs on a GPU of this capability, or None.
 

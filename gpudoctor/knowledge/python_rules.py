@@ -42,6 +42,18 @@ class Torchaudio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     last_builds: tuple[str, ...]
 
 
+class WheelPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A page of a package's wheels, for pip's --find-links, from a release on.
+
+    `tag` is their local version, with `{torch}` ("26" of 2.6) and `{build}` ("cu126").
+    """
+
+    package: str
+    since: str
+    address: str
+    tag: str
+
+
 class Keras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keras 3: the first TensorFlow with it, the releases of transformers that refuse it, backends' distributions."""
 
@@ -99,6 +111,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     serves_later: dict[str, tuple[str, str]]
     companions: dict[str, tuple[str, str]]
     stable_abi: dict[str, str]
+    wheel_page: tuple[WheelPage, ...]
     rocm_index: dict[str, tuple[str, str, str, str]]
     of_torch: dict[str, dict[str, str]]
     keras: Keras
@@ -122,11 +135,16 @@ def first_for_numpy2(name: str) -> str | None:
     return python_rules().numpy2.get(name)
 
 
-def ctranslate2_cudnn(number: str) -> int:
-    """Return the cuDNN major that a release of CTranslate2 opens."""
+def ctranslate2_cudnn(number: str) -> int | None:
+    """Return the cuDNN major that a release of CTranslate2 opens; None: it opens none."""
     rows = python_rules().ctranslate2_cudnn
     first = max((v for v in rows if version(v) <= version(number)), key=version, default="1.0")
-    return int(rows[first])
+    return int(rows[first]) if rows[first] else None
+
+
+def ctranslate2_without_cudnn() -> str:
+    """Return the first release of CTranslate2 that needs no cuDNN."""
+    return next(first for first, major in python_rules().ctranslate2_cudnn.items() if not major)
 
 
 def computes_with_jax(name: str) -> bool:
@@ -237,6 +255,12 @@ def first_torch_of_torchaudio(number: str) -> str | None:
     """Return the first torch for a release of torchaudio that serves several, or None where it is for one alone."""
     last = python_rules().torchaudio.same_number[1]
     return last if version(number) >= version(last) else None
+
+
+def wheel_page(name: str, number: str) -> WheelPage | None:
+    """Return the page with the wheels of a package's release; None where no table names one."""
+    pages = (p for p in python_rules().wheel_page if p.package == name and version(p.since) <= version(number))
+    return max(pages, key=lambda page: version(page.since), default=None)
 
 
 def on_torch_index(name: str) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
-Kind = Literal["power", "lost", "interrupts", "memory", "vbios", "timeout", "state", "unsupported", ""]
+Kind = Literal["power", "lost", "interrupts", "memory", "vbios", "timeout", "state", "unsupported", "firmware", ""]
 
 
 class RmInit(KnowledgeTable, frozen=True):

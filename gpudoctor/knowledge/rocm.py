@@ -7,6 +7,7 @@ import msgspec
 
 from gpudoctor.digits import number_of
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.packages import Family
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
@@ -17,6 +18,20 @@ class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gfx: str
     user_space: str
     driver: str = ""
+
+
+class SpaceInPath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases whose HIP does not load kernels from a path with a space: those reported, and those AMD names."""
+
+    reported: tuple[str, str]  # from the first, to the last
+    named: tuple[str, str]  # from the first, before the second
+
+
+class Comgr(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The packages with libamd_comgr, by family of distributions; `{number}` is that of its soname."""
+
+    amd: dict[Family, str]
+    distribution: dict[Family, str]
 
 
 class RocmTable(KnowledgeTable, frozen=True):
@@ -31,6 +46,8 @@ class RocmTable(KnowledgeTable, frozen=True):
     kernel: dict[str, str]
     debugging: dict[str, tuple[str, str]]
     cards: dict[str, str]
+    space_in_path: SpaceInPath
+    comgr: Comgr
 
 
 @cache
@@ -43,6 +60,30 @@ def release(number: str) -> RocmRelease | None:
     """Return the release of "6.4" or "6.4.1", or None where it is unknown."""
     minor = ".".join(number.split(".")[:2])
     return next((r for r in rocm().release if r.version == minor), None)
+
+
+def breaks_paths_with_space(number: str) -> bool | None:
+    """Say whether HIP of a release is reported not to load kernels from a path with a space; None: it loads them.
+
+    False: AMD's title of the report includes the release, and nobody reported it.
+    """
+    table, minor = rocm().space_in_path, version(number)[:2]
+    if version(table.reported[0]) <= minor <= version(table.reported[1]):
+        return True
+    return False if version(table.named[0]) <= minor < version(table.named[1]) else None
+
+
+def comgr_package(family: Family, soname: str, *, distribution: bool) -> str | None:
+    """Return the package with libamd_comgr; None where the table has none.
+
+    Args:
+        family: of the distribution.
+        soname: "libamd_comgr.so.3".
+        distribution: ROCm is the distribution's own, not AMD's.
+    """
+    table = rocm().comgr
+    name = (table.distribution if distribution else table.amd).get(family)
+    return name.format(number=soname.rpartition(".")[2]) if name else None
 
 
 def supports(number: str, gfx: str) -> bool | None:

@@ -61,6 +61,7 @@ class Sonames(KnowledgeTable, frozen=True):
     library: dict[str, WheelLibrary]
     by_name: tuple[OpenedByName, ...]
     late: dict[str, str]
+    cudnn_part: dict[str, str]
     gcc: dict[str, str]
     ffmpeg: Ffmpeg
     rocm: Rocm
@@ -106,6 +107,11 @@ def opened_by(package: str, file: str) -> tuple[str, ...]:
     """Return the libraries that a file of a package opens by name, without their versions."""
     rows = (r for r in sonames().by_name if r.package == package and file.startswith(r.library))
     return tuple(stem for row in rows for stem in row.opens)
+
+
+def first_part_of_cudnn(major: str) -> str | None:
+    """Return the library that cuDNN's main library opens first, by name; None where no table has that major."""
+    return sonames().cudnn_part.get(major)
 
 
 def opened_late(wheel: str) -> tuple[str, str] | None:

@@ -39,11 +39,28 @@ class ToolkitRepository(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         return version(self.first) <= version(cuda) and (not self.last or version(cuda) <= version(self.last))
 
 
+class DevelopmentPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a toolkit with headers, in a package of its own; `{release}` in `package` is "13-0".
+
+    `used_by` compile against it for GPUs from a compute capability on.
+    """
+
+    name: str
+    header: str
+    library: str
+    package: dict[str, str]
+    conda: str
+    used_by: frozenset[str]
+    capability: str
+    fails: str
+
+
 class ToolkitTable(KnowledgeTable, frozen=True):
     """The table ``toolkits.toml``."""
 
     toolkit: Toolkit
     driver: DriverPatterns
+    development: tuple[DevelopmentPart, ...]
     added: dict[str, tuple[str, ...]]
     repository: tuple[ToolkitRepository, ...]
 

@@ -134,13 +134,7 @@ def wheels_for(
     """
     fits = [c for c in _wheels(python) if all(_runs(c, one, driver_cuda, machine) for one in capabilities)]
     order = torch().index.preferred
-    first = [c for c in fits if c.variant in order]
-    found: list[TorchChoice] = []
-    for group in (first, [c for c in fits if c.variant not in order]):
-        while group and (best := _newest(group)):
-            found.append(best)
-            group.remove(best)
-    return tuple(found)
+    return tuple(sorted(fits, key=lambda one: (one.variant in order, _rank(one)), reverse=True))
 
 
 def driver_runs(variant: str, driver_cuda: str) -> bool:
@@ -203,13 +197,12 @@ def _runs(choice: TorchChoice, capability: str, driver_cuda: str | None, machine
 
 
 def _newest(choices: list[TorchChoice]) -> TorchChoice | None:
+    return max(choices, key=_rank, default=None)
+
+
+def _rank(choice: TorchChoice) -> tuple[tuple[int, ...], int]:
     order = torch().index.preferred
-
-    def rank(choice: TorchChoice) -> tuple[tuple[int, ...], int]:
-        place = order.index(choice.variant) if choice.variant in order else len(order)
-        return version(choice.version), -place
-
-    return max(choices, key=rank, default=None)
+    return version(choice.version), -(order.index(choice.variant) if choice.variant in order else len(order))
 
 
 def fits_python(found: TorchRelease, python: str | None) -> bool:

@@ -17,6 +17,7 @@ from gpudoctor.facts.amd import NO_AMD
 from gpudoctor.facts.apple import NO_MAC
 from gpudoctor.facts.kernel_log import NO_LOG
 from gpudoctor.facts.nvidia import NO_KERNEL
+from gpudoctor.facts.ollama import NO_OLLAMA
 from gpudoctor.facts.windows import NO_WINDOWS
 from gpudoctor.facts.wsl import NO_WSL
 from gpudoctor.lazy import Lazy
@@ -96,6 +97,7 @@ PROBES = (
     Probe("cluster", "the cluster and the job", "cluster"),
     Probe("cloud", "the cloud", "cloud"),
     Probe("wsl", "WSL's settings", "wsl.conf", absent=NO_WSL),
+    Probe("ollama", "Ollama", "ollama", absent=NO_OLLAMA),
 )
 # What looks on macOS and on Windows (gpudoctor.probes.non_linux).
 FOREIGN = (

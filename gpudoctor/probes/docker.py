@@ -1,8 +1,10 @@
 """What this host offers to containers: Docker, Podman, the NVIDIA Container Toolkit and CDI."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from gpudoctor.child import ChildResult
 from gpudoctor.facts import ContainerHost, Host
 from gpudoctor.facts.container_host import RefusedContainer
 from gpudoctor.lazy_regex import pattern
@@ -16,7 +18,10 @@ _CLIENTS = ("/usr/bin", "/usr/local/bin", "/snap/bin")
 # GPU operators install the toolkit under /usr/local/nvidia/toolkit.
 _TOOLKIT = ("/usr/bin", "/usr/local/bin", "/usr/local/nvidia/toolkit")
 # Before nvidia-ctk there was, the runtime handed --version on to runc and told that one's.
-_TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime")
+_CLI = "nvidia-container-cli"
+_TOOLKIT_PROGRAMS = ("nvidia-ctk", _CLI, "nvidia-container-runtime")
+# The loader's message (_dl_signal_error in glibc, elf/dl-error-skeleton.c).
+_NOT_LOADED = pattern(r"(?m)^\S+: error while loading shared libraries: .+")
 _HOOK = "oci-nvidia-hook.json"
 _HOOKS = ("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d")
 # Containers that hold a whole system, in which Docker may run too.
@@ -31,7 +36,11 @@ _CDI = ("/etc/cdi", "/var/run/cdi")
 _REFRESH = tuple(f"{folder}/systemd/system/nvidia-cdi-refresh.service" for folder in ("/etc", "/usr/lib", "/lib"))
 # Fields of a specification and the version of CDI that they came with.
 _LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
-_UNASKED = Unknown("not asked: no CDI specification has fields that older engines refuse")
+# Options of the daemon stand in its unit and in the files that units of distributions name (dockerd(8), --add-runtime).
+_UNITS = ("/etc/systemd/system/docker.service", "/etc/default/docker", "/etc/sysconfig/docker")
+_UNIT_DROP_INS = "/etc/systemd/system/docker.service.d"
+_ADDED = pattern(r"--add-runtime[= ][\"']?([\w.-]+)=")
+_UNASKED = Unknown("not asked: no CDI specification here depends on Podman's release")
 _INSIDE = Unknown("the host's: not visible from the container")
 _UNWANTED = Unknown("not asked: there is no GPU that a container could use")
 
@@ -65,7 +74,8 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     configured, error = _configured(machine, daemon)
     specifications, config = _specifications(machine), _config(machine)
     fields = _cdi_fields(machine, specifications)
-    podman = machine.which("podman", ("/usr/bin",))
+    podman, podman_version, podman_cdi_dirs = _podman(machine, fields, specifications, wanted, quick)
+    toolkit, toolkit_error = _toolkit(machine, wanted, quick)
     return ContainerHost(
         docker=client,
         docker_version=daemon.field("server_version"),
@@ -80,8 +90,10 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         docker_config_runtimes=configured,
         docker_config_error=error,
         podman=podman,
-        podman_version=_podman_version(machine, podman) if podman and fields else _UNASKED if podman else None,
-        toolkit=_toolkit(machine, wanted),
+        podman_version=podman_version,
+        podman_cdi_dirs=podman_cdi_dirs,
+        toolkit=toolkit,
+        toolkit_error=toolkit_error,
         no_cgroups=bool(_NO_CGROUPS.search(config)) if isinstance(config, str) else config,
         runtime_mode=_mode(config) if isinstance(config, str) else config,
         cdi_service=any(machine.exists(path) and machine.real(path) != "/dev/null" for path in _REFRESH),
@@ -110,7 +122,9 @@ def _unknown(why: Unknown) -> ContainerHost:
         docker_config_runtimes=why,
         podman=why,
         podman_version=why,
+        podman_cdi_dirs=why,
         toolkit=why,
+        toolkit_error=why,
         no_cgroups=why,
         runtime_mode=why,
         cdi_service=why,
@@ -169,6 +183,11 @@ def _refused(machine: Machine, client: str | None, daemon: _Daemon, quick: bool)
     return refused_containers.refused(machine, client)
 
 
+def _of_system(machine: Machine) -> bool:
+    """Whether another root has the socket of the system's daemon: rootless ones and Docker Desktop's are elsewhere."""
+    return not machine.here and machine.exists("/run/docker.sock")
+
+
 def _snap(machine: Machine, client: str | None, daemon: _Daemon) -> bool | None:
     if client is None:
         return None
@@ -183,6 +202,8 @@ def _rootless(machine: Machine, client: str | None, daemon: _Daemon) -> Maybe[bo
         return None
     if isinstance(daemon.info, DockerInfo):
         return daemon.info.is_rootless
+    if _of_system(machine):
+        return False
     named = f"{machine.env.get('DOCKER_HOST', '')} {_context(machine)}"
     return True if "/run/user/" in named or "rootless" in named else daemon.info
 
@@ -192,6 +213,8 @@ def _desktop(machine: Machine, client: str | None, daemon: _Daemon) -> Maybe[boo
         return None
     if isinstance(daemon.info, DockerInfo):
         return "Docker Desktop" in (daemon.info.operating_system or "")
+    if _of_system(machine):
+        return False
     return True if _context(machine) == "desktop-linux" else daemon.info
 
 
@@ -212,10 +235,18 @@ def _configured(machine: Machine, daemon: _Daemon) -> tuple[Runtimes, str | None
         folder = machine.env.get("XDG_CONFIG_HOME") or f"{machine.env.get('HOME', '/root')}/.config"
         path = f"{folder}/docker/daemon.json"
     content, error = _json(machine, path)
-    if isinstance(content, Unknown) or content is None:
+    added = () if machine.here else _added(machine)  # where the daemon can be asked, it names them all
+    if isinstance(content, Unknown) or (content is None and not added):
         return content, error
     runtimes = content.get("runtimes") if isinstance(content, dict) else None
-    return tuple(runtimes) if isinstance(runtimes, dict) else (), error
+    return (*(runtimes if isinstance(runtimes, dict) else ()), *added), error
+
+
+def _added(machine: Machine) -> tuple[str, ...]:
+    """The runtimes among the daemon's options."""
+    drop_ins = (f"{_UNIT_DROP_INS}/{name}" for name in machine.names(_UNIT_DROP_INS))
+    texts = (machine.line(path) or "" for path in (*_UNITS, *drop_ins))
+    return tuple(name for text in texts for name in _ADDED.findall(text))
 
 
 def _json(machine: Machine, path: str) -> tuple[object, str | None]:
@@ -235,13 +266,29 @@ def _json(machine: Machine, path: str) -> tuple[object, str | None]:
     return ({} if content is None else content), None
 
 
-def _toolkit(machine: Machine, wanted: bool) -> str | None:
+def _toolkit(machine: Machine, wanted: bool, quick: bool) -> tuple[str | None, Maybe[str | None]]:
+    """The toolkit's version, and why a program of it cannot start.
+
+    nvidia-ctk is a static program, which starts whatever is missing; nvidia-container-cli links to libraries.
+    """
     found = [path for name in _TOOLKIT_PROGRAMS if (path := machine.which(name, _TOOLKIT))]
     if not found:
-        return None
-    ended = machine.run([found[0], "--version"]) if wanted else None
-    version = re.search(r"\bversion:? v?(\d+\.\d+(?:\.\d+)*\S*)", ended.out) if ended and ended.ok else None
-    return version[1] if version else "installed"
+        return None, None
+    if not wanted:
+        return "installed", _UNWANTED
+    ended = machine.run([found[0], "--version"])
+    version = re.search(r"\bversion:? v?(\d+\.\d+(?:\.\d+)*\S*)", ended.out) if ended.ok else None
+    linked = next((path for path in found if path.endswith(f"/{_CLI}")), found[0])
+    error: Maybe[str | None] = None
+    if linked != found[0]:
+        error = Unknown(f"{_CLI} was not started (--quick)") if quick else _loading(machine.run([linked, "--version"]))
+    return (version[1] if version else "installed"), _loading(ended) or error
+
+
+def _loading(ended: ChildResult) -> str | None:
+    """What the loader reported, where it could not load the program."""
+    found = _NOT_LOADED.search(ended.err)
+    return found[0] if found else None
 
 
 def _config(machine: Machine) -> Maybe[str | None]:
@@ -275,10 +322,22 @@ def _cdi_fields(machine: Machine, specifications: tuple[str, ...]) -> dict[str, 
     return found
 
 
-def _podman_version(machine: Machine, path: str) -> Maybe[str]:
-    ended = machine.run([path, "--version"])
-    found = re.search(r"\bversion (\d+(?:\.\d+)+)", ended.out)
-    return found[1] if found else Unknown(f"podman --version: {ended.err.strip() or ended.missing or 'no version'}")
+def _podman(
+    machine: Machine, fields: Mapping[str, str], specifications: Sequence[str], wanted: bool, quick: bool
+) -> tuple[str | None, Maybe[str | None], Maybe[tuple[str, ...] | None]]:
+    """Podman, its release where that matters, and the directories where it is told to look for specifications."""
+    path = machine.which("podman", ("/usr/bin",))
+    if path is None or not specifications:
+        return path, None if path is None else _UNASKED, None
+    from gpudoctor.probes import podman
+
+    directories = podman.directories(machine)
+    unread = wanted and directories is None and podman.may_be_unread(specifications)
+    if not fields and not unread:
+        return path, _UNASKED, directories
+    if quick and not fields:
+        return path, Unknown("podman was not started (--quick)"), directories
+    return path, podman.release(machine, path), directories
 
 
 def _specifications(machine: Machine) -> tuple[str, ...]:

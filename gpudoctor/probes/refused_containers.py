@@ -1,4 +1,4 @@
-"""Containers that Docker created and could not start, because the driver does not meet what their image requires.
+"""Containers that Docker created and could not start: for a requirement of the image, or for GPUs that it cannot give.
 
 NVIDIA_REQUIRE_CUDA of an image is compared with the driver when its container starts; the error stays in the
 container's state (`docker inspect`, State.Error):
@@ -16,6 +16,8 @@ from gpudoctor.maybe import Maybe, Unknown
 _SECONDS = 3.0
 _MOST = 20  # the newest ones
 _ID = pattern(r"[0-9a-f]{12,64}")
+# The daemon's errors at --gpus without NVIDIA's runtime (moby/moby, daemon/devices.go), and from Docker 29 on by CDI.
+_NO_GPUS = pattern(r"could not select device driver .* with capabilities: \[\[.*gpu|discover GPU vendor from CDI")
 _CONDITION = pattern(r"unsatisfied condition: ([a-z]+>=\d+(?:\.\d+)*)")
 
 
@@ -47,9 +49,10 @@ def _refused(container: object) -> RefusedContainer | None:
     fields = container if isinstance(container, dict) else {}
     state, name = fields.get("State"), fields.get("Name") or fields.get("Id")
     error = state.get("Error") if isinstance(state, dict) else None
-    condition = _CONDITION.search(error) if isinstance(error, str) else None
+    if not isinstance(error, str):
+        return None
+    unmet = _CONDITION.search(error)
+    condition = unmet[1] if unmet else "gpus" if _NO_GPUS.search(error) else None
     if condition is None:
         return None
-    return RefusedContainer(
-        name=name.lstrip("/") if isinstance(name, str) else "without a name", condition=condition[1]
-    )
+    return RefusedContainer(name=name.lstrip("/") if isinstance(name, str) else "without a name", condition=condition)

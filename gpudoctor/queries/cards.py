@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
+from gpudoctor.facts.text_types import not_run
 from gpudoctor.knowledge import generations
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.maybe import text_of
+from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.kernel_log import age, events, xids
 from gpudoctor.targets import OnCard, cards_of, gpu_key, gpu_name, gpus_of, has_dxg, has_rocm
 from gpudoctor.tasks import Shell, Tasks, as_root
@@ -43,6 +44,19 @@ def works(facts: Facts, card: PciDevice) -> bool:
 def any_works(facts: Facts) -> bool:
     """Whether any NVIDIA GPU of this machine is known to work."""
     return any(g.status == "ok" for g in gpus_of(facts, "nvidia"))
+
+
+def may_serve(facts: Facts) -> bool:
+    """Whether containers can be expected to get a GPU: one works, or nobody asked and NVIDIA's module is loaded.
+
+    Under another root (--root) no driver is asked.
+
+    Raises:
+        UnknownFactError: nobody asked, and no module is known to be loaded.
+    """
+    if not_run(facts.gpus):
+        return isinstance(known(facts.nvidia.kernel.loaded), str)
+    return any_works(facts)
 
 
 def card_name(card: PciDevice) -> str:
@@ -169,9 +183,9 @@ def required_action(on: OnAddress) -> str | None:
     return logged[0] if logged and logged[0].lower() != "none" else None
 
 
-# The list alone stops nothing: who reads only the commands has to see what comes next.
-THEN = "end what it lists: kill PID, or stop its service"
-USERS = Shell(f"fuser -v /dev/nvidia*  # {THEN}", root=True, lookup=True)
+# The list alone stops nothing.
+THEN = "End what fuser lists: kill PID, or stop its service."
+USERS = Shell("fuser -v /dev/nvidia*", root=True, lookup=True, note=THEN)
 
 
 def reset_commands(on: OnAddress) -> Tasks:

@@ -78,6 +78,19 @@ SURROUNDINGS = (
     "wsl.library-too-old",
     "cloud.grid-driver-needed",
 )
+# Why a library of the driver is not there, where a program names it as missing.
+NO_LIBRARY = (
+    "driver.not-installed",
+    "driver.library-missing",
+    "driver.half-upgraded",
+    "device.no-gpu",
+    "container.no-gpus-passed",
+    "container.libraries-not-passed",
+    "container.no-compute-capability",
+    "wsl.libraries-off-path",
+    "wsl.linux-driver-installed",
+    "wsl.host-files-incomplete",
+)
 FABRIC = ("fabric.manager-down", "fabric.manager-mismatch", "fabric.not-ready")
 MASKS = (
     "visibility.cuda-hides-all",

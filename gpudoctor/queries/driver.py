@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.digits import number_of
 from gpudoctor.facts import DiskModule, DriverLibrary, Facts
-from gpudoctor.maybe import Maybe, Unknown, known
+from gpudoctor.knowledge.drivers import cuda_of_branch
+from gpudoctor.maybe import Maybe, Unknown, known, text_of
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import gpus_of, has_dxg, in_container, wants_nvidia
 
@@ -154,7 +155,13 @@ def driver_version(facts: Facts) -> Maybe[str | None]:
 
 
 def driver_cuda(facts: Facts) -> Maybe[str | None]:
-    """The newest CUDA release that the driver supports, by libcuda, else NVML; None: there is no driver."""
+    """The newest CUDA release that the driver supports, by libcuda, else NVML; None: there is no driver.
+
+    A libcuda that does not run with this driver (a stub, cuda-compat) reports its own: then the driver's branch counts.
+    """
+    if facts.nvidia.cuda.code in (CUDA_STUB, CUDA_MISMATCH, CUDA_COMPAT):
+        number = branch(text_of(facts.nvidia.kernel.loaded))
+        return (cuda_of_branch(number) if number else None) or Unknown("the libcuda that programs load does not run")
     logged = facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version
     return next((v for v in logged if isinstance(v, str)), logged[0])
 

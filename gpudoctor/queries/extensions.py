@@ -4,14 +4,16 @@ import re
 from collections.abc import Iterable
 
 from gpudoctor.facts import Extension, Framework, Package, Python
+from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.maybe import known, phrase
-from gpudoctor.queries.packages import major, numbers, packages_of
+from gpudoctor.queries.packages import LOCAL_TORCH, major, numbers, packages_of
 
 # PyTorch's own companions, each release of which belongs to one release of PyTorch.
 COMPANIONS = ("torchvision", "torchaudio")
 
 _OF_RELEASE = re.compile(r"[-_](?:py)?torch[-_]?(\d+\.\d+\.\d+)\.so$")
+_VARIANT = re.compile(r"cu\d{3}")
 # PyTorch's own, which are in the process as soon as torch is imported: the loader need not find them.
 _OURS = ("libc10", "libtorch", "libcaffe2", "libshm")
 
@@ -91,16 +93,31 @@ def built_for(package: Package) -> tuple[str | None, str | None]:
     """The torch and the CUDA of a package's build, by its own record, else by its version's local part.
 
     "2.1.2+pt24cu121" is for 2.4 and 12.1. PyTorch Geometric writes pt24cu121, flash-attention
-    cu12torch2.5cxx11abiFALSE, ExLlama cu121.torch2.4.0.
+    cu12torch2.5cxx11abiFALSE, ExLlama cu121.torch2.4.0, NATTEN torch260cu126.
     """
     local = package.version.partition("+")[2]
     if package.built_with:
         number, _, build = package.built_with.partition("+")
         local = f"torch{'.'.join(number.split('.')[:2])}{build}"
-    torch = re.search(r"(?:torch|pt)(\d)\.?(\d{1,2})", local)
     cuda = re.search(r"cu(\d\d)(\d?)", local)
     release = f"{cuda[1]}.{cuda[2]}" if cuda and cuda[2] else cuda[1] if cuda else None
-    return f"{torch[1]}.{torch[2]}" if torch else None, release
+    return _torch_in(local, f"cu{cuda[1]}{cuda[2]}" if cuda else ""), release
+
+
+def _torch_in(local: str, build: str) -> str | None:
+    """The minor release of torch that a local version names; None where its digits could be those of two."""
+    found = LOCAL_TORCH.search(local)
+    if found is None:
+        return None
+    name, digits = found.groups()
+    first, dot, rest = digits.partition(".")
+    if dot:
+        return f"{first}.{rest.partition('.')[0]}"
+    minors = [digits[1:]] if name == "pt" or len(digits) == 2 else [digits[1:-1], digits[1:]]  # torch260, torch210
+    rows = [(f"{digits[0]}.{minor}", torch_table.release(f"{digits[0]}.{minor}")) for minor in minors if minor]
+    if len(rows) > 1:
+        rows = [(number, row) for number, row in rows if row and (build in row.wheels or not _VARIANT.fullmatch(build))]
+    return rows[0][0] if len(rows) == 1 else None
 
 
 def library_releases(package: Package) -> tuple[str, ...]:

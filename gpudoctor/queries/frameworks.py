@@ -10,8 +10,10 @@ from gpudoctor.knowledge.wanted import computes
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.parsers.crash_output import dying_words
+from gpudoctor.queries.cause_groups import NO_LIBRARY
 from gpudoctor.queries.driver import driver_words, has_nvidia_driver
 from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.loading import lacks_driver_library
 from gpudoctor.queries.packages import packages_of
 from gpudoctor.targets import OnLive, gpu_name
 
@@ -138,6 +140,7 @@ def import_problem(on: OnLive, libraries: Sequence[str] = ()) -> Problem | None:
     error = on.live.import_error or ""
     hint = import_errors.hint(error)
     others = () if _NATIVE.search(error) else ("libraries.*", *libraries)
+    others += () if lacks_driver_library(error) else NO_LIBRARY
     return Problem(message, evidence=(error[:1500],), cause=hint.cause if hint else None, not_caused_by=others)
 
 

@@ -6,7 +6,8 @@ from functools import partial
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, LogEvent, PciDevice, Python
 from gpudoctor.knowledge import intel
-from gpudoctor.maybe import known, known_or
+from gpudoctor.knowledge.regressions import Regression, regressions
+from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import (
     OnCard,
@@ -115,6 +116,24 @@ def extended_torches(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
     """Each PyTorch, where Intel's extension for it is installed anywhere."""
     if extended(facts):
         yield from torches(facts)
+
+
+def lists_one_of_several(facts: Facts) -> Regression | None:
+    """The known bug of this compute runtime with which Level Zero does not list all cards of one generation.
+
+    None where there is one card of it, or the runtime's build is not known.
+    """
+    families = [family.name for card in discrete(facts) if (family := intel.family(card.device))]
+    build = known_or(facts.intel.runtime_build, None)
+    several = {name for name in families if families.count(name) > 1}
+    rows = (row for name in several if build for row in regressions("compute-runtime", str(build), name))
+    return next(rows, None)
+
+
+def runtime_bug(facts: Facts, bug: Regression) -> str:
+    """A sentence about a known bug of the compute runtime here."""
+    build = phrase(" (build {})", facts.intel.runtime_build)
+    return f"Intel's compute runtime{build} has a known bug: {bug.what}."
 
 
 def sees_none(on: OnLive) -> bool:

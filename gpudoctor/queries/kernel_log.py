@@ -28,14 +28,12 @@ CLEARED_BY_LOADING = frozenset(
 
 
 def events(facts: Facts, *kinds: str) -> tuple[LogEvent, ...]:
-    """The log's messages of these kinds; empty where no log could be read.
+    """The log's messages of these kinds; empty where no log could be read, and nobody showed one.
 
     What the running driver reports about a GPU counts since that driver was loaded: reloading it starts with a clean
     GPU. What it reports while it looks for GPUs is before the line that reports that it is loaded.
     """
-    found = facts.log.events
-    if isinstance(found, Unknown):
-        return ()
+    found = (*(() if isinstance(facts.log.events, Unknown) else facts.log.events), *facts.log.shown)
     last = max((i for i, event in enumerate(found) if event.kind == "nvidia-loaded"), default=-1)
     return tuple(e for i, e in enumerate(found) if e.kind in kinds and (i > last or e.kind not in CLEARED_BY_LOADING))
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.facts import Facts, JitKernel, MissingLibrary, PackageImport, Python
+from gpudoctor.knowledge import system_libraries
 from gpudoctor.knowledge.sonames import vendor_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or
@@ -19,6 +20,8 @@ _WORDS = pattern(r"undefined symbol|cannot enable executable stack")
 _SYMBOL = pattern(
     r"([^\s:]+\.so[\w.]*): undefined symbol: (_Z(?:T[VTIS]|GV)?N[rVKRO]*(?:2at|3c10|5torch|6caffe2)[A-Z\d]\w*)"
 )
+# CUDA's own error at its start, which no library that is missing next to it explains.
+NO_CUDA = pattern(r"\bcuInit\b|CUDA_ERROR_NO_DEVICE|no CUDA-capable device")
 _LIBRARY = pattern(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 
 
@@ -105,6 +108,11 @@ def torch_symbol_in(error: str) -> tuple[str, str] | None:
 def missing_in_words(error: str) -> tuple[str, ...]:
     """The libraries that the loader did not find, as an error names them: "libcudart.so.13"."""
     return tuple(dict.fromkeys(_LIBRARY.findall(error)))
+
+
+def lacks_driver_library(error: str) -> bool:
+    """Whether the loader did not find a library that only the NVIDIA driver brings: no package can."""
+    return any(map(system_libraries.capability_of, missing_in_words(error)))
 
 
 def is_native(error: str) -> bool:

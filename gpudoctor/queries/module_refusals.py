@@ -1,6 +1,9 @@
 """Why the kernel refused a module that is installed for it, as its log shows."""
 
+from typing import NamedTuple
+
 from gpudoctor.facts import Facts
+from gpudoctor.knowledge.kernel_log import provider_of
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.kernel_log import events
 
@@ -14,7 +17,16 @@ _NEEDED = {
 }  # fmt: skip
 _SEVERAL = 3  # modules of the kernel's own that are refused: then no single one is to blame
 _NOT_FOUND = -2  # ENOENT: no loaded module exports the symbol
+_OPTIONAL = ("nvidia_peermem", "nvidia_fs")  # RDMA's and storage's: the driver is loaded without them
 _OWN = {"nvidia": ("nvidia",), "amdgpu": ("amd",)}
+
+
+class Unprovided(NamedTuple):
+    """A driver's module that the kernel refused, and the module of the kernel's own that it needs loaded before."""
+
+    module: str
+    symbol: str
+    provider: str
 
 
 def refusal(facts: Facts, module: str) -> str | None:
@@ -38,6 +50,25 @@ def refusal(facts: Facts, module: str) -> str | None:
     missing = (e for e in events(facts, "unknown-symbol") if e.code == _NOT_FOUND)
     split = lacks_extra_modules(facts) and any(_is_of(e.what.get("module"), module) for e in missing)
     return MODULES_MISSING if split else None
+
+
+def unprovided(facts: Facts, module: str) -> Unprovided | None:
+    """Return which of a driver's modules needs a symbol that no loaded module exported, and which module has it.
+
+    modprobe loads what a module depends on only where its modules.dep shows it: not from a directory of its own, as
+    driver containers have, and not with insmod. Of several modules of a driver that one modprobe loads, one refused
+    module takes the others with it.
+
+    Args:
+        facts: the machine.
+        module: "nvidia" or "amdgpu".
+    """
+    for event in events(facts, "unknown-symbol"):
+        name, symbol = event.what.get("module", ""), event.what.get("text", "")
+        provider = provider_of(symbol) if event.code == _NOT_FOUND and name not in _OPTIONAL else None
+        if provider and (name.startswith("nvidia") if module == "nvidia" else _is_of(name, module)):
+            return Unprovided(name, symbol, provider)
+    return None
 
 
 def lacks_extra_modules(facts: Facts) -> bool:

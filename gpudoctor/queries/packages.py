@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from gpudoctor.facts import Facts, Package, Python
+from gpudoctor.facts import Facts, FileOverlap, Package, Python
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import first_for_numpy2, python_rules
 from gpudoctor.lazy_regex import pattern
@@ -10,6 +10,9 @@ from gpudoctor.maybe import Unknown, known
 from gpudoctor.targets import gpus_of
 
 _NAME = pattern(r"[\w.-]*")
+_JAX_PLUGIN = pattern(r"jax-cuda\d+-(plugin|pjrt)")
+# A local version that names the PyTorch of the build: "torch260cu126", "pt24cu121"; "pt" in a word ("opt3") is none.
+LOCAL_TORCH = pattern(r"(torch|(?<![a-z])pt)(\d+(?:\.\d+)*)")
 _PLAIN = str.maketrans("", "", "() ")  # "numpy (>=1.20)", as older metadata has it
 
 
@@ -19,6 +22,11 @@ def packages_of(python: Python) -> tuple[Package, ...]:
     for package in () if isinstance(python.packages, Unknown) else python.packages:
         found.setdefault(package.name, package)
     return tuple(found.values())
+
+
+def names_torch(version: str) -> bool:
+    """Whether the local part of a version names the PyTorch of its build: the package is compiled against it."""
+    return bool(LOCAL_TORCH.search(version.partition("+")[2]))
 
 
 def package(python: Python, name: str) -> Package | None:
@@ -80,6 +88,23 @@ def wanted_by(python: Python, names: Collection[str], but: Collection[str] = ())
         if package.name not in (*but, *names) and _NAME.match(line)[0] in names  # type: ignore[index]
     ]
     return min(found)[1:] if found else None
+
+
+def jax_plugins(python: Python) -> list[Package]:
+    """The two parts of each of JAX's plugins: "jax-cuda12-plugin" and "jax-cuda12-pjrt"."""
+    return [p for p in packages_of(python) if _JAX_PLUGIN.fullmatch(p.name)]
+
+
+def overlapping_wheels(python: Python) -> list[FileOverlap]:
+    """The files that two majors of one NVIDIA wheel both claim."""
+    found = ((o, {stem(name) for name in o.packages}) for o in python.overlaps if o.files)
+    return [o for o, stems in found if len(stems) == 1 and next(iter(stems)).startswith("nvidia-")]
+
+
+def of_jax_alone(python: Python, overlap: FileOverlap) -> bool:
+    """Whether JAX's plugins require one of these wheels, and nothing else does."""
+    plugins = [p.name for p in jax_plugins(python)]
+    return bool(wanted_by(python, overlap.packages)) and not wanted_by(python, overlap.packages, plugins)
 
 
 def stem(name: str) -> str:

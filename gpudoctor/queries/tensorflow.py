@@ -2,10 +2,13 @@
 
 from gpudoctor.check_engine import Severity
 from gpudoctor.facts import Need
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.queries.frameworks import other_works
 from gpudoctor.queries.libraries import missing_beside_gpu
 from gpudoctor.queries.packages import major
 from gpudoctor.targets import OnFramework, OnLive
+
+_TENSORRT = pattern(r"(?i)nvinfer|tensorrt|tf-trt")
 
 
 def missing(on: OnFramework) -> tuple[Need, ...]:
@@ -34,7 +37,8 @@ def cuda_of(on: OnFramework) -> str:
 
 
 def words_of_dlopen(on: OnFramework) -> tuple[str, ...]:
-    """The lines in which TensorFlow says that it goes without GPU libraries."""
+    """The lines in which TensorFlow says that it goes without GPU libraries; TensorRT's are of no consequence."""
     live = on.framework.live
-    lines = live.stderr.splitlines() if live else []
-    return tuple(line.strip()[:800] for line in lines if "dlopen" in line or "Could not load" in line)[:3]
+    lines = [line.strip()[:800] for line in live.stderr.splitlines() if not _TENSORRT.search(line)] if live else []
+    found = [line for line in lines if "dlopen" in line or "Could not load" in line]
+    return tuple({line.partition("] ")[2] or line: line for line in found}.values())[:3]

@@ -8,9 +8,11 @@ import msgspec
 
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
-from gpudoctor.facts.text_types import ANOTHER_ROOT
+from gpudoctor.facts.text_types import not_run
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
+from gpudoctor.queries.cards import LENDERS
+from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.queries.gpu_requests import without_gpu
 from gpudoctor.report import installed
@@ -32,7 +34,7 @@ from gpudoctor.report.model import (
 )
 from gpudoctor.report.renderers.closing import closing
 from gpudoctor.root_causes import Finding, findings
-from gpudoctor.targets import VENDORS, has_dxg
+from gpudoctor.targets import VENDORS, has_dxg, in_container
 
 T = TypeVar("T")
 
@@ -217,7 +219,7 @@ def _finding(found: Finding, facts: Facts) -> FindingEntry:
 
 def never_asked(verdict: Verdict) -> bool:
     """Whether --root itself leaves a question out, as --quick leaves out frameworks; not one that somebody asked."""
-    return verdict.message.endswith(ANOTHER_ROOT) and not verdict.check.id.startswith("expect.")
+    return not_run(Unknown(verdict.message)) and not verdict.check.id.startswith("expect.")
 
 
 def _unknown(verdict: Verdict) -> UnknownEntry:
@@ -249,7 +251,7 @@ def _machine(facts: Facts) -> MachineEntry:
         driver=or_none(kernel.loaded) or (or_none(nvidia.nvml.driver_version) if of_windows else None),
         driver_flavor=or_none(kernel.flavor),
         driver_libraries=user_version(facts),
-        driver_cuda=or_none(nvidia.cuda.version) or or_none(nvidia.nvml.cuda_version),
+        driver_cuda=or_none(driver_cuda(facts)),
         rocm=or_none(facts.amd.rocm),
         amdgpu=or_none(facts.amd.version),
         toolkit=or_none(facts.toolkits.home.nvcc),
@@ -273,19 +275,19 @@ def _python(python: Python) -> PythonEntry:
 
 def _gpus(facts: Facts) -> tuple[GpuEntry, ...]:
     """What drivers list, then what only the PCI bus shows."""
-    listed = tuple(_gpu(g) for g in or_none(facts.gpus) or ())
+    listed = tuple(_gpu(facts, g) for g in or_none(facts.gpus) or ())
     known = {g.address for g in listed}
     silent = [
         d for d in or_none(facts.pci) or () if d.role == "gpu" and d.vendor in OF_VENDOR and d.address not in known
     ]
-    return (*listed, *(_silent(len(listed) + i, d) for i, d in enumerate(silent)))
+    return (*listed, *(_silent(facts, len(listed) + i, d) for i, d in enumerate(silent)))
 
 
 # Vendors whose GPUs a framework of ours can use; others (a server's ASPEED VGA) are no GPUs for computing.
 OF_VENDOR = {code: name for name, code in VENDORS.items()}
 
 
-def _silent(index: int, device: PciDevice) -> GpuEntry:
+def _silent(facts: Facts, index: int, device: PciDevice) -> GpuEntry:
     return GpuEntry(
         index=index,
         vendor=OF_VENDOR[device.vendor],
@@ -293,17 +295,28 @@ def _silent(index: int, device: PciDevice) -> GpuEntry:
         address=device.address,
         capability=or_none(device.capability),
         gfx=or_none(device.gfx),
-        status=_without_list(device),
+        status=_without_list(facts, device),
     )
 
 
-def _without_list(device: PciDevice) -> str:
-    """Intel's GPUs are in no list of a driver's: what drives them is all that there is to say."""
-    driver = device.driver if device.vendor == VENDORS["intel"] else None
-    return f"driver {driver}" if isinstance(driver, str) and driver != "vfio-pci" else "no driver"
+def _without_list(facts: Facts, device: PciDevice) -> str:
+    """What drives a GPU that is in no list of a driver's: Intel's are in none, and those that nouveau drives.
+
+    Of others only a driver that was asked is known not to list one.
+    """
+    bare = device.vendor == VENDORS["intel"] or device.driver == "nouveau"
+    nvidia = device.vendor == VENDORS["nvidia"] and not bare
+    driver = facts.nvidia.kernel.loaded if nvidia else device.driver
+    if not isinstance(driver, str) or (driver in LENDERS or device.driver in LENDERS):
+        return "no driver"
+    if bare:
+        return f"driver {driver}"
+    return "unknown" if not_run(facts.gpus) else "not in container" if in_container(facts) else "not listed"
 
 
-def _gpu(gpu: Gpu) -> GpuEntry:
+def _gpu(facts: Facts, gpu: Gpu) -> GpuEntry:
+    # /sys of a container shows all of the host's, also those whose /dev/kfd was not passed in.
+    closed = gpu.vendor == "amd" and in_container(facts) and facts.amd.kfd == ()
     return GpuEntry(
         index=gpu.index,
         vendor=gpu.vendor,
@@ -312,7 +325,7 @@ def _gpu(gpu: Gpu) -> GpuEntry:
         capability=or_none(gpu.capability),
         gfx=or_none(gpu.gfx),
         memory=or_none(gpu.memory),
-        status=or_none(gpu.status),
+        status="not in container" if closed else or_none(gpu.status),
     )
 
 

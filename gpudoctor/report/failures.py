@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.report.fixes import label
+from gpudoctor.report.fixes import label, notes
 from gpudoctor.report.grouping import alike
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 
 
 class FailuresError(Exception):
-    """Something failed; its text says what, and what to type.
+    """Something failed, or there is no GPU; its text is the findings with the commands that fix them.
 
     Attributes:
         report: the whole report.
@@ -16,7 +16,8 @@ class FailuresError(Exception):
 
     def __init__(self, report: Report, found: tuple[FindingEntry, ...]) -> None:
         self.report = report
-        super().__init__("\n".join(line for entry, *_ in alike(found) for line in failure_lines(entry)))
+        lines = [line for entry, *_ in alike(found) for line in failure_lines(entry)]
+        super().__init__("\n".join(lines) or "No GPU was found.")
 
 
 def failure_lines(entry: FindingEntry) -> list[str]:
@@ -26,8 +27,11 @@ def failure_lines(entry: FindingEntry) -> list[str]:
 
 def ways(fixes: Iterable[FixEntry]) -> list[str]:
     """Fixes as a few lines, of which one is enough."""
-    lines = []
-    for number, fix in enumerate(fixes):
-        lines.append(f"{label(fix, number)}: {fix.message}")
-        lines += [f"  {line}" for command in fix.commands for line in command.splitlines()]
-    return lines
+    return [line for number, fix in enumerate(fixes) for line in way(fix, number)]
+
+
+def way(fix: FixEntry, number: int) -> list[str]:
+    """A fix as a few lines: its label by its place, the sentence, what is typed, and what it takes or may destroy."""
+    lines = [f"{label(fix, number)}: {fix.message}"]
+    lines += [f"  {line}" for command in fix.commands for line in command.splitlines()]
+    return lines + ([f"  ({'; '.join(after)})"] if (after := notes(fix)) else [])

@@ -6,14 +6,19 @@ from typing import NamedTuple
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.facts.text_types import not_run
+from gpudoctor.fixes.cluster import with_drain
 from gpudoctor.report.model import FixEntry
 from gpudoctor.targets import has_rocm
-from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, is_lookup
+from gpudoctor.tasks import Command, Edit, Task, Tasks, can_run, ends_sessions, is_lookup
 from gpudoctor.tasks.as_typed import in_powershell, is_of_windows, language, shown
+
+DESTROYS = ("irreversible", "data loss")
 
 
 def entry(fix: Fix, facts: Facts) -> FixEntry:
     """The fix as this user types it: root asks no sudo, and where there is no sudo nobody can."""
+    fix = with_drain(fix, facts)
     user, outside = facts.host.user, fix.place == "outside"
     is_root = user.uid == 0 and not outside
     sudo = outside or not (is_root or user.sudo is False)
@@ -53,13 +58,18 @@ def run_line(id_: str, fixes: tuple[FixEntry, ...], facts: Facts) -> str:
     """The command of ours that carries out the first fix that can be carried out; empty where none can."""
     if facts.host.system == "Windows":
         return ""
+    if not_run(facts.nvidia.nvml.code):  # --root: `gpudoctor fix` would act on the system that it runs in
+        return ""
     no_root = facts.host.user.sudo is False and facts.host.user.uid != 0
     for number, fix in enumerate(fixes, 1):
         if fix.later or (fix.root and no_root) or _lacks_nvcc(fix.tasks, facts):
             continue
+        if number > 1 and (fix.message.startswith("If ") or fix.impact in DESTROYS):  # the better way is typed
+            continue
         if can_carry(fix.tasks, fix.place):
             choice = f" --choice {number}" if number > 1 else ""
-            return f"gpudoctor fix {id_}{choice}{' --with-root' if fix.root and not fix.as_root else ''}"
+            root = " --with-root" if fix.root and not fix.as_root else ""
+            return f"gpudoctor fix {id_}{choice}{root}{' --reboot' if all(map(ends_sessions, fix.tasks)) else ''}"
     return ""
 
 
@@ -113,7 +123,7 @@ def label(fix: FixEntry, place: int) -> str:
         fix: the fix.
         place: how many are before it.
     """
-    return "later" if fix.later else "or" if place else "fix"
+    return "later" if fix.later else "fix" if not place else "then" if fix.message.startswith("Then ") else "or"
 
 
 def verifications(fixes: tuple[FixEntry, ...]) -> list[str]:
@@ -139,6 +149,6 @@ def notes(fix: FixEntry) -> list[str]:
     if fix.needs and not any(fix.needs in command for command in fix.commands):
         found.append(what_follows(fix.needs))
     found = [f"needs {' and '.join(found)}"] if found else []
-    if fix.impact in ("irreversible", "data loss"):
+    if fix.impact in DESTROYS:
         found.append(f"careful: {fix.impact}")
     return found

@@ -101,10 +101,17 @@ class UnknownEntry(msgspec.Struct, frozen=True, kw_only=True):
     broken: bool = False
 
 
+def is_listed(status: str | None) -> bool:
+    """Whether a GPU's status is of one that a driver lists."""
+    return not (status or "").startswith(("no driver", "driver ", "not in container", "not listed", "unknown"))
+
+
 class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A GPU, for a reader of the report; None where it is unknown or does not exist.
 
-    `status` is "ok", "lost" ..., or "no driver" where only the PCI bus shows the GPU ("driver xe": Intel's).
+    `status` is "ok", "lost" ... as the driver reports. Where only the PCI bus shows the GPU it is "no driver", "driver
+    xe" (Intel's; nouveau likewise), "not in container", "not listed" (by the driver that is loaded), or "unknown": no
+    driver was asked.
     """
 
     index: Small
@@ -115,6 +122,11 @@ class GpuEntry(msgspec.Struct, frozen=True, kw_only=True):
     gfx: str | None = None
     memory: Count | None = None  # bytes
     status: str | None = None
+
+    @property
+    def listed(self) -> bool:
+        """Whether a driver lists it."""
+        return is_listed(self.status)
 
 
 class InstalledEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,6 +277,7 @@ class SymptomEntry(msgspec.Struct, frozen=True, kw_only=True):
     nearest: tuple[str, ...] = ()  # known messages that an unknown one resembles
     advice: str = ""  # what the message itself advises, and why that does not help
     notice: str = ""  # what of this machine has to be known first: the checked Python has not what wrote the message
+    unexplained: bool = False  # this machine was checked for its cause, and nothing on it explains the message
 
 
 # first: the first to fail; behind: others waited for it; silent: no error, while others had one.
@@ -291,7 +304,7 @@ class LogOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer."""
+    """The result of a run."""
 
     schema: str = SCHEMA
     version: str = ""
@@ -354,16 +367,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.failed or bool(warned or (mildest == "advice" and self.summary.advice))
 
     def raise_for_failures(self, warnings: bool = False) -> None:
-        """Do nothing where nothing failed.
+        """Raise if something failed or there is no GPU; what is unknown is not a failure (`ok` is False then).
 
         Args:
             warnings: whether a warning counts as a failure.
 
         Raises:
-            FailuresError: something failed (gpudoctor.FailuresError).
+            FailuresError: something failed, or no GPU was found (gpudoctor.FailuresError).
         """
         bad = ("fail", "warn") if warnings else ("fail",)
-        if found := tuple(entry for entry in self.findings if entry.status in bad):
+        found = tuple(entry for entry in self.findings if entry.status in bad)
+        if not found and self.status == "no-gpu":
+            found = tuple(entry for entry in self.findings if entry.check == "device.no-gpu")
+        if found or self.status == "no-gpu":
             from gpudoctor.report.failures import FailuresError
 
             raise FailuresError(self, found)

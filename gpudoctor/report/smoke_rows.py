@@ -117,6 +117,8 @@ def _value(figure: FigureEntry) -> str:
         return f"{max(0.0, value):.0%}"  # noise puts it below nothing, too
     if unit == "ratio":
         return f"error {value:.1e}" if "error" in figure.name else f"{times(value)} times"
+    if unit == "TFLOP/s" and value < 0.1:
+        value, unit = 1000 * value, "GFLOP/s"
     return f"{amount(value)} {unit}"
 
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from gpudoctor.report.failures import way
 from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry, word
 from gpudoctor.report.numbers import number
 
@@ -45,10 +46,8 @@ def cases(report: Report) -> list[Case]:
 def failure_text(entry: FindingEntry) -> str:
     """A finding as lines: message, cause, evidence, fixes, effects."""
     lines = [entry.message, f"cause: {entry.cause}", *(f"evidence: {seen}" for seen in entry.evidence)]
-    for fix in entry.fixes:
-        lines += [f"fix: {fix.message}", *(f"  {line}" for command in fix.commands for line in command.splitlines())]
-        lines += ["  (needs root)"] if fix.root else []
-        lines += [f"  verify: {fix.verify}"] if fix.verify else []
+    for place, fix in enumerate(entry.fixes):
+        lines += [*way(fix, place), *([f"  verify: {fix.verify}"] if fix.verify else [])]
     lines += [f"effect: {follows.check}: {follows.message}" for follows in entry.consequences]
     return "\n".join(lines)
 

@@ -41,7 +41,7 @@ class UnmetDemand(NamedTuple):
 
 
 class RequirementError(Exception):
-    """A machine is not as demanded; its text says what, why, and what to type.
+    """A machine does not meet the demands; its text is which, why, and the commands that fix it.
 
     Attributes:
         unmet: each demand that does not hold.
@@ -88,14 +88,16 @@ def validated(given: Mapping[str, object]) -> dict[str, WantedDemand]:
         except ValueError:
             kind = ValueError if demand.operator == "version" and isinstance(value, str) else TypeError
             raise kind(f"{name} takes {operator.takes}, not {value!r}.") from None
+        if isinstance(value, int | float) and not 0 <= value < float("inf"):
+            raise ValueError(f"{name} takes a number from 0 on, not {value!r}.")
     return wanted
 
 
 def _no_such(name: str) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, DEMANDS, 1, 0.6)
-    hint = f"Did you mean {close[0]}?" if close else f"Possible: {', '.join(DEMANDS)}."
+    close = get_close_matches(name, DEMANDS, 2, 0.6)
+    hint = f"Did you mean {' or '.join(close)}?" if close else f"Possible: {', '.join(DEMANDS)}."
     return f"Unknown requirement {name}. {hint}"
 
 
@@ -111,7 +113,7 @@ def unmet(wanted: Mapping[str, WantedDemand], facts: Facts, report: Report) -> t
         if why:
             message = f"{name}: expected {said}, but unknown ({what}): {why}."
         else:
-            message = wrong(name, said, "none" if have in (None, ()) else f"{what}: {_have(have)}")
+            message = wrong(name, said, f"none ({what})" if have in (None, ()) else f"{what}: {_have(have)}")
         found.append(UnmetDemand(name, message, bool(why), _explains(one, have, facts, report)))
     return tuple(found)
 

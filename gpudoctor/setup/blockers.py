@@ -3,16 +3,19 @@
 import msgspec
 
 from gpudoctor.facts import Facts
+from gpudoctor.maybe import known_or, text_of
 from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.queries.gpus import programs_open
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.setup.fix_steps import step as step_of
 from gpudoctor.setup.plan import Refusal, SetupStep, TargetPlatform
+from gpudoctor.targets import asked_for_nvidia, framework_name, on_wsl
 from gpudoctor.tasks import Manual
 
 # The areas whose failures keep programs from a GPU; that there is none at all is no failure of it.
 _AREAS = ("device", "driver", "fabric", "mig", "wsl", "container", "cloud", "cluster", "windows", "rocm", "intel")
 _NO_GPU = "device.no-gpu"
+_ROCM_WSL = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
 # What the new environment fixes itself, or another step of the plan.
 _OF_PLAN = ("driver.not-installed", "rocm.gfx-not-in-wheel", "intel.torch-not-for-xpu", "intel.level-zero-missing")
 
@@ -47,6 +50,28 @@ def refusal(names: tuple[str, ...], entry: FindingEntry) -> Refusal:
     how += f"; `{entry.run}` runs it" if entry.run and " --choice " not in entry.run else ""
     instead = f"Fix {entry.check} first ({how}), then run this again. To use the CPU instead: --cpu."
     return Refusal(", ".join(names), f"Programs cannot use the GPU of this machine yet. {entry.message}", instead)
+
+
+def rocm_in_wsl(facts: Facts, names: tuple[str, ...]) -> Refusal | None:
+    """Why frameworks are not planned in a WSL that is meant for an AMD GPU and has none; None: it is not.
+
+    Args:
+        facts: of a machine on which no GPU was found.
+        names: the frameworks, for people.
+    """
+    if not on_wsl(facts) or asked_for_nvidia(facts):
+        return None
+    builds = [
+        f"{framework_name(framework)} in {text_of(python.prefix)}"
+        for python in facts.pythons
+        for framework in python.frameworks
+        if isinstance(framework.hip, str)
+    ]
+    if not builds and known_or(facts.amd.rocm, None) is None and known_or(facts.amd.rocdxg, None) is not True:
+        return None
+    what = f"{builds[0]} is built for ROCm" if builds else "ROCm is installed"
+    why = f"Programs cannot use an AMD GPU in this WSL yet: {what}, but no GPU was found."
+    return Refusal(", ".join(names), why, f"Follow {_ROCM_WSL}, then run this again. To use the CPU instead: --cpu.")
 
 
 def step(entry: FindingEntry) -> SetupStep | None:

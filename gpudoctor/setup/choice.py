@@ -24,6 +24,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     driver_cuda: str | None
     python: str | None
     beside: torch.TorchChoice | None = None  # the PyTorch next to, whose pins are exact
+    release: str | None = None  # of PyTorch, as it was requested
 
     @property
     def architecture(self) -> str:
@@ -58,6 +59,7 @@ def choose(
     driver_cuda: str | None,
     pythons: Iterable[str | None],
     there: torch.TorchChoice | None = None,
+    release: str | None = None,
 ) -> WheelChoice:
     """The CUDA major and the Python that serve most of the frameworks; the first Python and the newest major on a tie.
 
@@ -67,12 +69,15 @@ def choose(
         driver_cuda: the CUDA release of the driver that they will run on; None: any.
         pythons: releases of Python that may be taken, the wished one first.
         there: the PyTorch that is installed where they go, and stays; None: none.
+        release: the release of PyTorch that is requested; None: the newest that fits.
     """
     wanted = tuple(names)
     best: WheelChoice | None = None
     for python in pythons:
         for major in [n for n in MAJORS if there is None or _major(there.variant) in (None, n)]:
-            terms = Terms(ground=ground, major=major, driver_cuda=driver_cuda, python=python, beside=there)
+            terms = Terms(
+                ground=ground, major=major, driver_cuda=driver_cuda, python=python, beside=there, release=release
+            )
             found = _of(terms, wanted)
             if best is None or len(found.wheels) > len(best.wheels):
                 best = found
@@ -103,7 +108,17 @@ def torch_choice(terms: Terms) -> torch.TorchChoice | None:
     if not terms.ground.capabilities or not libc_fits(terms.ground, "torch"):
         return None
     fits = torch.wheels_for(terms.ground.capabilities, terms.driver_cuda, terms.python, terms.architecture)
-    return next((c for c in fits if _major(c.variant) == terms.major), None)
+    return next((c for c in fits if _major(c.variant) == terms.major and is_release(c.version, terms.release)), None)
+
+
+def is_release(minor: str, wanted: str | None) -> bool:
+    """Whether a minor release of PyTorch is the requested one; where none is requested, each is."""
+    return wanted is None or wanted.split(".")[:2] == minor.split(".")[:2]
+
+
+def torch_spec(minor: str, wanted: str | None) -> str:
+    """The requirement: the minor release, or exactly the release that was requested."""
+    return f"torch=={wanted}" if wanted and wanted.count(".") == 2 else f"torch=={minor}.*"
 
 
 def _torch(terms: Terms, pick: torch.TorchChoice) -> Wheel:
@@ -114,7 +129,7 @@ def _torch(terms: Terms, pick: torch.TorchChoice) -> Wheel:
     pins = _pins(terms)
     return Wheel(
         framework="torch",
-        requirement=f"torch=={pick.version}.*",
+        requirement=torch_spec(pick.version, terms.release),
         variant=pick.variant,
         index=None if default else pick.index,
         why=f"PyTorch {pick.version} for CUDA {present(cuda)}, which has code for {_gpus(terms.ground)}"

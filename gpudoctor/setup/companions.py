@@ -24,7 +24,8 @@ def kept(ground: TargetPlatform, request: SetupRequest, python: Python | None) -
     if python is None or there is None or is_own_build(present(there.version)):
         return None
     number, build = present(there.version), _build(there)
-    if build is None or not _serves(ground, number, build):
+    wanted = request.torch is None or f"{release(number)}.".startswith(f"{request.torch}.")
+    if build is None or not wanted or not _serves(ground, number, build):
         return None
     return Wheel(
         framework="torch",

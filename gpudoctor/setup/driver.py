@@ -19,11 +19,6 @@ from gpudoctor.setup.request import SetupRequest
 from gpudoctor.targets import gpus_of, in_container, on_wsl, switches_of
 from gpudoctor.tasks import Command, Task, Tasks, as_root
 
-# With secure boot the kernel takes only signed modules, and those that DKMS builds are signed by a key of this machine.
-_SECURE_BOOT = (
-    "Secure Boot is on: if the packages build the module here, they ask for a password, and the firmware asks for it "
-    'again at the next boot ("Enroll MOK"); without that the module is rejected.'
-)
 WINDOWS = "https://www.nvidia.com/en-us/drivers/"
 
 _VGPU = (
@@ -64,7 +59,7 @@ def decide(facts: Facts, ground: TargetPlatform, request: SetupRequest, pythons:
     new = _cuda(branch)
     if own and not _needed(ground, request, tuple(pythons), own, new):
         return DriverPlan(cuda=own, notes=tuple(_state(facts)))
-    return DriverPlan(cuda=new, branch=branch, step=step(facts, ground, branch, new), notes=tuple(_notes(facts)))
+    return DriverPlan(cuda=new, branch=branch, step=step(facts, ground, branch, new))
 
 
 def _needed(
@@ -99,11 +94,6 @@ def _state(facts: Facts) -> Iterator[str]:
     whose = "The host's driver" if in_container(facts) else "The driver"
     where = " in this container" if in_container(facts) else ""
     yield f"{whose}{own} was not seen to work{where}: `gpudoctor check` shows why."
-
-
-def _notes(facts: Facts) -> Iterator[str]:
-    if facts.host.kernel.secure_boot is True and not in_container(facts) and not on_wsl(facts):
-        yield _SECURE_BOOT
 
 
 def step(facts: Facts, ground: TargetPlatform, branch: int, cuda: str | None) -> SetupStep:

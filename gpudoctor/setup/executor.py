@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from gpudoctor.setup.installed_packages import Ask, Installed, resolves
-from gpudoctor.setup.journal import Journal
+from gpudoctor.setup.journal import Journal, directory
 from gpudoctor.setup.plan import Plan, SetupStep
-from gpudoctor.tasks import Command, Edit, PackageChange, Task, can_run, is_lookup, needs_root
+from gpudoctor.tasks import Command, Edit, PackageChange, Task, can_run, ends_sessions, is_lookup, needs_root
 from gpudoctor.tasks.as_typed import shown
 from gpudoctor.tasks.edits import EditError, edited
 
@@ -43,6 +43,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
         did: the commands that were run, in their order.
         failed: the step that failed; None: none.
         why: what failed, a sentence; empty: the last command did.
+        left: the reboot with which a step ends, and what comes after it: never run from here.
         resolved: whether what the failed step installs can be had; where it cannot, nothing of it was done.
     """
 
@@ -50,6 +51,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True):
     did: tuple[Did, ...] = ()
     failed: SetupStep | None = None
     why: str = ""
+    left: tuple[Task, ...] = ()
     resolved: bool = True
 
     @property
@@ -115,7 +117,7 @@ def carry(
     Raises:
         JournalError: the journal cannot be written; then nothing more is run.
     """
-    journal.write("begin", what=what)
+    journal.write("begin", what=what, path=directory())
     one = _Carrier(run, journal, tell, ask, {p.python for s in steps for p in _changed(s) if os.path.exists(p.python)})
     done: list[str] = []
     for step in steps:
@@ -126,7 +128,7 @@ def carry(
             return msgspec.structs.replace(failed, done=tuple(done), did=tuple(one.did))
         done.append(step.id)
     journal.write("end", outcome="done")
-    return ExecutionResult(done=tuple(done), did=tuple(one.did))
+    return ExecutionResult(done=tuple(done), did=tuple(one.did), left=tuple(one.left))
 
 
 class _Carrier:
@@ -136,6 +138,7 @@ class _Carrier:
         self.run, self.journal, self.tell, self.ask = run, journal, tell, ask
         self.there = there  # environments that have something to lose
         self.did: list[Did] = []
+        self.left: list[Task] = []
         self.noted: set[str] = set()  # environments whose packages are in the journal
 
     def step(self, step: SetupStep, verify: bool) -> ExecutionResult | None:
@@ -151,7 +154,9 @@ class _Carrier:
             if error:
                 return ExecutionResult(failed=step, why=f"{file.path} cannot be written: {error}.")
         proofs = step.verify if verify and not step.reboot else ()  # what a restart brings is not there before it
-        for task in (*step.commands, *proofs):
+        at = next((n for n, task in enumerate(step.commands) if ends_sessions(task)), len(step.commands))
+        self.left += step.commands[at:]
+        for task in (*step.commands[:at], *proofs):
             counts = task in proofs or not is_lookup(task)
             if can_run(task) and (why := self._task(step, task)) is not None and counts:
                 return ExecutionResult(failed=step, why=why)

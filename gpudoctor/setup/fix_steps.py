@@ -20,8 +20,11 @@ def step(entry: FindingEntry, fix: FixEntry) -> SetupStep:
 
 
 def finding(report: Report, id_: str | None) -> FindingEntry | None:
-    """The finding of this id, or the first root cause; None: there is none."""
-    return next((entry for entry in report.findings if id_ in (None, entry.check)), None)
+    """The finding of this id, or the first root cause that is more than advice without commands; None: none is."""
+    if id_ is None:
+        found = (f for f in report.findings if f.status != "advice" or any(fix.tasks for fix in f.fixes))
+        return next(found, None)
+    return next((entry for entry in report.findings if entry.check == id_), None)
 
 
 def cause_of(report: Report, id_: str) -> FindingEntry | None:

@@ -37,7 +37,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         argv: the command's words.
         code: its exit code.
         seconds: how long it took.
-        path: of a file, or of an environment's interpreter.
+        path: of a file, or of an environment's interpreter; of begin: the directory where it was started.
         undo: what takes the step back, besides what is restored out of edits and packages.
         before: of an edit: what was in the file; None: there was none.
         root: of an edit: whether root alone may write there.
@@ -71,6 +71,14 @@ def place(env: Mapping[str, str]) -> str:
     if not state.startswith("/"):
         state = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
     return os.path.join(state, "gpudoctor", "journal")
+
+
+def directory() -> str:
+    """The working directory; empty where it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 class Journal:

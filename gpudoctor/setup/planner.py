@@ -132,6 +132,9 @@ def _stopped(
         return False
     report = blockers.examined(facts)
     entry = blockers.finding(facts, ground, report)
+    if entry is None and not ground.vendor and (refused := blockers.rocm_in_wsl(facts, asked)):
+        found.refused.append(refused)
+        return True
     if entry is None:
         found.notes += [] if ground.vendor else [blockers.without_gpu(report)]
         return False
@@ -166,11 +169,15 @@ def _nvidia(
     there: Wheel | None,
 ) -> None:
     cuda = _driver(found, facts, ground, request, pythons)
-    choice = choose(ground, request.frameworks, cuda, pythons, companions.as_choice(there) if there else None)
+    beside = companions.as_choice(there) if there else None
+    choice = choose(ground, request.frameworks, cuda, pythons, beside, request.torch)
     found.wheels, found.python = choice.wheels, choice.python or table.preferred_pythons()[0]
     found.cuda = str(choice.major) if choice.wheels else None
     fixed = request.into is not None
-    found.refused += [refusal(ground, name, cuda, choice, fixed) for name in choice.missing]
+    found.refused += [
+        _pinned(request) if name == "torch" and request.torch else refusal(ground, name, cuda, choice, fixed)
+        for name in choice.missing
+    ]
 
 
 def _driver(
@@ -191,9 +198,9 @@ def _other(found: PlanDraft, ground: TargetPlatform, request: SetupRequest, pyth
     """A GPU of AMD, Intel or Apple, or none."""
     amd = ground.vendor == "amd"
     make = rocm_cpu.for_amd if amd else rocm_cpu.for_cpu
-    best, wheels = pythons[0], make(ground, request.frameworks, pythons[0])
+    best, wheels = pythons[0], make(ground, request.frameworks, pythons[0], request.torch)
     for python in pythons[1:]:
-        more = make(ground, request.frameworks, python)
+        more = make(ground, request.frameworks, python, request.torch)
         if len(more) > len(wheels):
             best, wheels = python, more
     found.wheels, found.python = wheels, best or table.preferred_pythons()[0]
@@ -201,7 +208,9 @@ def _other(found: PlanDraft, ground: TargetPlatform, request: SetupRequest, pyth
     found.cuda = own if wheels else None
     there = {w.framework for w in wheels}
     missing = [name for name in request.frameworks if name not in there]
-    found.refused += [on_amd(ground, n) if amd else on_cpu(ground, n, best) for n in missing]
+    pinned = [n for n in missing if n == "torch" and request.torch]
+    found.refused += [_pinned(request) for _ in pinned]
+    found.refused += [on_amd(ground, n) if amd else on_cpu(ground, n, best) for n in missing if n not in pinned]
     if amd and (variable := rocm_cpu.override(ground)):
         found.notes.append(f"Set {variable} wherever PyTorch runs: it has code only for a related GPU.")
 
@@ -282,6 +291,11 @@ def _toolkit(
 def _managed(framework: str, request: SetupRequest) -> Refusal:
     why = f"{present(request.into)} is managed by the distribution (PEP 668: externally-managed-environment)."
     return Refusal(framework, why, "Omit --into: then a separate environment is created.")
+
+
+def _pinned(request: SetupRequest) -> Refusal:
+    why = f"No build of PyTorch {present(request.torch)} fits the GPUs, the driver and the Python of this plan."
+    return Refusal(f"PyTorch {present(request.torch)}", why, "Leave the release out: gpudoctor setup pytorch")
 
 
 def _jetson(framework: str) -> Refusal:

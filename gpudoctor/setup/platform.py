@@ -60,8 +60,8 @@ def _capabilities(gpus: tuple[Gpu, ...]) -> tuple[str, ...]:
 
 def _name(gpu: Gpu) -> str:
     name = gpu.name if isinstance(gpu.name, str) else f"GPU {gpu.index}"
-    what = gpu.capability if isinstance(gpu.capability, str) else gpu.gfx if isinstance(gpu.gfx, str) else None
-    return f"{name} ({what})" if what else name
+    what = f"compute capability {gpu.capability}" if isinstance(gpu.capability, str) else known_or(gpu.gfx, None)
+    return f"{name}, {what}" if what else name
 
 
 def _glibc(facts: Facts) -> str | None:

@@ -20,6 +20,8 @@ COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
 _TOOLKIT = re.compile(
     r"(?:(?:nvidia-)?cuda(?:[-_ ]toolkit)?|toolkit|(?:cuda-)?nvcc)(?:(?:==?|[-_ ])?(\d{1,2}\.\d{1,2})(?:\.\d+)?)?"
 )
+_PINNED = re.compile(r"(?:py)?torch==(\d+\.\d+)(\.\d+)?(?:\.\*)?")
+_PACKAGE = re.compile(r"([a-z\d][\w.-]*)(?:\[[\w,-]+\])?(?:[=<>!~]=?[\w.*]+)?")
 _CUDNN = re.compile(r"(?:nvidia-|lib)?cudnn(?:-dev)?")
 
 
@@ -32,6 +34,7 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         frameworks: import names, in the user's order.
+        torch: the release of PyTorch that is requested, "2.7" or "2.7.1"; None: the newest that fits.
         companions: packages of PyTorch's, by their import names.
         toolkit: the CUDA toolkit's release, "12.4"; "": the one that fits; None: it is not requested.
         cudnn: whether cuDNN is requested for building, with its headers.
@@ -50,6 +53,7 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     frameworks: tuple[str, ...] = ()
+    torch: str | None = None
     companions: tuple[str, ...] = ()
     toolkit: str | None = None
     cudnn: bool = False
@@ -77,13 +81,16 @@ def requested(names: Iterable[str]) -> SetupRequest:
     companions: dict[str, None] = {}
     replaced: list[str] = []
     refused: list[Refusal] = []
-    toolkit, cudnn = None, False
+    toolkit, cudnn, torch = None, False, None
+    others: list[str] = []
     rest = list(names)
     while rest:
         name = rest.pop(0).strip().lower()
         release = _TOOLKIT.fullmatch(name)
         if found := (NAMES | _ALSO).get(name):
             frameworks[found] = None
+        elif pinned := _PINNED.fullmatch(name):
+            frameworks["torch"], torch = None, pinned[1] + (pinned[2] or "")
         elif name in COMPANIONS:
             companions[name] = None
         elif release:
@@ -97,9 +104,16 @@ def requested(names: Iterable[str]) -> SetupRequest:
             else:
                 refused.append(Refusal(name, row.message, row.instead))
         else:
+            others.append(name)
+    planned = frameworks or companions or toolkit is not None or cudnn
+    for name in others:
+        package = _PACKAGE.fullmatch(name)
+        if not planned or package is None or (package[1] == name and _near(name)):
             raise _unknown(name)
+        refused.append(_other(name, package[1]))
     return SetupRequest(
         frameworks=tuple(frameworks),
+        torch=torch,
         companions=tuple(companions),
         toolkit=toolkit,
         cudnn=cudnn,
@@ -108,12 +122,26 @@ def requested(names: Iterable[str]) -> SetupRequest:
     )
 
 
-def _unknown(name: str) -> RequestError:
+def _other(text: str, package: str) -> Refusal:
+    """What is not planned: a release of another framework, or a package that is none and is added afterwards."""
+    if package in (NAMES | _ALSO):
+        return Refusal(text, "A release can be requested of PyTorch and of cuda-toolkit.", f"Leave it out: {package}")
+    why = "It does not decide which builds fit this machine, so it is not planned."
+    return Refusal(text, why, f"Activate the new environment afterwards, then: python -m pip install {text}")
+
+
+def _near(name: str) -> list[str]:
+    """The name that was meant, where one is near."""
     known = {**NAMES, **_ALSO, **dict.fromkeys((*COMPANIONS, "cuda-toolkit", "cudnn"))}
-    near = get_close_matches(name, known, 1)
+    return get_close_matches(name, known, 1)
+
+
+def _unknown(name: str) -> RequestError:
+    near = _near(name)
     others = ", ".join((*NAMES, *COMPANIONS, "cuda-toolkit", "cudnn"))
     return RequestError(
-        f'Unknown framework "{name}". ' + (f'Did you mean "{near[0]}"?' if near else f"There are {others}.")
+        f'Unknown framework "{name}". '
+        + (f'Did you mean "{near[0]}"?' if near else f"There are {others}; other packages are added afterwards.")
     )
 
 

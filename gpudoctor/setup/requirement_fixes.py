@@ -83,7 +83,7 @@ def _is_virtual(gpu: Gpu) -> bool:
 
 
 def _branches(facts: Facts) -> Iterator[int]:
-    """The branches that drive every GPU here and are supported still: the advised one, then the newest first.
+    """The supported branches that drive every GPU here: the distribution's own, the advised one, then the newest first.
 
     New feature branches (NFB) are not among them: few distributions package them, and each ends within months.
     """
@@ -93,7 +93,8 @@ def _branches(facts: Facts) -> Iterator[int]:
     found = generations_of(facts)
     first = max((g.first_driver for g in found if g.first_driver), default=0)
     last = min((g.last_driver for g in found if g.last_driver), default=drivers.newest_branch())
-    for number in range(last, first, -1):
+    advised = drivers.advised_branch()
+    for number in (*([advised] if first < advised <= last else ()), *range(last, first, -1)):
         branch = drivers.branch_of(number)
         if branch and branch.kind in ("LTSB", "PB") and not _has_ended(branch.end_of_life, facts.created):
             yield number

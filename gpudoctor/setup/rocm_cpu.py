@@ -5,21 +5,24 @@ from collections.abc import Iterable
 from gpudoctor.knowledge import jax, newest, onnxruntime, rocm, tensorflow, torch
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.queries.gpus import torch_gfx
-from gpudoctor.setup.choice import libc_fits
+from gpudoctor.setup.choice import is_release, libc_fits, torch_spec
 from gpudoctor.setup.plan import TargetPlatform, Wheel
 
 
-def for_cpu(ground: TargetPlatform, names: Iterable[str], python: str | None) -> tuple[Wheel, ...]:
+def for_cpu(
+    ground: TargetPlatform, names: Iterable[str], python: str | None, release: str | None = None
+) -> tuple[Wheel, ...]:
     """The wheels for the CPU of those that have any for this Python; of PyTorch those for Intel's and Apple's GPUs."""
-    found = (_cpu(ground, name, python) for name in names if libc_fits(ground, name, cpu=True))
+    found = (_cpu(ground, name, python, release) for name in names if libc_fits(ground, name, cpu=True))
     return tuple(wheel for wheel in found if wheel is not None)
 
 
-def _plain_torch(ground: TargetPlatform, python: str | None) -> Wheel | None:
-    row = next((r for r in reversed(torch.torch().release) if not r.assumed and _fits(python, *r.python)), None)
+def _plain_torch(ground: TargetPlatform, python: str | None, release: str | None) -> Wheel | None:
+    known = (r for r in reversed(torch.torch().release) if is_release(r.version, release))
+    row = next((r for r in known if not r.assumed and _fits(python, *r.python)), None)
     if row is None:
         return None
-    requirement, variant, index = f"torch=={row.version}.*", "cpu", None
+    requirement, variant, index = torch_spec(row.version, release), "cpu", None
     if ground.vendor == "intel":
         variant, index = "xpu", torch.index_of("xpu")
         why = f"PyTorch {row.version} for Intel GPUs (device xpu); it includes the SYCL runtime."
@@ -33,9 +36,9 @@ def _plain_torch(ground: TargetPlatform, python: str | None) -> Wheel | None:
     return Wheel(framework="torch", requirement=requirement, variant=variant, index=index, why=why)
 
 
-def _cpu(ground: TargetPlatform, name: str, python: str | None) -> Wheel | None:
+def _cpu(ground: TargetPlatform, name: str, python: str | None, release: str | None) -> Wheel | None:
     if name == "torch":
-        return _plain_torch(ground, python)
+        return _plain_torch(ground, python, release)
     if name == "tensorflow":
         last = tensorflow.newest()
         if not _fits(python, *last.python):
@@ -54,15 +57,17 @@ def _cpu(ground: TargetPlatform, name: str, python: str | None) -> Wheel | None:
     return None
 
 
-def for_amd(ground: TargetPlatform, names: Iterable[str], python: str | None) -> tuple[Wheel, ...]:
+def for_amd(
+    ground: TargetPlatform, names: Iterable[str], python: str | None, release: str | None = None
+) -> tuple[Wheel, ...]:
     """The wheels for AMD GPUs of those frameworks that have any."""
-    found = (_amd(ground, name, python) for name in names if libc_fits(ground, name))
+    found = (_amd(ground, name, python, release) for name in names if libc_fits(ground, name))
     return tuple(wheel for wheel in found if wheel is not None)
 
 
-def _amd(ground: TargetPlatform, name: str, python: str | None) -> Wheel | None:
+def _amd(ground: TargetPlatform, name: str, python: str | None, release: str | None) -> Wheel | None:
     if name == "torch":
-        return _torch(ground, python)
+        return _torch(ground, python, release)
     plugin = jax.jax().rocm
     if (
         name == "jax"
@@ -81,17 +86,17 @@ def rocm_fits(ground: TargetPlatform) -> bool:
     return (ground.rocm or "").partition(".")[0] == jax.jax().rocm.rocm.partition(".")[0]
 
 
-def _torch(ground: TargetPlatform, python: str | None) -> Wheel | None:
+def _torch(ground: TargetPlatform, python: str | None, release: str | None) -> Wheel | None:
     """The newest build that has code for each of the GPUs, or for the sibling whose code it takes by an override."""
     targets = {torch_gfx(gfx) for gfx in ground.gfx}
-    for row in reversed(torch.torch().release):
+    for row in (r for r in reversed(torch.torch().release) if is_release(r.version, release)):
         for number in sorted(row.rocm.split(), key=version, reverse=True):
             there = torch.torch().rocm_gfx.get(number, "").split()
             if targets <= set(there) and _fits(python, *row.python):
                 variant = f"rocm{number}"
                 return Wheel(
                     framework="torch",
-                    requirement=f"torch=={row.version}.*",
+                    requirement=torch_spec(row.version, release),
                     variant=variant,
                     index=torch.index_of(variant),
                     why=f"PyTorch {row.version} for ROCm {number}, which has code for {', '.join(ground.gfx)} and "

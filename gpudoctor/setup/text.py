@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from gpudoctor.maybe import phrase
 from gpudoctor.report.renderers.text import command_line, console, headline, labelled, written
 from gpudoctor.setup.plan import Plan, SetupStep
-from gpudoctor.tasks import Edit
+from gpudoctor.tasks import Edit, Tasks
 from gpudoctor.tasks.as_typed import shown
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ def render(plan: Plan, width: int | None = None, colour: bool = False) -> str:
     _head(out, plan)
     for refused in plan.refused:
         out.print()
-        are = "are" if ", " in refused.requested else "is"
-        headline(out, "NOT", "bold red", f"{refused.requested} {are} not available here")
+        headline(out, "LEFT OUT", "bold red", refused.requested)
         labelled(out, "why", refused.why)
         if refused.instead:
             labelled(out, "instead", refused.instead)
@@ -34,6 +33,15 @@ def render(plan: Plan, width: int | None = None, colour: bool = False) -> str:
     for note in plan.notes:
         out.print()
         labelled(out, "note", note)
+    return written(out)
+
+
+def left(plan: Plan, steps: tuple[SetupStep, ...], width: int | None = None, colour: bool = False) -> str:
+    """The steps that were not run, with their numbers and commands, as text."""
+    out = console(width, colour)
+    for number, step in enumerate(plan.steps, 1):
+        if step in steps:
+            _step(out, number, step, plan.sudo)
     return written(out)
 
 
@@ -47,7 +55,7 @@ def _head(out: "Console", plan: Plan) -> None:
         labelled(out, "GPUs", "none that programs can use")
     if machine.vendor == "nvidia":
         driver = phrase("NVIDIA {}", machine.driver) + phrase(", CUDA up to {}", machine.driver_cuda)
-        labelled(out, "driver", driver if machine.driver else "none loaded")
+        labelled(out, "driver", driver if machine.driver else "not detected")
     if plan.wheels:
         labelled(out, "plan", _summary(plan))
 
@@ -68,22 +76,23 @@ def _step(out: "Console", number: int, step: SetupStep, sudo: bool) -> None:
     labelled(out, "why", step.why)
     for file in step.files:
         _file(out, file)
-    if step.commands:
-        labelled(out, "run", "In this order:" if len(step.commands) > 1 else "")
-    for command in step.commands:
-        command_line(out, shown(command, sudo))
+    _commands(out, "run", step.commands, sudo, "In this order:")
     after = ["needs root"] if step.root and sudo else []
     after += ["then reboot, and run this again"] if step.reboot else []
     if after:
         labelled(out, "", f"({'; '.join(after)})", "dim")
-    for place, command in enumerate(step.verify):
-        if place == 0:
-            labelled(out, "verify", "Check that it worked:", "dim")
-        command_line(out, shown(command, sudo))
-    if step.undo:
-        labelled(out, "undo", "", "dim")
-    for command in step.undo:
-        command_line(out, shown(command, sudo))
+    _commands(out, "verify", step.verify, sudo)
+    _commands(out, "undo", step.undo, sudo)
+
+
+def _commands(out: "Console", label: str, tasks: Tasks, sudo: bool, several: str = "") -> None:
+    """Commands next to their label; a sentence before several, where their order matters."""
+    if several and len(tasks) > 1:
+        labelled(out, label, several)
+        label = ""
+    for task in tasks:
+        command_line(out, shown(task, sudo), label)
+        label = ""
 
 
 def _file(out: "Console", file: Edit) -> None:

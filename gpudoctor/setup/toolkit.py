@@ -214,12 +214,38 @@ def _verified(nvcc: str, *env: tuple[str, str]) -> Tasks:
 
 
 def _why(place: Place, cuda: str) -> str:
+    if place.request.toolkit is None:
+        return (
+            "Frameworks' wheels have their own cuDNN; programs that are compiled against cuDNN need its library and "
+            f"headers, here those for CUDA {cuda[:2]}."
+        )
     torch = next((w for w in place.wheels if w.framework == "torch"), None)
     why = "Wheels need no toolkit; compiling CUDA code needs nvcc and the headers."
+    if place.request.toolkit:
+        return f"{why} CUDA {cuda} was requested."
     if torch and (own := cuda_of_variant(torch.variant)):
         why += f" Extensions of PyTorch are compiled with nvcc of its CUDA ({own})"
         why += "." if own == cuda else f", or of another release of that major: {cuda} is the nearest here."
+    elif (wanted := _wanted(place)) is not None:
+        why += (
+            f" CUDA {cuda} is {'that' if wanted == cuda else 'the release nearest to that'} of the installed PyTorch."
+        )
+    else:
+        why += f" CUDA {cuda} is the newest release{_limits(place)}."
     return why
+
+
+def _limits(place: Place) -> str:
+    """What the newest release that is taken has to fit, for a sentence."""
+    conda = _is_conda(place)
+    limits = [] if conda or in_container(place.facts) else ["that NVIDIA's repository has for this distribution"]
+    if major := next((w.variant[2:4] for w in place.wheels if w.variant.startswith("cu")), ""):
+        limits.append(f"of CUDA {major}, like the wheels,")
+    if place.driver_cuda:
+        limits.append(f"that the driver supports (CUDA up to {place.driver_cuda})")
+    if place.ground.capabilities:
+        limits.append(f"that compiles for compute capability {' and '.join(place.ground.capabilities)}")
+    return f" {' and '.join(limits)}" if limits else ""
 
 
 def _in_conda(place: Place, cuda: str) -> SetupStep:

@@ -7,6 +7,7 @@ import msgspec
 
 from gpudoctor.extras import install_command
 from gpudoctor.facts import Facts, Framework, Python
+from gpudoctor.maybe import known_or
 from gpudoctor.registry import BY_MODULE, SMOKED
 from gpudoctor.smoketests.devices import SmokeDevice, cpu, targets
 from gpudoctor.smoketests.options import ChoiceError, SmokeOptions, validated
@@ -49,6 +50,9 @@ def plan(facts: Facts, choice: SmokeOptions) -> tuple[SmokeJob, ...]:
     names = choice.tests or tuple(test.name for test in TESTS if test.quick or choice.everything)
     jobs: list[SmokeJob] = []
     for backend, python, kind in _backends(facts, choice, devices):
+        if backend == "driver" and not _has_numpy():
+            jobs += [SmokeJob(backend=backend, python=python, target=d, tests=()) for d in devices if d.kind == kind]
+            continue
         mine = tuple(t for t in devices if t.kind == kind or (t.kind == "cpu" and backend != "driver"))
         jobs += _jobs(backend, python, mine or _instead(backend, devices), names, choice)
     return tuple(_next_to_the_cpu(jobs, choice)) if COMPARE in names else tuple(jobs)
@@ -116,9 +120,14 @@ def _backends(facts: Facts, choice: SmokeOptions, devices: Sequence[SmokeDevice]
     own = [backend for backend in choice.backends if backend not in MODULES]
     if not choice.backends and not found:
         own = ["driver" if any(device.kind == "cuda" for device in devices) else "cpu"]
-    if own and find_spec("numpy") is None:
+    if own and not _has_numpy() and not (own == ["driver"] and known_or(facts.nvidia.cuda.code, 0) != 0):
         raise ChoiceError(_no_numpy(own[0], facts, choice))
     yield from (*found, *((backend, "", OWN_KINDS[backend]) for backend in own))
+
+
+def _has_numpy() -> bool:
+    """Whether our own Python has NumPy; a driver that does not start shows so without it, by a job without tests."""
+    return find_spec("numpy") is not None
 
 
 def _no_numpy(backend: str, facts: Facts, choice: SmokeOptions) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from gpudoctor.check_engine import Outcome, Verdict
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.symptoms import Symptom, nearest
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.registry import AREAS, BY_AREA, BY_MODULE
@@ -13,7 +14,7 @@ from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
-from gpudoctor.symptoms.fitting import distinct, fitting
+from gpudoctor.symptoms.fitting import distinct, fitting, of_engine, on_host
 from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.origin import Origin, Where, origin
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
@@ -24,12 +25,15 @@ from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
 RANK = {"cause": -1, "error": 0, "late": 1, "waits": 4, "warning": 5, "wrapper": 6}
 EXPLAINS = -1  # a message that says why another one of the log came
 EXPLAINED, UNKNOWN = 2, 3  # a warning that a failure of this machine explains; an exception that no row knows
+_SHOWN = {"module-rejected", "lockdown-refused"}
+ENGINE = "This message is written on the host, where containers are started: run `gpudoctor explain` there to check it."
 UNKNOWN_WORDS = "this is an error that gpudoctor does not know"
 OWN_WORDS = "an error of the Python program itself that gpudoctor does not know; nothing in it points to the GPU"
 _OWN = pattern(
     r"^(KeyError|IndexError|TypeError|NameError|UnboundLocalError|AttributeError|SyntaxError|IndentationError"
     r"|ZeroDivisionError|NotImplementedError|RecursionError|StopIteration)\b"
 )
+_MISSING = pattern(r"No module named '(\w+)'")
 _DEBUG = FixEntry(
     "Run it under Python's debugger, which stops where the error is raised.", ("python -m pdb -c continue SCRIPT.py",)
 )
@@ -90,7 +94,7 @@ def explained(
     follow = root.explains if root is not None else ()
     # What comes of the root is over with it; its row's own steps are for other roots.
     entries = [msgspec.structs.replace(one, fixes=()) if one.id in follow else one for one in entries]
-    notice = "" if elsewhere or not cases else _notice(cases[0], report, recorded)
+    notice = "" if elsewhere or not cases else _notice(cases[0], report, facts, recorded)
     entries = (
         [msgspec.structs.replace(one, fixes=_without_choice(one.fixes)) for one in entries] if recorded else entries
     )
@@ -107,6 +111,28 @@ def explained(
         ranks=tuple(ranks),
         log_origin=LogOrigin(where=found.where, evidence=found.evidence, typed=log.typed),
     )
+
+
+def with_shown(facts: Facts, log: Log, where: Where | None) -> Facts:
+    """The facts with what the log of this machine shows and the kernel log does not: that a module was rejected.
+
+    Reading the kernel log needs root on most desktops, and who asks has the error that modprobe printed. What it says
+    of another module than NVIDIA's is no evidence for NVIDIA's driver, whose checks read these events.
+
+    Args:
+        facts: of this machine.
+        log: what was recognised.
+        where: whether the log is this machine's; None: what it names of its machine is compared with the facts.
+    """
+    if not log.typed and (where or origin(log.marks, facts).where) != "here":
+        return facts
+    lines = (line for hit in log.hits.values() if _SHOWN & {*hit.symptom.kinds} for line in hit.lines[:1])
+    found = [one for line in lines if (one := kernel_log.recognise(line)) is not None and one.kind in _SHOWN]
+    own = [one for one in found if (one.module or "nvidia").startswith("nvidia")]
+    if not own:
+        return facts
+    shown = tuple(LogEvent(kind=one.kind, text=one.text or "") for one in own)
+    return msgspec.structs.replace(facts, log=msgspec.structs.replace(facts.log, shown=shown))
 
 
 def attach(
@@ -148,7 +174,7 @@ def _cases(found: Sequence[FindingEntry], log: Log, facts: Facts | None) -> tupl
             harmless.append(_harmless(hit.symptom.id, hit.symptom.program, meaning, hit.times))
             continue
         left = [f for f in found if f.check not in said.rules_out]
-        findings = explaining(hit.symptom.checks, areas(hit), left)
+        findings = () if of_engine(hit.symptom, facts) else explaining(hit.symptom.checks, areas(hit), left)
         rank = EXPLAINS if ids & {*hit.symptom.explains} else _rank(hit, findings, failing)
         rank = RANK["late"] if hit.symptom.id in follow and rank == RANK["error"] else rank
         cases.append(_Case(rank, hit.line, hit, None, said, findings))
@@ -226,11 +252,14 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
             explained_by=tuple(f.check for f in case.findings),
             nearest=() if case.findings or own else nearest(case.raised.text),
             fixes=(_DEBUG,) if own else (),
+            unexplained=not case.findings,
         )
     assert case.hit is not None  # noqa: S101 - a case has one or the other
     row = case.hit.symptom
     # of visibility's checks each looks for the same, of another area's each for something else
+    engine = of_engine(row, facts)
     looked = [i for i in ruled if place(i, row.checks, exact=not i.startswith("visibility.")) < len(row.checks)]
+    looked = [] if engine else looked
     return SymptomEntry(
         id=row.id,
         role=role,
@@ -246,6 +275,7 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
         unknown=tuple(sorted(i for i in looked if ruled[i] in (Outcome.UNKNOWN, Outcome.BROKEN))),
         fixes=_fixes(case, row, facts),
         advice=case.reported.advice or row.advice,
+        unexplained=not (case.findings or case.reported.confirmed or engine),
     )
 
 
@@ -254,9 +284,16 @@ def _without_choice(fixes: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
     return tuple(one for one in fixes if not any(line.startswith(_CHECK_ANOTHER) for line in one.commands))
 
 
-def _notice(root: _Case, report: Report, recorded: bool) -> str:
-    """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has."""
+def _notice(root: _Case, report: Report, facts: Facts | None, recorded: bool) -> str:
+    """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has.
+
+    Or that this is a container, and the message is of what starts containers.
+    """
+    if root.hit and of_engine(root.hit.symptom, facts):
+        return ENGINE
     own = areas(root.hit) if root.hit else areas_of(root.raised.packages if root.raised else ())
+    if root.hit and (missing := _MISSING.search(root.hit.text)):
+        own = areas_of((missing[1],))
     there = {BY_MODULE[one.name].area for one in report.frameworks if one.name in BY_MODULE}
     checked = [one.path for one in report.pythons if one.error is None]
     if root.findings or len(own) != 1 or own & there or not checked:
@@ -272,7 +309,8 @@ def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     if case.findings and case.findings[0].fixes:
         return ()
     known = [] if case.reported.decided else [FixEntry(one.message, one.commands) for one in row.fixes]
-    return fitting(distinct(fix_entries(case.reported.fixes, facts), known), facts)
+    steps = distinct(fix_entries(case.reported.fixes, facts), known)
+    return on_host(steps) if of_engine(row, facts) else fitting(steps, facts)
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

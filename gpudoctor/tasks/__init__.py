@@ -54,7 +54,8 @@ class Command(msgspec.Struct, frozen=True, tag_field="kind", tag="command", omit
         placeholders: what the user has to fill in.
         env: variables for this command alone.
         packages: whose packages it changes.
-        note: what to know about it, as a remark behind it.
+        note: a sentence with which the text of its fix ends. zsh at a terminal takes no remark behind a
+            command (INTERACTIVE_COMMENTS is off).
         person: whether only a person can run it: it opens an editor, or a shell on another machine.
     """
 
@@ -93,12 +94,14 @@ class Shell(msgspec.Struct, frozen=True, tag_field="kind", tag="shell", omit_def
         root: whether it needs root; then it is one command, without operators.
         lookup: as of a command.
         placeholders: as of a command.
+        note: as of a command.
     """
 
     line: str
     root: bool = False
     lookup: bool = False
     placeholders: tuple[Placeholder, ...] = ()
+    note: str = ""
 
 
 class Variable(msgspec.Struct, frozen=True, tag_field="kind", tag="variable", omit_defaults=True):
@@ -179,7 +182,7 @@ def cmd(
         placeholders: what the user fills in within a word.
         env: variables for it alone.
         packages: whose packages it changes.
-        note: a remark behind it.
+        note: a sentence about it, for the fix's text.
         person: whether only a person can run it.
     """
     own = tuple(word for word in words if isinstance(word, Placeholder))
@@ -249,6 +252,17 @@ def needs_root(task: Task) -> bool:
 def is_lookup(task: Task) -> bool:
     """Whether a task changes nothing."""
     return isinstance(task, Command | Pipe | Shell) and task.lookup
+
+
+def ends_sessions(task: Task) -> bool:
+    """Whether a task reboots the machine or turns it off, and so ends what everybody does there."""
+    if not isinstance(task, Command):
+        return False
+    return task.argv[0] in _ENDS or (task.argv[0] in ("systemctl", "apiclient") and task.argv[1:2] in _OF_SYSTEM)
+
+
+_ENDS = ("reboot", "poweroff", "halt", "shutdown")
+_OF_SYSTEM = (("reboot",), ("poweroff",))
 
 
 def can_run(task: Task) -> bool:

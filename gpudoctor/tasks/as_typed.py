@@ -16,7 +16,7 @@ def shown(task: Task, sudo: bool = True) -> str:
     """
     match task:
         case Command():
-            return _command(task, sudo) + (f"  # {task.note}" if task.note else "")
+            return _command(task, sudo)
         case Pipe():
             return " | ".join(_command(stage, sudo) for stage in task.stages)
         case Shell():

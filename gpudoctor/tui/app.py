@@ -23,9 +23,11 @@ from gpudoctor.tui.session import Session, SessionSource
 from gpudoctor.tui.themes import DARK, LIGHT, PLAIN, THEMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from textual.actions import ActionParseResult
     from textual.command import Provider
+    from textual.dom import DOMNode
     from textual.filter import LineFilter
 
 
@@ -126,6 +128,20 @@ class Doctor(App[int]):
     def why_not(self, action: str) -> str:
         """Why an action is not offered now, in a sentence for the palette; empty: it is."""
         return self.session.source.recorded if action == "again" else ""
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Run an action; of one that is not offered now a message says why, where its key was pressed all the same."""
+        done = await super().run_action(action, default_namespace, namespaces)
+        target, name, _ = self._parse_action(action, default_namespace or self, namespaces)
+        why_not = getattr(target, "why_not", None)
+        if not done and why_not and (why := why_not(name)):
+            self.notify(why, severity="warning")
+        return done
 
     def begin(self) -> None:
         """Run all checks; a run that still goes on is ended."""

@@ -103,7 +103,7 @@ class Commands(Provider):
                 continue
             title = f"{binding.description} ({self.app.get_key_display(binding)})"
             run = partial(_say, self.app, why) if why else partial(self.app.run_action, binding.action, node)
-            yield PaletteEntry(title, why or tooltip or binding.description, run, SYNONYMS.get(name, ""))
+            yield PaletteEntry(title, why or tooltip, run, SYNONYMS.get(name, ""))
 
     def _files(self) -> Iterator[PaletteEntry]:
         """What asks for a file."""

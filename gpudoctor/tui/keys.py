@@ -27,6 +27,7 @@ TOGETHER = {
     "quit": "Quit and stop running tests",
     "command_palette": "Command palette: find any action by name",
 }
+PAGES = ("pgup", "pgdn", "home", "end")  # as LEAPS names them
 WIDE, WIDEST = 18, 76  # columns for the keys, and of the dialog
 
 
@@ -64,8 +65,13 @@ def groups(bindings: Mapping[str, ActiveBinding], app: App[Any], place: str) -> 
         of_app = isinstance(node, App) or binding.action.startswith("app.focus")
         title = EVERYWHERE if of_app else place if isinstance(node, Screen) else CURSOR
         keys = (*found[title].get(does, KeyEntry((), does)).keys, app.get_key_display(binding))
-        found[title][does] = KeyEntry(tuple(sorted(dict.fromkeys(keys), key=len)), does)
+        found[title][does] = KeyEntry(tuple(sorted(dict.fromkeys(keys), key=_place)), does)
     return [KeyGroup(title, tuple(entries.values())) for title, entries in found.items() if entries]
+
+
+def _place(key: str) -> tuple[int, int]:
+    """Where a key stands among those of its entry: as its words are ordered, else the shortest first."""
+    return PAGES.index(key) if key in PAGES else -1, len(key)
 
 
 def text(listed: Iterable[KeyGroup], width: int) -> Content:

@@ -34,6 +34,7 @@ def board(address: str, **changes: Any) -> Board:
         "hive": None,
         "pages_retired": None,
         "pages_pending": None,
+        "vram": None,
         "performance_level": "auto",
     }
     return Board(address=address, **(plain | changes))
@@ -85,6 +86,8 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "packages": (),
         "rocm": "6.3.4",
         "rocm_path": "/opt/rocm",
+        "hip": "/opt/rocm/lib/libamdhip64.so.6",
+        "hip_lacks": (),
         "blacklisted": False,
         "dxg": False,
         "rocdxg": None,

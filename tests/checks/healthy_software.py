@@ -61,7 +61,7 @@ DOCKER = ContainerHost(
 )
 OLDER_TOOLKIT = Toolkits(
     nvccs=(Nvcc(path="/usr/local/cuda/bin/nvcc", real="/usr/local/cuda-12.4/bin/nvcc", version="12.4", on_path=True),),
-    home=CudaHome(path="/usr/local/cuda", found_by="/usr/local/cuda", exists=True, nvcc="12.4", headers=True),
+    home=CudaHome(path="/usr/local/cuda", found_by="/usr/local/cuda", exists=True, nvcc="12.4", headers=True, lacks=()),
     installed=(("/usr/local/cuda-12.4", "12.4"),),
     libraries=(library("libcudnn.so.9", "9.4.0", kind="system"),),
     cxx="/usr/bin/c++",

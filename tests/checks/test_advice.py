@@ -121,13 +121,14 @@ def test_memory_taken_at_once() -> None:
             {"gpus__0__memory": 8 << 30},
             (
                 "problem",
-                "GPU 0 (NVIDIA GeForce RTX 4090) has 8 GB: enough to fully train about 0.4 billion parameters, and to "
+                "GPU 0 (NVIDIA GeForce RTX 4090) has 8 GiB: enough to fully train about 0.4 billion parameters, and to "
                 "run about 4 billion in 16 bits or 10 billion in 4.",
             ),
         ),
         ({"gpus__0__memory": 12 << 30}, ("pass", "")),
         ({"gpus__0__memory": None}, ("pass", "")),
         ({"gpus__0__memory": 8 << 30, "gpus__0__integrated": True}, ("pass", "")),
+        ({"gpus__0__memory": 8 << 30, "host__platform": "laptop"}, ("pass", "")),
         ({"gpus__0__memory": SILENT}, ("unknown", "NVML: Not Supported")),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import Outcome, Severity, run
+from gpudoctor.check_engine import Fix, Outcome, Severity, run
 from gpudoctor.facts import Facts, GpuProcess
 from gpudoctor.fixes import system
 from gpudoctor.fixes.boot import kernel_parameter
@@ -208,13 +208,25 @@ def test_a_gpu_that_answers_again_needs_no_restart() -> None:
 def test_nixos_has_no_configuration_of_the_loader() -> None:
     folder = "/run/opengl-driver/lib"
     copy = library("libcuda.so.1", path=f"{folder}/libcuda.so.1", found_by="not on the loader's path")
-    facts = having(failing(100), nvidia__cuda__code=None, nvidia__cuda__libraries=(copy,))
+    facts = with_framework(framework(), having(failing(100), nvidia__cuda__code=None, nvidia__cuda__libraries=(copy,)))
     (check,) = catalogue.load(["driver.library-missing"])
     (elsewhere,) = run(check, facts)
     (nixos,) = run(check, having(facts, host__distribution__id="nixos"))
     assert "ldconfig" in " ".join(elsewhere.fixes[0].commands)
     assert nixos.fixes[0].commands == (f"export LD_LIBRARY_PATH={folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",)
     assert not nixos.fixes[0].root
+
+
+@pytest.mark.parametrize(
+    ("location", "wrong"),
+    [("/opt/env/lib/python3.11/site-packages/torch", True), ("/nix/store/4z-torch/site-packages/torch", False)],
+)
+def test_nixos_needs_the_variable_for_wheels_only(location: str, wrong: bool) -> None:
+    copy = library("libcuda.so.1", path="/run/opengl-driver/lib/libcuda.so.1", found_by="not on the loader's path")
+    facts = having(host__distribution__id="nixos", nvidia__cuda__libraries=(copy,))
+    (check,) = catalogue.load(["driver.library-missing"])
+    assert run(check, facts)[0].problem is None
+    assert (run(check, with_framework(framework(location=location), facts))[0].problem is not None) == wrong
 
 
 @pytest.mark.parametrize(
@@ -291,11 +303,12 @@ def test_an_image_is_not_changed_by_dnf_dracut_or_grubby(id_: str) -> None:
 def test_packages_and_parameters_of_an_image() -> None:
     plain = having(nvidia_host(), host__distribution=FEDORA)
     image = having(plain, nvidia__kernel__image_keys=())
-    after = "  # takes effect after a reboot"
     assert typed(system.install(plain, "akmod-nvidia")) == ("sudo dnf install akmod-nvidia",)
-    assert typed(system.install(image, "akmod-nvidia")) == (f"sudo rpm-ostree install akmod-nvidia{after}",)
-    assert typed(system.remove(image, "akmod-nvidia")) == (f"sudo rpm-ostree uninstall akmod-nvidia{after}",)
-    assert typed(system.reinstall(image, "akmod-nvidia")) == (f"sudo rpm-ostree upgrade{after}",)
+    assert typed(system.install(image, "akmod-nvidia")) == ("sudo rpm-ostree install akmod-nvidia",)
+    assert typed(system.remove(image, "akmod-nvidia")) == ("sudo rpm-ostree uninstall akmod-nvidia",)
+    assert typed(system.reinstall(image, "akmod-nvidia")) == ("sudo rpm-ostree upgrade",)
+    fix = Fix("Install it.", system.install(image, "akmod-nvidia"))
+    assert fix.message == "Install it. The packages take effect after a reboot."
     assert (typed(system.initramfs(plain)), system.initramfs(image)) == (("sudo dracut --force",), ())
     assert kernel_parameter(image, "Pass.", "iommu=pt").commands[0] == (
         "sudo rpm-ostree kargs --append-if-missing=iommu=pt"

@@ -13,7 +13,8 @@ from gpudoctor.checks.link.pcie_errors import pcie_errors
 from gpudoctor.checks.link.peers_redirected import peers_redirected
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
-from tests.builders import ask, nvidia_host, plain_host
+from tests.builders import ask, change, nvidia_host, plain_host
+from tests.checks.amd_machines import amd_host, instinct_node
 from tests.checks.nvidia_machines import having
 
 WHY = Unknown("nobody looked")
@@ -208,6 +209,22 @@ def test_a_container_is_started_anew() -> None:
 )
 def test_numa_balancing(changes: dict[str, Any], outcome: str) -> None:
     assert [found for found, _ in ask(numa_balancing, having(nvidia_host(), **changes))] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("facts", "on", "outcome"),
+    [
+        (instinct_node(8), True, [Severity.WARNING]),
+        (instinct_node(1, parts=8), True, [Severity.WARNING]),
+        (instinct_node(1), True, []),  # nothing waits for another GPU
+        (instinct_node(8), False, []),
+        (instinct_node(8), None, []),
+        (amd_host(), True, []),
+    ],
+)
+def test_numa_balancing_slows_several_instinct_gpus(facts: Facts, on: bool | None, outcome: list[Severity]) -> None:
+    found = run(numa_balancing, change(facts, "host.numa_balancing", on))
+    assert [v.severity for v in found if v.outcome == "problem"] == outcome
 
 
 MAPS = "A process may map only 16 GiB (ulimit -v); CUDA maps more than the GPU's 24 GiB."

@@ -2,6 +2,8 @@
 
 import html
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,13 @@ def test_a_demo_in_every_format_says_that_it_is_one(run: Run, name: str) -> None
 
 def test_the_demos_are_those_that_ship() -> None:
     assert tuple(demo.DEMOS) == DEMOS
+
+
+@pytest.mark.parametrize("activated", [True, False])
+def test_a_program_that_is_not_on_path_says_how_it_is_typed(activated: bool) -> None:
+    program = Path(sys.executable).with_name("gpudoctor")
+    path = f"{program.parent}:/usr/bin" if activated else "/usr/bin"
+    ended = subprocess.run(
+        [program, "check", "--quick"], env={"PATH": path, "COLUMNS": "200"}, capture_output=True, text=True
+    )
+    assert (f"`gpudoctor` is not on PATH: type `{program}` instead" in ended.stdout) is not activated

@@ -14,10 +14,12 @@ from gpudoctor.cli.other_ids import message_page
 from gpudoctor.cli.run_program import verdict as run_verdict
 from gpudoctor.fleet.aggregate import links, requested_gpus
 from gpudoctor.knowledge.symptoms import symptoms
+from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import check
 from gpudoctor.report import smoke
 from gpudoctor.symptoms import attach
 from tests.builders import change, framework, nvidia_host, with_framework
+from tests.checks.nvidia_machines import WHY, unloaded
 from tests.cli import Ran, gpudoctor, main, shell
 from tests.cli.conftest import Run
 from tests.symptoms.samples import trace
@@ -350,6 +352,19 @@ def test_an_area_is_no_directory_of_the_same_name(run: Run, tmp_path: Path, monk
     (tmp_path / "driver").mkdir()
     monkeypatch.chdir(tmp_path)
     assert run("explain", "driver").out.startswith("driver\n  driver.blacklisted")
+
+
+@pytest.mark.parametrize("what", ["Key was rejected by service", "Required key not available"])
+def test_an_error_that_somebody_pasted_is_evidence(run: Run, tmp_path: Path, what: str) -> None:
+    closed = Unknown("dmesg: Operation not permitted")
+    facts = unloaded(host__kernel__secure_boot=True, host__kernel__lockdown=WHY, log__events=closed)
+    (tmp_path / "facts").write_bytes(msgspec.json.encode(facts))
+    words = ("--facts", str(tmp_path / "facts"))
+    said = run("explain", f"modprobe: ERROR: could not insert 'nvidia': {what}", *words).out
+    assert said.startswith("CAUSE     Secure Boot rejects NVIDIA's kernel module\n")
+    other = run("explain", f"modprobe: ERROR: could not insert 'vboxdrv': {what}", *words).out
+    assert "CAUSE" not in other
+    assert "unknown   driver.refused-by-secure-boot" in other
 
 
 def _printed_ids() -> Iterator[str]:

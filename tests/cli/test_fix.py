@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,9 @@ FIXES = (
     Fix("Write it.", (Edit("{flag}", text="b\\n"), Edit("{more}", add=("c",)))),
     Fix("Write it, then fail.", (Edit("{flag}", text="b\\n"), cmd("false"))),
     Fix("Edit what cannot be.", (Edit("{more}", word=("A", "b")),)),
+    Fix("Make it, then reboot.", (cmd("touch", "{flag}"), cmd("reboot"), cmd("touch", "{more}")), needs="reboot"),
+    Fix("Reboot.", (cmd("reboot"),), needs="reboot"),
+    Fix("Begin, then fail.", (cmd("touch", "{more}"), cmd("false")), needs="reboot", undo=(cmd("rm", "{more}"),)),
 )
 
 @check(title="There is no flag", severity=Severity.ERROR, cause="Nobody has made it.", fixes=FIXES,
@@ -127,7 +131,8 @@ def test_without_a_yes_nothing_is_run(flag: Path) -> None:
         ("10", 5, "do this outside"),
         ("11", 5, "these commands only inspect"),
         ("14", 4, 'has no line A="...", so that it has to be edited by hand.'),
-        ("15", 3, "There is no fix 15: acme.no-flag has 14 here."),
+        ("16", 5, "this fix is a reboot, which only --reboot runs: `gpudoctor fix acme.no-flag --choice 16 "),
+        ("18", 3, "There is no fix 18: acme.no-flag has 17 here."),
     ],
 )
 def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> None:
@@ -137,7 +142,7 @@ def test_each_of_its_fixes(flag: Path, choice: str, code: int, message: str) -> 
     if code in (3, 5):
         assert ran.err.count("\n") == 1
         assert ("fix       " in ran.out) is (code == 5)  # what a person has to type is shown
-        assert "`gpudoctor fix acme.no-flag`" in ran.err or code == 3  # and what can be run instead
+        assert "`gpudoctor fix acme.no-flag" in ran.err or code == 3  # and what can be run instead
     if choice == "7":
         assert "It takes effect after a reboot." in ran.out
         assert "Fixed: " not in ran.out
@@ -241,3 +246,38 @@ def test_where_half_was_done_the_check_is_asked_again_and_undo_takes_it_back(fla
 def test_the_line_that_carries_it_out_stands_in_the_report(flag: Path) -> None:
     ran = gpudoctor("check", "--only", "acme.no-flag", "--quick", env=env_of(flag))
     assert "run       gpudoctor fix acme.no-flag\n" in ran.out
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_reboot_is_run_only_where_it_was_asked_for(flag: Path, asked: bool) -> None:
+    stub = flag.parent / "bin" / "reboot"
+    stub.parent.mkdir()
+    stub.write_text(f"#!/bin/sh\ntouch {flag.parent}/rebooted\n")
+    stub.chmod(0o755)
+    env = env_of(flag) | {"PATH": f"{stub.parent}:{BARE['PATH']}"}
+    words = ("acme.no-flag", "--choice", "15", "--yes", *(("--reboot",) if asked else ()))
+    ran = gpudoctor("fix", *words, "--quick", env=env)
+    assert (ran.code, ran.err, flag.exists()) == (0, "", True)
+    assert (flag.parent / "rebooted").exists() is asked
+    assert not (flag.parent / "more").exists()  # what stands after the reboot is for later
+    left = "Done, except for the reboot. Save your work, then run:\n  reboot\n"
+    assert (left in ran.out) is not asked
+
+
+def test_a_fix_that_failed_halfway_is_not_called_done(flag: Path) -> None:
+    ran = fix(flag, "acme.no-flag", "--choice", "17", "--yes")
+    assert ran.code == 4
+    assert "Step failed" in ran.err
+    assert "Done. It takes effect" not in ran.out
+    assert "The fix ran in part, but the check still fails" in ran.err
+
+
+def test_undo_names_when_and_where_and_leaves_the_runs_of_another_directory_alone(flag: Path) -> None:
+    assert fix(flag, "acme.no-flag", "--yes").code == 0
+    elsewhere = gpudoctor("fix", "--undo", "--yes", env=env_of(flag), cwd=flag.parent)
+    assert elsewhere.code == 5
+    assert flag.exists()
+    assert re.search(r"The last run: fix acme\.no-flag \(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in /\)", elsewhere.out)
+    assert "that run was started in /." in elsewhere.err
+    assert fix(flag, "--undo", "--yes").code == 0
+    assert not flag.exists()

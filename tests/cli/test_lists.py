@@ -50,11 +50,11 @@ def test_explain(run: Run) -> None:
         assert f"\n{line}\n" in ran.out
 
 
-@pytest.mark.parametrize("id_", catalogue.ids())
-def test_every_check_can_be_explained(run: Run, facts_file: str, id_: str) -> None:
-    ran = run("explain", id_, "--facts", facts_file)
-    assert ran.code == 0
-    assert f"\nid            {id_}\n" in ran.out
+def test_every_check_can_be_explained(run: Run, facts_file: str) -> None:
+    for id_ in catalogue.ids():
+        ran = run("explain", id_, "--facts", facts_file)
+        assert (id_, ran.code) == (id_, 0)
+        assert f"\nid            {id_}\n" in ran.out
 
 
 @pytest.mark.parametrize("line", ["--help", "check --help", "facts --help", "explain --help", "checks -h"])

@@ -8,14 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpudoctor.cli.setup import _left
 from gpudoctor.facts import Facts
 from gpudoctor.setup.exporters import FORMS
 from gpudoctor.setup.plan import Plan
-from tests.builders import change
+from tests.builders import change, plain_host
+from tests.checks.amd_machines import amd_host
 from tests.cli import gpudoctor
 from tests.cli.conftest import Run
 from tests.machines.registry import machines
 from tests.setup.grounds import machine
+from tests.setup.plans import made
 
 # A uv that makes what it is asked for, and tells nobody else.
 UV = """#!/bin/sh
@@ -67,9 +70,7 @@ def test_a_plan_is_printed_and_nothing_is_made(run: Run, ada: str, tmp_path: Pat
 def test_a_wish_that_cannot_be_met_gives_3_and_is_told_first(run: Run, tmp_path: Path) -> None:
     ran = run("setup", "pytorch", "tensorflow", "--facts", _file(tmp_path, machine("blackwell")))
     assert ran.code == 3
-    assert ran.out.index("NOT       TensorFlow is not available here") < ran.out.index(
-        "1         Create an environment"
-    )
+    assert ran.out.index("LEFT OUT  TensorFlow") < ran.out.index("1         Create an environment")
     assert "instead   Use NVIDIA's build in the container" in ran.out
 
 
@@ -84,6 +85,33 @@ def test_every_form_is_written(run: Run, ada: str, form: str) -> None:
     ran = run("setup", "pytorch", "--facts", ada, "--format", form)
     assert (ran.code, ran.err) == (0, "")
     assert "torch==2.14.*" in ran.out
+
+
+def test_a_dockerfile_for_the_cpu_says_so(run: Run, tmp_path: Path) -> None:
+    """It is often written on a machine without a GPU."""
+    plain = _file(tmp_path, plain_host())
+    ran = run("setup", "pytorch", "--facts", plain, "--format", "dockerfile")
+    assert ran.code == 0
+    assert "This plan is for the CPU." in ran.err
+    assert "--facts gpu.json" in ran.err
+    assert "This plan is for the CPU." in " ".join(ran.out.replace("# ", "").split())
+    assert "# Verify in a container:\n" in ran.out
+    assert "--facts gpu.json" not in run("setup", "pytorch", "--cpu", "--facts", plain, "--format", "dockerfile").err
+
+
+def test_a_dockerfile_for_amd_passes_its_devices(run: Run, tmp_path: Path) -> None:
+    ran = run("setup", "pytorch", "--facts", _file(tmp_path, amd_host()), "--format", "dockerfile")
+    assert "(docker run --device /dev/kfd --device /dev/dri ...)" in ran.out
+    assert "--gpus all" not in ran.out
+
+
+def test_no_file_is_written_without_a_framework(run: Run, tmp_path: Path) -> None:
+    """A fragment that only extends PATH by a directory that nothing creates would build."""
+    blackwell = _file(tmp_path, machine("blackwell"))
+    for form in ("dockerfile", "environment.yml"):
+        ran = run("setup", "torch==2.5.1", "--facts", blackwell, "--format", form)
+        assert (ran.code, ran.out) == (3, "")
+        assert "Left out: PyTorch 2.5.1." in ran.err
 
 
 @pytest.mark.parametrize(
@@ -244,6 +272,17 @@ def test_an_environment_without_pip_is_reported_before_anything_is_changed(run: 
     assert ran.code == 4
     assert "has no pip. Run" in ran.err
     assert "Nothing was changed before it." in ran.err
+
+
+def test_what_was_not_run_stands_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    """After pages of an installer's output nobody remembers that a driver is missing."""
+    plan = made(machine("blackwell", branch=None), "cupy")
+    _left(plan, (plan.steps[0], plan.steps[-1]))
+    reported = capsys.readouterr()
+    assert reported.err == "gpudoctor: Left to you, in this order; nothing was verified yet:\n"
+    assert "1         Install NVIDIA's driver" in reported.out
+    assert "4         Verify the installation." in reported.out
+    assert "pip install" not in reported.out
 
 
 def test_upgrade_is_of_an_environment_that_is_there(run: Run, ada: str) -> None:

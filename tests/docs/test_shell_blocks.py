@@ -24,6 +24,7 @@ NOT_RUN = {
     "/shared/gpudoctor/bin/pip install": "takes gpudoctor from the package index",
     "export UV_TOOL_DIR": "is of the shell alone",
     "uv tool install gpudoctor-cli": "takes gpudoctor from the package index",
+    ".venv/bin/pip install build pex": "takes minutes; tests/real/test_release.py makes and runs the file",
     "docker exec": "needs a Docker daemon; the lines that are typed inside run like any others",
     "docker cp": "needs a Docker daemon; tests/real/test_release.py makes and runs the file",
     "for node in gpu001": "needs nodes; tests/real/test_release.py makes and runs the file",

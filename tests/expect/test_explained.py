@@ -4,10 +4,10 @@ import pytest
 
 from gpudoctor.check_engine import Outcome, run
 from gpudoctor.expect.loader import loads
-from gpudoctor.facts import Facts
+from gpudoctor.facts import ContainerHost, Facts
 from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.report.model import Report
-from tests.builders import plain_host
+from tests.builders import change, framework, plain_host, with_framework
 from tests.checks import healthy_nvidia as nv
 from tests.expect import one
 from tests.machines.registry import machines
@@ -30,7 +30,6 @@ def held(facts: Facts, text: str) -> Report:
         ("cpu-wheel", SEES),
         ("cpu-wheel", one("pythons.0.frameworks.torch.cuda", "present=true")),
         ("mask-names-a-gpu-that-is-not-there", SEES),
-        ("card-not-seated", one("gpus.*.link_width", "at_least=16")),
         ("fell-off-the-bus", one("gpus", "count=8")),
         ("nvidia-smi-hangs", one("gpus.*.name", "contains='NVIDIA'")),
     ],
@@ -87,3 +86,28 @@ def test_unknown_is_incomplete() -> None:
     assert [(entry.check, entry.subject, entry.essential) for entry in report.unknown if entry.essential] == [
         ("expect.smoke-pytorch-transfer-h2d-pinned", "e.toml:1", True)
     ]
+
+
+def test_a_rule_that_is_not_met_raises_no_warning() -> None:
+    report = held(MACHINES["card-not-seated"].make(), one("gpus.*.link_width", "at_least=16"))
+    assert {(entry.check, entry.status) for entry in report.findings} == {
+        ("expect.gpus-link-width", "fail"),
+        (MACHINES["card-not-seated"].root, "warn"),
+    }
+
+
+@pytest.mark.parametrize("severity", ["fail", "warn"])
+def test_what_ails_the_containers_of_a_host_explains_nothing_about_its_own_frameworks(severity: str) -> None:
+    docker = ContainerHost(docker="/usr/bin/docker", podman="/usr/bin/podman", docker_rootless=False, no_cgroups=True)
+    facts = change(with_framework(framework()), "containers", docker)
+    text = f"{one('pythons.0.frameworks.cupy.live.count', 'at_least=1')}severity='{severity}'\n"
+    report = held(facts, text)
+    found = {entry.check: entry for entry in report.findings}
+    assert found["container.no-cgroups"].status == "warn"  # Podman is there too
+    assert found["container.no-cgroups"].consequences == ()
+    assert found["expect.pythons-0-frameworks-cupy-live-count"].status == severity
+
+
+def test_a_framework_that_is_not_installed_is_no_effect_of_a_dead_driver() -> None:
+    report = held(MACHINES["module-not-loaded"].make(), one("pythons.0.frameworks.cupy.live.count", "at_least=1"))
+    assert "expect.pythons-0-frameworks-cupy-live-count" in {entry.check for entry in report.findings}

@@ -2,11 +2,15 @@
 
 import pytest
 
+from gpudoctor.check_engine import Fix, run
 from gpudoctor.checks.driver.compat_mismatch import compat_mismatch
 from gpudoctor.checks.driver.compat_unsupported import compat_unsupported
+from gpudoctor.checks.driver.stub_library import stub_library
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.compat import step_aside
-from gpudoctor.report.fixes import entry
+from gpudoctor.fixes.compat import out_of_the_way
+from gpudoctor.maybe import Unknown
+from gpudoctor.queries.driver import driver_cuda
+from gpudoctor.report.fixes import can_carry, entry
 from tests.builders import change, library, nvidia_host
 
 COMPAT = library(
@@ -20,8 +24,12 @@ def ahead(**env: str) -> Facts:
     return change(facts, "host.environment", env)
 
 
+def away(facts: Facts) -> Fix:
+    return out_of_the_way(facts, COMPAT.path, "the package cuda-compat")
+
+
 def test_only_the_folders_own_line_goes_and_copies_stay() -> None:
-    fix = step_aside(ahead())
+    fix = away(ahead())
     assert "sed -i.bak" in fix.commands[0]
     assert fix.undo
     for check in (compat_mismatch, compat_unsupported):
@@ -31,7 +39,7 @@ def test_only_the_folders_own_line_goes_and_copies_stay() -> None:
 
 def test_in_a_container_nobody_needs_sudo() -> None:
     inside = change(change(ahead(), "host.container", "docker"), "host.user.uid", 0)
-    fix = step_aside(inside)
+    fix = away(inside)
     assert "sudo" not in " ".join(entry(fix, inside).commands)
     assert fix.needs == "restart of the container"
 
@@ -44,4 +52,39 @@ def test_in_a_container_nobody_needs_sudo() -> None:
     ],
 )
 def test_what_the_environment_says_is_mended_there(path: str, command: str) -> None:
-    assert step_aside(ahead(LD_LIBRARY_PATH=path)).commands == (command,)
+    assert away(ahead(LD_LIBRARY_PATH=path)).commands == (command,)
+
+
+def stubbed(path: str, found_by: str = "cache") -> Facts:
+    stub = library("libcuda.so.1", None, path=path, real=path, found_by=found_by, kind="stub")
+    facts = change(nvidia_host(), "nvidia.cuda.libraries", (stub, library("libcuda.so.1")))
+    for field, value in {"loaded": path, "code": 34, "version": "11.7"}.items():
+        facts = change(facts, f"nvidia.cuda.{field}", value)
+    return facts
+
+
+def test_a_stub_in_the_loaders_configuration_is_removed_by_what_is_typed() -> None:
+    facts = stubbed("/usr/local/cuda-11.7/lib64/stubs/libcuda.so.1")
+    (verdict,) = run(stub_library, facts)
+    first, last = verdict.fixes[0].commands
+    assert "sed -i.bak" in first
+    assert "/usr/local/cuda-11.7/lib64/stubs" in first
+    assert last == "sudo ldconfig"
+    assert can_carry(verdict.fixes[0].tasks, "here")
+    assert "cuInit" in str(verdict.fixes[0].verify)
+
+
+def test_a_stub_next_to_other_libraries_leaves_their_directory_in_the_configuration() -> None:
+    (verdict,) = run(stub_library, stubbed("/usr/local/cuda-11.7/lib64/libcuda.so.1"))
+    path = "/usr/local/cuda-11.7/lib64/libcuda.so.1"
+    assert verdict.fixes[0].commands == (f"sudo mv {path} {path}.bak", "sudo ldconfig")
+
+
+def test_what_a_library_that_does_not_run_reports_is_not_the_drivers() -> None:
+    assert driver_cuda(change(stubbed("/opt/stubs/libcuda.so.1"), "nvidia.kernel.loaded", "525.105.17")) == "12.0"
+    assert isinstance(driver_cuda(change(stubbed("/opt/stubs/libcuda.so.1"), "nvidia.kernel.loaded", None)), Unknown)
+
+
+def test_in_a_container_the_variable_is_of_the_image_too() -> None:
+    inside = change(ahead(LD_LIBRARY_PATH="/usr/local/cuda/compat:/opt/lib"), "host.container", "docker")
+    assert "docker run -e LD_LIBRARY_PATH=/opt/lib" in away(inside).message

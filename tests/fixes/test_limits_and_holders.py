@@ -36,7 +36,7 @@ def test_who_holds_a_gpu_is_stopped_in_its_own_way() -> None:
     assert not any("kill" in command for command in foreign.commands)  # the number may be another process here
     assert stop_holders((), "Stop it.").commands == (
         "nvidia-smi",
-        "sudo fuser -v /dev/nvidia*  # end what it lists: kill PID, or stop its service",
+        "sudo fuser -v /dev/nvidia*",
     )
 
 

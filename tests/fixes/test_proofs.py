@@ -37,7 +37,7 @@ def test_onnx_runtime_makes_a_session() -> None:
     text = code(onnxruntime_verify(PYTHON))
     assert "InferenceSession(" in text
     assert "get_available_providers" not in text
-    assert "o.preload_dlls(); print(" in code(onnxruntime_verify(PYTHON, preload=True))
+    assert "o.preload_dlls(); p = " in code(onnxruntime_verify(PYTHON, preload=True))
 
 
 @pytest.mark.parametrize("name", ["torch", "tensorflow", "cupy", "jax", "onnxruntime"])

@@ -27,8 +27,11 @@ def test_torchvision_for(torch: str, expected: str | None) -> None:
     assert torchvision_for(torch) == expected
 
 
-@pytest.mark.parametrize(("version", "expected"), [("4.4.0", 8), ("3.24.0", 8), ("4.5.0", 9), ("4.10.1", 9)])
-def test_ctranslate2_cudnn(version: str, expected: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("4.4.0", 8), ("3.24.0", 8), ("4.5.0", 9), ("4.6.2", 9), ("4.6.3", None), ("4.10.1", None)],
+)
+def test_ctranslate2_cudnn(version: str, expected: int | None) -> None:
     assert ctranslate2_cudnn(version) == expected
 
 

@@ -12,6 +12,7 @@ from gpudoctor.knowledge.kernel_log import kinds
 from gpudoctor.knowledge.symptoms import TABLES, Symptom, parts, recognise, symptoms
 from gpudoctor.symptoms.extractors import READERS
 from gpudoctor.toml import tomllib
+from tests.at_once import at_once
 
 HERE = Path(gpudoctor.knowledge.__file__).parent
 ROWS = symptoms()
@@ -23,7 +24,7 @@ def test_ids_are_unique_and_all_tables_are_read() -> None:
     assert {path.stem for path in HERE.glob("symptoms*.toml")} == set(TABLES)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
+@at_once(ROWS, lambda row: row.id)
 def test_a_row_is_whole(row: Symptom) -> None:
     letters = [*row.has, re.sub(r"\\.", "", row.pattern)]
     assert letters == [text.lower() for text in letters], "lines are compared in small letters"
@@ -39,7 +40,7 @@ def test_a_row_is_whole(row: Symptom) -> None:
         assert (row.checks, row.fixes, row.advice) == ((), (), "")
 
 
-@pytest.mark.parametrize("row", KNOWN, ids=[row.id for row in KNOWN])
+@at_once(KNOWN, lambda row: row.id)
 def test_a_row_names_checks_that_are_there_or_what_to_try(row: Symptom) -> None:
     ids = catalogue.ids()
     areas = {i.split(".")[0] for i in ids}

@@ -89,6 +89,7 @@ def test_spellings_of_package_lists() -> None:
     listed = "ii  rocm-core:amd64  6.2.0  amd64  Radeon\niF  rock-dkms  1:3.7-20  all  rock-dkms driver\n"
     assert parse(listed) == (("rocm-core", "6.2.0", "ii"), ("rock-dkms", "1:3.7-20", "iF"))
     assert parse("rock-dkms\t1:3.7-20\n") == (("rock-dkms", "1:3.7-20", ""),)
+    assert parse("amd-gpu-firmware-20251125-1.fc43.noarch\n") == (("amd-gpu-firmware", "20251125-1.fc43", "ii"),)
     assert parse("package rocm-core is not installed\namdgpu-dkms  un \n") == ()
 
 

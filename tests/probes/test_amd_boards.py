@@ -23,6 +23,7 @@ MI300X = {
     f"{FOLDER}/current_memory_partition": "NPS4\n",
     f"{FOLDER}/xgmi_hive_info/xgmi_hive_id": "13154872410235392\n",
     f"{FOLDER}/power_dpm_force_performance_level": "auto\n",
+    f"{FOLDER}/mem_info_vram_total": "206141652992\n",
     f"{FOLDER}/ras/gpu_vram_bad_pages": (
         "0x027f5d43 : 0x00001000 : R\n0x027f5d4b : 0x00001000 : R\n0x027f5d53 : 0x00001000 : P\n"
         "0x027f5d5b : 0x00001000 : F\n"
@@ -39,6 +40,7 @@ def test_an_instinct_card() -> None:
             hive="13154872410235392",
             pages_retired=2,
             pages_pending=2,
+            vram=206141652992,
             performance_level="auto",
         ),
     )
@@ -53,6 +55,7 @@ def test_what_a_card_has_not_is_none_and_what_nobody_can_say_is_unknown() -> Non
         hive=None,
         pages_retired=None,
         pages_pending=None,
+        vram=Unknown("amdgpu shows no mem_info_vram_total for this GPU"),
         performance_level=None,
     )
     files = {f"{FOLDER}/vendor": "0x1002", f"{FOLDER}/current_compute_partition": "UNKNOWN\n"}

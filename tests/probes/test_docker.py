@@ -217,6 +217,23 @@ def test_a_toolkit_from_before_nvidia_ctk_is_asked_by_its_own_tool() -> None:
     assert look(RecordedMachine(tools, env=ENV, commands=said)).toolkit == "1.3.3"
 
 
+def test_a_program_of_the_toolkit_that_cannot_start() -> None:
+    line = "/usr/bin/nvidia-container-cli: error while loading shared libraries: libelf.so.1: cannot open shared object"
+    lost = ChildResult(argv=(), code=127, err=f"{line}\n")
+    tools = {"/usr/bin/nvidia-ctk": "", "/usr/bin/nvidia-container-cli": ""}
+    said: dict[str, str | ChildResult] = {"nvidia-ctk --version": "version 1.17.4\n"}
+    said["nvidia-container-cli --version"] = lost
+    machine = RecordedMachine(tools, env=ENV, commands=said)
+    both = look(machine)
+    assert (both.toolkit, both.toolkit_error) == ("1.17.4", line)
+    quick = docker.probe(machine, BARE, True, quick=True)
+    assert quick.toolkit_error == Unknown("nvidia-container-cli was not started (--quick)")
+    said.pop("nvidia-ctk --version")
+    alone = RecordedMachine({"/usr/bin/nvidia-container-cli": ""}, env=ENV, commands=said)
+    assert docker.probe(alone, BARE, True, quick=True).toolkit_error == line
+    assert look(RecordedMachine()).toolkit_error is None
+
+
 def test_the_fields_that_older_engines_refuse_and_the_version_of_podman() -> None:
     text = "cdiVersion: 0.7.0\nkind: nvidia.com/gpu\ndevices:\n- containerEdits:\n    additionalGids:\n    - 44\n"
     files = {"/usr/bin/podman": "", "/etc/cdi/nvidia.yaml": text}
@@ -227,6 +244,43 @@ def test_the_fields_that_older_engines_refuse_and_the_version_of_podman() -> Non
     assert look(older).cdi_fields == {}
     assert isinstance(look(older).podman_version, Unknown)
     assert older.ran == []
+
+
+VAR = {"/usr/bin/podman": "", "/var/run/cdi/nvidia.yaml": "kind: nvidia.com/gpu\n"}
+USERS = "/home/u/.config/containers/containers.conf"
+
+
+@pytest.mark.parametrize(
+    ("files", "dirs", "asked"),
+    [
+        (VAR, None, True),
+        (VAR | {"/etc/cdi/nvidia.yaml": "kind: nvidia.com/gpu\n"}, None, False),
+        (VAR | {"/etc/containers/containers.conf": '[engine]\n#cdi_spec_dirs = ["/opt"]\n'}, None, True),
+        (VAR | {"/etc/containers/containers.conf": '[engine]\ncdi_spec_dirs = [\n "/opt",\n]\n'}, ("/opt",), False),
+        (
+            VAR
+            | {
+                "/etc/containers/containers.conf": 'cdi_spec_dirs = ["/opt"]\n',
+                "/etc/containers/containers.conf.d/a.conf": 'cdi_spec_dirs = ["/run/cdi", {append=true}]\n',
+            },
+            ("/opt", "/run/cdi"),
+            False,
+        ),
+        (
+            VAR | {"/etc/containers/containers.conf": 'cdi_spec_dirs = ["/opt"]\n', USERS: "cdi_spec_dirs=['/u']\n"},
+            ("/u",),
+            False,
+        ),
+        ({"/usr/bin/podman": "", "/var/run/cdi/amd.yaml": ""}, None, False),
+    ],
+)
+def test_where_podman_looks_for_specifications(files: dict[str, str], dirs: object, asked: bool) -> None:
+    machine = RecordedMachine(files, env=ENV, commands={"podman --version": "podman version 5.5.1\n"})
+    seen = look(machine)
+    assert seen.podman_cdi_dirs == dirs
+    assert (seen.podman_version == "5.5.1") is asked
+    quick = docker.probe(machine, BARE, True, quick=True)
+    assert isinstance(quick.podman_version, Unknown)
 
 
 def test_whether_the_daemon_reads_cdi_specifications() -> None:

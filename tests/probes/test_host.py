@@ -78,7 +78,9 @@ ARM = "processor : 0\nCPU part\t: 0xd4f\n"
     ("files", "more", "platform", "virtual"),
     [
         ({DMI + "chassis_type": "10"}, {}, "laptop", None),
+        ({DMI + "chassis_type": "10", **FLAG}, {}, "laptop", "other"),  # no hypervisor gives its guests such a chassis
         ({DMI + "sys_vendor": "QEMU", DMI + "product_name": "Standard PC"}, {}, "vm", "kvm"),  # the flag is hidden
+        ({DMI + "sys_vendor": "KubeVirt", DMI + "product_name": "None"}, {}, "vm", "kvm"),
         ({DMI + "sys_vendor": "VMware, Inc.", DMI + "product_name": "VMware7,1", **FLAG}, {}, "vm", "vmware"),
         ({DMI + "sys_vendor": "Microsoft Corporation", DMI + "product_name": "Virtual Machine"}, {}, "vm", "microsoft"),
         (

@@ -116,3 +116,27 @@ def test_the_address_space(row: str, limit: object) -> None:
 )
 def test_cpu_flags(text: str, flags: object) -> None:
     assert state.cpu_flags(RecordedMachine({"/proc/cpuinfo": text})) == flags
+
+
+LIBRARY, SHARED = "/usr/local/vgpu/libvgpu.so", "/usr/lib/libhook.so"
+
+
+@pytest.mark.parametrize(
+    ("files", "ignored"),
+    [
+        ({}, ()),
+        ({"/etc/ld.so.preload": f"{SHARED}\n", SHARED: "\x7fELF\x02"}, ()),
+        ({"/etc/ld.so.preload": f"# {LIBRARY}\n"}, ()),
+        ({"/etc/ld.so.preload": "libsearched.so\n"}, ()),  # the loader searches for it: not followed here
+        (
+            {"/etc/ld.so.preload": f"{SHARED}:{LIBRARY}\n", SHARED: "\x7fELF\x02", f"{LIBRARY}/.keep": ""},
+            ((LIBRARY, "Is a directory"),),
+        ),
+        ({"/etc/ld.so.preload": LIBRARY}, ((LIBRARY, "No such file or directory"),)),
+        ({"/etc/ld.so.preload": f"{LIBRARY} # HAMi", LIBRARY: "#!/bin/sh"}, ((LIBRARY, "not an ELF file"),)),
+    ],
+)
+def test_preloads_that_the_loader_ignores(files: dict[str, str], ignored: tuple[tuple[str, str], ...]) -> None:
+    found = state.ignored_preloads(RecordedMachine(files))
+    assert not isinstance(found, Unknown)
+    assert tuple((one.path, one.reason) for one in found) == ignored

@@ -82,6 +82,11 @@ def test_a_gpu() -> None:
     assert (gpu.link_generation, gpu.link_width, gpu.numa_node) == (5, 16, 1)
     assert (gpu.render_node, gpu.vbios, gpu.serial) == ("/dev/dri/renderD128", "113-M3080202-101", None)
     assert (gpu.mig, gpu.compute_mode, gpu.nvlinks) == (None, None, None)
+    assert gpu.wave_area is None
+    (newer,) = known(
+        gpus(RecordedMachine({**CPU, f"{NODES}/1/properties": f"{PROPERTIES}cwsr_size 30408704\n"}), [CARD])
+    )
+    assert newer.wave_area == 30408704
 
 
 def test_what_sysfs_does_not_show_is_unknown_and_what_a_card_lacks_is_none() -> None:

@@ -23,6 +23,18 @@ FAILED = {"Id": ID, "Name": "/tabby", "State": {"Status": "created", "ExitCode":
 OTHER = {"Id": ID, "Name": "/web", "State": {"Status": "created", "Error": "port is already allocated"}}
 
 
+GPUS = RefusedContainer(name="fireshare", condition="gpus")
+NO_GPUS = (
+    "failed to discover GPU vendor from CDI: no known GPU vendor found",
+    'could not select device driver "" with capabilities: [[gpu]]',
+    'could not select device driver "nvidia" with capabilities: [[gpu compute]]',
+)
+
+
+def _created(error: str) -> dict[str, object]:
+    return {"Id": ID, "Name": "/fireshare", "State": {"Status": "created", "Error": error}}
+
+
 PS = "docker ps --all --no-trunc --filter status=created --filter status=exited --format {{.ID}}"
 
 
@@ -38,6 +50,7 @@ def look(listed: str | ChildResult, shown: str) -> object:
         ("", "", ()),
         (f"{ID}\n", json.dumps([FAILED]), (RefusedContainer(name="tabby", condition="cuda>=12.8"),)),
         (f"{ID}\n{ID}\n", json.dumps([OTHER, FAILED]), (RefusedContainer(name="tabby", condition="cuda>=12.8"),)),
+        *((f"{ID}\n", json.dumps([_created(error)]), (GPUS,)) for error in NO_GPUS),
         (f"{ID}\n", json.dumps([{"State": None}, 1, {}]), ()),
         (f"{ID}\n", "null", ()),
         (f"{ID}\n", "", Unknown("docker inspect: no JSON")),

@@ -16,6 +16,7 @@ TOOLKIT = {
     "/usr/local/cuda-12.4/include/cuda_runtime.h": "",
 }
 LINK = {"/usr/local/cuda": "cuda-12.4"}
+PARTS = ("nvrtc.h", "libnvrtc.so")
 
 
 def look(machine: RecordedMachine, wanted: bool = True) -> Toolkits:
@@ -65,14 +66,41 @@ def test_old_toolkits_say_their_version_in_a_text_file() -> None:
 )
 def test_cuda_home_by_the_rule_of_torch(env: dict[str, str], path: str, why: str) -> None:
     seen = look(RecordedMachine(TOOLKIT, links=LINK, env=env)).home
-    assert seen == CudaHome(path=path, found_by=why, exists=True, nvcc="12.4", headers=True)
+    assert seen == CudaHome(path=path, found_by=why, exists=True, nvcc="12.4", headers=True, lacks=PARTS)
 
 
 def test_a_cuda_home_that_is_gone_or_empty() -> None:
     stale = look(RecordedMachine(TOOLKIT, env={"CUDA_HOME": "/usr/local/cuda-11.7"})).home
-    assert stale == CudaHome(path="/usr/local/cuda-11.7", found_by="CUDA_HOME", exists=False, nvcc=None, headers=False)
-    assert look(RecordedMachine()).home == CudaHome(path=None, found_by="", exists=False, nvcc=None, headers=False)
+    gone = CudaHome(path="/usr/local/cuda-11.7", found_by="CUDA_HOME", exists=False, nvcc=None, headers=False, lacks=())
+    assert stale == gone
+    none = CudaHome(path=None, found_by="", exists=False, nvcc=None, headers=False, lacks=())
+    assert look(RecordedMachine()).home == none
     assert look(RecordedMachine(TOOLKIT, links=LINK, env={"CUDA_PATH": ""})).home.path is None
+
+
+HOME = "/usr/local/cuda-12.4"
+
+
+@pytest.mark.parametrize(
+    ("files", "env", "lacks"),
+    [
+        ((), {}, PARTS),
+        ((f"{HOME}/include/nvrtc.h", f"{HOME}/lib64/libnvrtc.so"), {}, ()),
+        ((f"{HOME}/include/nvrtc.h", f"{HOME}/lib64/libnvrtc.so.12"), {}, PARTS[1:]),
+        ((f"{HOME}/targets/x86_64-linux/include/nvrtc.h", f"{HOME}/targets/x86_64-linux/lib/libnvrtc.so"), {}, ()),
+        (("/usr/include/nvrtc.h", "/usr/lib/x86_64-linux-gnu/libnvrtc.so"), {}, ()),
+        (("/opt/i/nvrtc.h", "/opt/l/libnvrtc.so"), {"CPATH": "/opt/i", "LIBRARY_PATH": "/x:/opt/l/"}, ()),
+        (("/opt/i/nvrtc.h", "/opt/l/libnvrtc.so"), {}, PARTS),
+    ],
+)
+def test_files_for_development(files: tuple[str, ...], env: dict[str, str], lacks: tuple[str, ...]) -> None:
+    machine = RecordedMachine(TOOLKIT | dict.fromkeys(files, ""), links=LINK, env=env)
+    assert look(machine).home.lacks == lacks
+
+
+def test_without_nvcc_nothing_is_compiled() -> None:
+    files = {f"{HOME}/include/cuda_runtime.h": "", f"{HOME}/version.json": VERSION}
+    assert look(RecordedMachine(files, links=LINK)).home.lacks == ()
 
 
 def test_the_host_compiler() -> None:

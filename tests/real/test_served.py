@@ -66,7 +66,7 @@ def test_a_file_goes_to_the_browser_and_not_to_the_disk(served: Served, page: Pa
     assert json.loads(report.read_text())["status"] == "fail"
     page.shows("Sent to the browser")
     page.press("c")
-    page.shows("To the clipboard")
+    page.shows("Sent to the browser's clipboard")
     assert not (tmp_path / ".local").exists()
     assert list(tmp_path.glob("*.json")) == []
     assert len(page.call("window/handles", method="GET")) == 1  # no empty window is left behind

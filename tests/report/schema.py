@@ -87,7 +87,10 @@ FINDING = exactly(
     cause=TEXT,
     evidence=TEXTS,
     fixes={"type": "array", "items": FIX, "minItems": 1},
-    run={"type": "string", "pattern": "^(gpudoctor fix [a-z0-9-]+\\.[a-z0-9-]+( --choice [0-9]+)?( --with-root)?)?$"},
+    run={
+        "type": "string",
+        "pattern": "^(gpudoctor fix [a-z0-9-]+\\.[a-z0-9-]+( --choice [0-9]+)?( --with-root)?( --reboot)?)?$",
+    },
     consequences=each(exactly(check=CHECK, message=TEXT, status=STATUS, subject=TEXT)),
     affects={
         "type": "array",

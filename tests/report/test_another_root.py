@@ -2,17 +2,20 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpudoctor import check, pipeline
 from gpudoctor.expect.discovery import expectations
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Host
 from gpudoctor.facts.text_types import ANOTHER_ROOT
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import CheckOptions
+from gpudoctor.probes import docker
 from gpudoctor.report.renderers import npd, prometheus
-from gpudoctor.report.renderers.closing import ROOT
+from gpudoctor.report.renderers.closing import ELSEWHERE, ROOT
+from gpudoctor.report.renderers.header import rows
 from tests.builders import change
 from tests.machines.registry import machines
 
@@ -71,3 +74,62 @@ def test_the_probes_give_that_reason(part: str, tmp_path: Path) -> None:
     code = nvidia.nvml.code if part == "nvidia.nvml" else nvidia.cuda.code
     assert isinstance(code, Unknown)
     assert code.unknown.endswith(ANOTHER_ROOT)
+
+
+def test_a_gpu_whose_driver_nobody_asked_is_no_gpu_without_a_driver() -> None:
+    report = check(facts=mounted())
+    assert {gpu.status for gpu in report.gpus} == {"unknown"}
+    assert dict(rows(report))["GPUs"].endswith("compute capability 9.0, driver not asked")
+    unloaded = change(mounted(), "nvidia.kernel.loaded", None)
+    assert {gpu.status for gpu in check(facts=unloaded).gpus} == {"no driver"}
+
+
+def test_a_node_whose_containerd_is_not_configured_fails_without_its_driver() -> None:
+    facts = change(mounted(), "containers.toolkit", "installed")
+    facts = change(change(facts, "containers.cdi", ()), "cluster.kubelet", True)
+    assert check(facts=change(facts, "cluster.runtime_configured", True)).status == "pass"
+    report = check(facts=change(facts, "cluster.runtime_configured", False))
+    (found,) = report.findings
+    assert (found.check, found.status, found.run) == ("cluster.runtime-not-configured", "fail", "")
+    assert ELSEWHERE in report.next
+    unknown = change(change(facts, "cluster.runtime_configured", False), "nvidia.kernel.loaded", WHY)
+    assert "cluster.runtime-not-configured" in {entry.check for entry in check(facts=unknown).unknown}
+
+
+def docker_host(root: Path, daemon: str, unit: str = "", socket: bool = True) -> Facts:
+    """The node with Docker and NVIDIA's toolkit, as its files show it."""
+    files = {"/usr/bin/docker": "", "/usr/bin/nvidia-ctk": "", "/etc/docker/daemon.json": daemon}
+    files["/etc/nvidia-container-runtime/config.toml"] = "no-cgroups = true\n"
+    files["/etc/systemd/system/docker.service.d/override.conf"] = unit
+    files |= {"/run/docker.sock": ""} if socket else {}
+    for path, text in files.items():
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        (root / path[1:]).write_text(text)
+        (root / path[1:]).chmod(0o755)
+    machine = Machine(root=str(root), env={"PATH": "/usr/bin"})
+    found = docker.probe(machine, Host(container=None, wsl=None), wanted=True)
+    return msgspec.structs.replace(mounted(), containers=found)
+
+
+NVIDIA = '{"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}'
+OPTION = "ExecStart=/usr/bin/dockerd --add-runtime=nvidia=/usr/bin/nvidia-container-runtime -H fd://"
+
+
+@pytest.mark.parametrize(
+    ("daemon", "unit", "found"),
+    [
+        ("{}", "", {"container.runtime-not-configured", "container.no-cgroups"}),
+        (NVIDIA, "", {"container.no-cgroups"}),
+        ("{}", OPTION, {"container.no-cgroups"}),
+    ],
+)
+def test_files_show_how_docker_is_configured(daemon: str, unit: str, found: set[str], tmp_path: Path) -> None:
+    report = check(facts=docker_host(tmp_path, daemon, unit))
+    assert {entry.check for entry in report.findings if entry.check.startswith("container.")} == found
+
+
+def test_without_a_daemon_of_the_system_nothing_is_known_of_it(tmp_path: Path) -> None:
+    report = check(facts=docker_host(tmp_path, "{}", socket=False))
+    assert not report.findings
+    unknown = {entry.check for entry in report.unknown}
+    assert {"container.runtime-not-configured", "container.no-cgroups"} <= unknown

@@ -9,7 +9,7 @@ from gpudoctor.facts import Facts, Smoke, SmokeRun, SmokeTest
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.report.model import FindingEntry
-from gpudoctor.report.renderers.closing import closing
+from gpudoctor.report.renderers.closing import PROOF, SETUP, closing
 from gpudoctor.report.renderers.text import render
 from tests.builders import change, framework, live, nvidia_host, plain_host, python, with_framework
 from tests.checks.environments import package
@@ -48,13 +48,13 @@ def quick(facts: Facts) -> Facts:
 @pytest.mark.parametrize(
     ("facts", "status", "entries", "lines"),
     [
-        (nvidia_host(), "pass", (), (CUDA, BARE, AGAIN)),
-        (nvidia_host(), "pass", (ENTRY,), (CUDA, LEFT, AGAIN)),
-        (nvidia_host(), "warn", (ENTRY,), (CUDA, LEFT)),
+        (nvidia_host(), "pass", (), (CUDA, BARE, SETUP, AGAIN)),
+        (nvidia_host(), "pass", (ENTRY,), (CUDA, LEFT, SETUP, AGAIN)),
+        (nvidia_host(), "warn", (ENTRY,), (CUDA, LEFT, SETUP)),
         (nvidia_host(), "fail", (ENTRY,), (NEXT,)),
         (nvidia_host(), "incomplete", (), (CUDA, UNKNOWN)),
-        (with_packages(nvidia_host()), "pass", (), (CUDA, BARE, UNTRIED, AGAIN)),
-        (with_packages(nvidia_host()), "warn", (ENTRY,), (CUDA, LEFT, UNTRIED)),
+        (with_packages(nvidia_host()), "pass", (), (CUDA, BARE, UNTRIED, SETUP, AGAIN)),
+        (with_packages(nvidia_host()), "warn", (ENTRY,), (CUDA, LEFT, UNTRIED, SETUP)),
         (with_packages(nvidia_host()), "fail", (ENTRY,), (NEXT,)),
         (with_packages(plain_host()), "pass", (), (NOTHING_AT_ALL, AGAIN)),
         (plain_host(), "pass", (), (NOTHING_AT_ALL, AGAIN)),
@@ -64,7 +64,7 @@ def quick(facts: Facts) -> Facts:
             with_framework(framework(), nvidia_host()),
             "pass",
             (),
-            (CUDA, "PyTorch 2.7.1 was imported and sees 1 GPU.", NONE, AGAIN),
+            (CUDA, "PyTorch 2.7.1 was imported and sees 1 GPU.", NONE, PROOF, AGAIN),
         ),
     ],
 )
@@ -74,7 +74,9 @@ def test_closing(facts: Facts, status: str, entries: tuple[FindingEntry, ...], l
 
 def test_of_recorded_facts_nobody_can_choose_another_python() -> None:
     for facts, status, entries in ((nvidia_host(), "pass", (ENTRY,)), (plain_host(), "pass", ())):
-        assert "--python" not in " ".join(closing(facts, PASSED, status, entries, recorded=True))
+        reported = closing(facts, PASSED, status, entries, recorded=True)
+        assert "--python" not in " ".join(reported)
+        assert not {SETUP, PROOF} & {*reported}  # that machine is another one
 
 
 def test_one_check_is_one() -> None:

@@ -69,7 +69,7 @@ MEND = "gpudoctor fix driver.library-mismatch"
 def test_the_words_of_a_page() -> None:
     text = words(parsed(page(MACHINES["upgraded-under-a-running-kernel"]())))
     whole = (
-        "FAIL something does not work",
+        "FAIL Driver/library version mismatch",
         "Problems to fix",
         "1. FAIL Driver/library version mismatch",
         "sudo reboot",

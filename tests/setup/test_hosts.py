@@ -5,7 +5,7 @@ from gpudoctor.setup.exporters.common import quiet
 from gpudoctor.setup.plan import Plan
 from gpudoctor.tasks import Pipe, can_run
 from gpudoctor.tasks.as_typed import shown, typed
-from tests.builders import change
+from tests.builders import change, framework, plain_host, with_framework
 from tests.machines.registry import machines
 from tests.setup.grounds import distribution, machine, without_driver
 from tests.setup.plans import known, made, step
@@ -88,3 +88,14 @@ def test_a_rented_virtual_gpu_gets_the_driver_of_its_cloud() -> None:
     assert "GRID driver" in driver.title
     assert "kernel modules" not in driver.why
     assert not any(map(can_run, driver.commands))  # with words of one's own in it
+
+
+def test_in_a_wsl_for_rocm_without_a_gpu_nothing_is_planned_for_the_cpu() -> None:
+    empty = change(plain_host(), "host.wsl", 2)
+    rocm = with_framework(framework(version="2.9.1+rocm6.4", cuda=None, hip="6.4", live=None), empty)
+    for facts, why in ((rocm, "PyTorch 2.9.1+rocm6.4 in "), (change(empty, "amd.rocm", "6.4.1"), "ROCm is installed")):
+        found = made(facts, "torch")
+        assert (found.wheels, found.steps) == ((), ())
+        assert why in found.refused[0].why
+        assert "--cpu" in found.refused[0].instead
+    assert made(empty, "torch").wheels

@@ -7,13 +7,13 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Distribution, Facts
 from gpudoctor.knowledge import drivers
 from gpudoctor.report.fixes import entry
 from gpudoctor.requirements.demands import DEMANDS
 from gpudoctor.requirements.evaluate import validated
 from gpudoctor.setup.requirement_fixes import fixes
-from tests.builders import change, plain_host, python
+from tests.builders import change, nvidia_host, plain_host, python
 from tests.checks import healthy_nvidia as nv
 from tests.machines import foreign
 from tests.machines.registry import machines
@@ -131,3 +131,10 @@ def test_a_branch_whose_support_has_ended_is_not_advised() -> None:
     assert ended.end_of_life == "2025"
     assert fixed(facts, "driver", "<560") == ()
     assert fixed(facts, "driver", "<575")  # 570 ends with the year
+
+
+def test_a_debian_gets_the_advised_branch_before_a_newer_one() -> None:
+    debian = change(nvidia_host(), "host.distribution", Distribution(id="debian", version="12"))
+    for wanted, branch in ((">=580", "580"), (">=590", "595")):
+        (fix,) = fixes(debian, "driver", SpecifierSet(wanted))
+        assert f"sudo apt-get install nvidia-driver-pinning-{branch}" in fix.commands

@@ -8,7 +8,7 @@ from gpudoctor.knowledge import generations
 from gpudoctor.maybe import Unknown
 from gpudoctor.setup.plan import Wheel
 from gpudoctor.setup.verification import step as proof_of
-from gpudoctor.tasks import Command, Edit, FileSection, Task
+from gpudoctor.tasks import Command, Edit, FileSection, Task, is_lookup
 from gpudoctor.tasks.as_typed import typed
 from tests.builders import change, plain_host, python
 from tests.machines.registry import machines
@@ -312,3 +312,16 @@ def test_a_plan_is_proven_by_what_it_made(kernel: str, variant: str, device: lis
     wheel = Wheel(framework="torch", requirement="torch", variant=variant)
     found = proof_of("/env/bin/python", (wheel,), kernel)
     assert [_argv(task) for task in found.verify] == [("gpudoctor", "smoke", *device, "--python", "/env/bin/python")]
+
+
+@pytest.mark.parametrize("variant", ["cpu", "cu130"])
+def test_onnx_runtime_alone_is_proven_by_a_session(variant: str) -> None:
+    """The smoke tests have no backend for it: they would find no framework in the new environment."""
+    wheel = Wheel(framework="onnxruntime", requirement="onnxruntime", variant=variant)
+    found = proof_of("/env/bin/python", (wheel,))
+    assert found.verify == ()
+    (task,) = found.commands
+    assert "InferenceSession" in _argv(task)[-1]
+    assert not is_lookup(task)
+    both = proof_of("/env/bin/python", (wheel, Wheel(framework="torch", requirement="torch", variant=variant)))
+    assert both.verify

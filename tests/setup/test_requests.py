@@ -2,10 +2,13 @@
 
 import re
 
+import msgspec
 import pytest
 
 from gpudoctor.knowledge.requests import requests
+from gpudoctor.setup.planner import plan
 from gpudoctor.setup.request import RequestError, requested
+from tests.setup.grounds import machine
 
 
 @pytest.mark.parametrize(
@@ -77,3 +80,36 @@ def test_an_unknown_name_is_a_usage_error() -> None:
         requested(["torchvison"])
     with pytest.raises(RequestError, match=r"There are pytorch, .* cudnn"):
         requested(["xyzzy"])
+
+
+@pytest.mark.parametrize(
+    ("name", "requirement"),
+    [
+        ("torch==2.7.1", "torch==2.7.1"),
+        ("pytorch==2.7", "torch==2.7.*"),
+        ("torch==2.7.*", "torch==2.7.*"),
+        ("torch", "torch==2.14.*"),
+    ],
+)
+@pytest.mark.parametrize("cpu", [False, True])
+def test_a_release_of_pytorch_is_planned_where_it_fits(name: str, requirement: str, cpu: bool) -> None:
+    made = plan(machine("ada"), msgspec.structs.replace(requested([name, "torchvision"]), cpu=cpu))
+    assert (made.wheels[0].requirement, made.refused) == (requirement, ())
+    assert len(made.wheels) == 2
+
+
+def test_a_release_without_a_build_for_the_gpu_is_refused() -> None:
+    made = plan(machine("blackwell"), requested(["torch==2.5.1"]))
+    assert made.wheels == ()
+    assert [one.requested for one in made.refused] == ["PyTorch 2.5.1"]
+
+
+def test_other_packages_do_not_keep_a_plan_from_being_made() -> None:
+    found = requested(["torch", "jupyter", "tensorflow==2.17"])
+    assert found.frameworks == ("torch",)
+    jupyter, tensorflow = found.refused
+    assert jupyter.instead.endswith("python -m pip install jupyter")
+    assert tensorflow.why == "A release can be requested of PyTorch and of cuda-toolkit."
+    for names in (["jupyter"], ["torch", "pytroch"], ["torch", "--x"]):
+        with pytest.raises(RequestError):
+            requested(names)

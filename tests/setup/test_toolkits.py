@@ -200,3 +200,13 @@ def test_another_release_than_the_requested_one_does_not_do(number: str, wanted:
 def test_a_toolkit_without_code_for_the_gpu_or_of_a_newer_major_does_not_do() -> None:
     assert plan(_with_nvcc("11.6")).toolkit is not None
     assert plan(_with_nvcc("13.0", branch=570)).toolkit == "12.8"
+
+
+def test_the_release_and_cudnn_have_reasons() -> None:
+    newest = step(plan(machine("ada")), "toolkit")
+    assert "is the newest release that NVIDIA's repository has for this distribution and that the driver" in newest.why
+    cudnn = step(plan(machine("ada"), toolkit=None, cudnn=True), "toolkit")
+    assert "nvcc" not in cudnn.why
+    assert "Frameworks' wheels have their own cuDNN" in cudnn.why
+    named = step(plan(machine("ada"), toolkit="12.6"), "toolkit")
+    assert "CUDA 12.6 was requested." in named.why

@@ -197,3 +197,17 @@ def test_without_a_gpu_not_even_a_worker_is_started() -> None:
     with pytest.raises(StopIteration) as ended:
         next(events)
     assert ended.value.value.smoke == Smoke(instead=True)
+
+
+def test_a_driver_that_does_not_start_shows_so_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who lacks both is told of the driver: NumPy would not help."""
+    monkeypatch.setattr("gpudoctor.smoketests.plan.find_spec", lambda _name: None)
+    for code in (None, 100):
+        broken = change(nvidia_host(2), "nvidia.cuda.code", code)
+        assert jobs(broken) == [("driver", "GPU 0", ()), ("driver", "GPU 1", ())]
+        assert jobs(broken, backends=("driver",)) == jobs(broken)
+    for facts in (nvidia_host(), change(nvidia_host(), "nvidia.cuda.code", Unknown("hung"))):
+        with pytest.raises(ChoiceError, match="NumPy"):
+            jobs(facts)
+    with pytest.raises(ChoiceError, match="NumPy"):
+        jobs(broken, devices=("cpu",))

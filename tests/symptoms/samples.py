@@ -299,6 +299,8 @@ SAMPLES = [
     Sample("ipex-mismatch", "ERROR! Intel® Extension for PyTorch* needs to work with PyTorch 2.2.*, but PyTorch 2.1.0+cu121 is found. Please switch to the matching version and run again."),
     Sample("intel-firmware", "i915 0000:03:00.0: [drm] GuC firmware i915/dg2_guc_70.2.0.bin: fetch failed with error -2"),
     Sample("intel-unknown-device", "i915 0000:03:00.0: Your graphics device 56a0 is not properly supported by i915 in this"),
+    Sample("intel-probe-failed", "xe 0000:03:00.0: probe with driver xe failed with error -110"),
+    Sample("intel-window", "xe 0030:03:00.0: [drm] *ERROR* pci resource is not valid\nxe 0030:03:00.0: probe with driver xe failed with error -6", {"intel-probe-failed": "follows"}),
     Sample("xpu-none", trace("RuntimeError: No XPU devices are available.", "torch/xpu/__init__.py")),
     Sample("keras-3", trace("ValueError: Your currently installed version of Keras is Keras 3, but this is not yet supported")),
     # -- several messages: the first error is the root, what follows follows ------------------------------

@@ -1,15 +1,21 @@
 """The steps of a message's row on machines of different kinds: only what can be typed there, in an order that fits."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+import gpudoctor
+import gpudoctor.checks
 from gpudoctor.facts import Distribution, Facts
 from gpudoctor.knowledge.symptoms import symptoms
 from gpudoctor.maybe import Unknown
-from gpudoctor.report.model import FixEntry
+from gpudoctor.report.fixes import label
+from gpudoctor.report.model import FixEntry, Report
+from gpudoctor.symptoms import attach
 from gpudoctor.symptoms.fitting import distinct, fitting
-from tests.builders import change, nvidia_host
+from tests.at_once import at_once
+from tests.builders import change, framework, nvidia_host, with_framework
 
 ROWS = [row for row in symptoms() if row.fixes]
 UBUNTU = change(nvidia_host(), "host.distribution", Distribution(id="ubuntu", like=("debian",)))
@@ -31,22 +37,42 @@ def commands(fixes: tuple[FixEntry, ...]) -> list[str]:
     return [command for one in fixes for command in one.commands]
 
 
-@pytest.mark.parametrize("row", [row.id for row in ROWS])
+@at_once([row.id for row in ROWS])
 def test_no_linux_driver_is_installed_in_wsl_and_no_module_is_loaded(row: str) -> None:
     assert [one for one in commands(fitting(known(row), WSL)) if NATIVE.search(one)] == []
 
 
-@pytest.mark.parametrize("row", [row.id for row in ROWS])
+@at_once([row.id for row in ROWS])
 def test_in_a_container_what_is_done_on_its_host_comes_last_and_says_so(row: str) -> None:
     found = fitting(known(row), DOCKER)
     here = [one.place == "here" for one in found]
     assert here == sorted(here, reverse=True)
-    assert all("the host" in one.message.lower() for one in found if one.place == "outside")
+    where = ("the host", "on the node", "then ")
+    assert all(any(w in one.message.lower() for w in where) for one in found if one.place == "outside")
     own = [one for one in found if one.place == "here" and not one.message.startswith("In ")]
     assert [one for one in commands(tuple(own)) if NATIVE.search(one) or "sudo " in one] == []
 
 
-@pytest.mark.parametrize("row", [row.id for row in ROWS])
+def test_steps_that_follow_each_other_keep_their_order() -> None:
+    for machine in (UBUNTU, DOCKER):
+        found = [one.message for one in fitting(known("k8s-plugin-blind"), machine)]
+        assert len(found) == 3
+        assert found[-1].startswith("Then start")
+        labels = [label(FixEntry(message), place) for place, message in enumerate(found)]
+        assert labels == ["fix", "or", "then"]
+
+
+def test_each_modprobe_loads_what_it_names() -> None:
+    """Without -a the second name is a parameter of the first module: modprobe(8)."""
+    one_module = re.compile(r"(?<![-\w])modprobe (?!-a\b|-r\b)[\w-]+ +(?![&|;=]|\w+=)[\w-]+")
+    typed = [command for row in ROWS for fix in row.fixes for command in fix.commands]
+    assert [command for command in typed if one_module.search(command)] == []
+    sources = [*Path(gpudoctor.__file__).parent.rglob("*.py"), *Path(gpudoctor.checks.__path__[0]).rglob("*.py")]
+    several = re.compile(r'"modprobe", "(?!-[arv]")[^"]+", "(?!\w+=)')
+    assert [path for path in sources if several.search(path.read_text())] == []
+
+
+@at_once([row.id for row in ROWS])
 def test_a_command_is_of_this_distribution(row: str) -> None:
     for machine, other in ((FEDORA, r"\bsudo (apt|apt-get)\b"), (UBUNTU, r"\bsudo (dnf|yum)\b")):
         named = [one for one in fitting(known(row), machine) if "third" not in one.message]
@@ -101,3 +127,80 @@ def test_the_same_with_another_version_or_index_is_said_once() -> None:
     other = FixEntry("Look.", ("nvidia-smi",))
     assert distinct((own,), (row, other)) == (own, other)
     assert distinct((), (row, other, row)) == (row, other)
+
+
+ALONE = change(change(UBUNTU, "containers.docker", None), "containers.podman", None)
+ALONE = change(ALONE, "cluster.kubelet", False)
+
+
+@pytest.mark.parametrize(
+    ("row", "machine", "gone"),
+    [
+        ("nvml-missing", ALONE, "In a container|In Kubernetes"),
+        ("smi-missing", ALONE, "In a container"),
+        ("apt-no-driver-package", UBUNTU, "On Debian|On Fedora"),
+        ("key-rejected", UBUNTU, "Fedora|not Ubuntu"),
+        ("key-rejected", FEDORA, "On Ubuntu"),
+        ("build-tool-missing", change(UBUNTU, "host.kernel.compiler", "gcc 13.3.0"), "clang"),
+        ("apt-nvidia-broken", UBUNTU, "remove the driver"),  # it responds
+    ],
+)
+def test_a_step_for_another_machine_is_left_out(row: str, machine: Facts, gone: str) -> None:
+    whole, left = (" ".join(one.message for one in steps) for steps in (known(row), fitting(known(row), machine)))
+    assert all(re.search(one, whole) for one in gone.split("|"))
+    assert left
+    assert re.search(gone, left) is None
+
+
+def test_the_branch_that_is_here_is_no_newer_one() -> None:
+    here = change(UBUNTU, "nvidia.kernel.loaded", "580.95.05")
+    assert "sudo apt install nvidia-driver-580-open" in commands(fitting(known("build-gpl-only"), UBUNTU))
+    assert "sudo apt install nvidia-driver-580-open" not in commands(fitting(known("build-gpl-only"), here))
+    clang = change(UBUNTU, "host.kernel.compiler", "clang 18.1.3")
+    assert any("clang" in one for one in commands(fitting(known("build-tool-missing"), clang)))
+
+
+CHECKED = with_framework(framework(), UBUNTU)
+PIP = (FixEntry("Install it.", ("MAX_JOBS=4 python -m pip install 'x[y]'", "tf/bin/python -m pip list")),)
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        (CHECKED, "MAX_JOBS=4 /opt/env/bin/python -m pip install 'x[y]'"),
+        (change(CHECKED, "pythons.0.path", "/a b/python"), "MAX_JOBS=4 '/a b/python' -m pip install 'x[y]'"),
+        (change(CHECKED, "pythons.0.manager", "uv"), "MAX_JOBS=4 uv pip install --python /opt/env/bin/python 'x[y]'"),
+        (change(CHECKED, "pythons.0.externally_managed", True), PIP[0].commands[0]),
+        (change(CHECKED, "host.system", "Windows"), PIP[0].commands[0]),
+        (UBUNTU, PIP[0].commands[0]),
+    ],
+)
+def test_a_step_is_for_the_python_that_was_checked(facts: Facts, expected: str) -> None:
+    assert commands(fitting(PIP, facts)) == [expected, "tf/bin/python -m pip list"]
+    asks = (FixEntry("See which.", ("python -c 'import sys; print(sys.executable)'", "python -m pip install x")),)
+    assert fitting(asks, facts) == asks
+
+
+NO_KERNEL = "CUDA error: no kernel image is available for execution on the device"
+
+
+@pytest.mark.parametrize(
+    ("capability", "archs", "installs"),
+    [("12.0", ("sm_80", "sm_90"), "cu1"), ("6.1", ("sm_80", "sm_90"), "cu126"), ("8.9", ("sm_80", "sm_90"), "")],
+)
+def test_without_code_only_what_fits_the_gpu_here_is_advised(
+    capability: str, archs: tuple[str, ...], installs: str
+) -> None:
+    facts = change(with_framework(framework(archs=archs, live=None), UBUNTU), "gpus.0.capability", capability)
+    fixes = attach(Report(), NO_KERNEL, facts).symptoms[0].fixes
+    builds = [one for one in commands(fixes) if "--index-url" in one]
+    assert [installs in one for one in builds] == [True] * bool(installs)
+    assert f"export TORCH_CUDA_ARCH_LIST={capability}" in commands(fixes)
+    assert not any("older GPU" in one.message or "newer GPU" in one.message for one in fixes)
+    unknown = attach(Report(), NO_KERNEL, change(facts, "gpus.0.capability", Unknown("x"))).symptoms[0].fixes
+    assert sum("older GPU" in one.message or "newer GPU" in one.message for one in unknown) == 2
+
+
+@pytest.mark.parametrize("row", [row.id for row in ROWS])
+def test_no_command_of_a_message_has_a_remark_behind_it(row: str) -> None:
+    assert [one for one in commands(known(row)) if re.search(r"(^|\s)# ", one)] == []

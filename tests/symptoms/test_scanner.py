@@ -179,12 +179,13 @@ def _many(megabytes: int) -> Iterator[bytes]:
 
 
 def test_memory_is_bounded() -> None:
+    short, long = list(_many(1)), list(_many(7))  # made before, since everything takes longer while it is traced
     tracemalloc.start()
     try:
-        log = scan(_many(1))
+        log = scan(short)
         small = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        log = scan(_many(7))
+        log = scan(long)
         large = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -17,7 +17,7 @@ from gpudoctor.tasks import (
     placeholders,
     placeholders_of,
 )
-from gpudoctor.tasks.as_typed import shown
+from gpudoctor.tasks.as_typed import language, shown
 
 # Programs that fixes run, by the name under which a shell finds them.
 PROGRAMS = frozenset(
@@ -49,8 +49,15 @@ _DECLARED = {one.name: one for one in vars(placeholders).values() if isinstance(
 def faults(fix: Fix) -> Iterator[str]:
     """All that is wrong with a fix."""
     for task in (*fix.tasks, *fix.undo, *((fix.verify,) if fix.verify else ())):
-        for fault in _faults(task):
-            yield f"{fault}: {shown(task)}"
+        text = shown(task)
+        faults_of = [*_faults(task), *(["a remark that zsh takes for words"] if _is_remarked(task, text) else [])]
+        for fault in faults_of:
+            yield f"{fault}: {text}"
+
+
+def _is_remarked(task: Task, text: str) -> bool:
+    """Whether what is typed into a shell holds a comment; one at a terminal may know none."""
+    return language(task, text) == "sh" and shlex.split(text) != shlex.split(text, comments=True)
 
 
 def _faults(task: Task) -> Iterator[str]:

@@ -33,7 +33,7 @@ TOML = (FileSection("[a]", ("b = 1",)), FileSection("[[c]]", ('d = "e"',)))
         (cmd("pip", "install", "jax[cuda13]>=0.7", "it's"), """pip install 'jax[cuda13]>=0.7' 'it'"'"'s'""", None),
         (cmd("rm", "-r", "~/gpu env"), "rm -r ~/'gpu env'", None),
         (cmd("x", env=(("A", "b c"),)), "A='b c' x", None),
-        (cmd("x", note="look"), "x  # look", None),
+        (cmd("x", note="Look."), "x", None),
         (filtered(query("dmesg", root=True), query("grep", "a|b")), "sudo dmesg | grep 'a|b'", "dmesg | grep 'a|b'"),
         (pipe(cmd("curl", "u"), as_root("tee", "f")), "curl u | sudo tee f", "curl u | tee f"),
         (Shell("fuser -v /dev/nvidia*", root=True), "sudo fuser -v /dev/nvidia*", "fuser -v /dev/nvidia*"),

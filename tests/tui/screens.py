@@ -16,6 +16,7 @@ from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -38,6 +39,11 @@ def _parsed_once(sheet: Stylesheet, css: str, *about: Any, **more: Any) -> list[
 
 Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign, assignment]
 
+# A terminal shows each change of a widget, and drawing them takes half the time of a test. There is none: what changed
+# is drawn at once where a test waits for the screen.
+_drawn = Screen._compositor_refresh
+Screen._compositor_refresh = lambda _: None  # type: ignore[method-assign, assignment]
+
 
 def text_of(app: App[Any]) -> list[str]:
     """The rows of the whole current screen, what lies under a dialog included, without blanks at their ends."""
@@ -58,6 +64,8 @@ async def settled(pilot: Pilot[Any], until: Callable[[], object] = lambda: True,
     await pilot.pause()
     with suppress(TimeoutError):
         await asyncio.wait_for(pilot.wait_for_scheduled_animations(), 2)
+    for screen in pilot.app.screen_stack:
+        _drawn(screen)
     await pilot.pause()
 
 

@@ -7,14 +7,14 @@ from gpudoctor.tui.screens import PLACES
 
 
 @pytest.mark.parametrize("current", PLACES, ids=[place.name for place in PLACES])
-@pytest.mark.parametrize("width", range(28, 130))
-def test_it_fills_its_room(width: int, current: tuple[str, str, str, str]) -> None:
-    pieces = row(width, current[1], "demo: mismatch")
-    text = "".join(piece.text for piece in pieces)
-    assert len(text) == width
-    assert f" {current[0]} {current[2]} " in text
-    assert [piece.place for piece in pieces] == [*(place.name for place in PLACES), None]
-    assert all(f" {place.key} " in text for place in PLACES)
+def test_it_fills_its_room(current: tuple[str, str, str, str]) -> None:
+    for width in range(28, 130):
+        pieces = row(width, current[1], "demo: mismatch")
+        text = "".join(piece.text for piece in pieces)
+        assert len(text) == width
+        assert f" {current[0]} {current[2]} " in text, width
+        assert [piece.place for piece in pieces] == [*(place.name for place in PLACES), None], width
+        assert all(f" {place.key} " in text for place in PLACES), width
 
 
 @pytest.mark.parametrize(

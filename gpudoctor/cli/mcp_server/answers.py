@@ -87,7 +87,27 @@ def _decoded(tool: str, given: bytes) -> Any:
     try:
         return msgspec.json.decode(given, type=TOOLS[tool].arguments)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"The arguments of {tool} are not valid: {error}.") from None
+        raise UsageError(f"The arguments of {tool} are not valid: {_plain(str(error))}.") from None
+
+
+# What msgspec calls JSON's types, and the forms of its errors: "Expected `array`, got `str` - at `$.only`".
+_TYPES = {"str": "a string", "int": "a number", "float": "a number", "bool": "true or false", "null": "null"}
+_TYPES |= {"array": "a list", "object": "an object"}
+_MISFIT = pattern(r"Expected `(.+?)`, got `(\w+)` - at `\$\.(.+?)`")
+_UNKNOWN = pattern(r"Object contains unknown field `(.+?)`")
+_MISSING = pattern(r"Object missing required field `(.+?)`")
+
+
+def _plain(error: str) -> str:
+    """An error of msgspec's as a sentence; one of another form as it is."""
+    if found := _UNKNOWN.match(error):
+        return f"there is no argument `{found[1]}`"
+    if found := _MISSING.match(error):
+        return f"`{found[1]}` is missing"
+    if found := _MISFIT.match(error):
+        wanted = " or ".join(dict.fromkeys(_TYPES.get(one, one) for one in found[1].split(" | ")))
+        return f"`{found[3]}` takes {wanted}, not {_TYPES.get(found[2], found[2])}"
+    return error.replace("`$.", "`")
 
 
 def _check(given: CheckArguments, pythons: Sequence[str]) -> ToolAnswer:
@@ -130,13 +150,15 @@ def _explained(text: str, given: ExplainArguments, pythons: Sequence[str]) -> st
     """What is recognised in a text, next to what is found on this machine."""
     from gpudoctor.facts import Facts
     from gpudoctor.report.renderers.symptom_text import render
-    from gpudoctor.symptoms import explained
+    from gpudoctor.symptoms import explained, with_shown
 
     log = _log(text)
     elsewhere = given.machine == "other"
     arguments = None if elsewhere else _arguments("explain", given.full, given.python, pythons, "x")
     found = _masked(arguments) if arguments else MaskedDiagnosis(Facts())
     where: Any = {"other": "elsewhere", "this": "here"}.get(given.machine, "here" if log.asked else None)
+    if arguments and (shown := with_shown(found.facts, log, where)) is not found.facts:
+        found = MaskedDiagnosis(shown)
     report = found.masks.report(explained(found.report, log, found.facts, found.verdicts, where))
     return render(report, WIDTH) + "".join(_near(text, log))
 

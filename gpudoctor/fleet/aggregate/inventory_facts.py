@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gpudoctor.report.inventory import Scalar
-from gpudoctor.report.model import GpuEntry
+from gpudoctor.report.model import GpuEntry, is_listed
 
 GIB = 1 << 30
 # Amounts of memory: like machines differ by what their firmware and kernel keep.
@@ -82,9 +82,10 @@ def of_shown(data: bytes) -> Facts:
         msgspec.MsgspecError: it tells nothing.
     """
     gpus = _few(_shown(data))
-    listed = [one.name for one in gpus if not (one.status or "").startswith(("no driver", "driver "))]
+    listed = [one.name for one in gpus if is_listed(one.status)]
     if gpus and not listed:
-        return {HARDWARE: Hardware(0, (), f"{_number(len(gpus))} not visible to any driver", silent=True)}
+        why = "driver not asked" if all(one.status == "unknown" for one in gpus) else "not visible to any driver"
+        return {HARDWARE: Hardware(0, (), f"{_number(len(gpus))} {why}", silent=True)}
     return {HARDWARE: _hardware(listed)}
 
 

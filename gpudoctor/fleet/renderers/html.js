@@ -168,20 +168,26 @@
     else if (at.bottom > bottom) scrollBy(0, at.bottom - bottom + 8);
   };
 
-  const columns = () => {
-    const top = seen[0].offsetTop;
-    const next = seen.findIndex(cell => cell.offsetTop !== top);
-    return next < 0 ? seen.length : next;
+  // The line of cells around one: from which to which, without a look at lines that the browser has not drawn.
+  const height = at => seen[at]?.getBoundingClientRect().top;
+  const line = at => {
+    const top = height(at);
+    let first = at, last = at;
+    while (height(first - 1) === top) first--;
+    while (height(last + 1) === top) last++;
+    return [first, last];
   };
-  const step = key => {
+  const down = at => { const [first, last] = line(at); return last - first + 1; };
+  const up = at => { const [first] = line(at); return first ? down(first - 1) : at; };
+  const step = (key, at) => {
     switch (key) {
       case "ArrowRight": return 1;
       case "ArrowLeft": return -1;
-      case "ArrowDown": return columns();
-      case "ArrowUp": return -columns();
+      case "ArrowDown": return down(at);
+      case "ArrowUp": return -up(at);
       case "Home": return -Infinity;
       case "End": return Infinity;
-      default: return 0;
+      default: return NaN;
     }
   };
 
@@ -201,10 +207,11 @@
     if (event.key === "Escape" && current >= 0) choose(-1);
   });
   grid.addEventListener("keydown", event => {
-    const by = seen.length ? step(event.key) : 0;
-    if (!by || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
+    if (!seen.length || event.ctrlKey || event.altKey || event.metaKey) return;
     const at = current < 0 ? -1 : seen.indexOf(cells[current]);
+    const by = step(event.key, Math.max(0, at));
+    if (Number.isNaN(by)) return;
+    event.preventDefault();
     const to = at < 0 ? 0 : Math.max(0, Math.min(seen.length - 1, at + by));
     choose(cells.indexOf(seen[to]));
   });

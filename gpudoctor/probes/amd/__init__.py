@@ -33,6 +33,7 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
     release, path = rocm.release(machine)
     asked = bool(cards) or loaded or machine.exists(KFD) or path is not None
     idle = Unknown("not asked: there is no AMD GPU and no ROCm here")
+    hip, lacks = _hip(machine, path) if asked else (idle, idle)
     opened = _nodes(machine, cards, loaded)
     return Amd(
         loaded=loaded if machine.exists("/sys/module") else Unknown("/sys is not mounted"),
@@ -44,6 +45,8 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         packages=_packages(machine, host) if asked else idle,
         rocm=release,
         rocm_path=path,
+        hip=hip,
+        hip_lacks=lacks,
         rocm_releases=() if path is None else rocm.releases(machine),
         blacklisted=_blacklisted(machine, host) if asked else idle,
         dxg=machine.exists("/dev/dxg"),
@@ -97,6 +100,14 @@ def _dkms(machine: Machine) -> Maybe[tuple[Dkms, ...] | None]:
     from gpudoctor.probes.amd import packages  # with its parsers: only where there is something of AMD's
 
     return packages.dkms(machine)
+
+
+def _hip(machine: Machine, path: Maybe[str | None]) -> tuple[Maybe[str | None], Maybe[tuple[str, ...]]]:
+    if not isinstance(path, str):
+        return (path, ()) if path is None else (path, path)
+    from gpudoctor.probes.amd import hip
+
+    return hip.runtime(machine, path)
 
 
 def _packages(machine: Machine, host: Host) -> Maybe[tuple[tuple[str, str, str], ...]]:

@@ -35,6 +35,7 @@ def _board(machine: Machine, card: PciDevice) -> Board:
         hive=sensors.text("xgmi_hive_info/xgmi_hive_id"),
         pages_retired=retired,
         pages_pending=pending,
+        vram=sensors.number("mem_info_vram_total"),
         performance_level=sensors.text("power_dpm_force_performance_level"),
     )
 

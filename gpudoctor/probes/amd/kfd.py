@@ -119,6 +119,7 @@ def _gpu(machine: Machine, index: int, folder: str, properties: Properties, card
         link_generation_max=card.link_generation_max if card else absent,
         link_width_max=card.link_width_max if card else absent,
         numa_node=card.numa_node if card else absent,
+        wave_area=properties.get("cwsr_size"),
         render_node=minor if isinstance(minor, Unknown) else f"/dev/dri/renderD{minor}" if minor else None,
         **_NVIDIA_ALONE,
     )

@@ -7,7 +7,8 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.dkms import dkms_status
 
-# AMD's own packages of the driver (amdgpu-dkms, before 4.1 rock-dkms) and the ground floor of ROCm.
+# AMD's own packages of the driver (amdgpu-dkms, before 4.1 rock-dkms), the ground floor of ROCm, and the distributions'
+# packages with the GPUs' firmware (knowledge/packages.toml, firmware_amd).
 NAMES = (
     "amdgpu-dkms",
     "rock-dkms",
@@ -17,9 +18,14 @@ NAMES = (
     "hsa-rocr-dev",
     "hsa-rocr",
     "rocm-hip-runtime",
+    "amd-gpu-firmware",
+    "firmware-amd-graphics",
+    "kernel-firmware-amdgpu",
+    "linux-firmware",
 )
 _RPM = {"fedora", "rhel", "centos", "rocky", "almalinux", "ol", "suse", "sles", "opensuse-leap", "amzn", "azurelinux"}
 # dpkg-query(1), db:Status-Abbrev: what is wanted, what is there, and R for "reinstall".
+_NVRA = pattern(r"(\S+)-(\d[^\s-]*-[^\s-]+)\.(?:noarch|x86_64|aarch64)")  # rpm(8): a package without --qf
 _STATE = pattern(r"[uihrp][ncHUFWti]R?")
 SBIN = ("/usr/sbin", "/sbin", "/usr/bin")
 
@@ -63,6 +69,8 @@ def parse(text: str) -> tuple[Package, ...]:
     for words in map(str.split, text.splitlines()):
         if len(words) >= 3 and _STATE.fullmatch(words[0]):  # dpkg -l puts the state first
             words = [words[1], words[2], words[0]]
+        if len(words) == 1 and (whole := _NVRA.fullmatch(words[0])):
+            words = [whole[1], whole[2], "ii"]
         name = words[0].partition(":")[0] if words else ""
         if name in NAMES and len(words) > 1 and not _STATE.fullmatch(words[1]):
             found[name] = (name, words[1], words[2] if len(words) > 2 and _STATE.fullmatch(words[2]) else "")

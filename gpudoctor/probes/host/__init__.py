@@ -70,6 +70,7 @@ def probe(machine: Machine) -> Host:
         rdma_devices=network.rdma_devices(machine),
         interfaces=network.interfaces(machine),
         l4t=state.l4t(machine),
+        ignored_preloads=state.ignored_preloads(machine),
         cpu_flags=state.cpu_flags(machine),
         thunderbolt=state.thunderbolt(machine),
         sources=sources.sources(machine, distribution),

@@ -30,6 +30,7 @@ _HYPERVISORS = (
     ("innotek", "oracle"),
     ("parallels", "parallels"),
     ("qemu", "kvm"),
+    ("kubevirt", "kvm"),
     ("kvm", "kvm"),
     ("openstack", "kvm"),
     ("bochs", "bochs"),
@@ -66,7 +67,8 @@ def platform(machine: Machine, *, container: str | None, wsl: int | None) -> str
         return board
     if container is not None:
         return "container"
-    if isinstance(hypervisor(machine), str):
+    under = hypervisor(machine)
+    if isinstance(under, str) and not (under == "other" and _dmi(machine, "chassis_type") in _PORTABLE):
         return "vm"
     return "laptop" if _portable(machine) else "bare"
 

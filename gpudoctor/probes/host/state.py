@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.facts.host import Thunderbolt
+from gpudoctor.facts.host import IgnoredPreload, Thunderbolt
 from gpudoctor.knowledge import cpu_features
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -107,6 +107,33 @@ def l4t(machine: Machine) -> Maybe[str | None]:
         return None
     found = _L4T.search(machine.line(path) or "")
     return f"{found[1]}.{found[2]}" if found else Unknown(f"{path} names no release")
+
+
+def ignored_preloads(machine: Machine) -> Maybe[tuple[IgnoredPreload, ...]]:
+    """Return the entries of /etc/ld.so.preload (ld.so(8)) that are no libraries: each program starts without them."""
+    path = "/etc/ld.so.preload"
+    try:
+        text = machine.text(path)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        return Unknown(f"{path}: {error.strerror}")
+    entries = re.split(r"[\s:]+", re.sub(r"#.*", "", text).strip())
+    found = ((entry, _not_loadable(machine, entry)) for entry in entries if entry.startswith("/"))
+    return tuple(IgnoredPreload(path=entry, reason=reason) for entry, reason in found if reason)
+
+
+def _not_loadable(machine: Machine, path: str) -> str | None:
+    found = machine.status(path)
+    if found and found.is_dir:
+        return "Is a directory"
+    try:
+        with machine.open(path) as file:
+            return None if file.read(4) == b"\x7fELF" else "not an ELF file"
+    except FileNotFoundError as error:
+        return error.strerror
+    except OSError:  # not for this user to read: nothing is known of it
+        return None
 
 
 def thunderbolt(machine: Machine) -> tuple[Thunderbolt, ...]:

@@ -1,5 +1,6 @@
 """Asks libcuda.so.1 in a child process: whether cuInit succeeds, and which devices a CUDA program would see."""
 
+from collections.abc import Mapping
 from threading import Thread
 from typing import Any
 
@@ -10,6 +11,7 @@ from gpudoctor.facts.text_types import Gpus, Release, Whole
 from gpudoctor.facts.validation import of_child
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes.nvidia.libraries import asked_with
 from gpudoctor.probes.staged_child import StagedOutput, ask, patience
 
 SCRIPT = "cuda_driver.py"
@@ -31,10 +33,11 @@ def probe(machine: Machine, libraries: Maybe[tuple[DriverLibrary, ...]], seconds
     if libraries == ():
         return _without_library("there is no libcuda.so.1", libraries)
     limit = patience(machine) if seconds is None else seconds
+    env = asked_with(machine, libraries)
     unmasked: list[Maybe[int | None]] = []
-    second = Thread(target=lambda: unmasked.append(_unmasked(machine, limit)), daemon=True)
+    second = Thread(target=lambda: unmasked.append(_unmasked(machine, env, limit)), daemon=True)
     second.start()
-    answer = _answer(ask(machine, SCRIPT, row="device", seconds=limit), libraries)
+    answer = _answer(ask(machine, SCRIPT, row="device", seconds=limit, env=env), libraries)
     second.join()
     return msgspec.structs.replace(answer, unmasked_code=unmasked[0] if unmasked else Unknown("the probe failed"))
 
@@ -75,12 +78,12 @@ def _answer(reported: StagedOutput, libraries: Maybe[tuple[DriverLibrary, ...]])
     )
 
 
-def _unmasked(machine: Machine, seconds: float) -> Maybe[int | None]:
+def _unmasked(machine: Machine, env: Mapping[str, str], seconds: float) -> Maybe[int | None]:
     """The code of cuInit without the mask; a process can initialise only once, so another child asks."""
-    if MASK not in machine.env:
+    if MASK not in env:
         return None
-    env = {name: value for name, value in machine.env.items() if name != MASK}
-    reported = ask(machine, SCRIPT, ["init"], row="device", seconds=seconds, env=env)
+    bare = {name: value for name, value in env.items() if name != MASK}
+    reported = ask(machine, SCRIPT, ["init"], row="device", seconds=seconds, env=bare)
     code: Maybe[int | None] = None if "not_loaded" in reported.said else _read(reported, "code", NUMBER)
     return code
 

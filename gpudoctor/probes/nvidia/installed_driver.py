@@ -37,7 +37,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
     conf = modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
     log, failed = (None, ()) if inside or wsl or disk else akmods.errors(machine, release)
     switch, files = _switch(machine, inside or wsl or isinstance(now.loaded, str))
-    return msgspec.structs.replace(
+    found = msgspec.structs.replace(
         now,
         on_disk=disk,
         other_kernels=others,
@@ -55,6 +55,16 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         dxgdmal=wsl_files.dxgdmal(machine, host),
         **services.probe(machine, host, cards)._asdict(),
     )
+    return found if inside or wsl else msgspec.structs.replace(found, signer_enrolled=_enrolled(machine, host, found))
+
+
+def _enrolled(machine: Machine, host: Host, now: NvidiaKernel) -> Maybe[bool | None]:
+    """The module for it is loaded only where it is asked: the driver is not loaded, and Secure Boot is on."""
+    if now.loaded is not None or host.kernel.secure_boot is not True:
+        return None
+    from gpudoctor.probes.nvidia import signing_key
+
+    return signing_key.enrolled(machine, host, now)
 
 
 def _switch(machine: Machine, needless: bool) -> tuple[Maybe[str | None], tuple[str, ...]]:

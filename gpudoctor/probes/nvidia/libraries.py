@@ -18,6 +18,7 @@ FURTHER = ("libnvidia-ptxjitcompiler.so.1", "libnvidia-nvvm.so.4")
 LINK = "libcuda.so"  # without a number: what a linker looks for
 GPUCOMP = "libnvidia-gpucomp.so.1"  # it has no such link, only libnvidia-gpucomp.so.550.54.14
 OFF_PATH = "not on the loader's path"
+NIXOS = "/run/opengl-driver/lib"
 # Folders that the driver's installers, container engines and distributions use beside the loader's own: WSL
 # (Microsoft's GPU documentation), Apptainer, COS and GKE, the GPU operator, NixOS, Debian's alternatives, Jetson.
 ELSEWHERE = (
@@ -28,7 +29,7 @@ ELSEWHERE = (
     "/home/kubernetes/bin/nvidia/lib64",
     "/run/nvidia/driver/usr/lib/x86_64-linux-gnu",
     "/run/nvidia/driver/usr/lib64",
-    "/run/opengl-driver/lib",
+    NIXOS,
     "/usr/lib64",
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/x86_64-linux-gnu/nvidia/current",
@@ -120,6 +121,23 @@ class _DriverLibrarySearch:
             kind=_kind_of_place(path, real),
             size=status.size if status else None,
         )
+
+
+def asked_with(machine: Machine, libraries: Maybe[Found]) -> Mapping[str, str]:
+    """Return the environment in which a child loads the driver's libraries: where they are NixOS's, with their folder.
+
+    NixOS's loader does not look there; the programs of nixpkgs, nvidia-smi too, do by their run path
+    (https://nixos.org/manual/nixpkgs/, addDriverRunpath). Without it a driver that works would count as missing.
+
+    Args:
+        machine: the machine.
+        libraries: the copies of the library that will be loaded.
+    """
+    copies = known_or(libraries, ())
+    if all(c.found_by == OFF_PATH for c in copies) and NIXOS in {os.path.dirname(c.path) for c in copies}:
+        before = machine.env.get("LD_LIBRARY_PATH")
+        return {**machine.env, "LD_LIBRARY_PATH": f"{NIXOS}:{before}" if before else NIXOS}
+    return machine.env
 
 
 def probe(machine: Machine, host: Host) -> tuple[Maybe[Found], Maybe[Found], Found, Maybe[Found]]:

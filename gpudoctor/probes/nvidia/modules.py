@@ -130,6 +130,7 @@ def _of_fields(release: str, path: str, fields: dict[str, str], why: str | None 
         version=fields.get("version") or missing,
         flavor=_flavor(fields.get("license")) or missing,
         signer=_signer(fields, missing),
+        serial=fields.get("sig_key"),
         vermagic=vermagic[0] if vermagic else Unknown(f"modinfo {path} names no vermagic"),
     )
 

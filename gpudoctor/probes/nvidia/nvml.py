@@ -10,6 +10,7 @@ from gpudoctor.facts.text_types import Gpus, Release, Whole
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.probes.nvidia.libraries import asked_with
 from gpudoctor.probes.staged_child import StagedOutput, ask, module_folder, patience
 
 SCRIPT = "nvml.py"
@@ -68,7 +69,8 @@ def _asked(
         return _without_library("there is no libnvidia-ml.so.1")
     limit = patience(machine) if seconds is None else seconds
     ours = workers.script()
-    reported = ask(machine, SCRIPT, [pynvml_folder(), ours], row="gpu", seconds=limit)
+    env = asked_with(machine, libraries)
+    reported = ask(machine, SCRIPT, [pynvml_folder(), ours], row="gpu", seconds=limit, env=env)
     if "not_loaded" in reported.said:
         return _without_library(str(reported.said["not_loaded"]))
     return _nvml(reported), _gpus(machine, reported, host)

@@ -150,7 +150,7 @@ def _home(machine: Machine, versions: Versions, wanted: bool) -> CudaHome:
     """
     path, why = _home_path(machine)
     if not path:
-        return CudaHome(found_by=why, exists=False, nvcc=None, headers=False)
+        return CudaHome(found_by=why, exists=False, nvcc=None, headers=False, lacks=())
     nvcc = f"{path.rstrip('/')}/bin/nvcc"
     own = _own_compiler(machine, nvcc) if wanted else None
     return CudaHome(
@@ -159,8 +159,34 @@ def _home(machine: Machine, versions: Versions, wanted: bool) -> CudaHome:
         exists=machine.exists(path),
         nvcc=versions.get(machine.real(nvcc), Unknown(f"{nvcc} was not run")) if machine.exists(nvcc) else None,
         headers=machine.exists(f"{path.rstrip('/')}/include/cuda_runtime.h"),
+        lacks=_lacks(machine, path.rstrip("/")),
         own_compiler=_cxx_version(machine, own),
     )
+
+
+def _lacks(machine: Machine, home: str) -> tuple[str, ...]:
+    """The headers and libraries for development that neither the toolkit, nor the system, nor a variable names.
+
+    Only where there are an nvcc and the headers of the runtime: nothing is compiled without.
+    """
+    if not (machine.exists(f"{home}/bin/nvcc") and machine.exists(f"{home}/include/cuda_runtime.h")):
+        return ()
+    from gpudoctor.knowledge.toolkits import toolkits  # most machines have no such toolkit
+
+    targets = [f"{home}/targets/{name}" for name in machine.names(f"{home}/targets")]
+    system = f"/usr/lib/{machine.architecture()}-linux-gnu"
+    includes = [f"{home}/include", *(f"{each}/include" for each in targets), "/usr/include"]
+    libraries = [f"{home}/lib64", f"{home}/lib", *(f"{each}/lib" for each in targets), system, "/usr/lib64", "/usr/lib"]
+    includes += _named_in(machine, "CPATH", "CPLUS_INCLUDE_PATH")
+    libraries += _named_in(machine, "LIBRARY_PATH")
+    wanted = [(part.header, includes) for part in toolkits().development]
+    wanted += [(part.library, libraries) for part in toolkits().development]
+    return tuple(name for name, places in wanted if not any(machine.exists(f"{place}/{name}") for place in places))
+
+
+def _named_in(machine: Machine, *variables: str) -> list[str]:
+    entries = [entry for name in variables for entry in machine.env.get(name, "").split(":")]
+    return [entry.rstrip("/") for entry in entries if entry.startswith("/")]
 
 
 def _own_compiler(machine: Machine, nvcc: str) -> str | None:

@@ -4,7 +4,9 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
+from gpudoctor.parsers.metadata import normalise, read_head
 from gpudoctor.parsers.pip_leftovers import could_be
 from gpudoctor.probes.python import project_env
 from gpudoctor.probes.python.interpreter import is_whole
@@ -18,6 +20,9 @@ _WINDOWS_NAMES = ("python.exe",)
 _SHOP = "/Microsoft/WindowsApps"
 _PYTHONS = ("python", "pypy", "graalpy")
 ON_PATH, OURS = "the first Python on PATH", "this interpreter"
+# Our distribution, and what comes with every environment.
+_NAME = pattern(r"^[\w.-]+")  # of a requirement
+_OWN, _SEEDS = "gpudoctor-cli", ("pip", "setuptools", "wheel")
 
 
 class InterpreterError(ValueError):
@@ -30,8 +35,9 @@ def choose(machine: Machine, given: Sequence[str]) -> list[tuple[str, str]]:
     Args:
         machine: where they lie.
         given: what the user named: a file, a folder of an environment, or a program on PATH. Empty: the active
-            environment, else that of the working directory (python_here), else the first Python on PATH where ours
-            is a tool's own environment or holds no framework, else ours.
+            environment, else that of the working directory (`project_env`), else the first Python on PATH where ours
+            is a tool's own environment or holds no framework, else ours. An environment that holds gpudoctor alone
+            counts as neither active nor that of the directory.
 
     Raises:
         InterpreterError: a given one is missing, is not executable, or is no Python.
@@ -49,8 +55,7 @@ def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
     yield from active
     idle = isolated or not own or not machine.here or not _holds_framework(machine)
     found = project_env.find(machine)
-    # A .venv that was made for gpudoctor alone, as README's first command does, is nobody's workplace.
-    if found and found.stranger is None and not (idle and machine.real(found.prefix) == machine.real(sys.prefix)):
+    if found and found.stranger is None and not _is_ours_alone(machine, found.prefix, isolated):
         yield python_of(machine, found.prefix) or f"{found.prefix}/bin/python", found.why
     yield from base
     if idle:
@@ -64,7 +69,7 @@ def _active(machine: Machine, isolated: bool) -> tuple[list[tuple[str, str]], li
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         prefix = _slashed(machine, machine.env.get(variable, ""))
         python = python_of(machine, prefix) if is_whole(prefix) else None
-        if python and not (isolated and machine.real(prefix) == machine.real(sys.prefix)):
+        if python and not _is_ours_alone(machine, prefix, isolated):
             (base if variable == "CONDA_PREFIX" and _is_base(machine, prefix) else active).append((python, variable))
     return active, base
 
@@ -82,6 +87,34 @@ def _slashed(machine: Machine, path: str) -> str:
 def _isolated() -> bool:
     prefix = sys.prefix.replace("\\", "/")
     return any(part in f"{prefix}/" for part in ISOLATED)
+
+
+def _is_ours_alone(machine: Machine, prefix: str, isolated: bool) -> bool:
+    """Whether an environment is the one we run in and holds nothing but us: nobody works in it, active or not.
+
+    README's first command makes one.
+    """
+    if machine.real(prefix) != machine.real(_slashed(machine, sys.prefix)):
+        return False
+    return isolated or (machine.here and _is_alone(machine))
+
+
+def _is_alone(machine: Machine) -> bool:
+    """Whether our environment has no distribution but us, and what we and our extras require."""
+    paths = [_slashed(machine, path) for path in sys.path if path.startswith(sys.prefix)]
+    sites = [path for path in paths if path.endswith(("site-packages", "dist-packages"))]
+    there = {
+        normalise(name.partition("-")[0]): f"{site}/{name}/METADATA"
+        for site in sites
+        for name in machine.names(site)
+        if name.endswith(".dist-info")
+    }
+    ours, new = set(_SEEDS), {_OWN}
+    while new:
+        ours |= new
+        heads = [read_head(machine.line(there[name]) or "") for name in new if name in there]
+        new = {normalise(name) for head in heads for spec in head.requires for name in _NAME.findall(spec)} - ours
+    return _OWN in there and there.keys() <= ours
 
 
 def _holds_framework(machine: Machine) -> bool:

@@ -25,18 +25,18 @@ class InstalledTorch:
 
     def __init__(self, machine: Machine, folder: str, names: DirectoryNames) -> None:
         self._machine = machine
-        self._folder = folder
+        self.folder = folder
         self.libraries = tuple(sorted(name for name in names.of(folder) if ".so" in name))
         self.mapped = frozenset(self.libraries) | {needed for name in self.libraries for needed in self._needed(name)}
 
     def _needed(self, name: str) -> tuple[str, ...]:
-        dynamic = dynamic_of(self._machine, f"{self._folder}/{name}")
+        dynamic = dynamic_of(self._machine, f"{self.folder}/{name}")
         return dynamic.needed if dynamic else ()
 
     def lacks(self, path: str, beside: Sequence[str]) -> tuple[str, ...]:
         """The symbols of PyTorch that an extension needs and that neither PyTorch nor those libraries define."""
         left = _wanted(self._machine, path)
-        for place in (*beside, *(f"{self._folder}/{name}" for name in self.libraries)):
+        for place in (*beside, *(f"{self.folder}/{name}" for name in self.libraries)):
             if left:
                 left -= _defined(self._machine, place, left)
         return tuple(sorted(left)[:_MOST_SYMBOLS])
@@ -64,14 +64,20 @@ class ExtensionSearch:
             self._cache = {}
         own = {name for each in found for name in each.package.libraries}
         sites = dict.fromkeys(each.package.directory for each in found)
-        for site in sites:
-            for part in machine.names(f"{site}/nvidia"):
-                own.update(machine.names(f"{site}/nvidia/{part}/lib"))
+        self._folders = tuple(f"{s}/nvidia/{part}/lib" for s in sites for part in machine.names(f"{s}/nvidia"))
+        for folder in self._folders:
+            own.update(machine.names(folder))
+        self._folders += (torch.folder,) if torch else ()
         self._own = frozenset(own) | (frozenset(torch.libraries) if torch else frozenset())
 
     def has(self, soname: str) -> bool:
         """Whether the environment has a library in any of its directories, where a package may open it by path."""
         return soname in self._own
+
+    def copy(self, soname: str) -> str | None:
+        """The file of a library in NVIDIA's wheels, or next to PyTorch's."""
+        places = (f"{folder}/{soname}" for folder in self._folders)
+        return next(filter(self._machine.exists, places), None)
 
     def find(self, soname: str, dynamic: Dynamic, origin: str) -> loader.Resolved | None:
         """The library that the loader would load for a soname."""

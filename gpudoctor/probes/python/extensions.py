@@ -28,6 +28,8 @@ _LINKING = ("nvidia-cusparse", "nvidia-cusolver")
 _DEEPEST = 4
 
 _TORCH = pattern(r"lib(?:c10|torch|caffe2)[a-z0-9_]*\.so")
+# auditwheel puts a hash into the names of the libraries that it copies into a wheel.
+_BUNDLED_CUDNN = pattern(r"libcudnn-[0-9a-f]{8}\.so\.(\d+)[\d.]*")
 # The interpreter and the C library have these mapped already, whatever the loader would find.
 _ALWAYS = pattern(r"libpython3|linux-vdso|ld-linux|lib(?:c|m|dl|rt|pthread)\.so")
 
@@ -124,6 +126,12 @@ class _Look:
                 continue
             if self._search.find(soname, dynamic, os.path.dirname(path)) is None:
                 yield MissingLibrary(soname=soname, needed_by=name, opened=True)
+        # It is in the wheel with a hash in its name, and what else the process has loaded of cuDNN is another's.
+        bundled = _BUNDLED_CUDNN.fullmatch(name)
+        part = sonames.first_part_of_cudnn(bundled[1]) if bundled else None
+        whole = part and any(part.partition(".so")[0] in claim for claim in found.claims)
+        if part and not whole and self._search.find(part, dynamic, os.path.dirname(path)) is None:
+            yield MissingLibrary(soname=part, needed_by=name, opened=True, copy=self._search.copy(part))
 
     def _string(self, path: str, stem: str) -> str | None:
         try:

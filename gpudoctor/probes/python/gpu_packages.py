@@ -8,6 +8,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.parsers.metadata import normalise
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, completed, text_of
+from gpudoctor.queries.packages import names_torch
 from gpudoctor.registry import BY_MODULE
 
 # A package that is compiled against a framework requires it; "torch" alone, not torchmetrics.
@@ -57,7 +58,8 @@ def _is_compiled(machine: Machine, one: FoundDistribution) -> bool:
     if not one.place.endswith(".dist-info"):
         return False
     text = text_of(machine, f"{one.place}/METADATA").partition("\n\n")[0]  # a description follows
-    if not (_REQUIRES.search(text) or _NAMED.search(one.package.name) or _DESCRIBED.search(text)):
+    named = _NAMED.search(one.package.name) or names_torch(one.package.version)
+    if not (named or _REQUIRES.search(text) or _DESCRIBED.search(text)):
         return False
     return bool(_COMPILED.search(text_of(machine, f"{one.place}/RECORD")))
 
@@ -88,7 +90,8 @@ def declaring(
 def needs_torch(one: FoundDistribution) -> bool:
     """Whether a package expects PyTorch in the process: it is compiled against it, or requires it."""
     lines = (line for line in one.package.requires if "extra" not in line)
-    return is_extension(one.package.name) or any(_NAME.match(line)[0] == "torch" for line in lines)  # type: ignore[index]
+    built = is_extension(one.package.name) or names_torch(one.package.version)
+    return built or any(_NAME.match(line)[0] == "torch" for line in lines)  # type: ignore[index]
 
 
 def modules_of(one: FoundDistribution) -> tuple[str, ...]:

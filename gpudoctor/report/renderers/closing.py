@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts
-from gpudoctor.facts.text_types import ANOTHER_ROOT
+from gpudoctor.facts.text_types import not_run
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.registry import SMOKED
@@ -17,11 +17,14 @@ from gpudoctor.targets import framework_name, gpus_of
 CHOSEN = "Only the selected checks ran; the cause may be elsewhere."
 ADVICE = "Only the selected checks ran. Advice does not change the verdict: --fail-on advice makes the exit code 1."
 ROOT = "Nothing in that file system was run (--root), so it is unknown whether its driver and libraries respond."
+ELSEWHERE = "The fixes are for the system whose file system that is (--root): type them there, not here."
 NO_GPU = "There is no GPU to diagnose: these results prove nothing about one."
 NO_SMOKE = "No GPU that can run smoke tests was found, so none ran. To test the CPU: `gpudoctor smoke --device cpu`"
 # Of a facts file of an earlier release, which went on with the CPU.
 ON_CPU = "No GPU was found, so the smoke tests ran on the CPU and prove nothing about a GPU."
 _MOST_NAMES = 12  # of packages that were not imported
+SETUP = "Next: `gpudoctor setup pytorch` plans the PyTorch that fits this machine."
+PROOF = "Next: `gpudoctor smoke` tests that the GPU computes correctly, and how fast."
 NOTHING = "None of the selected checks applies to this machine, so nothing was checked."
 
 
@@ -37,12 +40,13 @@ def closing(
     """Sentences for the end of the report."""
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
         return (NOTHING,)
-    lines = [*_expected(verdicts), *([CHOSEN] if chosen and status != "pass" and entries else [])]
+    there = [ELSEWHERE] * (not_run(facts.nvidia.nvml.code) and any(entry.fixes for entry in entries))
+    lines = [*there, *_expected(verdicts), *([CHOSEN] if chosen and status != "pass" and entries else [])]
     if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
         explain = f"`gpudoctor explain {entries[0].check}`" if entries else "`gpudoctor explain ID`"
         return (*lines, f"Fix the first problem, then re-run `gpudoctor {command}`. For details: {explain}")
     lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
-    if any(v.outcome is Outcome.UNKNOWN and v.message.endswith(ANOTHER_ROOT) for v in verdicts):
+    if any(v.outcome is Outcome.UNKNOWN and not_run(Unknown(v.message)) for v in verdicts):
         lines.append(ROOT)
     if facts.smoke.instead:
         lines.append(ON_CPU if facts.smoke.runs else NO_SMOKE)
@@ -61,12 +65,23 @@ def closing(
         lines += _critical_toolkit(facts)
     if chosen and status == "pass" and entries:
         lines.append(ADVICE)
+    lines += _next(facts, status if command == "check" and not (chosen or recorded) else "")
     if status == "pass" and not (facts.quick or chosen or recorded) and lines:
         lines.append(
             "If a program still fails, run `gpudoctor check` in its own environment: with its Python "
             "(--python PATH), as its user, in its container."
         )
     return tuple(lines)
+
+
+def _next(facts: Facts, status: str) -> Iterator[str]:
+    """What comes after a check: a framework where there is none, and then the proof that it computes."""
+    if not gpus_of(facts):
+        return
+    if status in ("pass", "warn") and not _frameworks(facts):
+        yield SETUP
+    elif status == "pass" and not facts.quick and not facts.smoke.runs:
+        yield PROOF
 
 
 def _covered(

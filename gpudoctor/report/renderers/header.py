@@ -75,11 +75,14 @@ def _nvidia(m: MachineEntry) -> list[str]:
     return [*parts, f"CUDA up to {m.driver_cuda}"] if m.driver_cuda else parts
 
 
-def unlisted(m: MachineEntry, vendor: str) -> str:
+def unlisted(status: str | None, m: MachineEntry, vendor: str) -> str:
     """What is said of a GPU that only the PCI bus shows; `m.driver` is NVIDIA's."""
+    if status == "unknown":
+        return "driver not asked"
     if m.container:
         return "not available in this container"
-    return "not listed by the driver" if m.driver and vendor == "nvidia" else "not visible to any driver"
+    loaded = status == "not listed" or (m.driver and vendor == "nvidia")
+    return "not listed by the driver" if loaded else "not visible to any driver"
 
 
 def _gpus(report: Report) -> Iterator[tuple[str, str]]:
@@ -107,8 +110,8 @@ def _gpu(gpu: GpuEntry, m: MachineEntry) -> str:
         parts.append(f"compute capability {gpu.capability}")
     if gpu.gfx and gpu.gfx != gpu.name:
         parts.append(gpu.gfx)
-    if gpu.status == "no driver":
-        parts.append(unlisted(m, gpu.vendor))
+    if not gpu.listed and not (gpu.status or "").startswith("driver "):
+        parts.append(unlisted(gpu.status, m, gpu.vendor))
     elif gpu.status not in (None, "ok"):
         parts.append(str(gpu.status))
     return ", ".join(parts)

@@ -29,7 +29,7 @@ _COLUMNS = re.compile(r"\s{2,}")  # what stands in columns at a terminal
 STATES = {
     "fail": "something does not work",
     "warn": "it works, with warnings",
-    "no-gpu": "no GPU was found, so none was checked",
+    "no-gpu": "none was found, so none was checked",
     "incomplete": "too much is unknown for a verdict",
 }
 
@@ -60,9 +60,13 @@ def render(report: Report, facts: Facts | None = None) -> str:
 
 
 def _sentence(report: Report, status: str) -> str:
-    """What follows the verdict's word."""
+    """What follows the verdict's word: the first cause, where there is one."""
     sentence = passed(report)
-    return sentence[0].lower() + sentence[1:] if status == "pass" else STATES[status]
+    if status == "pass":
+        return sentence[0].lower() + sentence[1:]
+    causes = [group[0].title for group in alike(report.findings) if group[0].status == status]
+    more = f" (and {len(causes) - 1} more)" if len(causes) > 1 else ""
+    return f"{causes[0]}{more}" if causes else STATES[status]
 
 
 def _name(report: Report, facts: Facts | None) -> str:

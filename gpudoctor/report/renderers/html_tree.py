@@ -117,7 +117,8 @@ def _device(depth: int, device: PciDevice, gpus: list[Gpu], report: Report) -> D
         return _gpu(depth, gpus, device, report)
     entry = next((one for one in report.gpus if one.address == device.address), None)
     name = known_or(device.name, None) or f"{VENDOR_NAMES[device.vendor]} GPU"
-    state = "integrated" if device.integrated is True else unlisted(report.machine, device.vendor)
+    status, vendor = (entry.status, entry.vendor) if entry else (None, "")
+    state = "integrated" if device.integrated is True else unlisted(status, report.machine, vendor)
     link = _link(device, None)
     mark, words = marked(report, link, f"the GPU at {device.address}", f"GPU {entry.index}" if entry else "")
     lines = (name, f"{device.address}, {state}", *([link.words] if link else []), *words)

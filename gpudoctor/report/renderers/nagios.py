@@ -4,7 +4,7 @@ The rules: https://nagios-plugins.org/doc/guidelines.html and
 https://assets.nagios.com/downloads/nagioscore/docs/nagioscore/4/en/pluginapi.html.
 """
 
-from gpudoctor.report.fixes import blocks
+from gpudoctor.report.fixes import blocks, notes
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.report.renderers.closing import ROOT
 from gpudoctor.report.sanitize import clean
@@ -53,13 +53,21 @@ def first(report: Report) -> str:
 
 def _long(entry: FindingEntry) -> list[str]:
     lines = [plain(f"{entry.status.upper()} {entry.check}: {entry.message}")]
-    return lines + [f"  {plain(f'{fix.message} {_typed(fix)}')}" for fix in entry.fixes[:1]]
+    return lines + [f"  {plain(_fix(fix))}" for fix in entry.fixes[:1]]
 
 
-def _typed(fix: FixEntry) -> str:
+def _fix(fix: FixEntry) -> str:
+    """The sentence, the commands, and what they take or may destroy."""
+    after = notes(fix)
+    return " ".join([fix.message, *_typed(fix), *([f"({'; '.join(after)})"] if after else [])])
+
+
+def _typed(fix: FixEntry) -> list[str]:
     """The commands of a fix on one line; lines of a file make no sense on one."""
     of_shell = all(block.language == "sh" for block in blocks(fix.commands, fix.tasks))
-    return " && ".join(fix.commands) if of_shell else "`gpudoctor check` shows the lines."
+    if not of_shell:
+        return ["`gpudoctor check` shows the lines."]
+    return [f"Run: {' && '.join(fix.commands)}"] if fix.commands else []
 
 
 def plain(text: str) -> str:
@@ -69,5 +77,8 @@ def plain(text: str) -> str:
 
 def _performance(report: Report) -> str:
     s = report.summary
-    values = [f"fail={s.fail};;0", f"warn={s.warn};0", f"unknown={s.unknown}", f"gpus={len(report.gpus)};;;0"]
+    usable = sum(gpu.listed and gpu.status in ("ok", None) for gpu in report.gpus)
+    asked = not any(gpu.status == "unknown" for gpu in report.gpus)  # U: could not be determined, by the guidelines
+    gpus = f"gpus={usable};;;0" if asked else "gpus=U"
+    values = [f"fail={s.fail};;0", f"warn={s.warn};0", f"unknown={s.unknown}", gpus]
     return " ".join([*values, f"time={report.seconds:.2f}s"])

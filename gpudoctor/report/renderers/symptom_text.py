@@ -17,6 +17,7 @@ from gpudoctor.report.sanitize import wrapped
 # Ids of one area that are listed by name; more are counted.
 FEW = 4
 CHECKED = "This machine was checked: nothing found on it explains this message."
+UNCLEAR = "This machine was checked; whether what was found on it explains this message is unknown."
 ROLES = {
     "same": "same cause",
     "follows": "caused by the first",
@@ -47,7 +48,8 @@ def render(report: Report, width: int | None = None, colour: bool = False, verbo
     _causes(out, [f for f in causes if f not in shown])
     _harmless(out, [entry for entry in report.symptoms if entry.role == "harmless"], verbose, typed)
     if not elsewhere:
-        _besides(out, [f for f in report.findings if f not in causes], bool(reported), typed)
+        known = all(entry.id or entry.fixes for entry in reported)
+        _besides(out, [f for f in report.findings if f not in causes], bool(reported), known, typed)
     _origin(out, report)
     if not elsewhere:
         out.print()
@@ -94,8 +96,9 @@ def _message(out: Console, report: Report, root: SymptomEntry, group: Sequence[F
         labelled(out, "evidence", details)
     if short and not verbose:
         return
-    if not group and report.log_origin and report.log_origin.where != "elsewhere":
-        labelled(out, "here", CHECKED)
+    here = report.log_origin and report.log_origin.where != "elsewhere"
+    if root.unexplained and not group and not root.notice and here:
+        labelled(out, "here", CHECKED if root.id or root.fixes or not report.findings else UNCLEAR)
     if root.ruled_out:
         labelled(out, "ruled out", _ids(root.ruled_out, verbose), "dim")
     if root.unknown:
@@ -176,13 +179,13 @@ def _causes(out: Console, causes: Sequence[FindingEntry]) -> None:
         labelled(out, group[0].status.upper(), f"{group[0].title} (`gpudoctor explain {group[0].check}`)")
 
 
-def _besides(out: Console, findings: Sequence[FindingEntry], reported: bool, typed: bool) -> None:
-    """What is wrong here, and explains nothing of the log."""
+def _besides(out: Console, findings: Sequence[FindingEntry], reported: bool, known: bool, typed: bool) -> None:
+    """What is wrong here, and explains nothing of the log; whether it does is not known of an unknown error."""
     bad = [group for group in alike(findings) if group[0].status == "fail" or not reported]
     if bad:
         out.print()
         errors = "this message" if typed else "the log's errors"
-        other = f"Also wrong on this machine, but not the cause of {errors}"
+        other = f"Also wrong on this machine{f', but not the cause of {errors}' if known else ''}"
         out.print(Text(other if reported else "Found on this machine", "bold"))
     for group in bad:
         labelled(out, group[0].status.upper(), f"{group[0].title} ({group[0].check})")

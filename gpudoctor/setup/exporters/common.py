@@ -134,6 +134,8 @@ def head(plan: Plan, what: str) -> list[str]:
     found = remarks(f"{what}, made by gpudoctor {plan.version} for: {machine.system or 'Linux'}, {gpus}.")
     for refused in plan.refused:
         found += remarks(f"Not in it: {refused.requested}. {refused.why} {refused.instead}")
+    for note in plan.notes:
+        found += remarks(f"Note: {note}")
     return found
 
 

@@ -21,6 +21,13 @@ from gpudoctor.setup.plan import Plan, TargetPlatform
 from gpudoctor.tasks import Task
 from gpudoctor.tasks.as_typed import shown
 
+# Where the frameworks are verified, by the vendor of the GPU that they compute on.
+_WHERE = {
+    "nvidia": "Verify in a container with the GPU (docker run --gpus all ...):",
+    "amd": "Verify in a container with the GPU (docker run --device /dev/kfd --device /dev/dri ...):",
+    "intel": "Verify in a container with the GPU (docker run --device /dev/dri ...):",
+}
+
 
 def render(plan: Plan) -> str:
     """The fragment, to be put below a FROM line of Debian or Ubuntu."""
@@ -36,6 +43,7 @@ def render(plan: Plan) -> str:
         path=_value(plan.interpreter.removesuffix("/python")),
         nvidia=plan.machine.vendor == "nvidia",
         proof=of_group(plan, "proof"),
+        where=_WHERE.get("" if plan.cuda == "cpu" else plan.machine.vendor or "", "Verify in a container:"),
         line=_line,
         verify=lambda task: Code("\n".join(remarks(shown(task), 10_000))),
         is_plain=lambda path: shlex.quote(path) == path,  # COPY takes no quotes, and expands variables

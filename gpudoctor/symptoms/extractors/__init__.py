@@ -19,6 +19,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
         advice: what the message itself advises, and why that does not help here.
         decided: the fixes are the whole answer: what the row advises holds in other cases.
         harmless: the words show that nothing is wrong.
+        confirmed: the facts of this machine show what the words say.
         rules_out: checks whose findings do not explain the message, because its words tell otherwise.
     """
 
@@ -28,6 +29,7 @@ class Extracted(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""
     decided: bool = False
     harmless: bool = False
+    confirmed: bool = False
     rules_out: tuple[str, ...] = ()
 
 
@@ -40,7 +42,7 @@ READERS = {
     "driver": ("driver_found", "cuda_number", "cuda_name", "nvml_mismatch", "container_requirement"),
     "frameworks": (
         "torch_driver", "cuda_build", "ptx_versions", "onnxruntime_library", "torch_pair", "cuda_libraries",
-        "jax_library", "cupy_library", "asked_available", "jax_plugin",
+        "jax_library", "cupy_library", "asked_available", "jax_plugin", "missing_framework",
     ),
     "faults": ("xid", "sxid", "assertion", "oops"),
     "modules": ("module_build", "legacy_branch", "rm_init", "bound_driver", "kfd_skipped"),

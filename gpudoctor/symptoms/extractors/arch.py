@@ -5,13 +5,17 @@ from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.by_message import nvcc_for, pip, ptxas_for, torch_for_gpu
+from gpudoctor.fixes.by_message import PYTHON, nvcc_for, pip, ptxas_for, torch_for_gpu
 from gpudoctor.fixes.python import driver_cuda
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.knowledge.generations import toolkits_of
-from gpudoctor.queries.capability import covers, side, sm
+from gpudoctor.maybe import UnknownFactError
+from gpudoctor.queries.advice import torches
+from gpudoctor.queries.capability import compiled_for, covers, side, sm
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import Shell, cmd, export
+from gpudoctor.tasks.placeholders import PACKAGE
 
 # What no build of PyTorch has code for can only be compiled, or run elsewhere.
 _NO_BUILD = Fix(
@@ -24,13 +28,41 @@ _NAMES = (
     (r"gtx\s*10[5-8]0|\bp(4|40)\b|titan xp", "6.1"), (r"\bp100\b", "6.0"), (r"\bv100\b|titan v\b", "7.0"),
     (r"gtx\s*9[5-8]0|\bm(40|60)\b", "5.2"), (r"\bk80\b", "3.7"),
 )  # fmt: skip
+_NO_CODE = re.compile(r"no kernel image|no binary for gpu|no_?kernel_?image|no_binary_for_gpu")
 
 
 def no_kernel(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """Which GPU has no code, where the lines after the message name it."""
     text = " ".join(lines).lower()
     capability = next((number for name, number in _NAMES if re.search(name, text)), None)
-    return _fits(capability, facts) if capability else NOTHING
+    if capability:
+        return _fits(capability, facts)
+    here = {gpu.capability for gpu in gpus_of(facts, "nvidia")} if facts and _NO_CODE.search(text) else set()
+    own = here.pop() if len(here) == 1 else None
+    return _fits_here(own, facts) if facts and isinstance(own, str) else NOTHING
+
+
+def _fits_here(capability: str, facts: Facts) -> Extracted:
+    """The PyTorch build for the GPU of this machine, where the installed one lacks its code; and its extensions."""
+    install = () if _has_code(capability, facts) else torch_for_gpu(capability, driver_cuda(facts)) or (_NO_BUILD,)
+    alone = "PyTorch has code for this GPU: a" if not install else "If PyTorch itself computes: a"
+    options = ("--no-build-isolation", "--no-cache-dir", "--force-reinstall", "--no-deps")
+    build = Fix(
+        f"{alone} compiled extension lacks the code; build it for compute capability {capability}.",
+        (export("TORCH_CUDA_ARCH_LIST", capability), cmd(PYTHON, "-m", "pip", "install", *options, PACKAGE)),
+    )
+    details = (f"The GPU of this machine has compute capability {capability}.",)
+    return Extracted(details=details, fixes=(*install, build), decided=True)
+
+
+def _has_code(capability: str, facts: Facts) -> bool:
+    """Whether it is known of each PyTorch here that it has code for a GPU."""
+    found = [on.framework for on in torches(facts)]
+    try:
+        archs = [compiled_for(one.live.archs if one.live else (), one.archs, one.kernels) for one in found]
+    except UnknownFactError:
+        return False
+    return bool(archs) and all(covers(some, capability) is not None for some in archs)
 
 
 def _fits(capability: str, facts: Facts | None, details: tuple[str, ...] = ()) -> Extracted:
@@ -70,7 +102,7 @@ def compiler_arch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     known = toolkits_of(capability)
     since = f" CUDA {known[0]} is the first to know it{f', {known[1]} the last' if known[1] else ''}." if known else ""
     details = (f"It was compiled for compute capability {capability}.{since}", *_elsewhere(capability, facts))
-    by_nvcc = nvcc_for(capability)
+    by_nvcc = nvcc_for(capability, facts)
     fixes = (*ptxas_for(capability), *by_nvcc) if "ptxas" in lines[0].lower() else by_nvcc
     return Extracted(details=details, fixes=(*fixes, *_dropped(capability, known)))
 

@@ -3,10 +3,14 @@
 import re
 from collections.abc import Sequence
 
+from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.errors import cuda_error, cuda_error_named
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.queries.driver import driver_cuda, module_version
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
+from gpudoctor.tasks import cmd
+from gpudoctor.tasks.placeholders import IMAGE
 
 
 def driver_found(lines: Sequence[str], facts: Facts | None) -> Extracted:
@@ -77,6 +81,12 @@ def container_requirement(lines: Sequence[str], facts: Facts | None) -> Extracte
     found = re.search(r"unsatisfied condition: cuda\s*>=\s*(\d+\.\d+)(?=,)", lines[0], re.I)
     if found is None:
         return NOTHING
+    required = f"The image requires a driver that supports CUDA {found[1]} or newer."
     now = driver_cuda(facts) if facts else None
-    host = f" The driver here supports CUDA up to {now}." if isinstance(now, str) else ""
-    return Extracted(details=(f"The image requires a driver that supports CUDA {found[1]} or newer.{host}",))
+    if not isinstance(now, str):
+        return Extracted(details=(required,))
+    older = version(now) < version(found[1])
+    use = Fix(f"Use an image with CUDA {now} or older.", (cmd("docker", "run", "--gpus", "all", IMAGE, "nvidia-smi"),))
+    return Extracted(
+        details=(f"{required} The driver here supports CUDA up to {now}.",), fixes=(use,) * older, confirmed=older
+    )

@@ -16,16 +16,18 @@ from gpudoctor.fixes.by_message import (
     torch_for_gpu,
     without_library_path,
 )
-from gpudoctor.fixes.python import driver_cuda
+from gpudoctor.fixes.python import driver_cuda, reinstall_torch
 from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
 from gpudoctor.knowledge.sonames import majors_of
 from gpudoctor.maybe import phrase
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
 from gpudoctor.symptoms.extractors.driver import cuda_number, cuda_release, driver_found
 from gpudoctor.symptoms.extractors.software import soname
 from gpudoctor.targets import gpus_of, torches
 from gpudoctor.tasks import Placeholder, Shell, cmd, code, export, query
 
+_PACKAGE = Placeholder("PACKAGE", "the package that is built")
 _ENV = Placeholder("YOUR_ENV", "the directory of the environment in which it is False")
 
 
@@ -46,6 +48,27 @@ def _built(lines: Sequence[str]) -> str | None:
     text = " ".join(lines)
     found = re.search(r"\+cu(\d{2})(\d)\b", text) or re.search(r"built (?:for|with) (?:CUDA )?(\d\d)\.(\d)\b", text)
     return f"{found[1]}.{found[2]}" if found else None
+
+
+def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
+    """A framework that no checked Python has: the build for this machine, chosen as checks and `setup` choose it."""
+    found = re.search(r"No module named '(\w+)'", " ".join(lines[:1]), re.I)
+    one = BY_MODULE.get(found[1].removesuffix("lib")) if found else None
+    checked = [python for python in facts.pythons if python.error is None] if facts else []
+    if facts is None or one is None or not checked or any(f.name == one.module for p in checked for f in p.frameworks):
+        return NOTHING
+    here = [p for p in checked if one.module == "torch" and p.externally_managed is not True]
+    fixes = [fix for python in here[:1] for fix in reinstall_torch(facts, python)[:1]]
+    planned = f"Plan a new environment with the {one.title} that fits this machine; --run creates it."
+    fixes.append(Fix(planned, (cmd("gpudoctor", "setup", one.area),)))
+    if here:
+        build = cmd(here[0].path, "-m", "pip", "install", "--no-build-isolation", "PACKAGE", placeholders=(_PACKAGE,))
+        message = (
+            "If the message comes while pip builds a package (flash-attn, apex, deepspeed): install PyTorch first, "
+        )
+        fixes.append(Fix(f"{message}then let the build see it.", (build,)))
+    missing = f"{one.title} is not installed in {' or '.join(python.path for python in checked)}"
+    return Extracted(meaning=missing, fixes=tuple(fixes), decided=True)
 
 
 def cuda_build(lines: Sequence[str], facts: Facts | None) -> Extracted:

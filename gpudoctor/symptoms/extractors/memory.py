@@ -16,9 +16,10 @@ _BEGINS = re.compile(r"(?=CUDA out of memory|HIP out of memory|RESOURCE_EXHAUSTE
 # A share of the GPU's memory that is more than what the driver and the context take for themselves.
 MUCH = 0.1
 _SMALLER = Fix(
-    "Reduce the batch size, sequence length or image size, or use gradient checkpointing and 16-bit data types.",
+    "Reduce the batch size (Transformers: per_device_train_batch_size=1), sequence length or image size, "
+    "or use gradient checkpointing and 16-bit data types.",
     (
-        code("model.gradient_checkpointing_enable()  # Transformers; batch size: per_device_train_batch_size=1"),
+        code("model.gradient_checkpointing_enable()"),
         code('with torch.autocast("cuda", dtype=torch.bfloat16):'),
     ),
 )

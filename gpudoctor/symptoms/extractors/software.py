@@ -110,7 +110,7 @@ def _rebuilt(name: str) -> tuple[Fix, ...]:
     return Fix(message, (pip(*options, name),), "reinstall-package"), newer
 
 
-def nvcc_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+def nvcc_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """The compiler's release, and PyTorch's."""
     text = " ".join(lines[:3])
     found = re.search(r"CUDA version \((\d+\.\d+)\) mismatches .*?PyTorch\s+\((\d+\.\d+)\)", text)
@@ -119,7 +119,7 @@ def nvcc_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # no
     if found is None:
         return NOTHING
     details = (f"nvcc is from CUDA {found[1]}, PyTorch was built with CUDA {found[2]}.",)
-    return Extracted(details=details, fixes=nvcc_of(found[2]))
+    return Extracted(details=details, fixes=nvcc_of(found[2], facts))
 
 
 def numpy_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001

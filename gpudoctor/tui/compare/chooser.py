@@ -97,8 +97,18 @@ class Chooser(Vertical):
         self.query_one("#compare-error", Static).update(clean(why))
 
     def begin(self) -> None:
-        """Let somebody choose."""
+        """Let somebody pick from the list: without the focus, the path box takes no key."""
         self.query_one(OptionList).focus()
+
+    def ask(self) -> None:
+        """Let somebody type a path; in a browser there is none to type."""
+        boxes = self.query(Input)
+        (boxes.first() if boxes else self.query_one(OptionList)).focus()
+
+    @property
+    def typing(self) -> bool:
+        """Whether what is typed goes into the path."""
+        return isinstance(self.screen.focused, Input)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take one of the list."""
@@ -115,5 +125,5 @@ class Chooser(Vertical):
 
     def key_down(self) -> None:
         """From the path to the list."""
-        if isinstance(self.screen.focused, Input):
-            self.query_one(OptionList).focus()
+        if self.typing:
+            self.begin()

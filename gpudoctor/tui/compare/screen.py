@@ -37,9 +37,9 @@ class CompareScreen(Screen[None]):
     #compare { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "choose", "Compare with"),
-        Binding("K", "keep", "Save these facts"),
-        Binding("escape", "back", "Back", show=False),
+        Binding("o", "choose", "Compare with", tooltip="Type or pick the facts or the report to compare with"),
+        Binding("K", "keep", "Save these facts", tooltip="Keep them, masked, to compare with later"),
+        Binding("escape", "back", "Back"),
     ]
 
     class Compared(Message):
@@ -131,17 +131,26 @@ class CompareScreen(Screen[None]):
 
     # -- keys --------------------------------------------------------------------------------------------------
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the way back only where there is one."""
+        if action != "back" or not self.is_mounted:
+            return super().check_action(action, parameters)
+        chosen = self.query_one("#compare", ContentSwitcher).current == VIEW
+        return self.query_one(Chooser).typing or (not chosen and self.query_one(ComparisonView).comparison is not None)
+
     def action_choose(self) -> None:
         """Choose something else to compare with."""
         self.query_one("#compare", ContentSwitcher).current = CHOOSER
         self.query_one(Chooser).list()
-        self.query_one(Chooser).begin()
+        self.query_one(Chooser).ask()
 
     def action_back(self) -> None:
-        """Back to the comparison, where there is one."""
+        """Back to the comparison, where there is one; else from the path to the list, where keys are keys again."""
         if self.query_one(ComparisonView).comparison is not None:
             self.query_one("#compare", ContentSwitcher).current = VIEW
             self.query_one(ComparisonView).begin()
+        elif self.query_one(Chooser).typing:
+            self.query_one(Chooser).begin()
 
     def action_keep(self) -> None:
         """Keep the present facts, to compare with them later."""

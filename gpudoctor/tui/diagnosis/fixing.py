@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.report.fixes import can_carry, what_follows
 from gpudoctor.report.model import FixEntry
+from gpudoctor.tasks import ends_sessions
 from gpudoctor.tui.diagnosis.items import Item
 from gpudoctor.tui.session import Session
 
@@ -60,8 +61,10 @@ def words(session: Session, check: str, fix: FixEntry, choice: int) -> tuple[str
     options = session.source.options
     pythons = tuple(word for python in options.pythons for word in ("--python", python))
     root = ("--with-root",) if fix.root and not fix.as_root else ()
+    reboot = ("--reboot",) if fix.tasks and all(map(ends_sessions, fix.tasks)) else ()
     quick = ("--quick",) if options.quick else ()
-    return ("fix", check, "--choice", str(choice + 1), *root, *quick, *pythons, "--no-expect")  # as it was checked here
+    more = (*root, *reboot, *quick, *pythons, "--no-expect")  # as it was checked here
+    return ("fix", check, "--choice", str(choice + 1), *more)
 
 
 def afterwards(fix: FixEntry) -> str:

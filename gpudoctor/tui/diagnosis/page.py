@@ -137,12 +137,12 @@ def _rest(entry: FindingEntry, width: int) -> Iterator[DetailLine]:
         yield from hanging(
             "" if number else "effects", mark + message + (f" ({times} times)" if times > 1 else ""), width
         )
-    if entry.ruled_out:
-        yield from hanging("ruled out", ", ".join(entry.ruled_out), width, "dim")
     for number, reference in enumerate(entry.references):
         yield from hanging("" if number else "see", reference, width, "dim")
     yield from hanging("applies to", entry.subject, width, "dim")
     yield from hanging("id", entry.check, width, "dim")
+    if entry.ruled_out:  # often twenty of them
+        yield from hanging("ruled out", ", ".join(entry.ruled_out), width, "dim")
 
 
 def _consequence(item: Item, cause: FindingEntry, width: int) -> Iterator[DetailLine]:

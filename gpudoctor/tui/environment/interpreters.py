@@ -12,6 +12,9 @@ from gpudoctor.maybe import text_of
 GENERIC = (".venv", "venv", "env", ".env")  # they say nothing without the directory that holds them
 
 
+SHORT = 24  # letters of a path that the list has room for
+
+
 class InterpreterEntry(NamedTuple):
     """One interpreter in the list.
 
@@ -29,11 +32,13 @@ class InterpreterEntry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """A short name: the environment's directory, with its project where that is called .venv."""
+        """The environment's directory, where it is long by its name, with its project where that is called .venv."""
         folder, program = os.path.dirname(self.path), os.path.basename(self.path)
         if self.kind == "system" or os.path.basename(folder) != "bin":
             return program
         prefix = os.path.dirname(folder)
+        if len(prefix) <= SHORT:
+            return prefix
         name = os.path.basename(prefix)
         project = os.path.basename(os.path.dirname(prefix))
         return f"{project}/{name}" if name in GENERIC and project else name or program

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpudoctor.facts import Facts
+from gpudoctor.maybe import known_or
 from gpudoctor.smoketests.options import ChoiceError, SmokeOptions
 from gpudoctor.smoketests.plan import TITLES, plan
 from gpudoctor.tui.session import Session
@@ -18,6 +19,7 @@ NOT_RECORDED = (
 )
 FIRST = "Select tests and press s to start. Results appear as tests finish."
 ELSEWHERE = "The system under another root is checked: tests cannot run there."
+NO_DRIVER = " The NVIDIA driver does not respond, so they will not start: Diagnosis (1) has the fix."
 OLD = "The checks were re-run since: these figures are from before."
 
 
@@ -53,7 +55,9 @@ def planned(facts: Facts | None, choice: SmokeOptions) -> str:
     for job in jobs:
         where.setdefault(TITLES[job.backend], []).append(job.target.label)
     parts = [f"{title} on {_listed(labels)}" for title, labels in where.items()]
-    return f"{count} test{'s' * (count != 1)}: {'; '.join(parts)}."
+    dead = facts is not None and known_or(facts.nvidia.cuda.code, 0) != 0
+    more = NO_DRIVER if dead and any(job.target.kind == "cuda" for job in jobs) else ""
+    return f"{count} test{'s' * (count != 1)}: {'; '.join(parts)}.{more}"
 
 
 def _listed(labels: Sequence[str]) -> str:

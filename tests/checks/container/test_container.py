@@ -145,7 +145,7 @@ def test_healthy(facts: Facts) -> None:
             inside(change(change(TORCH, "nvidia.cuda.libraries", ()), "nvidia.cuda.code", None)),
             {
                 "no-compute-capability": "libnvidia-ml.so.1 is in the container, but libcuda.so.1 was not injected: "
-                "the compute capability was not requested (NVIDIA_DRIVER_CAPABILITIES is not set)."
+                "the driver capability compute was not requested (NVIDIA_DRIVER_CAPABILITIES is not set)."
             },
         ),
         (

@@ -36,6 +36,7 @@ def host(facts: Facts | None = None, **changes: object) -> Facts:
         "docker_config_runtimes": ("nvidia",),
         "podman": None,
         "toolkit": "1.17.8",
+        "toolkit_error": None,
         "no_cgroups": False,
         "cdi": (),
         "cdi_driver": None,
@@ -109,9 +110,10 @@ def test_docker_desktop_has_no_gpu_of_another_vendor_either(facts: Facts, verdic
 
 
 def test_docker_desktop_for_other_work_is_an_advice() -> None:
-    found = host(docker_desktop=True, docker_runtimes=("runc",))
-    assert run(docker_desktop_linux, found)[0].severity == "warn"
-    assert run(docker_desktop_linux, change(found, "containers.toolkit", None))[0].severity == "advice"
+    (found,) = run(docker_desktop_linux, host(docker_desktop=True, docker_runtimes=("runc",)))
+    (without,) = run(docker_desktop_linux, host(docker_desktop=True, docker_runtimes=("runc",), toolkit=None))
+    assert (found.severity, without.severity) == ("warn", "advice")
+    assert not any("install nvidia-container-toolkit" in command for fix in found.fixes for command in fix.commands)
 
 
 OLD = [
@@ -217,9 +219,9 @@ def test_nested_needs_no_cgroups(facts: Facts, verdict: list[tuple[str, str]]) -
 
 
 def test_docker_desktop_is_left_for_the_engine() -> None:
-    fixes = run(docker_desktop_linux, host(docker_desktop=True, docker_runtimes=("runc",)))[0].fixes
-    assert fixes[0].commands == ("docker context use default",)
-    assert any("nvidia-container-toolkit" in command for command in fixes[1].commands)
+    (found,) = run(docker_desktop_linux, host(docker_desktop=True, docker_runtimes=("runc",), toolkit=None))
+    assert found.fixes[0].commands == ("docker context use default",)
+    assert any("nvidia-container-toolkit" in command for command in found.fixes[1].commands)
 
 
 def test_toolkit_by_distribution() -> None:

@@ -42,7 +42,7 @@ def toolkit(version: Any = "12.4", why: str = "CUDA_HOME", gcc: str = "gcc 11.4.
     nvcc = f"{path}/bin/nvcc"
     return Toolkits(
         nvccs=(Nvcc(path=nvcc, real=nvcc, version=version),),
-        home=CudaHome(path=path, found_by=why, exists=True, nvcc=version, headers=True),
+        home=CudaHome(path=path, found_by=why, exists=True, nvcc=version, headers=True, lacks=()),
         installed=((path, text_of(version)),),
         libraries=(),
         cxx="/usr/bin/gcc",

@@ -268,6 +268,13 @@ UNKNOWN = [
 ]
 
 
+def test_a_laptop_looks_for_its_gpu_before_it_reboots() -> None:
+    (check,) = catalogue.load(["device.none"])
+    first = {kind: run(check, having(NO_DRIVER_LOADED, host__platform=kind))[0].fixes[0] for kind in ("laptop", "bare")}
+    assert first["laptop"].commands == ("echo 1 | sudo tee /sys/bus/pci/rescan",)
+    assert first["bare"].needs == "reboot"
+
+
 @pytest.mark.parametrize(("check", "facts", "message"), ILL)
 def test_the_problem_is_named(check: str, facts: Facts, message: str) -> None:
     answers = ask(catalogue.load([check])[0], facts)

@@ -7,6 +7,7 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Fix, Problem
 from gpudoctor.facts import Distribution, Facts
+from gpudoctor.facts.host import PackageSource
 from gpudoctor.fixes import system
 from gpudoctor.fixes.driver import install_driver
 from gpudoctor.tasks.as_typed import typed
@@ -172,6 +173,85 @@ def test_a_kernel_that_is_not_ubuntus_has_no_ready_module() -> None:
     other = having(ill, host__kernel__release="5.19.2-surface")
     commands = [c for fix in fixes("driver.refused-by-secure-boot", other) for c in fix.commands]
     assert not any("linux-modules-nvidia" in c for c in commands)
+
+
+REFUSED: dict[str, Any] = {
+    "host__kernel__secure_boot": True,
+    "host__kernel__lockdown": "integrity",
+    "nvidia__kernel__signer_enrolled": False,
+    "nvidia__kernel__packages": (
+        ("nvidia-dkms-570-open", "570.169-0ubuntu0.24.04.1", "ii"),
+        ("nvidia-driver-570-open", "570.169-0ubuntu0.24.04.1", "ii"),
+    ),
+    "nvidia__kernel__dkms": (entry("570.169", kernel=KERNEL, state="installed"),),
+}
+KEPT = "nvidia-driver-570-open nvidia-dkms-570-open-"  # apt refuses instead of removing both
+PREBUILT = f"linux-modules-nvidia-570-open-{KERNEL}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "commands"),
+    [
+        # DKMS's package goes with its module, because modprobe prefers that; what follows kernels takes its place.
+        (
+            {},
+            (f"install {PREBUILT} linux-modules-nvidia-570-open-generic {KEPT}", "modprobe nvidia"),
+        ),
+        # Nothing takes the place of the package: only what it built for this kernel goes.
+        (
+            {"host__distribution__version": "25.10"},
+            (f"install {PREBUILT}", f"dkms remove nvidia/570.169 -k {KERNEL}", "modprobe nvidia"),
+        ),
+        # nouveau keeps the GPU until the next boot.
+        (
+            {"pci__0__driver": "nouveau"},
+            (f"install {PREBUILT} linux-modules-nvidia-570-open-generic {KEPT}", "reboot"),
+        ),
+        # NVIDIA's own packages do not fit Ubuntu's modules: first the key, of a module that is signed with it.
+        (
+            {"host__sources": (PackageSource(path="/etc/apt/sources.list.d/cuda.list", kind="nvidia"),)},
+            ("--enroll-key", "reboot"),
+        ),
+    ],
+)
+def test_under_secure_boot_the_signed_module_replaces_that_of_dkms(
+    changes: dict[str, Any], commands: tuple[str, ...]
+) -> None:
+    found = fixes("driver.refused-by-secure-boot", unloaded(**REFUSED | changes))[0].commands[-len(commands) :]
+    assert all(one.endswith(end) for one, end in zip(found, commands, strict=True)), found
+
+
+def test_an_unsigned_module_is_built_again() -> None:
+    unsigned = unloaded(**REFUSED, nvidia__kernel__on_disk=(disk(signer=None),))
+    enroll = fixes("driver.refused-by-secure-boot", unsigned)[1]
+    assert enroll.commands[2:4] == (
+        f"sudo dkms remove nvidia/570.169 -k {KERNEL}",
+        f"sudo dkms install nvidia/570.169 -k {KERNEL}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "packages", "words"),
+    [
+        ({}, "nvidia-driver-580-open linux-modules-nvidia-580-open-generic", "that Ubuntu signed"),
+        ({"host__kernel__release": "6.8.0-1034-oem"}, "nvidia-driver-580-open", "Enroll MOK"),
+        ({"host__kernel__secure_boot": False}, "nvidia-driver-580-open", "then reboot."),
+    ],
+)
+def test_a_driver_is_installed_with_modules_that_secure_boot_takes(
+    changes: dict[str, Any], packages: str, words: str
+) -> None:
+    bare = {
+        "nvidia__kernel__on_disk": (),
+        "nvidia__nvml__libraries": (),
+        "nvidia__cuda__libraries": (),
+        "nvidia__nvml__code": None,
+        "nvidia__cuda__code": None,
+        "host__kernel__secure_boot": True,
+    }
+    (found,) = fixes("driver.not-installed", unloaded(**bare | changes))
+    assert found.commands[-1] == f"sudo apt-get install {packages}"
+    assert words in found.message
 
 
 def _release(id_: str, version: str | None, *like: str) -> Distribution:

@@ -5,6 +5,7 @@ import pytest
 from gpudoctor import catalogue
 from gpudoctor.check_engine import run
 from gpudoctor.facts import DeviceNode, Facts, UserGroup
+from gpudoctor.maybe import Unknown
 from tests.builders import ask
 from tests.checks.nvidia_machines import failing, having, nodes
 
@@ -87,3 +88,29 @@ def test_what_a_jetson_needs_not(check: str, facts: Facts) -> None:
 def test_who_is_let_in(node: tuple[DeviceNode, ...], engine: str | None, command: str) -> None:
     facts = having(jetson(node), host__container=engine)
     assert run(catalogue.load(["driver.device-nodes-closed"])[0], facts)[0].fixes[0].commands[0] == command
+
+
+@pytest.mark.parametrize(
+    ("release", "outcome"),
+    [
+        ("36.4.7", "problem"),
+        ("36.4.4", "pass"),
+        ("36.5", "pass"),
+        ("38.2.0", "pass"),
+        (None, "pass"),
+        (Unknown("not to be read"), "unknown"),
+    ],
+)
+def test_the_release_that_refuses_large_buffers(release: object, outcome: str) -> None:
+    one = catalogue.load(["driver.nvmap-refuses-buffers"])[0]
+    facts = having(jetson(BARE_NODES), host__l4t=release)
+    assert [found for found, _ in ask(one, facts)] == [outcome]
+    if outcome == "problem":
+        newer, mapped = run(one, facts)[0].fixes
+        assert newer.commands[0].startswith("sudo sed -i s/r36.4/r36.5/ /etc/apt/sources.list.d/")
+        assert "expandable_segments:True" in mapped.commands[0]
+
+
+def test_another_machine_is_not_asked_for_its_nvmap() -> None:
+    one = catalogue.load(["driver.nvmap-refuses-buffers"])[0]
+    assert ask(one, having(host__l4t=Unknown("not to be read"))) == [("pass", "")]

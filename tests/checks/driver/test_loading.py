@@ -40,8 +40,12 @@ OLD_BRANCH = having(
     nvidia__kernel__dkms_errors=("nvidia-drm-drv.c:210:6: error: no member named 'fb_base'",),
 )
 STALE = having(NO_MODULE, nvidia__kernel__dkms=(entry("470.57.02", state="broken"),))
+ENROLLED: dict[str, Any] = {"nvidia__kernel__signer_enrolled": True}
 UNSIGNED = (disk(signer=None),)
 SECURE = unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__secure_boot=True, host__kernel__lockdown="integrity")
+SIGNED = unloaded(
+    host__kernel__secure_boot=True, host__kernel__lockdown="integrity", nvidia__kernel__signer_enrolled=False
+)
 LOCKED = unloaded(nvidia__kernel__on_disk=UNSIGNED, host__kernel__lockdown="integrity")
 
 ILL = [
@@ -119,6 +123,12 @@ ILL = [
         "driver.refused-by-secure-boot",
         SECURE,
         "Secure Boot is on and NVIDIA's module is not signed, so the kernel refuses to load it.",
+    ),
+    (  # the kernel log cannot be read, or no longer has the line
+        "driver.refused-by-secure-boot",
+        having(SIGNED, log__events=WHY),
+        "Secure Boot is on and NVIDIA's module is signed with a key that is not enrolled, so the kernel refuses to "
+        "load it.",
     ),
     (
         "driver.refused-by-secure-boot",
@@ -201,7 +211,12 @@ ILL = [
 
 WELL = [
     # Secure Boot with a signed module, a rejection of somebody else's module, and lockdown with a signed module.
-    ("driver.refused-by-secure-boot", unloaded(host__kernel__secure_boot=True, host__kernel__lockdown="integrity")),
+    (
+        "driver.refused-by-secure-boot",
+        unloaded(host__kernel__secure_boot=True, host__kernel__lockdown="integrity", **ENROLLED),
+    ),
+    # A kernel that does not lock down takes any module, whoever signed it.
+    ("driver.refused-by-secure-boot", having(SECURE, host__kernel__lockdown="none")),
     ("driver.refused-by-secure-boot", logged(event("module-rejected"))),
     ("driver.refused-by-lockdown", unloaded(host__kernel__lockdown="integrity")),
     # A missing module is nouveau's chance, not its fault.
@@ -231,6 +246,10 @@ UNKNOWN = [
     ("driver.dkms-entry-stale", having(STALE, nvidia__kernel__dkms=WHY)),
     ("driver.not-loaded", unloaded(nvidia__kernel__loaded=WHY)),
     ("driver.refused-by-secure-boot", having(SECURE, host__kernel__secure_boot=WHY)),
+    ("driver.refused-by-secure-boot", having(SECURE, host__kernel__lockdown=WHY)),
+    ("driver.refused-by-secure-boot", having(SECURE, nvidia__kernel__on_disk=WHY)),
+    ("driver.refused-by-secure-boot", having(SIGNED, nvidia__kernel__signer_enrolled=WHY)),
+    ("driver.refused-by-secure-boot", having(SECURE, nvidia__kernel__on_disk=(disk(signer=WHY),))),
     ("driver.refused-by-lockdown", having(LOCKED, host__kernel__lockdown=WHY)),
     ("driver.blacklisted", unloaded(nvidia__kernel__on_disk=WHY)),
 ]
@@ -273,6 +292,8 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
         (STALE, "driver.dkms-entry-stale"),
         (NOTHING, "driver.not-installed"),
         (SECURE, "driver.refused-by-secure-boot"),
+        (SIGNED, "driver.refused-by-secure-boot"),
+        (having(SECURE, pci__0__driver="nouveau"), "driver.refused-by-secure-boot"),
         (LOCKED, "driver.refused-by-lockdown"),
         (unloaded(pci__0__driver="nouveau"), "driver.nouveau-in-the-way"),
         (unloaded(**KEPLER), "driver.gpu-dropped"),
@@ -336,16 +357,6 @@ def test_a_blacklist_that_is_there_already_only_needs_a_new_initial_ram_disk() -
     fixes = catalogue.load(["driver.nouveau-in-the-way"])[0].fixes_for(strange)
     assert "genkernel initramfs" in fixes[0].message
     assert "modprobe.blacklist=nouveau" in fixes[0].message
-
-
-def test_a_module_that_secure_boot_rejects_makes_nouveau_the_fallback() -> None:
-    rejected = {"host__kernel__secure_boot": True, "log__events": (event("module-rejected"),)}
-    facts = having(NOUVEAU, **rejected)
-    assert ask(catalogue.load(["driver.nouveau-in-the-way"])[0], facts) == [("pass", "")]
-    message = ask(catalogue.load(["driver.refused-by-secure-boot"])[0], facts)[0][1]
-    assert message.endswith("nouveau, which is blacklisted, was loaded as a fallback.")
-    open_to_it = having(facts, nvidia__kernel__blacklists=())
-    assert ask(catalogue.load(["driver.nouveau-in-the-way"])[0], open_to_it)[0][0] == "problem"
 
 
 EARLY_OPEN: dict[str, Any] = {

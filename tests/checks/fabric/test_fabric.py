@@ -38,6 +38,17 @@ def rack(changes: dict[str, Any] | None = None, **more: Any) -> Facts:
     return having(facts, **({"nvidia__kernel__imex": "active", "nvidia__kernel__nodes": (*nodes, CHANNEL)} | more))
 
 
+def guest(gpus: int = 2, hypervisor: str = "kvm", **changes: Any) -> Facts:
+    """A virtual machine with GPUs of an HGX H200, none of whose switches it has."""
+    facts = several(gpus, changes=H100 | {"fabric_state": "completed"}, device="2335")
+    plain = {
+        "host__virtual": hypervisor,
+        "nvidia__cuda__code": 802,
+        "nvidia__kernel__fabric_manager": None,
+    }
+    return having(facts, **(plain | changes))
+
+
 def heat(*codes: tuple[int, str]) -> Facts:
     """A board with thermal events of its switches."""
     events = [LogEvent(kind="sxid", text=f"SXid {code} of {gpu}", gpu=gpu, code=code) for code, gpu in codes]
@@ -61,6 +72,23 @@ ILL = [
         rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802),
         "cuInit returns 802: GPUs 0, 1, 2, 3 have not joined the NVLink fabric. The controller on the rack's switch "
         "trays has to do that.",
+    ),
+    (
+        "fabric.not-ready",
+        guest(),
+        "cuInit returns 802: this virtual machine has 2 GPUs of a board with NVSwitch and none of its switches: the "
+        "host has to activate the fabric partition of these GPUs.",
+    ),
+    (
+        "fabric.not-ready",
+        guest(1, "other", nvidia__kernel__fabric_manager="failed"),
+        "cuInit returns 802: this virtual machine has 1 GPU of a board with NVSwitch and none of its switches: the "
+        "host has to activate the fabric partition of this GPU.",
+    ),
+    (
+        "fabric.manager-down",
+        having(hgx(H100, 4), nvidia__cuda__code=802, nvidia__kernel__fabric_manager=None, host__virtual="kvm"),
+        "nvidia-fabricmanager is not installed, and this board's GPUs need it (cuInit 802).",
     ),
     (
         "fabric.unhealthy",
@@ -108,6 +136,10 @@ ILL = [
 ]
 
 WELL = [
+    # The host's manager sets the switches up for a guest that has none.
+    *(("fabric.manager-down", guest(2, hypervisor)) for hypervisor in ("kvm", "vmware", "other")),
+    ("fabric.manager-down", guest(nvidia__kernel__fabric_manager="failed")),
+    ("fabric.not-ready", guest(nvidia__cuda__code=0)),
     ("fabric.subnet-manager-missing", board(nvidia__cuda__code=0)),
     ("fabric.subnet-manager-missing", board(nvidia__kernel__subnet_manager="/opt/nvidia/nvlsm/sbin/nvlsm")),
     ("fabric.subnet-manager-missing", board(nvidia__kernel__fabric_manager=None)),  # the manager itself comes first
@@ -174,6 +206,7 @@ def test_what_nobody_could_see_is_unknown(check: str, facts: Facts) -> None:
     ("facts", "root"),
     [
         (board(), "fabric.subnet-manager-missing"),
+        (guest(), "fabric.not-ready"),
         (rack({"fabric_state": "in-progress"}, nvidia__cuda__code=802), "fabric.not-ready"),
         (
             board(
@@ -208,6 +241,15 @@ def test_the_fabric_manager_is_installed_with_what_it_needs() -> None:
     assert any("nvlsm" in command for command in fix.commands)
     hopper = having(hgx(H100, 4), nvidia__kernel__fabric_manager=None)
     assert not any("nvlsm" in command for command in one.fixes_for(hopper)[0].commands)
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 8])
+def test_a_guest_without_switches_is_never_told_to_install_a_manager(gpus: int) -> None:
+    one = catalogue.load(["fabric.not-ready"])[0]
+    fixes = one.fixes_for(guest(gpus))
+    assert [fix.place for fix in fixes] == ["outside", "here"][: 2 if gpus == 1 else 1]
+    assert not any("install" in command or "systemctl" in command for fix in fixes for command in fix.commands)
+    assert any("NVreg_NvLinkDisable=1" in fix.message for fix in fixes) is (gpus == 1)
 
 
 @pytest.mark.parametrize(("architecture", "spans"), [("x86_64", False), ("aarch64", True)])

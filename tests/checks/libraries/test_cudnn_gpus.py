@@ -83,7 +83,33 @@ def test_a_framework_that_rejects_an_older_cudnn_is_replaced() -> None:
     facts = environment(torch("2.15.0+cu126", cuda="12.6", cudnn="9.26.0.51", needs=needs), facts=OLD)
     text = commands(cudnn_without_gpu, facts)
     assert "nvidia-cudnn" not in text
-    assert "torch" in text
+    assert "https://download.pytorch.org/whl/cu126 'torch==2.14.*'" in text
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted"),
+    [
+        ("2.12.1+cu126", "2.14"),
+        ("2.14.1+cu126", "2.13"),  # never the build that is there
+        ("2.11.0", "2.14"),  # PyPI's
+        ("2.14.0a0+git1234", "2.14"),  # somebody's own build
+    ],
+)
+def test_the_build_that_is_there_is_no_fix(there: str, wanted: str) -> None:
+    needs = (need("libcudnn.so.9", WHEEL, version="9.19.0.56"),)
+    facts = environment(torch(there, cuda="12.6", cudnn="9.19.0.56", needs=needs), facts=OLD)
+    text = commands(cudnn_without_gpu, facts)
+    assert f"'torch=={wanted}.*'" in text
+    assert "cudnn.enabled = False" in text
+    assert severity(cudnn_without_gpu, facts) == "warn"  # what needs no cuDNN computes
+
+
+def test_without_another_build_there_is_no_command() -> None:
+    needs = (need("libcudnn.so.9", WHEEL, version="9.19.0.56"),)
+    found = torch("2.12.1+cu126", cuda="12.6", cudnn="9.19.0.56", needs=needs)
+    text = commands(cudnn_without_gpu, environment(found, facts=machine("10.1", card=PASCAL)))
+    assert text.startswith("Install a release of PyTorch 2.12.1+cu126 that is built with a cuDNN older than 9.11.")
+    assert "pip install" not in text
 
 
 @pytest.mark.parametrize(("release", "lowest"), [("8.9.7", None), ("9.10.2.21", "5.0"), ("9.11.0", "7.5")])

@@ -4,9 +4,6 @@ from typing import Any
 
 import pytest
 
-from gpudoctor import catalogue
-from gpudoctor.check_engine import judge
-from gpudoctor.checks.jax.several_plugins import several_plugins
 from gpudoctor.checks.libraries.pin_broken import pin_broken
 from gpudoctor.checks.packages.builds_overwrite import builds_overwrite
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
@@ -19,8 +16,7 @@ from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
 from gpudoctor.facts import Extension, Facts, FileOverlap, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.extensions import built_for
-from gpudoctor.report.build import build
-from tests.builders import change, framework, live, plain_host
+from tests.builders import change, live, plain_host
 from tests.checks.environments import (
     BLACKWELL,
     PASCAL,
@@ -151,6 +147,13 @@ def test_the_runtime_that_the_bindings_contain() -> None:
         ("0.0.28+cu118", (None, "11.8")),
         ("2.7.4", (None, None)),
         ("1.0+local", (None, None)),
+        ("0.17.5+torch260cu126", ("2.6", "12.6")),
+        ("0.21.6+torch2120cu132", ("2.12", "13.2")),
+        ("0.21.5.dev9+cu128.torch29", ("2.9", "12.8")),
+        ("0.15.1+torch210cu121", ("2.1", "12.1")),  # 2.1.0: there is no 2.10 for CUDA 12.1
+        ("0.21.6+cu130.torch210", ("2.10", "13.0")),
+        ("0.15.1+torch210cpu", (None, None)),  # of either
+        ("1.0+opt3", (None, None)),
     ],
 )
 def test_what_a_version_says_that_it_is_built_for(version: str, expected: tuple[str | None, str | None]) -> None:
@@ -340,36 +343,3 @@ def test_llama_cpp_that_may_be_meant_so() -> None:
     assert severity(llama_cpp_cpu, facts) == "advice"
     assert severity(llama_cpp_cpu, change(facts, "pythons.0.frameworks", ())) == "warn"
     assert one(llama_cpp_cpu, change(facts, "host.environment", {"LLAMA_CPP_LIB_PATH": "/opt/l"})) == ("pass", "")
-
-
-def jax(*majors: str, available: bool = True) -> Facts:
-    names = [f"jax-{major}-{part}" for major in majors for part in ("plugin", "pjrt")]
-    packages = tuple(package(name, "0.9.2") for name in names)
-    one_live = live(available=available, stderr="ALREADY_EXISTS: PJRT_Api already exists for device type cuda\n")
-    return environment(framework("jax", "0.9.2", cuda="13", live=one_live), packages=packages)
-
-
-def test_two_plugins_of_jax() -> None:
-    message = (
-        "jax-cuda12-plugin 0.9.2 and jax-cuda13-plugin 0.9.2 are both installed; JAX registers one of them and refuses "
-        "the other."
-    )
-    assert one(several_plugins, jax("cuda12", "cuda13")) == ("problem", message)
-    assert severity(several_plugins, jax("cuda12", "cuda13")) == "warn"
-    assert severity(several_plugins, jax("cuda12", "cuda13", available=False)) == "fail"
-    said = commands(several_plugins, jax("cuda12", "cuda13"))
-    assert "uninstall -y jax-cuda12-plugin jax-cuda12-pjrt jax-cuda13-plugin jax-cuda13-pjrt" in said
-    assert "'jax[cuda12]==0.9.2'" in said  # the driver is of CUDA 12.8
-    assert one(several_plugins, jax("cuda12")) == ("pass", "")
-    assert one(several_plugins, change(plain_host(), "pythons", jax("cuda12", "cuda13").pythons)) == ("pass", "")
-    blank = change(jax("cuda12"), "pythons.0.packages", Unknown("closed"))
-    assert one(several_plugins, blank) == ("unknown", "closed")
-
-
-def test_two_plugins_explain_what_the_newer_one_cannot() -> None:
-    facts = jax("cuda12", "cuda13")
-    seen = change(facts, "pythons.0.frameworks.0.plugin", "jax-cuda13-plugin")
-    report = build(seen, judge(seen, catalogue.load(["jax.several-plugins", "jax.driver-too-old"])))
-    (finding,) = report.findings
-    assert (finding.check, finding.status) == ("jax.several-plugins", "fail")
-    assert [c.check for c in finding.consequences] == ["jax.driver-too-old"]

@@ -123,6 +123,22 @@ def test_a_library_that_is_opened_when_it_is_used() -> None:
     assert one(library_missing, no_gpu) == ("pass", "")
 
 
+def test_a_library_in_a_wheel_out_of_the_loaders_reach() -> None:
+    folder, bundled = f"{SITE}/nvidia/cudnn/lib", "ctranslate2.libs/libcudnn-74a4c495.so.9.1.0"
+    absent = MissingLibrary(
+        soname="libcudnn_ops.so.9", needed_by=bundled, opened=True, copy=f"{folder}/libcudnn_ops.so.9"
+    )
+    facts = machine(imported("ctranslate2"), extensions=(extension("ctranslate2", bundled, absent=(absent,)),))
+    expected = f"ctranslate2 1.0 opens libcudnn_ops.so.9, which the loader does not find: it is only in {folder}."
+    assert one(library_missing, facts) == ("problem", expected)
+    assert severity(library_missing, facts) == "warn"  # PyTorch may have loaded it before
+    said = commands(library_missing, facts)
+    assert "install --upgrade 'ctranslate2>=4.6.3'" in said
+    assert f"LD_LIBRARY_PATH={folder}" in said
+    other = change(facts, "pythons.0.extensions.0.package", "other")
+    assert "ctranslate2" not in commands(library_missing, other)
+
+
 def test_one_variant_for_each_release_is_enough() -> None:
     absent = (MissingLibrary(soname="libcudart.so.11.0", needed_by="libbitsandbytes_cuda118.so"),)
     old = extension(

@@ -15,7 +15,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.queries.extensions import abi
 from tests.builders import change, framework, with_framework
 from tests.checks.amd_machines import amd_host
-from tests.checks.environments import SITE, commands, environment, one, package, torch, verifies
+from tests.checks.environments import SITE, commands, environment, machine, one, package, torch, verifies
 
 
 def test_torchvision_mismatch() -> None:
@@ -169,6 +169,44 @@ def test_extension_abi() -> None:
     assert "it was built for torch 2.5.1" in one(extension_abi, pinned)[1]
     assert "torch==2.5.1 vllm==2.7.4" in commands(extension_abi, pinned)
     assert one(extension_abi, extended("flash-attn", "")) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("there", "cuda", "driver", "version", "typed"),
+    [
+        (
+            "2.6.0",
+            "12.4",
+            "12.6",
+            "0.17.5+torch260cu126",
+            (
+                "--find-links https://shi-labs.com/natten/wheels/ natten==0.17.5+torch260cu124",
+                "--index-url https://download.pytorch.org/whl/cu126 'torch==2.6.*'",
+            ),
+        ),
+        # the driver runs no CUDA 13
+        (
+            "2.12.1+cu126",
+            "12.6",
+            "12.6",
+            "0.21.6+torch2110cu130",
+            ("--find-links https://whl.natten.org natten==0.21.6+torch2120cu126",),
+        ),
+        # somebody's own PyTorch has no wheel, so natten is built here
+        ("2.6.0a0+git12", "12.4", "12.6", "0.17.5+torch260cu126", ("--no-binary natten natten==0.17.5", "whl/cu126")),
+    ],
+)
+def test_an_extension_whose_version_names_its_build(
+    there: str, cuda: str, driver: str, version: str, typed: tuple[str, ...]
+) -> None:
+    lacks = Extension(package="natten", version=version, path=f"{SITE}/natten/libnatten.so", unresolved=(NEW,))
+    mine = (package("natten", version),)
+    facts = environment(torch(there, cuda=cuda), packages=mine, extensions=(lacks,), facts=machine(driver))
+    message = one(extension_abi, facts)[1]
+    assert "(it was built for torch 2." in message
+    lines = [line for line in commands(extension_abi, facts).splitlines() if "install" in line]
+    assert all(any(part in line for line in lines) for part in typed)
+    assert ("whl/cu130" in "".join(lines)) is False
 
 
 @pytest.mark.parametrize(
@@ -328,9 +366,10 @@ def whisper(version: str, cudnn: str) -> Facts:
 def test_ctranslate2_cudnn() -> None:
     expected = "ctranslate2 4.4.0 needs cuDNN 8 (libcudnn_ops*.so.8); installed: nvidia-cudnn-cu12 9.1.0.70."
     assert one(ctranslate2_cudnn, whisper("4.4.0", "9.1.0.70")) == ("problem", expected)
-    assert "--upgrade 'ctranslate2>=4.5' whisperx" in commands(ctranslate2_cudnn, whisper("4.4.0", "9.1.0.70"))
+    assert "--upgrade 'ctranslate2>=4.6.3' whisperx" in commands(ctranslate2_cudnn, whisper("4.4.0", "9.1.0.70"))
     assert "ctranslate2==4.4.0" in commands(ctranslate2_cudnn, whisper("4.5.0", "8.9.2.26"))
     assert one(ctranslate2_cudnn, whisper("4.5.0", "9.1.0.70")) == ("pass", "")
+    assert one(ctranslate2_cudnn, whisper("4.8.5", "8.9.2.26")) == ("pass", "")  # it needs none
     assert one(ctranslate2_cudnn, environment(torch())) == ("pass", "")
     closed = change(whisper("4.4.0", "9.1.0.70"), "pythons.0.packages", Unknown("closed"))
     assert one(ctranslate2_cudnn, closed) == ("unknown", "closed")

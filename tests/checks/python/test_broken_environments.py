@@ -312,7 +312,8 @@ NUMPY = "ImportError: Error importing numpy: you should not try to import numpy 
 
 def with_numpy(*libraries: str, error: str | None = None) -> Facts:
     found = package("numpy", "2.1.0", libraries=libraries)
-    return environment(torch(live=live(import_error=error)), packages=(found,))
+    facts = environment(torch(live=live(import_error=error)), packages=(found,))
+    return change(facts, "pythons.0.architecture", "x86_64")
 
 
 def test_a_package_of_another_python() -> None:
@@ -330,6 +331,17 @@ def test_a_package_of_another_python() -> None:
     own = "_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
     for libraries in ((own,), (own, foreign), ("x.abi3.so",), ()):
         assert one(built_for_another_python, with_numpy(*libraries)) == ("pass", "")
+
+
+def test_a_package_of_another_architecture() -> None:
+    foreign = "_C.cpython-311-aarch64-linux-gnu.so"
+    message = f"numpy 2.1.0 in {SITE} is built for aarch64; this Python is for x86_64."
+    assert one(built_for_another_python, with_numpy(foreign)) == ("problem", message)
+    own, unnamed, small = (f"_C.cpython-311-{tag}.so" for tag in ("x86_64-linux-gnu", "darwin", "i386-linux-gnu"))
+    for libraries in ((own,), (own, foreign), (unnamed,), (small,)):
+        assert one(built_for_another_python, with_numpy(*libraries)) == ("pass", "")
+    unknown = change(with_numpy(foreign), "pythons.0.architecture", Unknown("closed"))
+    assert one(built_for_another_python, unknown) == ("unknown", "closed")
 
 
 def test_a_foreign_numpy_on_pythonpath_is_the_root_where_pytorch_names_it() -> None:

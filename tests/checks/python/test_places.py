@@ -10,7 +10,7 @@ from gpudoctor.checks.cuda.nvvm_missing import nvvm_missing
 from gpudoctor.checks.python.conda_and_pip import conda_and_pip
 from gpudoctor.checks.python.environment_moved import environment_moved
 from gpudoctor.checks.python.framework_elsewhere import framework_elsewhere
-from gpudoctor.facts import CondaPackage, Facts
+from gpudoctor.facts import CondaPackage, Facts, Remnant
 from gpudoctor.facts.python import Elsewhere
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
@@ -49,6 +49,13 @@ def test_a_framework_elsewhere() -> None:
         "/opt/env/bin/python has no framework; TensorFlow and PyTorch are in /opt/conda/bin/python. "
         "`pip` on PATH installs for /usr/bin/python3."
     )
+
+
+def test_a_framework_that_pip_left_half_removed_is_no_matter_of_another_python() -> None:
+    torn = Remnant(module="torch", path="/opt/env/lib/python3.12/site-packages/~orch", reason="~orch")
+    assert one(framework_elsewhere, change(empty(), "pythons.0.remnants", (torn,)))[0] == "pass"
+    helper = Remnant(module="requests", path="/opt/env/lib/python3.12/site-packages/~equests", reason="~equests")
+    assert one(framework_elsewhere, change(empty(), "pythons.0.remnants", (helper,)))[0] == "problem"
 
 
 SYSTEM = Elsewhere(path="/usr/bin/python3.12", frameworks=("torch",))

@@ -302,6 +302,7 @@ IOMMU = LogEvent(
     code=-2,
     what={"module": "amdgpu", "text": "amd_iommu_bind_pasid"},
 )
+TTM = msgspec.structs.replace(IOMMU, what={"module": "amdgpu", "text": "ttm_bo_put"})
 BUILT = (Dkms(module="amdgpu", version="6.10", kernel="6.8.0-60-generic", state="installed"),)
 
 
@@ -316,6 +317,8 @@ BUILT = (Dkms(module="amdgpu", version="6.10", kernel="6.8.0-60-generic", state=
         ({"host.kernel.extra_modules": True}, "sudo modprobe amdgpu"),
         ({"host.kernel.extra_modules": WHY}, "sudo modprobe amdgpu"),
         ({"host.kernel.extra_modules": None}, "sudo modprobe amdgpu"),  # not Ubuntu
+        # A symbol of a module that the kernel has, which was not loaded before amdgpu.
+        ({"log.events": (TTM,), "host.kernel.extra_modules": True}, "sudo modprobe ttm"),
         ({"log.events": (msgspec.structs.replace(IOMMU, code=-22),)}, "sudo modprobe amdgpu"),
         ({"log.events": (msgspec.structs.replace(IOMMU, what={"module": "i915"}),)}, "sudo modprobe amdgpu"),
     ],

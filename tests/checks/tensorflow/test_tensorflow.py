@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor import catalogue
+from gpudoctor.check_engine import judge
 from gpudoctor.checks.tensorflow.arch_missing import arch_missing
 from gpudoctor.checks.tensorflow.cpu_build import cpu_build
 from gpudoctor.checks.tensorflow.crashes import crashes
@@ -63,6 +65,19 @@ def test_libraries_missing() -> None:
     assert one(libraries_missing, with_framework(ill, plain_host())) == ("pass", "")
     unknown = environment(tf(needs=Unknown("stripped"), live=None))
     assert one(libraries_missing, unknown) == ("unknown", "stripped")
+
+
+def test_a_missing_tensorrt_and_what_was_reported_before_are_no_evidence() -> None:
+    said = (
+        "dso_loader.cc:64] Could not load dynamic library 'libcudart.so.11.0'",
+        "dso_loader.cc:64] Could not load dynamic library 'libnvinfer.so.7'",
+        "TF-TRT Warning: Cannot dlopen some TensorRT libraries.",
+        "13:21:09: W dso_loader.cc:64] Could not load dynamic library 'libcudart.so.11.0'",
+    )
+    ill = tf("2.10.1", needs=(need("libcudart.so.11.0"),), live=live(available=False, stderr="\n".join(said)))
+    (verdict,) = judge(environment(ill), catalogue.load(["tensorflow.libraries-missing"]))
+    assert verdict.problem
+    assert verdict.problem.evidence == said[-1:]
 
 
 def test_libraries_not_found() -> None:

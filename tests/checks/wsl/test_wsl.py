@@ -6,6 +6,8 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Check, Severity, judge, run
+from gpudoctor.checks.cuda.nvvm_missing import nvvm_missing
+from gpudoctor.checks.packages.import_fails import import_fails
 from gpudoctor.checks.wsl.access_blocked import access_blocked
 from gpudoctor.checks.wsl.host_files_incomplete import host_files_incomplete
 from gpudoctor.checks.wsl.library_too_old import library_too_old
@@ -14,10 +16,10 @@ from gpudoctor.checks.wsl.no_cgroups import no_cgroups
 from gpudoctor.checks.wsl.no_dxg import no_dxg
 from gpudoctor.checks.wsl.smi_not_on_path import smi_not_on_path
 from gpudoctor.checks.wsl.version_1 import version_1
-from gpudoctor.facts import ContainerHost, DeviceNode, Facts, Wsl
+from gpudoctor.facts import ContainerHost, DeviceNode, Facts, Package, PackageImport, Toolkits, Wsl
 from gpudoctor.maybe import Unknown
 from gpudoctor.root_causes import findings
-from tests.builders import ask, change, framework, library, nvidia_host, plain_host, with_framework
+from tests.builders import ask, change, framework, library, nvidia_host, plain_host, python, with_framework
 
 ALL: tuple[Check[Any], ...] = (
     access_blocked,
@@ -187,6 +189,48 @@ def test_a_linux_driver_that_does_no_harm_is_advice() -> None:
     broken = wsl(nvidia__kernel__packages=UTILS, **BROKEN)
     fixes = [c for v in run(linux_driver_installed, broken) for fix in v.fixes for c in fix.commands]
     assert fixes[0] == "sudo apt-get purge nvidia-utils-510"
+
+
+NO_DEVICE = "RuntimeError: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)"
+UBUNTUS = library("libcuda.so", "560.35.05", kind="driver")
+
+
+@pytest.mark.parametrize(
+    ("packages", "error", "link", "severity"),
+    [
+        ("numba", NO_DEVICE, (UBUNTUS,), Severity.ERROR),
+        ("numba-cuda", "ImportError: no module named x", (UBUNTUS,), Severity.WARNING),
+        ("numba", None, (UBUNTUS, wsl_library("libcuda.so")), Severity.WARNING),
+        ("numba", None, (wsl_library("libcuda.so"), UBUNTUS), Severity.ADVICE),
+        ("numba", NO_DEVICE, (library("libcuda.so", found_by="not on the loader's path"),), Severity.ADVICE),
+        ("numba", NO_DEVICE, (), Severity.ADVICE),
+        ("numba", NO_DEVICE, WHY, Severity.ADVICE),
+        ("torch", None, (UBUNTUS,), Severity.ADVICE),
+    ],
+)
+def test_programs_that_open_libcuda_without_a_number(
+    packages: str, error: str | None, link: Any, severity: Any
+) -> None:
+    one = PackageImport(package="cuml-cu12", version="24.12.0", module="cuml", error=error)
+    own = python(packages=(Package(name=packages, version="0.60.0", directory="/v"),), imports=(one,))
+    facts = wsl(nvidia__kernel__packages=UTILS, nvidia__link_libraries=link, pythons=(own,))
+    (verdict,) = run(linux_driver_installed, facts)
+    assert verdict.severity is severity
+    assert (f"{packages} 0.60.0 open libcuda.so" in (verdict.message or "")) is (severity is not Severity.ADVICE)
+    assert (NO_DEVICE in (verdict.problem.evidence if verdict.problem else ())) is (severity is Severity.ERROR)
+
+
+def test_an_import_without_a_device_is_no_effect_of_missing_nvvm() -> None:
+    names = (Package(name="numba-cuda", version="0.0.17", directory="/v"),)
+
+    def under(error: str) -> set[str]:
+        one = PackageImport(package="cuml-cu12", version="24.12.0", module="cuml", error=error)
+        facts = wsl(pythons=(python(packages=names, imports=(one,)),), toolkits=Toolkits(installed=(), nvccs=()))
+        verdicts = [v for check in (nvvm_missing, import_fails) for v in run(check, facts)]
+        return {finding.root.check.id for finding in findings(verdicts)[0]}
+
+    assert under(NO_DEVICE) == {"cuda.nvvm-missing", "packages.import-fails"}
+    assert under("ImportError: libnvvm.so cannot be loaded") == {"cuda.nvvm-missing"}
 
 
 @pytest.mark.parametrize("check", ALL)

@@ -132,18 +132,18 @@ def test_two_files_are_compared_and_masked(shared: Assistant, tmp_path: Path) ->
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
-    ("check", {"full": "yes"}, "The arguments of check are not valid: Expected `bool`, got `str` - at `$.full`."),
-    ("check", {"command": "id"}, "The arguments of check are not valid: Object contains unknown field `command`."),
+    ("check", {"full": "yes"}, "The arguments of check are not valid: `full` takes true or false, not a string."),
+    ("check", {"command": "id"}, "The arguments of check are not valid: there is no argument `command`."),
     ("check", {"only": ["drivre"]}, 'Unknown check or area "drivre". Did you mean "driver"?'),
     ("check", {"python": "/nowhere/bin/python"}, "/nowhere/bin/python: no such file or directory."),
-    ("explain", {}, "The arguments of explain are not valid: Object missing required field `text`."),
+    ("explain", {}, "The arguments of explain are not valid: `text` is missing."),
     ("explain", {"text": " \n"}, 'explain needs a text: a check ID, an error code such as "Xid 79", an error '
      "message, or a log."),
     ("explain", {"text": "driver.not-loadet"}, 'Unknown check "driver.not-loadet". Did you mean "driver.not-loaded"?'),
     ("setup_plan", {"frameworks": []}, "The arguments of setup_plan are not valid: Expected `array` of length >= 1 - "
-     "at `$.frameworks`."),
+     "at `frameworks`."),
     ("setup_plan", {"frameworks": ["--run"]}, "The arguments of setup_plan are not valid: Expected `str` matching "
-     "regex '^[A-Za-z][A-Za-z0-9_.\\\\[\\\\]=<>!~*+-]*$' - at `$.frameworks[0]`."),
+     "regex '^[A-Za-z][A-Za-z0-9_.\\\\[\\\\]=<>!~*+-]*$' - at `frameworks[0]`."),
     ("setup_plan", {"frameworks": ["pytorhc"]}, 'Unknown framework "pytorhc". Did you mean "pytorch"?'),
     ("setup_plan", {"frameworks": ["jax"], "python_version": "4"}, '--python-version takes a release of Python such '
      'as 3.12, not "4".'),

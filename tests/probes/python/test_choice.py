@@ -60,6 +60,36 @@ def test_from_a_tools_own_environment_the_first_python_on_path_counts(
     assert choose(machine, []) == [(sys.executable, "this interpreter")]
 
 
+OWN = {
+    "gpudoctor_cli-0.1.0": "Name: gpudoctor-cli\nRequires-Dist: msgspec<1\nRequires-Dist: numpy; extra == 'numpy'\n",
+    "msgspec-0.19.0": "Name: msgspec\n",
+    "numpy-2.3.0": "Name: numpy\n",
+    "pip-25.0": "Name: pip\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "chosen"),
+    [
+        ((), ("/usr/bin/python3", "the first Python on PATH")),
+        (("transformers-4.57.0",), ("/home/me/own/bin/python", "VIRTUAL_ENV")),
+    ],
+)
+def test_the_active_environment_does_not_count_where_it_holds_gpudoctor_alone(
+    more: tuple[str, ...], chosen: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """README: `source .venv/bin/activate` makes the commands shorter, and checks no other Python."""
+    prefix = "/home/me/own"
+    site = f"{prefix}/lib/python3.11/site-packages"
+    monkeypatch.setattr(sys, "prefix", prefix)
+    monkeypatch.setattr(sys, "path", [site])
+    packages = {**OWN, **dict.fromkeys(more, "Name: transformers\n")}
+    files = {f"{site}/{name}.dist-info/METADATA": text for name, text in packages.items()}
+    env = {"PATH": f"{prefix}/bin:/usr/bin", "VIRTUAL_ENV": prefix, "PWD": prefix}
+    machine = RecordedMachine({**FILES, f"{prefix}/bin/python": "", f"{prefix}/pyvenv.cfg": "", **files}, env=env)
+    assert choose(machine, []) == [chosen]
+
+
 @pytest.mark.parametrize(
     ("given", "path"),
     [

@@ -72,6 +72,47 @@ def test_an_extension_for_another_abi_lacks_symbols(tmp_path: Path) -> None:
     )
 
 
+OPS, SHIM = "libcudnn_ops.so.9", "ctranslate2.libs/libcudnn-74a4c495.so.9.1.0"
+WHEEL = f"nvidia/cudnn/lib/{OPS}"
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "shim", "copy"),
+    [
+        ((WHEEL,), "", SHIM, WHEEL),  # the wheel's directory is not on the loader's path
+        ((), "", SHIM, None),
+        ((WHEEL,), "nvidia/cudnn/lib", SHIM, ""),
+        ((f"ctranslate2.libs/{OPS}",), "", SHIM, ""),  # next to it
+        (("ctranslate2.libs/libcudnn_ops-0a1b2c3d.so.9.1.0",), "", SHIM, ""),  # the package brings it, too
+        ((), "", "ctranslate2.libs/libcudnn.so.9", ""),  # no copy of auditwheel's
+        ((), "", "ctranslate2.libs/libcudnn-74a4c495.so.7.6.5", ""),  # in one piece
+        (("nvidia/cudnn/lib/libcudnn_ops_infer.so.8",), "", "x.libs/libcudnn-74a4c495.so.8.9.2", "nvidia/cudnn/lib"),
+    ],
+)
+def test_the_parts_of_a_bundled_cudnn(
+    tmp_path: Path, files: tuple[str, ...], path: str, shim: str, copy: str | None
+) -> None:
+    """Auditwheel copies libcudnn.so.9 alone into a wheel: the parts are opened by name."""
+    own = tuple(name for name in files if name.startswith("ctranslate2"))
+    distribution(tmp_path, "ctranslate2", "4.6.0", (shim, *own))
+    distribution(tmp_path, "nvidia-cudnn-cu12", "9.10.2.21", tuple(name for name in files if name not in own))
+    (tmp_path / shim).write_bytes(library(needed=("libdl.so.2",), runpath="$ORIGIN"))
+    env = {"LD_LIBRARY_PATH": f"{tmp_path}/{path}"} if path else {}
+    found = [gap for one in extensions(tmp_path, **env) for gap in one.absent]
+    assert [gap.opened for gap in found] == ([] if copy == "" else [True])
+    if copy != "":
+        assert (found[0].copy is None) if copy is None else (found[0].copy or "").startswith(f"{tmp_path}/{copy}")
+
+
+@pytest.mark.parametrize(("version", "read"), [("0.17.5+torch260cu126", True), ("0.17.5+cpu", False)])
+def test_a_version_that_names_pytorch_makes_an_extension(tmp_path: Path, version: str, read: bool) -> None:
+    """NATTEN's metadata require nothing."""
+    lay_torch(tmp_path)
+    distribution(tmp_path, "natten", version, ("natten/libnatten.so",))
+    (tmp_path / "natten/libnatten.so").write_bytes(library(needed=("libc10.so",), undefined=(OLD,)))
+    assert [one.unresolved for one in extensions(tmp_path)] == ([(OLD,)] if read else [])
+
+
 def test_a_library_that_torch_does_not_map_is_searched_as_the_loader_does(tmp_path: Path) -> None:
     lay_torch(tmp_path)
     needed = ("libc10.so", "libcudart.so.11.0", "libpng.so.16", "libpython3.11.so.1.0")

@@ -6,8 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.fleet.renderers import html
-from gpudoctor.fleet.renderers.html_grid import ROW
+from gpudoctor.fleet.renderers import html, html_grid
 from gpudoctor.fleet.summary import Departure, Fleet
 from tests.fleet.fleets import FLEETS, large
 from tests.real.browser import Page, browser, needs_browser, until
@@ -67,7 +66,10 @@ def test_it_fits_and_asks_nobody(page: Page, tmp_path: Path, count: int, width: 
     assert page.run("return [document.documentElement.scrollWidth <= innerWidth, innerWidth]") == [True, width]
     assert page.run(CUT) == []
     assert len(page.run(SEEN)) == count
-    assert page.run("return document.querySelectorAll('*').length") < count + 3 * (count // ROW) + 500
+    # A cell of each node, and its row's name and boxes; what is out of sight is not drawn.
+    assert page.run("return document.querySelectorAll('*').length") < count + 3 * (count / html_grid.ROW + 1) + 500
+    last = "document.querySelector('#grid .row:last-child i')"
+    assert count < 10_000 or not page.run(f"return {last}.checkVisibility({{contentVisibilityAuto: true}})")
     # The board scrolls by itself, so that what is below it stays within reach.
     assert page.run("return document.getElementById('grid').clientHeight") <= 0.6 * height + 1
     least = page.run("return Math.min(...[...document.querySelectorAll('#grid i')].map(one => one.offsetWidth))")
@@ -153,6 +155,20 @@ def test_keys_go_from_node_to_node(page: Page, tmp_path: Path) -> None:
     assert page.run(at) == "node1000"
     press(page, "Escape")
     assert page.run(at) is None
+    holds(page)
+
+
+def test_keys_stay_in_their_column_where_rows_have_several_lines(page: Page, tmp_path: Path) -> None:
+    look(page, 390, 844)
+    shown(page, tmp_path, large(1000))
+    page.run("document.getElementById('grid').focus()")
+    at = "const r = document.querySelector('#grid .at').getBoundingClientRect(); return r.left"
+    press(page, "Right", "Right")
+    left = page.run(at)
+    for keys in (["Down"] * 6, ["Up"] * 5):
+        press(page, *keys)
+        assert page.run(at) == left
+    assert page.run("return document.querySelector('#grid .at').title") not in ("node0002", "node0042")
     holds(page)
 
 

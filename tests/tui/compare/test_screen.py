@@ -19,6 +19,7 @@ from gpudoctor.tui.compare.full_values import Whole
 from gpudoctor.tui.compare.screen import WAIT
 from gpudoctor.tui.compare.table import DifferenceTable
 from gpudoctor.tui.compare.view import ComparisonView
+from gpudoctor.tui.footer import Footer
 from gpudoctor.tui.session import SessionSource
 from tests.builders import change
 from tests.checks import healthy_nvidia as nv
@@ -192,6 +193,27 @@ def test_escape_leads_back_to_the_comparison() -> None:
         assert switcher.current == "compare-chooser"
         await pilot.press("escape")
         assert switcher.current == "compare-view"
+
+    run(doctor(), what)
+
+
+def test_o_lets_type_a_path_and_escape_leaves_it() -> None:
+    """What is typed into the path is no key: "q" of a file's name must not quit."""
+
+    def shown(pilot: Pilot[Any]) -> list[str]:
+        return [key.does for key, _ in pilot.app.screen.query_one(Footer).pieces()]
+
+    async def what(pilot: Pilot[Any]) -> None:
+        await there(pilot)
+        assert "Back" not in shown(pilot)
+        await pilot.press("o", *"1hq.json")
+        box = pilot.app.screen.query_one(Input)
+        assert (pilot.app.screen.focused, box.value) == (box, "1hq.json")
+        assert "Back" in shown(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert pilot.app.screen.focused is pilot.app.screen.query_one(OptionList)
+        assert "Back" not in shown(pilot)
 
     run(doctor(), what)
 

@@ -100,3 +100,13 @@ def test_a_command_that_the_mouse_selects_is_one_line() -> None:
 
     source = SessionSource(title="demo: mismatch", facts=demo.load("mismatch"))
     run(lambda: Doctor(source), go, (56, 30))
+
+
+@pytest.mark.parametrize("key", ["R", "U", "x", "r"])
+def test_a_key_that_does_nothing_here_says_why(key: str) -> None:
+    async def go(pilot: Pilot[Any]) -> None:
+        await settled(pilot, lambda: any("rmmod" in row for row in text_of(pilot.app)))
+        await pilot.press(key)
+        await settled(pilot, lambda: "Only on a live machine: these are" in " ".join(text_of(pilot.app)))
+
+    run(lambda: Doctor(SessionSource(title="demo", facts=demo.load("mismatch"))), go)

@@ -1,0 +1,1 @@
+"""Checks of Ollama: whether it brings a library for the GPUs that are here."""

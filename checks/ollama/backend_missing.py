@@ -1,0 +1,93 @@
+"""Ollama without its library for the GPU that is here."""
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Facts
+from gpudoctor.fixes import system
+from gpudoctor.maybe import known, known_or, present
+from gpudoctor.queries.ollama import installed, wanted_backend
+from gpudoctor.targets import cards_of
+from gpudoctor.tasks import Tasks, as_root, cmd, filtered, lines, pipe, query
+
+_INSTALL = pipe(cmd("curl", "-fsSL", "https://ollama.com/install.sh"), cmd("sh"))
+_RESTART = as_root("systemctl", "restart", "ollama")
+_PROOF = filtered(query("journalctl", "-u", "ollama", "-n", "50"), query("grep", "inference compute"))
+_NAMES = {"cuda": ("CUDA", "libggml-cuda.so", "NVIDIA"), "hip": ("ROCm", "libggml-hip.so", "AMD")}
+
+
+def _by_package(facts: Facts) -> tuple[Fix, ...]:
+    """The distribution's package with that library, where it has one."""
+    name = f"ollama-{'rocm' if wanted_backend(facts) == 'hip' else 'cuda'}"
+    message = f"Install {name}, the distribution's Ollama with that library."
+    if known_or(facts.host.distribution.id, "") == "nixos":
+        block = lines(f"# /etc/nixos/configuration.nix\nservices.ollama.package = pkgs.{name};")
+        tasks: Tasks = (block, as_root("nixos-rebuild", "switch"))
+        undo: Tasks = (as_root("nixos-rebuild", "switch", "--rollback"),)
+        return (Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=_PROOF),)
+    if system.family_of(facts) != "arch":
+        return ()
+    tasks = (*system.install(facts, name), _RESTART)
+    return (Fix(message, tasks, "reinstall-package", root=True, undo=system.remove(facts, name), verify=_PROOF),)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if not present(facts.ollama.program).startswith("/usr/local/") and (own := _by_package(facts)):
+        return own
+    title = _NAMES[wanted_backend(facts) or "hip"][0]
+    names = _left_over(facts)
+    if names:
+        message = (
+            "Remove NVIDIA's packages, which no GPU here needs, and reinstall Ollama: its installer downloads the "
+            "library for ROCm only where there is no nvidia-smi."
+        )
+    else:
+        message = f"Reinstall Ollama: its installer downloads the library for {title} where it detects the GPU."
+    remove = system.remove(facts, *names) if names else ()
+    again = Fix(message, (*remove, _INSTALL), "reinstall-package", root=True, verify=_PROOF)
+    copies = facts.ollama.copies if wanted_backend(facts) == "hip" else ()
+    if not copies:
+        return (again,)
+    to = present(facts.ollama.directory)
+    message = f"Copy the library of the other Ollama ({copies[0]}); it works where both are of about the same release."
+    tasks = (as_root("cp", "-r", copies[0], f"{to}/"), _RESTART)
+    undo = (as_root("rm", "-r", f"{to}/{copies[0].rpartition('/')[2]}"),)
+    return (again, Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=_PROOF))
+
+
+def _left_over(facts: Facts) -> tuple[str, ...]:
+    """NVIDIA's packages where no NVIDIA GPU is on the bus; a laptop's may be switched off."""
+    nvidia = wanted_backend(facts) == "cuda" or bool(cards_of(facts, "nvidia")) or facts.host.platform == "laptop"
+    return () if nvidia else system.driver_packages(facts)
+
+
+@check(
+    title="Ollama has no library for this GPU and computes on the CPU",
+    severity=Severity.ERROR,
+    cause="Ollama has a library for each kind of GPU in lib/ollama next to its program: libggml-cuda.so, "
+    "libggml-hip.so (ROCm), libggml-vulkan.so. Without the one for the GPU it computes on the CPU and reports no "
+    "error. Its installer downloads the library for ROCm only where there is no nvidia-smi, and distributions have a "
+    "package for each.",
+    fixes=_fixes,
+    references=(
+        "https://docs.ollama.com/gpu",
+        "https://github.com/ollama/ollama/issues/13844",
+        "https://github.com/ollama/ollama/issues/11093",
+    ),
+    targets=installed,
+    affects=("tools",),
+    validated_on=("simulated 2026-11",),
+)
+def backend_missing(facts: Facts) -> Problem | None:
+    """Neither Vulkan's library nor the one for this machine's GPUs is there; a warning with the CPU's alone."""
+    backends, wanted = known(facts.ollama.backends), wanted_backend(facts)
+    if not backends or wanted is None or wanted in backends or "vulkan" in backends:
+        return None
+    title, library, vendor = _NAMES[wanted]
+    others = [_NAMES[name][0] for name in backends if name in _NAMES]
+    has = f"those for {' and '.join(others)}" if others else "the CPU's alone"
+    message = (
+        f"Ollama in {present(facts.ollama.directory)} has no library for {title} ({library} is missing), which it "
+        f"needs for the {vendor} GPU; it has {has}."
+    )
+    if facts.ollama.copies and wanted == "hip":
+        message += f" One is in {' and '.join(facts.ollama.copies)}, where it does not look."
+    return Problem(message, severity=None if others else Severity.WARNING)

@@ -1,0 +1,58 @@
+"""A release of the GPU's firmware with a known bug."""
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes import amd
+from gpudoctor.fixes.system import family_of
+from gpudoctor.knowledge import packages
+from gpudoctor.knowledge.regressions import Regression, regressions
+from gpudoctor.maybe import Unknown, known, known_or, present
+from gpudoctor.queries.amd_boards import OnBoard, boards, since_loaded
+from gpudoctor.queries.kernel_log import texts
+
+
+def _found(on: OnBoard) -> tuple[str, str, Regression] | None:
+    """The package with the firmware, its version, and the bug that this GPU has with it."""
+    family = family_of(on.facts)
+    if family is None or on.gfx is None or isinstance(on.facts.amd.version, str):  # AMD's own driver has its own
+        return None
+    name = packages.amd_firmware_package(family, known_or(on.facts.host.distribution.id, ""))
+    listed = {own: version for own, version, state in known(on.facts.amd.packages) if state[1:2] == "i"}
+    version = listed.get(name) if name else None
+    release = version.partition("-")[0].partition(".")[0] if version else ""
+    bug = next(iter(regressions("linux-firmware", release, on.gfx)), None) if release.isdigit() else None
+    return (name, version, bug) if version and bug else None
+
+
+def _fixes(on: OnBoard) -> tuple[Fix, ...]:
+    found = _found(on)
+    if found is None:
+        return ()
+    bug = found[2]
+    newer = amd.newer_firmware(on.facts, f"Install the firmware of release {bug.fixed} or newer.")
+    return (newer, *amd.older_firmware(on.facts, bug.good))
+
+
+@check(
+    title="GPU firmware release with a known bug (linux-firmware, MES)",
+    severity=Severity.WARNING,
+    cause="amdgpu loads the GPU's firmware from the distribution's firmware package. Some releases of linux-firmware "
+    "have scheduler firmware (MES) with which programs end in 'Memory access fault by GPU node' or hang the GPU; the "
+    "releases before and after work.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/ROCm/legacy-rocm-build/issues/5724",
+        "https://github.com/kyuz0/amd-strix-halo-toolboxes/issues/37",
+    ),
+    targets=boards,
+    affects=("everything",),
+    validated_on=("simulated 2026-11",),
+)
+def firmware_regression(on: OnBoard) -> Problem | None:
+    """The release of the firmware's package is one that the table names for this GPU."""
+    found = _found(on)
+    if found is None:
+        return None
+    name, version, bug = found
+    message = f"{name} {version} has a known bug: on {present(on.gfx)} {bug.what}."
+    logged = () if isinstance(on.facts.log.events, Unknown) else since_loaded(on, "amdgpu-fault", "kfd-hang")
+    return Problem(message, texts(logged[-2:]))

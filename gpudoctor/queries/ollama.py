@@ -1,0 +1,26 @@
+"""Questions about Ollama."""
+
+from collections.abc import Iterator
+
+from gpudoctor.check_engine import MACHINE, About
+from gpudoctor.facts import Facts
+from gpudoctor.knowledge.ollama import ollama
+from gpudoctor.queries.gpus import nvidia_gpus, programs_open
+from gpudoctor.targets import gpus_of
+
+
+def installed(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where Ollama is installed, and a GPU that programs can use and that Ollama knows."""
+    if isinstance(facts.ollama.program, str) and wanted_backend(facts):
+        yield MACHINE, facts
+
+
+def wanted_backend(facts: Facts) -> str | None:
+    """The library that Ollama needs here, as ggml names it; NVIDIA's GPUs go first. None: no GPU works.
+
+    AMD's count where KFD lists them and Ollama's build is for their gfx target.
+    """
+    if nvidia_gpus(facts) and programs_open(facts, "nvidia") is True:
+        return "cuda"
+    known = any(gpu.gfx in ollama().gfx for gpu in gpus_of(facts, "amd"))
+    return "hip" if known and programs_open(facts, "amd") is True else None

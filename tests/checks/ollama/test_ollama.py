@@ -1,0 +1,119 @@
+"""Ollama: its libraries for GPUs, and what they need of the CPU."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.check_engine import Severity, run
+from gpudoctor.checks.ollama.backend_missing import backend_missing
+from gpudoctor.checks.ollama.cpu_without_avx import cpu_without_avx
+from gpudoctor.facts import Facts, Ollama
+from gpudoctor.facts.host import Distribution
+from gpudoctor.maybe import Unknown
+from tests.builders import ask, change, nvidia_host, plain_host
+from tests.checks.amd_machines import RADEON, amd_host
+
+WHY = Unknown("not to be seen")
+LIB = "/usr/local/lib/ollama"
+NEEDS = f"Ollama in {LIB} has no library for ROCm (libggml-hip.so is missing), which it needs for the AMD GPU; it has"
+CUDAS = (
+    f"Ollama in {LIB} has no library for CUDA (libggml-cuda.so is missing), which it needs for the NVIDIA GPU; it has"
+)
+PASS, SKIPPED = ("pass", ""), ("skipped", "")
+NVIDIAS = (("nvidia-utils-580", "580.95.05", "ii"),)
+
+
+def ollama(facts: Facts, *backends: str, **changes: Any) -> Facts:
+    plain = {"program": "/usr/local/bin/ollama", "directory": LIB, "backends": ("base", "cpu", *backends)}
+    return change(facts, "ollama", Ollama(**(plain | {"release": None} | changes)))
+
+
+def halo(gfx: str = "gfx1151") -> Facts:
+    gpu = msgspec.structs.replace(RADEON, name="Radeon 8060S", gfx=gfx, integrated=True)
+    return change(amd_host((gpu,)), "host.platform", "bare")
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict", "severity"),
+    [
+        (ollama(halo(), "cuda"), ("problem", f"{NEEDS} those for CUDA."), Severity.ERROR),
+        (ollama(halo()), ("problem", f"{NEEDS} the CPU's alone."), Severity.WARNING),
+        (
+            ollama(halo(), "cuda", copies=("/usr/lib/ollama/rocm",)),
+            ("problem", f"{NEEDS} those for CUDA. One is in /usr/lib/ollama/rocm, where it does not look."),
+            Severity.ERROR,
+        ),
+        (ollama(nvidia_host()), ("problem", f"{CUDAS} the CPU's alone."), Severity.WARNING),
+        (ollama(nvidia_host(), "hip"), ("problem", f"{CUDAS} those for ROCm."), Severity.ERROR),
+        (ollama(halo(), "cuda", "hip"), PASS, None),
+        (ollama(halo(), "cuda", "vulkan"), PASS, None),
+        (ollama(nvidia_host(), "cuda"), PASS, None),
+        (ollama(nvidia_host(), backends=()), PASS, None),  # an old one, whose libraries are within the program
+        (ollama(halo(), "cuda", backends=WHY), ("unknown", "not to be seen"), None),
+        (ollama(halo("gfx1036"), "cuda"), SKIPPED, None),  # Ollama has no build for it
+        (ollama(plain_host(), "cuda"), SKIPPED, None),
+        (ollama(change(nvidia_host(), "nvidia.cuda.code", 100)), SKIPPED, None),  # the driver does not work
+        (ollama(halo(), program=None), SKIPPED, None),
+        (ollama(halo(), program=WHY), SKIPPED, None),
+    ],
+)
+def test_backend_missing(facts: Facts, verdict: tuple[str, str], severity: Severity | None) -> None:
+    assert ask(backend_missing, facts) == [verdict]
+    if severity:
+        assert [v.severity for v in run(backend_missing, facts)] == [severity]
+
+
+def commands(facts: Facts) -> list[tuple[str, ...]]:
+    return [fix.commands for fix in run(backend_missing, facts)[0].fixes]
+
+
+def test_an_installer_that_met_nvidia_smi() -> None:
+    facts = change(change(halo(), "nvidia.kernel.packages", NVIDIAS), "nvidia.kernel.image_keys", None)
+    again, copy = commands(ollama(facts, "cuda", copies=("/usr/lib/ollama/rocm",)))
+    assert again[0].endswith("apt-get purge nvidia-utils-580")
+    assert again[1] == "curl -fsSL https://ollama.com/install.sh | sh"
+    assert copy[0] == f"sudo cp -r /usr/lib/ollama/rocm {LIB}/"
+    laptop = commands(ollama(change(facts, "host.platform", "laptop"), "cuda"))
+    assert laptop == [("curl -fsSL https://ollama.com/install.sh | sh",)]
+
+
+def test_distributions_with_a_package_for_each() -> None:
+    arch = change(halo(), "host.distribution", Distribution(id="arch"))
+    assert "ollama-rocm" in commands(ollama(arch, program="/usr/bin/ollama"))[0][0]
+    nixos = change(nvidia_host(), "host.distribution", Distribution(id="nixos"))
+    assert "pkgs.ollama-cuda" in commands(ollama(nixos, program="/run/current-system/sw/bin/ollama"))[0][0]
+
+
+OLD = ("cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3")
+SAYS = "uses GPUs only where the CPU has AVX, and"
+
+
+def cpu(flags: Any, release: Any, virtual: Any = "kvm", facts: Facts | None = None) -> Facts:
+    host = change(change(facts or nvidia_host(), "host.cpu_flags", flags), "host.virtual", virtual)
+    return ollama(host, "cuda", release=release)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (cpu(OLD, "0.5.7"), ("problem", f"Ollama 0.5.7 {SAYS} this virtual machine's CPU type has none.")),
+        (cpu(OLD, "0.3.14", None), ("problem", f"Ollama 0.3.14 {SAYS} this CPU has none.")),
+        (cpu(OLD, "0.5.8"), PASS),
+        (cpu(OLD, "0.14.3"), PASS),
+        (cpu((*OLD, "avx"), WHY), PASS),
+        (cpu(None, WHY), PASS),  # aarch64
+        (cpu(OLD, WHY), ("unknown", "not to be seen")),
+        (cpu(WHY, "0.5.7"), ("unknown", "not to be seen")),
+        (cpu(OLD, "0.5.7", facts=plain_host()), SKIPPED),
+    ],
+)
+def test_cpu_without_avx(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(cpu_without_avx, facts) == [verdict]
+
+
+def test_the_cpu_type_is_set_on_the_host_of_the_guest() -> None:
+    guest = [fix.commands[0] for fix in run(cpu_without_avx, cpu(OLD, "0.5.7"))[0].fixes]
+    assert guest == ["qm set VMID --cpu host", "curl -fsSL https://ollama.com/install.sh | sh"]
+    bare = [fix.commands[0] for fix in run(cpu_without_avx, cpu(OLD, "0.5.7", None))[0].fixes]
+    assert bare == ["curl -fsSL https://ollama.com/install.sh | sh"]

@@ -1,0 +1,76 @@
+"""Tests of the probe of Ollama."""
+
+import pytest
+
+from gpudoctor.facts import Host, Ollama
+from gpudoctor.facts.ollama import NO_OLLAMA
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import ollama
+from gpudoctor.recorded_machine import RecordedMachine
+
+ENV = {"PATH": "/usr/local/bin:/usr/bin", "OLLAMA_HOST": "https://far.example"}
+PROGRAM = {"/usr/local/bin/ollama": ""}
+WITH, WITHOUT = Host(cpu_flags=("avx", "pni")), Host(cpu_flags=("pni",))
+LIB = "/usr/local/lib/ollama"
+
+
+def look(files: dict[str, str], host: Host = WITH, wanted: bool = True, version: str = "") -> Ollama:
+    machine = RecordedMachine(PROGRAM | files, env=ENV, commands={"ollama --version": version})
+    return ollama.probe(machine, host, wanted)
+
+
+@pytest.mark.parametrize(
+    ("files", "directory", "backends", "copies"),
+    [
+        (
+            [f"{LIB}/libggml-base.so", f"{LIB}/libggml-cpu-haswell.so", f"{LIB}/cuda_v13/libggml-cuda.so"],
+            LIB,
+            ("base", "cpu", "cuda"),
+            (),
+        ),
+        (
+            [f"{LIB}/libggml-cpu.so", f"{LIB}/vulkan/libggml-vulkan.so", "/usr/lib/ollama/rocm/libggml-hip.so"],
+            LIB,
+            ("cpu", "vulkan"),
+            ("/usr/lib/ollama/rocm",),
+        ),
+        ([f"{LIB}/libggml-hip.so.1", f"{LIB}/libggml-cpu.so"], LIB, ("cpu", "hip"), ()),  # side by side
+        ([f"{LIB}/runners/cuda_v12_avx/x", f"{LIB}/runners/rocm_avx/x"], LIB, ("cuda", "hip"), ()),
+        ([f"{LIB}/libcublas.so.12"], None, (), ()),
+        ([], None, (), ()),
+    ],
+)
+def test_libraries(files: list[str], directory: object, backends: object, copies: object) -> None:
+    seen = look(dict.fromkeys(files, ""))
+    assert (seen.program, seen.directory, seen.backends) == ("/usr/local/bin/ollama", directory, backends)
+    assert seen.copies == copies
+    assert isinstance(seen.release, Unknown)
+
+
+def test_nothing_is_asked_without_ollama_or_a_gpu() -> None:
+    machine = RecordedMachine(env=ENV)
+    assert ollama.probe(machine, WITHOUT, True) == NO_OLLAMA
+    assert isinstance(look({}, WITHOUT, wanted=False).backends, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("host", "printed", "release"),
+    [
+        (WITHOUT, "ollama version is 0.5.7\n", "0.5.7"),
+        (
+            WITHOUT,
+            "Warning: could not connect to a running Ollama instance\nWarning: client version is 0.5.7\n",
+            "0.5.7",
+        ),
+        (WITHOUT, "none", Unknown("ollama --version: no release")),
+        (Host(cpu_flags=Unknown("no /proc")), "ollama version is 0.5.7\n", Unknown("no /proc")),
+        (WITH, "ollama version is 0.5.7\n", Unknown("not asked: it matters only for x86-64 CPUs without AVX")),
+        (
+            Host(cpu_flags=None),
+            "ollama version is 0.5.7\n",
+            Unknown("not asked: it matters only for x86-64 CPUs without AVX"),
+        ),
+    ],
+)
+def test_release(host: Host, printed: str, release: object) -> None:
+    assert look({}, host, version=printed).release == release

@@ -1,0 +1,57 @@
+"""A message about a framework that the checked Python does not have."""
+
+import pytest
+
+from gpudoctor.facts import Distribution
+from gpudoctor.setup.plan import Wheel
+from gpudoctor.symptoms.extractors import NOTHING, extracted
+from gpudoctor.tasks.as_typed import typed
+from tests.builders import change, framework, with_framework
+from tests.setup.grounds import machine
+from tests.setup.plans import made
+
+
+@pytest.mark.parametrize("branch", [580, 550])
+def test_pytorch_is_installed_in_the_build_that_setup_would_choose(branch: int) -> None:
+    facts = machine("ada", branch=branch)
+    path = facts.pythons[0].path
+    found = extracted("missing_framework", ["ModuleNotFoundError: No module named 'torch'"], facts)
+    assert found.meaning == f"PyTorch is not installed in {path}"
+    planned: Wheel = made(facts, "torch", driver="no").wheels[0]
+    own, setup, build = found.fixes
+    index = f"https://download.pytorch.org/whl/{planned.variant}"
+    assert typed(own.tasks) == (f"{path} -m pip install --index-url {index} torch",)
+    assert typed(setup.tasks) == ("gpudoctor setup pytorch",)
+    assert "--no-build-isolation" in typed(build.tasks)[0]
+
+
+def test_a_python_of_the_distribution_is_left_alone() -> None:
+    facts = machine("ada")
+    facts = change(facts, "pythons.0.externally_managed", True)
+    (setup,) = extracted("missing_framework", ["ImportError: No module named 'torch'"], facts).fixes
+    assert typed(setup.tasks) == ("gpudoctor setup pytorch",)
+
+
+@pytest.mark.parametrize(("module", "area"), [("jaxlib", "jax"), ("tensorflow", "tensorflow"), ("cupy", "cupy")])
+def test_other_frameworks_are_planned(module: str, area: str) -> None:
+    found = extracted("missing_framework", [f"ModuleNotFoundError: No module named '{module}'"], machine("ada"))
+    assert [typed(fix.tasks) for fix in found.fixes] == [(f"gpudoctor setup {area}",)]
+
+
+def test_where_it_is_installed_another_python_ran() -> None:
+    lines = ["ModuleNotFoundError: No module named 'torch'"]
+    assert extracted("missing_framework", lines, with_framework(framework())) == NOTHING
+    assert extracted("missing_framework", lines) == NOTHING
+
+
+def test_a_toolkit_comes_with_the_repository_that_has_it() -> None:
+    """Ubuntu itself has no cuda-toolkit-12-8: apt-get would report "Unable to locate package"."""
+    line = "nvcc fatal   : Unsupported gpu architecture 'compute_120'"
+    ubuntu = change(machine("blackwell"), "host.distribution", Distribution(id="ubuntu", version="24.04"))
+    ubuntu = change(ubuntu, "host.sources", ())
+    first, *_ = extracted("compiler_arch", [line], ubuntu).fixes
+    commands = typed(first.tasks)
+    keyring = next(n for n, command in enumerate(commands) if "cuda-keyring" in command)
+    assert keyring < commands.index("sudo apt-get install cuda-toolkit-12-8")
+    unknown, *_ = extracted("compiler_arch", [line]).fixes
+    assert "https://developer.nvidia.com/cuda-downloads" in unknown.message
