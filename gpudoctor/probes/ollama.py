@@ -19,13 +19,14 @@ _RELEASE = pattern(r"version is (\d+(?:\.\d+)+)")
 _UNASKED = Unknown("not asked: it matters only for x86-64 CPUs without AVX")
 
 
-def probe(machine: Machine, host: Host, wanted: bool) -> Ollama:
+def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ollama:
     """Look at the libraries, and ask for the release where the CPU has no AVX.
 
     Args:
         machine: where to look.
         host: what machine it is.
         wanted: whether there is a GPU; the libraries are looked at only then.
+        quick: do not start the program.
     """
     program = machine.which("ollama", _PROGRAMS)
     if program is None:
@@ -37,14 +38,12 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Ollama:
     found = tuple(sorted({name for _, name in _libraries(machine, directory)}))
     others = (other for other in _USUAL if machine.real(other) != machine.real(directory))
     copies = (folder for other in others for folder, name in _libraries(machine, other) if name == "hip")
-    flags = host.cpu_flags
-    without = isinstance(flags, tuple) and "avx" not in flags
     return Ollama(
         program=program,
         directory=directory if found else None,
         backends=found,
         copies=tuple(dict.fromkeys(copies)),
-        release=_release(machine, program) if without else flags if isinstance(flags, Unknown) else _UNASKED,
+        release=_release(machine, program, host.cpu_flags, quick),
     )
 
 
@@ -62,8 +61,14 @@ def _libraries(machine: Machine, directory: str) -> Iterator[tuple[str, str]]:
             yield from ((folder, own[1]) for file in machine.names(folder) if (own := _LIBRARY.fullmatch(file)))
 
 
-def _release(machine: Machine, program: str) -> Maybe[str]:
+def _release(machine: Machine, program: str, flags: Maybe[tuple[str, ...] | None], quick: bool) -> Maybe[str]:
     """What the program reports; it would ask a server for that one's, so it gets an address at which none listens."""
+    if isinstance(flags, Unknown):
+        return flags
+    if flags is None or "avx" in flags:
+        return _UNASKED
+    if quick:
+        return Unknown("ollama was not started (--quick)")
     ended = machine.run([program, "--version"], env={**machine.env, "LC_ALL": "C", "OLLAMA_HOST": "127.0.0.1:1"})
     found = re.findall(_RELEASE.pattern, f"{ended.out}\n{ended.err}")
     return (

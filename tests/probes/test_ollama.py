@@ -74,3 +74,9 @@ def test_nothing_is_asked_without_ollama_or_a_gpu() -> None:
 )
 def test_release(host: Host, printed: str, release: object) -> None:
     assert look({}, host, version=printed).release == release
+
+
+def test_a_quick_check_starts_nothing() -> None:
+    machine = RecordedMachine(PROGRAM, env=ENV, commands={"ollama --version": "ollama version is 0.5.7"})
+    assert isinstance(ollama.probe(machine, WITHOUT, True, quick=True).release, Unknown)
+    assert machine.ran == []
