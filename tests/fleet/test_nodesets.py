@@ -1,10 +1,13 @@
 """Sets of nodes: folded as ClusterShell folds them, and no name is lost."""
 
+import re
+
 import pytest
 from ClusterShell.NodeSet import NodeSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudoctor.extras import install_command
 from gpudoctor.fleet import nodesets
 from gpudoctor.fleet.nodesets import NodesError, fold, natural, unfold
 
@@ -77,7 +80,7 @@ def test_what_is_no_set_of_nodes() -> None:
 def test_without_clustershell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodesets, "find_spec", lambda name: None)
     assert fold(["node1", "node2", "r1-n1", "r1-n2", "n1", "n01"]) == "n01,n1,node[1-2],r1-n1,r1-n2"
-    with pytest.raises(NodesError, match=r"needs ClusterShell: pip install 'gpudoctor-cli\[fleet\]'"):
+    with pytest.raises(NodesError, match=re.escape(f"needs ClusterShell: {install_command('fleet')}.")):
         unfold("node[1-2]")
 
 

@@ -13,6 +13,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import CheckOptions
 from gpudoctor.probes import docker
+from gpudoctor.report.renderers import npd, prometheus
 from gpudoctor.report.renderers.closing import ELSEWHERE, ROOT
 from gpudoctor.report.renderers.header import rows
 from tests.builders import change
@@ -40,6 +41,17 @@ def test_a_host_that_is_well_is_complete_and_the_report_says_what_nobody_asked()
     assert ROOT in report.next
     assert any(entry.reason.endswith(ANOTHER_ROOT) for entry in report.unknown)
     assert not any(entry.essential for entry in report.unknown)
+
+
+def test_a_condition_of_kubernetes_says_that_the_driver_was_not_asked() -> None:
+    report = check(facts=mounted())
+    line = npd.render(report)
+    assert line.endswith(" checks passed; files only, driver not asked (--root)\n")
+    assert len(line) <= npd.LONGEST + 1
+    assert "gpudoctor_driver_asked 0.0\n" in prometheus.render(report)
+    asked = check(facts=next(m for m in machines() if m.name == "hgx-h100").make())
+    assert "--root" not in npd.render(asked)
+    assert "gpudoctor_driver_asked 1.0\n" in prometheus.render(asked)
 
 
 def test_another_reason_leaves_it_incomplete() -> None:

@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from gpudoctor.fleet.explained import without_echoes
 from gpudoctor.fleet.fact_names import fact_name
-from gpudoctor.fleet.renderers.html_grid import board, page_data, shown
+from gpudoctor.fleet.renderers.html_grid import LABEL, board, page_data, shown
 from gpudoctor.fleet.renderers.html_spread import drawn
-from gpudoctor.fleet.renderers.nodes import nodes
+from gpudoctor.fleet.renderers.nodes import FleetNode, nodes
 from gpudoctor.fleet.renderers.phrases import (
     MARKS,
     UNCHANGED,
@@ -56,9 +56,14 @@ def render(fleet: Fleet) -> str:
         often=often_apart(fleet), picture=drawn, count_of=count_of, moment=moment, marks=MARKS, folds=FOLDS,
         fact_name=fact_name, unchanged=UNCHANGED, named=named, balance=balance(fleet),
         contents=list(_contents(fleet, bool(every))), listed=LISTED, heading=_heading(fleet),
-        policy=f"{POLICY}; script-src 'sha256-{digest}'", style=read(STYLE) + read(os.path.join(here, "html.css")),
-        script=script, data=_data(page_data(fleet, every)),
+        policy=f"{POLICY}; script-src 'sha256-{digest}'",
+        style=read(STYLE) + read(os.path.join(here, "html.css")) + _label(every), script=script, data=_data(page_data(fleet, every)),
     )  # fmt: skip
+
+
+def _label(drawn: list[FleetNode]) -> str:
+    """The width of a row's name, in characters, so that the cells of all rows stand in columns."""
+    return f"\n.grid {{ --label: {min(LABEL, max((len(node.name) for node in drawn), default=0))}ch; }}\n"
 
 
 def _heading(fleet: Fleet) -> str:

@@ -14,7 +14,7 @@ from gpudoctor.fleet.summary import STATES, Fleet
 # A letter for each state: colours alone are not seen by everybody, and not on paper.
 LETTERS = {
     "fail": "F",
-    "incomplete": "?",
+    "incomplete": "I",
     "failed": "E",
     "timed out": "T",
     "unreachable": "U",
@@ -42,14 +42,12 @@ class NodeBoard(NamedTuple):
         rows: of each node that is drawn the rank and letter of its state, and its name, in rows.
         left: how many healthy nodes are not drawn.
         size: of a cell.
-        label: the width of a row's name, in characters, so that the cells of all rows stand in columns.
     """
 
     legend: list[tuple[int, str, str, int]]
     rows: list[list[tuple[int, str, str]]]
     left: int
     size: str
-    label: int
 
 
 def board(fleet: Fleet, drawn: list[FleetNode]) -> NodeBoard:
@@ -61,7 +59,6 @@ def board(fleet: Fleet, drawn: list[FleetNode]) -> NodeBoard:
         rows=[cells[at : at + ROW] for at in range(0, len(cells), ROW)],
         left=max(0, fleet.total - len(drawn)),
         size=next((name for most, name in SIZES if len(drawn) <= most), "small"),
-        label=min(LABEL, max((len(node.name) for node in drawn), default=0)),
     )
 
 

@@ -347,7 +347,7 @@ def test_expectations_are_held(run: Run, tmp_path: Path) -> None:
     assert run("fleet", "report", path, "--expect", _expect(tmp_path, 'version = ">=570"')).code == 0
     ran = run("fleet", "report", path, "--expect", _expect(tmp_path, 'is = "580.95.05"'))
     assert ran.code == 1
-    assert "  FAIL         1  n10: nvidia.kernel.loaded is not as expected" in ran.out
+    assert '  FAIL         1  n10: nvidia.kernel.loaded: expected "580.95.05"' in ran.out
     assert "gpudoctor explain" not in ran.out  # which knows nothing of what a file expects
     advice = _expect(tmp_path, 'is = "580.95.05"\nseverity = "advice"')
     assert run("fleet", "report", path, "--expect", advice).code == 0

@@ -116,7 +116,7 @@ def test_a_cell_a_node_with_a_letter_beside_its_colour() -> None:
     drawn = cells(parsed(html.render(fleet)))
     assert [cell.get("title") for cell in drawn] == [node.name for node in nodes(fleet)]
     by_name = {cell.get("title"): cell for cell in drawn}
-    assert [by_name[name].text for name in ("node0001", "node0005", "node0010", "node0018")] == ["✓", "F", "T", "?"]
+    assert [by_name[name].text for name in ("node0001", "node0005", "node0010", "node0018")] == ["✓", "F", "T", "I"]
     assert by_name["node0998"].text == "U"
     assert len(set(html_grid.LETTERS.values())) == len(STATES) == len(html_grid.LETTERS)
 
