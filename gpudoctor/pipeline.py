@@ -88,8 +88,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
         only, skip: ids or areas of checks.
         smoke: smoke tests to run once the facts are gathered; None: none.
         area: report only this area's findings, and what explains them; empty: all.
-        glimpses: also report what is known so far each time that a probe has ended.
-        expect: expectations that the machine has to meet.
+        glimpses: tell what can be said already each time that a probe has ended.
+        expect: what else is asked, of files of expectations.
     """
 
     pythons: tuple[str, ...] = ()
