@@ -94,8 +94,6 @@ def _examined(arguments: argparse.Namespace, id_: str | None) -> "Report":
 
 
 def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
-    import msgspec
-
     from gpudoctor.cli import confirm
     from gpudoctor.setup.executor import carry, runnable
     from gpudoctor.setup.exporters.common import quiet
@@ -118,10 +116,9 @@ def _carried_out(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
     ask = confirm.installed
     ended = carry((made,), confirm.run, journal, confirm.tell, f"fix {entry.check}", verify=False, ask=ask)
     if ended.failed:
-        fix = msgspec.structs.replace(fix, needs=None)  # of what was not done, nothing takes effect later
         confirm.failed(ended)
         if ended.changed:
-            _asked_again(arguments, entry, fix)
+            _asked_again(arguments, entry, fix, whole=False)
         return STEP_FAILED
     return _asked_again(arguments, entry, fix)
 
@@ -153,8 +150,15 @@ def _why_not(entry: "FindingEntry", fix: "FixEntry", runs: bool) -> str:
     return "" if runs else f"root is required. Re-run with --with-root: `{again}`"
 
 
-def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry") -> int:
-    """Mended is what the check says, not what the command says."""
+def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "FixEntry", whole: bool = True) -> int:
+    """Run the check again: it decides whether the problem is fixed, not the command.
+
+    Args:
+        arguments: of the command line.
+        entry: the finding.
+        fix: what ran.
+        whole: whether all of its steps did.
+    """
     from gpudoctor.report.fixes import what_follows
     from gpudoctor.setup.fix_steps import is_mended
 
@@ -162,12 +166,13 @@ def _asked_again(arguments: argparse.Namespace, entry: "FindingEntry", fix: "Fix
     if repaired:
         out(f"Fixed: {entry.check} passes.\n")
         return OK
-    if fix.needs:
+    if fix.needs and whole:
         after = what_follows(fix.needs)
         out(f"Done. It takes effect after {after}. Then verify: `gpudoctor check --only {entry.check}`\n")
         return OK
     message = "it is unknown whether it helped" if repaired is None else "the check still fails"
-    complain(f"The fix ran, but {message}: `gpudoctor check --only {entry.check}`")
+    ran = "The fix ran" if whole else "The fix ran in part"
+    complain(f"{ran}, but {message}: `gpudoctor check --only {entry.check}`")
     return STEP_FAILED
 
 

@@ -85,13 +85,12 @@ def explained(
     ruled = {} if elsewhere else _ruled_out(verdicts, report)
     entries = [_entry(case, role, ruled, Facts() if elsewhere else facts or Facts()) for case, role in _roles(cases)]
     root = next((case.hit.symptom for case in cases[:1] if case.hit is not None), None)
-    engine = not elsewhere and root is not None and of_engine(root, facts)
     follow = root.explains if root is not None else ()
     # What comes of the root is over with it; its row's own steps are for other roots.
     entries = [msgspec.structs.replace(one, fixes=()) if one.id in follow else one for one in entries]
-    notice = "" if elsewhere or not cases else _notice(cases[0], report)
+    notice = "" if elsewhere or not cases else _notice(cases[0], report, facts)
     first_of = [msgspec.structs.replace(one, details=(*details, *one.details), notice=notice) for one in entries[:1]]
-    entries[:1] = [msgspec.structs.replace(one, notice=ENGINE) for one in first_of] if engine else first_of
+    entries[:1] = first_of
     entries += harmless
     first = list(dict.fromkeys(id(f) for case in cases for f in case.findings))
     by_id = {id(f): f for f in report.findings}
@@ -243,8 +242,13 @@ def _entry(case: _Case, role: str, ruled: dict[str, Outcome], facts: Facts) -> S
     )
 
 
-def _notice(root: _Case, report: Report) -> str:
-    """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has."""
+def _notice(root: _Case, report: Report, facts: Facts | None) -> str:
+    """That the checked Python has not the framework that wrote the message; empty where that is unknown, or it has.
+
+    Or that this is a container, and the message is of what starts containers.
+    """
+    if root.hit and of_engine(root.hit.symptom, facts):
+        return ENGINE
     own = areas(root.hit) if root.hit else areas_of(root.raised.packages if root.raised else ())
     there = {BY_MODULE[one.name].area for one in report.frameworks if one.name in BY_MODULE}
     checked = [one.path for one in report.pythons if one.error is None]

@@ -250,7 +250,7 @@ def test_a_fix_that_failed_halfway_is_not_called_done(flag: Path) -> None:
     assert ran.code == 4
     assert "Step failed" in ran.err
     assert "Done. It takes effect" not in ran.out
-    assert "The fix ran, but the check still fails" in ran.err
+    assert "The fix ran in part, but the check still fails" in ran.err
 
 
 def test_undo_names_when_and_where_and_leaves_the_runs_of_another_directory_alone(flag: Path) -> None:
