@@ -57,7 +57,8 @@ def render(fleet: Fleet) -> str:
         fact_name=fact_name, unchanged=UNCHANGED, named=named, balance=balance(fleet),
         contents=list(_contents(fleet, bool(every))), listed=LISTED, heading=_heading(fleet),
         policy=f"{POLICY}; script-src 'sha256-{digest}'",
-        style=read(STYLE) + read(os.path.join(here, "html.css")) + _label(every), script=script, data=_data(page_data(fleet, every)),
+        style=read(STYLE) + read(os.path.join(here, "html.css")) + _label(every),
+        script=script, data=_data(page_data(fleet, every)),
     )  # fmt: skip
 
 
