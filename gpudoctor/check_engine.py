@@ -20,20 +20,20 @@ class Severity(str, Enum):
 
     __str__ = str.__str__  # as enum.StrEnum, which Python has from 3.11 on
 
-    ERROR = "fail"  # something the user wants does not work
+    ERROR = "fail"  # something needed does not work
     WARNING = "warn"  # it works badly, or will break
     ADVICE = "advice"  # it could be better
 
 
 class Outcome(str, Enum):
-    """What came of one check on one subject."""
+    """The result of one check on one target."""
 
     __str__ = str.__str__
 
     PASS = "pass"  # noqa: S105 - no password
     PROBLEM = "problem"
     UNKNOWN = "unknown"
-    SKIPPED = "skipped"  # nothing on this machine that the check is about
+    SKIPPED = "skipped"  # the check does not apply to this machine
     BROKEN = "broken"  # the check itself failed
 
 
@@ -58,15 +58,15 @@ class Fix(msgspec.Struct, frozen=True):
 
     Attributes:
         message: one sentence that starts with a verb.
-        tasks: what is done, in this order, on this machine.
-        action: what kind of act it is, for machines.
-        root: whether it needs root, where no task says so.
+        tasks: commands and edits, in this order, for this machine.
+        action: the kind of action, for programs.
+        root: whether it needs root, where no task states it.
         needs: what has to follow: relogin, restart of a service or container, reboot.
-        impact: what it does to the machine, at worst.
+        impact: the worst that it does to the machine.
         undo: what takes it back.
-        verify: what shows that it helped.
+        verify: the command that shows that it helped.
         place: where it is done: here, or outside of this container or virtual machine.
-        later: it fixes nothing: it keeps the problem from coming back, for those who want that.
+        later: it repairs nothing, but keeps the problem from coming back.
     """
 
     message: str
@@ -130,12 +130,12 @@ class Problem(msgspec.Struct, frozen=True):
     """What a check found, where one sentence is not enough.
 
     Attributes:
-        message: what is wrong with this subject, in a sentence or two.
+        message: what is wrong with this target, in a sentence or two.
         evidence: what was seen, verbatim where possible.
-        cause: why, where it is known better than the check's own text.
-        severity: where this case is better or worse than the check's own severity.
-        fixes: where the check's own do not fit this subject.
-        not_caused_by: those of the check's causes (ids, or "area.*") that this case shows not to be its own.
+        cause: the cause, where it is known better than in the check's own text; None: the check's.
+        severity: of this case, where it differs from the check's; None: the check's.
+        fixes: for this target; None: the check's.
+        not_caused_by: causes of the check (ids, or "area.*") that this case rules out.
     """
 
     message: str
@@ -152,16 +152,16 @@ Targets = Callable[[Facts], Iterable[tuple[About, S]]]
 
 
 class Check(Generic[S]):
-    """One check; `id` comes from the path of its file, so that file, id and page cannot part.
+    """One check; its `id` is the path of its file.
 
     Args:
-        function: what judges one subject: a sentence or a `Problem` where it finds one, else None.
+        function: judges one target: a sentence or a `Problem` where it finds one, else None.
         title: the problem, as a headline.
         severity: how bad it is.
         cause: why it happens.
-        fixes: how it is fixed, for all machines or as a function of the subject.
+        fixes: for all machines, or a function of the target.
         references: public sources of the rule.
-        targets: gives what it is asked about.
+        targets: lists the targets on a machine.
         caused_by: ids (or "area.*") of the checks whose problem explains this one.
         affects: whom it touches: wheels, extensions, several-gpus, containers, display, tools, everything.
         validated_on: where it has met its problem so far, each with its month, the strongest first: hardware,
@@ -236,7 +236,7 @@ def is_foreign(one: Check[Any], facts: Facts) -> bool:
 
 
 class Verdict(NamedTuple):
-    """What one check says of one subject."""
+    """The result of one check on one target, with its problem and fixes."""
 
     check: Check[Any]
     about: About
@@ -247,7 +247,7 @@ class Verdict(NamedTuple):
 
     @property
     def severity(self) -> Severity:
-        """How bad it is: the problem's own word, else the check's."""
+        """The severity of the problem, else of the check."""
         own = self.problem.severity if self.problem else None
         return own or self.check.severity
 

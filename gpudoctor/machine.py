@@ -1,4 +1,4 @@
-"""The one door outside: files, directories, commands and environment of the machine that is examined."""
+"""The only access to the checked machine: its files, directories, commands and environment."""
 
 import errno
 import os
@@ -35,7 +35,7 @@ SYSTEMS = {"darwin": "Darwin", "win32": "Windows"}
 
 
 class Status(NamedTuple):
-    """What stat(2) says of a file: permission bits, owner, group, size in bytes, device numbers."""
+    """What stat(2) reports of a file: permission bits, owner, group, size in bytes, device numbers."""
 
     mode: int
     uid: int
@@ -47,7 +47,7 @@ class Status(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What statvfs(2) says of a file system, in bytes."""
+    """What statvfs(2) reports of a file system, in bytes."""
 
     size: int
     free: int
@@ -57,9 +57,9 @@ class Machine:
     """The machine on which we run, or one whose file system is mounted under another root.
 
     Args:
-        root: the folder under which the machine's file system lies; commands run only where it is "/".
-        env: the environment that is examined.
-        seconds: how long the whole examination may take; every command gets at most what is left.
+        root: the directory under which the machine's file system is mounted; commands run only where it is "/".
+        env: the environment to check; None: that of this process.
+        seconds: how long the whole run may take; every command gets at most what is left.
     """
 
     def __init__(self, root: str = "/", env: Mapping[str, str] | None = None, seconds: float = TOTAL_SECONDS) -> None:
@@ -73,7 +73,7 @@ class Machine:
 
     @property
     def system(self) -> str:
-        """What system runs here: Linux, Darwin (macOS) or Windows; what lies under another root is Linux."""
+        """The system that runs here: Linux, Darwin (macOS) or Windows; under another root it is Linux."""
         return SYSTEMS.get(sys.platform, "Linux") if self.here else "Linux"
 
     @property
@@ -83,11 +83,11 @@ class Machine:
 
     @property
     def over(self) -> bool:
-        """Whether the time of the examination is used up: no further child is started."""
+        """Whether the time of the run is used up: no further child is started."""
         return self._halted or time.monotonic() >= self._end
 
     def left(self, most: float) -> float:
-        """The seconds that a step may take: at most `most`, and no longer than the examination has left."""
+        """The seconds that a step may take: at most `most`, and no longer than the run has left."""
         return max(0.1, min(most, self._end - time.monotonic()))
 
     def halt(self) -> None:
@@ -95,15 +95,15 @@ class Machine:
         self._halted = True
 
     def without_end(self) -> None:
-        """Take away the examination's limit: somebody looks on for as long as they like."""
+        """Remove the run's time limit: for monitoring, which lasts as long as somebody watches."""
         self._end = float("inf")
 
     # -- files ---------------------------------------------------------------------------------------
     def place(self, path: str) -> str:
-        """Where a path of the machine lies for us; links are followed inside the root.
+        """The path by which this process reaches a path of the machine; links are followed inside the root.
 
         Raises:
-            OSError: ELOOP where links go round in a circle; EINVAL where no path can be so.
+            OSError: ELOOP where links form a loop; EINVAL where the text cannot be a path.
         """
         if "\0" in path:  # of a damaged file: the system's calls would raise ValueError
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
@@ -135,10 +135,10 @@ class Machine:
         return self.root + done
 
     def open(self, path: str) -> BinaryIO:
-        """A file to read from; a pipe, a device or a socket is none, because reading it may wait or never end.
+        """Open a regular file to read; pipes, devices and sockets are refused, because reading one may never end.
 
         Raises:
-            OSError: it cannot be opened, or is no ordinary file.
+            OSError: it cannot be opened, or is not a regular file.
         """
         there = self.place(path)
         if stat.S_ISREG(os.stat(there).st_mode) or os.path.isdir(there):  # which open(2) refuses itself
@@ -160,7 +160,7 @@ class Machine:
         return data
 
     def text(self, path: str, limit: int = READ_LIMIT) -> str:
-        """The content of a text file; bytes that are no UTF-8 are replaced.
+        """The content of a text file; bytes that are not UTF-8 are replaced.
 
         Raises:
             OSError: it cannot be read.
@@ -175,7 +175,7 @@ class Machine:
             return None
 
     def names(self, folder: str) -> list[str]:
-        """The sorted names in a folder; empty where it is missing or closed."""
+        """The sorted names in a directory; empty where it is missing or not readable."""
         try:
             return sorted(os.listdir(self.place(folder)))
         except OSError:
@@ -186,7 +186,7 @@ class Machine:
         return self.status(path) is not None
 
     def status(self, path: str) -> Status | None:
-        """What stat(2) says; None where the path does not exist or cannot be reached."""
+        """What stat(2) reports; None where the path does not exist or cannot be reached."""
         try:
             s = os.stat(self.place(path))
         except (OSError, ValueError):
@@ -201,7 +201,7 @@ class Machine:
         )
 
     def age(self, path: str, written: bool = False) -> float | None:
-        """Seconds since a file was put there (st_ctime: packages keep its time of build), or written; None: unknown."""
+        """Seconds since a file was put here (st_ctime: packages keep the build's mtime), or written; None: unknown."""
         try:
             found = os.stat(self.place(path))
             return max(0.0, time.time() - (found.st_mtime if written else found.st_ctime))
@@ -209,7 +209,7 @@ class Machine:
             return None
 
     def owner(self, path: str) -> int | None:
-        """The user id that owns a path, of a link the link's own; None where it does not exist or cannot be reached."""
+        """The user ID that owns a path (of a link, the link's own); None where it cannot be reached."""
         try:
             parent, name = os.path.split(path.rstrip("/"))
             return os.lstat(os.path.join(self.place(parent), name)).st_uid
@@ -217,7 +217,7 @@ class Machine:
             return None
 
     def link(self, path: str) -> str | None:
-        """The target of a link as it is written; None where the path is no link."""
+        """The target of a link as it is written; None where the path is not a link."""
         try:
             parent, name = os.path.split(path.rstrip("/"))
             return os.readlink(os.path.join(self.place(parent), name))
@@ -242,7 +242,7 @@ class Machine:
         return Space(s.f_blocks * s.f_frsize, s.f_bavail * s.f_frsize)
 
     def may_write(self, path: str) -> bool:
-        """Whether the user may create files in a folder (access(2), nothing is written)."""
+        """Whether the user may create files in a directory (access(2), nothing is written)."""
         try:
             return os.access(self.place(path), os.W_OK | os.X_OK)
         except OSError:
@@ -285,11 +285,11 @@ class Machine:
     # -- the running system --------------------------------------------------------------------------
 
     def release(self) -> str:
-        """The kernel's release as uname(2) says."""
+        """The kernel's release as uname(2) reports it."""
         return os.uname().release if sys.platform != "win32" else _of_platform("version")
 
     def architecture(self) -> str:
-        """The machine's architecture as uname(2) says: x86_64, aarch64."""
+        """The machine's architecture as uname(2) reports it: x86_64, aarch64."""
         return os.uname().machine if sys.platform != "win32" else _of_platform("machine")
 
     def ids(self) -> tuple[int, int, tuple[int, ...]]:
@@ -308,7 +308,7 @@ class Machine:
         return None if soft == resource.RLIM_INFINITY else soft
 
     def which(self, name: str, also: Sequence[str] = ()) -> str | None:
-        """The first executable of a name on PATH, then in further folders; None: there is none."""
+        """The first executable of a name on PATH, then in further directories; None: there is none."""
         for folder in [*self.search_path(), *also]:
             path = f"{folder.rstrip('/')}/{name}"
             if folder.startswith("/") and self._executable(path):
@@ -318,7 +318,7 @@ class Machine:
         return None
 
     def search_path(self) -> list[str]:
-        """The folders of PATH; those of Windows with slashes, which it takes as well."""
+        """The directories of PATH; those of Windows with slashes, which it takes as well."""
         text = self.env.get("PATH", "")
         return text.replace("\\", "/").split(";") if self.system == "Windows" else text.split(":")
 
@@ -342,8 +342,8 @@ class Machine:
     ) -> ChildResult:
         """Run a program of this machine under a deadline; never raises, never waits longer.
 
-        A program given by name is looked up on the examined PATH, then in the system's sbin folders. Without
-        an environment of its own it gets the examined one, in the C locale, so that its words can be read.
+        A program given by name is looked up on the checked PATH, then in the system's sbin directories. Without an
+        environment of its own it gets the checked one, in the C locale, so that its output can be parsed.
 
         Args:
             argv: the program and its arguments.
@@ -351,8 +351,8 @@ class Machine:
             env: its environment.
             on_line: gets each line of its output as it comes.
             stdin: what it can read.
-            patient: it is what the examination is about, and may use all of its time.
-            late: asked some times a second; True ends it as if its time were over.
+            patient: it is what the run is about, and may use all of its time.
+            late: called some times a second; True ends the program as if its time were over.
             grace: seconds between asking it to end and killing it.
         """
         program = argv[0] if "/" in argv[0] or "\\" in argv[0] else self.which(argv[0], SBIN)

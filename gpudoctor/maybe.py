@@ -8,11 +8,11 @@ T = TypeVar("T")
 
 
 class Unknown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fact that could not be had, and why, in the words of whoever looked.
+    """A fact that could not be found out, and why, in the words of its source.
 
-    In JSON it is ``{"unknown": "NVML: Not Supported"}``. In a sentence it has no place: `phrase` leaves out what is not
-    known, mypy refuses to print it (``scripts/mypy_words.py``), and the tests let every attempt fail. Should one get
-    to a user all the same, then it reads as a word, not as Python.
+    In JSON it is ``{"unknown": "NVML: Not Supported"}``. It has no place in a sentence: `phrase` leaves out what is not
+    known, mypy refuses to print it (``scripts/mypy_words.py``), and the tests let every attempt fail. Should one reach
+    a user all the same, it reads as a word, not as Python.
     """
 
     unknown: str = "not gathered"

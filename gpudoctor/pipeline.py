@@ -83,10 +83,10 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for.
 
     Attributes:
-        pythons: interpreters to examine; empty: the one that the user's shell would run.
+        pythons: interpreters to check; empty: the one that the user's shell would run.
         quick: import no framework.
         only, skip: ids or areas of checks.
-        smoke: smoke tests to run when the facts are there; None: none.
+        smoke: smoke tests to run once the facts are gathered; None: none.
         area: report only this area's findings, and what explains them; empty: all.
         glimpses: tell what can be said already each time that a probe has ended.
         expect: what else is asked, of files of expectations.

@@ -47,7 +47,8 @@ def samples() -> dict[str, tuple[SampleFinding, ...]]:
 
 def _sample(entry: FindingEntry, facts: Facts) -> SampleFinding:
     host = facts.host
-    name, platform, container = host.distribution.name, host.platform, host.container
+    name, platform = host.distribution.name, host.platform
+    container = "kubernetes" if host.kubernetes is True else host.container
     parts = [name if isinstance(name, str) else host.system]
     if isinstance(container, str):
         parts.append(f"in a {'pod' if container == 'kubernetes' else 'container'} ({container})")

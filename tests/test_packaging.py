@@ -175,8 +175,8 @@ def test_without_numpy_all_but_our_own_backends_runs(built: dict[str, Path], tmp
         ended = subprocess.run(argv, capture_output=True, text=True, cwd=tmp_path, env=clean, timeout=120)
         return ended.returncode, ended.stdout, ended.stderr
 
-    wheel = built["wheel"]
-    needs = f"he backend cpu needs NumPy, which gpudoctor's own Python lacks: pip install '{wheel}[numpy]'.\n"
+    adds = f"{env / 'bin/python'} -m pip install 'gpudoctor-cli[numpy]'"
+    needs = f"he backend cpu needs NumPy, which gpudoctor's own Python lacks: {adds}.\n"
     assert smoke("--backend", "cpu") == (2, "", f"gpudoctor: T{needs}")
     no_framework = f"There is no framework to test in {env}/bin/python, and t"
     assert smoke("--device", "cpu") == (2, "", f"gpudoctor: {no_framework}{needs}")

@@ -294,8 +294,9 @@ def _managed(framework: str, request: SetupRequest) -> Refusal:
 
 
 def _pinned(request: SetupRequest) -> Refusal:
-    why = f"No build of PyTorch {present(request.torch)} fits the GPUs, the driver and the Python of this plan."
-    return Refusal(f"PyTorch {present(request.torch)}", why, "Leave the release out: gpudoctor setup pytorch")
+    asked = f"PyTorch {present(request.torch)}"
+    why = f"No build of {asked} fits the GPUs, the driver and the Python of this plan."
+    return Refusal(asked, why, "Leave the release out: gpudoctor setup pytorch")
 
 
 def _jetson(framework: str) -> Refusal:

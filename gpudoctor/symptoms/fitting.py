@@ -64,9 +64,11 @@ _WINDOWS = "If the driver does not work: install NVIDIA's current driver on Wind
 
 
 def distinct(own: Sequence[FixEntry], known: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
-    """What a message's own words advise, then what its row does, without what installs the same in another version."""
+    """What a message's own words advise, then what its row does, without what does or installs the same."""
     done = [_installed(fix) for fix in own]
-    rest = (fix for fix in known if not any(names and names <= _installed(fix) for names in done))
+    commands = [{*fix.commands} for fix in own if fix.commands]
+    new = (fix for fix in known if not any(words <= {*fix.commands} for words in commands))
+    rest = (fix for fix in new if not any(names and names <= _installed(fix) for names in done))
     return tuple(dict.fromkeys((*own, *rest)))
 
 

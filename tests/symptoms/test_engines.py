@@ -59,6 +59,7 @@ def test_an_image_that_asks_for_more_than_the_driver_has_is_told_so() -> None:
     facts = change(nvidia_host(), "nvidia.cuda.version", "12.8")
     root, shown = asked(REQUIREMENT.format("13.0"), facts)
     assert root.fixes[0].message == "Use an image with CUDA 12.8 or older."
+    assert [fix.message for fix in root.fixes if fix.message.startswith("Use an image")] == [root.fixes[0].message]
     assert not root.unexplained
     assert CHECKED not in shown
     other, _ = asked(REQUIREMENT.format("12.4"), facts)  # then the message is of another machine, or older

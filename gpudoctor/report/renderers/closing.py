@@ -76,12 +76,12 @@ def closing(
 
 def _next(facts: Facts, status: str) -> Iterator[str]:
     """What comes after a check: a framework where there is none, and then the proof that it computes."""
-    if not gpus_of(facts):
-        return
-    if status in ("pass", "warn") and not _frameworks(facts):
+    smoked = {one.module for one in SMOKED}
+    lives = [f.live for python in facts.pythons for f in python.frameworks if f.name in smoked]
+    if status in ("pass", "warn") and gpus_of(facts) and not _frameworks(facts):
         yield SETUP
-    elif status == "pass" and not facts.quick and not facts.smoke.runs:
-        yield PROOF
+    elif status == "pass" and not facts.smoke.runs and (gpus_of(facts, "nvidia") or gpus_of(facts, "amd")):
+        yield from [PROOF] if any(live and live.available is True for live in lives) else []
 
 
 def _covered(

@@ -12,7 +12,7 @@ from gpudoctor.maybe import text_of
 GENERIC = (".venv", "venv", "env", ".env")  # they say nothing without the directory that holds them
 
 
-SHORT = 24  # letters of a path that the list has room for
+SHORT = 12  # letters of a path that is shown whole
 
 
 class InterpreterEntry(NamedTuple):

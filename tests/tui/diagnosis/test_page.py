@@ -41,10 +41,10 @@ evidence   NVML: Driver/library version mismatch (18)
 
 effects    - PyTorch sees no GPU.
            - JAX sees no GPU. (2 times)
-ruled out  driver.not-loaded
 see        https://docs.nvidia.com/deploy/nvml-api/
 applies to this machine
-id         driver.library-mismatch"""
+id         driver.library-mismatch
+ruled out  driver.not-loaded"""
 
 
 @pytest.mark.parametrize("group", ALL, ids=lambda group: group.root.key)

@@ -34,7 +34,7 @@ FOUND = [("/home/me/code/.venv/bin/python", "venv"), ("/opt/env/bin/python", "ve
 def test_the_examined_come_first_and_only_once() -> None:
     found = entries(facts(python(framework())), FOUND)
     assert [(one.name, one.state) for one in found] == [
-        ("opt/env", "examined"),
+        ("/opt/env", "examined"),
         ("code/.venv", "found"),
         ("python3", "found"),
     ]
