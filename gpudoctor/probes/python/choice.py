@@ -114,7 +114,7 @@ def _is_alone(machine: Machine) -> bool:
         ours |= new
         heads = [read_head(machine.line(there[name]) or "") for name in new if name in there]
         new = {normalise(name) for head in heads for spec in head.requires for name in _NAME.findall(spec)} - ours
-    return _OWN in there and there.keys() <= ours
+    return not _holds_framework(machine) and there.keys() <= ours and (_OWN in there or not there)
 
 
 def _holds_framework(machine: Machine) -> bool:
