@@ -214,7 +214,7 @@ def _coloured_cells(app: Doctor) -> list[str]:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_recorded_facts_are_not_examined_again_and_the_palette_says_why(key: str) -> None:
+def test_recorded_facts_are_not_examined_again_and_a_toast_and_the_palette_say_why(key: str) -> None:
     async def go(pilot: Pilot[Any]) -> None:
         app = await judged(pilot)
         await pilot.press(key)
@@ -222,9 +222,10 @@ def test_recorded_facts_are_not_examined_again_and_the_palette_says_why(key: str
         report = app.session.report
         await pilot.press("escape", "r")
         await settled(pilot)
-        assert not app._notifications
+        why = "Only on a live machine: these are recorded facts (demo: mismatch)."
+        assert [one.message for one in app._notifications] == [why]
         (entry,) = [entry for entry in Commands(app.screen).entries() if entry.name.startswith("Re-run all")]
-        assert entry.message == "Only on a live machine: these are recorded facts (demo: mismatch)."
+        assert entry.message == why
         assert app.session.report is report
 
     run(opened, go)
