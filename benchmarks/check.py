@@ -104,14 +104,20 @@ def large_folder(doctor: str, folder: Path, rounds: int) -> dict[str, Any]:
     }
 
 
-def about(doctor: str, folder: Path) -> dict[str, Any]:
-    """On what and with what it was measured."""
+def about(doctor: str, folder: Path, names: list[str]) -> dict[str, Any]:
+    """On what and with what it was measured.
+
+    Args:
+        doctor: the installed gpudoctor.
+        folder: of the environments.
+        names: the environments that are measured.
+    """
     script = (
         "import importlib.metadata as m, json, sys; "
         "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
     )
     versions = {}
-    for name in ("torch", "four"):
+    for name in names:
         python = environments.environment(folder, name)
         said = json.loads(subprocess.run([python, "-c", script], capture_output=True, check=True).stdout)
         versions[name] = {key: value for key, value in said.items() if key.lower().startswith(FRAMEWORKS)}
@@ -155,7 +161,9 @@ def main() -> int:
         doctor = environments.gpudoctor(folder)
         parts = {"quick": quick, "full": full, "folder": large_folder}
         chosen = [arguments.only] if arguments.only else list(parts)
-        found: dict[str, Any] = {"about": about(doctor, folder)}
+        found: dict[str, Any] = {
+            "about": about(doctor, folder, [*dict.fromkeys("four" if one == "full" else "torch" for one in chosen)])
+        }
         found |= {name: parts[name](doctor, folder, arguments.rounds) for name in chosen}
     if arguments.json:
         plain = {
