@@ -64,7 +64,7 @@ def keyed(node: Node, name: str = "", by_path: bool = False) -> Node:
     Args:
         node: what msgspec.to_builtins gave.
         name: of the field that holds it.
-        by_path: interpreters are told apart by their paths, because both sides have some in common.
+        by_path: interpreters are distinguished by their paths, because both sides have some in common.
     """
     if isinstance(node, dict):
         return {str(key): keyed(value, str(key), by_path) for key, value in node.items()}

@@ -24,7 +24,7 @@ TELLING = (
 
 
 def text(value: Any, unit: str = "", exact: bool = False) -> str:
-    """A value, of which `exact` shows all digits; a dictionary is told by its name and version."""
+    """A value, of which `exact` shows all digits; of a dictionary its name and version."""
     if isinstance(value, KeyedFigure):
         return clean(f"{number(value.value)} {'' if value.unit == 'ratio' else value.unit}".strip())
     if isinstance(value, bool):

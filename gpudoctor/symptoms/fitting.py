@@ -118,7 +118,7 @@ def of_engine(row: Symptom, facts: Facts | None) -> bool:
 
 
 def on_host(fixes: Sequence[FixEntry]) -> tuple[FixEntry, ...]:
-    """A row's steps as they are told within a container, all of them for its host: in their own order."""
+    """A row's steps as they are shown within a container, all of them for its host: in their own order."""
     return tuple(map(_of_host, fixes))
 
 
@@ -187,7 +187,7 @@ def _kept(fix: FixEntry, facts: Facts) -> FixEntry | None:
     if len(left) < len(fix.commands):
         if _OTHERS.match(message) or all(one.startswith("conda ") for one in fix.commands):
             return None
-        if "third" in message:  # what is left could not be told apart
+        if "third" in message:  # what is left could not be distinguished
             return fix
         message = _NAMED.sub("", message)
     if facts.host.user.uid == 0:
@@ -234,7 +234,7 @@ def _has_branch(number: str, facts: Facts) -> bool:
 
 
 def _of_host(fix: FixEntry) -> FixEntry:
-    """A step as it is told within a container: it is the host that has a kernel and a driver."""
+    """A step as it is shown within a container: it is the host that has a kernel and a driver."""
     message = _ITSELF.sub("", fix.message)
     if "the host" not in message and not message.startswith(("On the node", "Then ")):
         after = "," if _CONDITION.match(message) else ":"

@@ -26,7 +26,7 @@ FLEET = Fleet(
             evidence=("secret[8-9]: no GPU",),
             fixes=(
                 FixEntry(
-                    "Mend secret8.", ("ssh secret8 rm /home/anna/x", "clush -w 'secret[8-9]' uptime"), tasks=(TASK,)
+                    "Repair secret8.", ("ssh secret8 rm /home/anna/x", "clush -w 'secret[8-9]' uptime"), tasks=(TASK,)
                 ),
             ),
         ),

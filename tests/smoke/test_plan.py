@@ -200,7 +200,7 @@ def test_without_a_gpu_not_even_a_worker_is_started() -> None:
 
 
 def test_a_driver_that_does_not_start_shows_so_without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who lacks both is told of the driver: NumPy would not help."""
+    """Where both are missing, the driver is named: NumPy would not help."""
     monkeypatch.setattr("gpudoctor.smoketests.plan.find_spec", lambda _name: None)
     for code in (None, 100):
         broken = change(nvidia_host(2), "nvidia.cuda.code", code)

@@ -30,7 +30,7 @@ _RULES: dict[Hashable, list[RuleSet]] = {}
 
 
 def _parsed_once(sheet: Stylesheet, css: str, *about: Any, **more: Any) -> list[RuleSet]:
-    """Parse a style in these colors: an application parses all of its own anew, a third of what a test of it takes."""
+    """Parse a style in these colors: an application parses all of its own again, a third of what a test of it takes."""
     key = (css, about, *more.items(), *sheet._variables.items())
     if key not in _RULES:
         _RULES[key] = _parsed(sheet, css, *about, **more)

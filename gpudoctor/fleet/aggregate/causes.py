@@ -110,11 +110,11 @@ class Causes:
                 book = self._book(key, finding, name, new > _OF_ONE)
             known = bool(book.nodes) and book.nodes[-1] == node
             book.add(node, finding if book.finding.check else book.finding, addresses or {})
-            if not known and name < book.example:  # whichever came first, the same one is told
+            if not known and name < book.example:  # whichever came first, the same one is shown
                 book.finding, book.example = (finding if book.finding.check else book.finding), name
 
     def reported(self, names: Sequence[str]) -> tuple[Cause, ...]:
-        """All causes, worst first, then those of most nodes; what is told together comes after what has a name."""
+        """All causes, worst first, then those of most nodes; what is shown together comes after what has a name."""
         return ranked(_cause(book, names) for book in self._books.values())
 
     def _book(self, key: tuple[object, ...], finding: FindingEntry, name: str, together: bool) -> _Book:
@@ -132,7 +132,7 @@ class Causes:
 
 
 def ranked(causes: Iterable[Cause]) -> tuple[Cause, ...]:
-    """Causes, worst first, then those of most nodes; what is told together comes after what has a name."""
+    """Causes, worst first, then those of most nodes; what is shown together comes after what has a name."""
     return tuple(
         sorted(
             causes,
@@ -164,7 +164,7 @@ def _cause(book: _Book, names: Sequence[str]) -> Cause:
         nodes=fold(names[node] for node in book.nodes),
         count=len(book.nodes),
         times=book.times,
-        targets=book.targets.told(names),
+        targets=book.targets.by_node(names),
         fixes=one.fixes,
         variants=_variants(book, names),
         run=one.run,

@@ -1,4 +1,4 @@
-"""What is told of some nodes, which were compared with all: groups, drift and outliers without the others' names."""
+"""The report on some nodes, which were compared with all: groups, drift and outliers without the others' names."""
 
 from collections.abc import Container, Iterable, Iterator
 from typing import TypeAlias
@@ -14,7 +14,7 @@ Drifts: TypeAlias = tuple[Drift, ...]
 Spreads: TypeAlias = tuple[Spread, ...]
 
 
-def told(
+def limited(
     groups: Groups, drifts: Drifts, spreads: Spreads, only: Container[str] | None
 ) -> tuple[Groups, Drifts, Spreads]:
     """The groups, the drift and the spreads of which some nodes are a part; majorities and medians stay those of all.

@@ -144,7 +144,7 @@ def _environments(part: _Part, start: str, other: Mapping[int, int], folded: _Fo
 
 
 def _drift(part: _Part, fact: Fact, other: Mapping[int, int], folded: _Folded) -> Drift | None:
-    """What is told of a fact, but for the classes that are told as another environment; None: nothing."""
+    """The drift of a fact, without the classes that are reported as another environment; None: nothing."""
     found = {value: [number for number in numbers if number not in other] for value, numbers in fact.classes.items()}
     counts = Counter(
         {value: sum(map(part.classes.__getitem__, numbers)) for value, numbers in found.items() if numbers}

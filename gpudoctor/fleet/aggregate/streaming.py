@@ -41,7 +41,7 @@ def summed(
             make it "fail" where one is. It is asked once for nodes that say the same.
         created: when the summary is made, ISO 8601; empty: now.
         tell: is told now and then how many reports were read so far; what it raises ends the reading.
-        only: names of the nodes that are told of; they are compared with all. None: all.
+        only: names of the nodes that are reported; they are compared with all. None: all.
         max_age: how old a report may be; None: `report_ages.USUAL` before the newest one.
 
     Raises:
@@ -97,7 +97,7 @@ def next_steps(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> tuple
 
 
 def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[str]:
-    # An expectation is told by its own file, and what is told together has no name.
+    # An expectation is named by its own file, and what is shown together has no name.
     known = next((one for one in causes if one.check and not one.check.startswith(EXPECT)), None)
     if known and known.status != "advice":
         word = "worst cause" if known is causes[0] else "cause with this ID"

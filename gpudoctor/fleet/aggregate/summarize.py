@@ -30,7 +30,7 @@ def together(
     Args:
         paths: directories of runs or of reports, reports, files of lines.
         hold: gives the findings of a node that is compared with expectations.
-        only: names of the nodes that are told of; they are compared with all. None: all.
+        only: names of the nodes that are reported; they are compared with all. None: all.
         tell: is told now and then how many reports were read so far.
         max_age: how old a report may be; None: `report_ages.USUAL` before the newest one.
 

@@ -11,7 +11,7 @@ import msgspec
 
 from gpudoctor.fleet.aggregate import hardware, inventory_facts
 from gpudoctor.fleet.aggregate.causes import Causes
-from gpudoctor.fleet.aggregate.chosen import told
+from gpudoctor.fleet.aggregate.chosen import limited
 from gpudoctor.fleet.aggregate.drift import drifts
 from gpudoctor.fleet.aggregate.inputs import Sent
 from gpudoctor.fleet.aggregate.inventory_facts import Hardware
@@ -44,7 +44,7 @@ class Tally:
 
     Args:
         hold: gives the findings of a node that is compared with expectations, besides its report's own.
-        only: nodes of which something is told; the others are what they are compared with. None: all.
+        only: nodes that are reported; the others are what they are compared with. None: all.
     """
 
     def __init__(self, hold: Hold | None = None, only: Container[str] | None = None) -> None:
@@ -241,7 +241,7 @@ class Tally:
             key=lambda one: (place.get(one.hardware, len(order)), not one.outliers),
         )
         own = {pair: hardware.label(hardware.body(kind)) for pair, kind in of_pair.items()}
-        return told(self._groups(of, order, own), found, tuple(measured), self._only)
+        return limited(self._groups(of, order, own), found, tuple(measured), self._only)
 
     def _groups(
         self, of: array[int], order: Sequence[str], own: Mapping[tuple[int, int], str]

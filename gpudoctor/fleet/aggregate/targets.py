@@ -59,7 +59,7 @@ class TargetGroups:
         if len(self._last) < DIFFERENT:
             self._last = (*self._last, _target(finding, addresses))
 
-    def told(self, names: Sequence[str]) -> tuple[NodeTargets, ...]:
+    def by_node(self, names: Sequence[str]) -> tuple[NodeTargets, ...]:
         """Each group, in the natural order of its first node; none: there are too many."""
         self._close()
         self._last = ()

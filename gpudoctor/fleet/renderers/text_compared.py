@@ -112,8 +112,8 @@ def _spread(out: Console, spread: Spread, everything: bool) -> None:
 def changes(out: Console, fleet: Fleet, everything: bool) -> None:
     """What has changed since an earlier summary."""
     if fleet.since:
-        told = balance(fleet)
-        section(out, f"Since {moment(fleet.since)}{': ' if told else ''}{told}")
+        summary = balance(fleet)
+        section(out, f"Since {moment(fleet.since)}{': ' if summary else ''}{summary}")
         if not fleet.changes:
             out.print(Text(f"  {UNCHANGED}"), soft_wrap=True)
     elif fleet.changes:

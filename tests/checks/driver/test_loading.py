@@ -215,7 +215,7 @@ WELL = [
         "driver.refused-by-secure-boot",
         unloaded(host__kernel__secure_boot=True, host__kernel__lockdown="integrity", **ENROLLED),
     ),
-    # A kernel that does not lock down takes any module, whoever signed it.
+    # A kernel that does not lock down takes any module, signed or not.
     ("driver.refused-by-secure-boot", having(SECURE, host__kernel__lockdown="none")),
     ("driver.refused-by-secure-boot", logged(event("module-rejected"))),
     ("driver.refused-by-lockdown", unloaded(host__kernel__lockdown="integrity")),

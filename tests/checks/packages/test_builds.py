@@ -210,9 +210,9 @@ def test_what_is_said_of_a_library_that_is_missing() -> None:
     )
     assert "install torch==2.4.0" in commands(built_for_another_torch, facts)
     for others in ({"facts": machine(card=BLACKWELL)}, {"version": "3.13.1"}):  # that PyTorch does not run there
-        told = commands(built_for_another_torch, environment(torch("2.7.1"), packages=(found,), **others))
-        assert "torch==" not in told
-        assert "install --upgrade dgl" in told
+        typed = commands(built_for_another_torch, environment(torch("2.7.1"), packages=(found,), **others))
+        assert "torch==" not in typed
+        assert "install --upgrade dgl" in typed
 
 
 def test_built_for_another_torch_by_its_version() -> None:

@@ -27,7 +27,7 @@ def named(request: str) -> tuple[str, ...]:
 
 
 def without_gpus(found: Sequence[FleetTarget], having: Sequence[bool]) -> list[FleetTarget]:
-    """The nodes of a cluster, those without GPUs marked as plain; none is where the engine was told of no GPU at all.
+    """The nodes of a cluster, those without GPUs marked as plain; none is where the engine knows of no GPU at all.
 
     Args:
         found: all nodes.

@@ -54,7 +54,7 @@ def test_all_nodes_or_those_that_are_wished_for(slurm: Path) -> None:
     ]  # fmt: skip
     assert not any(one.plain for one in Slurm().targets("node[1-2]"))  # who names a node wants it to be asked
     (slurm / "nodes").write_text("node1|idle|up|all*|(null)|none\n")
-    assert not any(one.plain for one in Slurm().targets(""))  # Slurm was told of no GPU at all
+    assert not any(one.plain for one in Slurm().targets(""))  # Slurm knows of no GPU at all
     (slurm / "nodes").write_text(NODES)
     (slurm / "asked").unlink()
     Slurm().targets("")
