@@ -325,7 +325,7 @@ def _cdi_fields(machine: Machine, specifications: tuple[str, ...]) -> dict[str, 
 def _podman(
     machine: Machine, fields: Mapping[str, str], specifications: Sequence[str], wanted: bool, quick: bool
 ) -> tuple[str | None, Maybe[str | None], Maybe[tuple[str, ...] | None]]:
-    """Podman, its release where that matters, and the directories that it is configured to search for specifications."""
+    """Podman, its release where that matters, and the directories that it is configured to search."""
     path = machine.which("podman", ("/usr/bin",))
     if path is None or not specifications:
         return path, None if path is None else _UNASKED, None
