@@ -12,7 +12,6 @@ WAYS = {
     "/pipx/venvs/": "pipx install --force '{}'",
     "/pipx/.cache/": "pipx run --spec '{}' gpudoctor",
 }
-NAME = "gpudoctor-cli"
 
 
 def install_command(extra: str, prefix: str = sys.prefix) -> str:
@@ -21,7 +20,6 @@ def install_command(extra: str, prefix: str = sys.prefix) -> str:
     Args:
         extra: its name in pyproject.toml.
         prefix: the environment that gpudoctor is in.
-        source: what was installed: a checkout, a wheel, or the name of the distribution; None: asks pip's record of it.
     """
     name = f"{NAME}[{extra}]"
     way = next((way for place, way in WAYS.items() if place in f"{prefix}/"), None)

@@ -6,7 +6,7 @@ from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, present
-from gpudoctor.queries.cards import any_works
+from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Edit, as_root, cmd, lines
@@ -95,7 +95,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 )
 def cdi_not_read(facts: Facts) -> Problem | None:
     """NVIDIA's specifications are all in directories that this Podman's release or configuration leaves out."""
-    unread = _unread(facts) if any_works(facts) else ()
+    unread = _unread(facts) if may_serve(facts) else ()
     if not unread:
         return None
     named = known(facts.containers.podman_cdi_dirs)

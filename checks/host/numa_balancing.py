@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import known
 from gpudoctor.queries.amd_boards import INSTINCT
 from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import Edit, as_root, query
@@ -35,7 +35,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 def _instinct(facts: Facts) -> bool:
     """Whether GPUs of AMD's data center cards work together here."""
-    return sum(known_or(gpu.gfx, None) in INSTINCT for gpu in gpus_of(facts, "amd")) > 1
+    gpus = gpus_of(facts, "amd")
+    return len(gpus) > 1 and sum(known(gpu.gfx) in INSTINCT for gpu in gpus) > 1
 
 
 @check(

@@ -81,11 +81,12 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
 
 def _runs_here(on: OnPython, number: str) -> bool:
     """Whether PyPI's build of a PyTorch release has a wheel for this Python, and code for the GPUs here."""
+    gpus = visible_gpus(on.facts)
     row, python = torch_table.release(number), text_of(on.python.version)
-    if row is None or not torch_table.fits_python(row, ".".join(python.split(".")[:2]) or None):
+    if not gpus or row is None or not torch_table.fits_python(row, ".".join(python.split(".")[:2]) or None):
         return False
     targets = torch_table.targets_of(number, row.default) or ""
-    return all(coverage(targets, text_of(gpu.capability) or "0.0") for gpu in visible_gpus(on.facts))
+    return all(coverage(targets, text_of(gpu.capability) or "0.0") for gpu in gpus)
 
 
 @check(

@@ -14,7 +14,7 @@ from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.capability import gpu_words, sm
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.gpus import visible_gpus
-from gpudoctor.queries.loading import failures, import_of
+from gpudoctor.queries.loading import failures, import_of, know_all
 from gpudoctor.queries.packages import numbers, package, packages_of, release
 from gpudoctor.queries.visibility import visible_amd
 from gpudoctor.targets import OnPython, gpu_name, pythons
@@ -127,6 +127,8 @@ def gpu_unknown(on: OnPython) -> Problem | None:
         return Problem(message, (error[:500],))
     found = _outgrown(on)
     if found is None:
+        if visible_gpus(on.facts) or visible_amd(on.facts):
+            know_all(on.python)
         return None
     row, owner, gpu = found
     message = f"{owner.name} {release(owner.version)} has no kernels for {gpu} where it looks first: {row.effect}."

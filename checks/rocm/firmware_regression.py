@@ -5,15 +5,20 @@ from gpudoctor.fixes import amd
 from gpudoctor.fixes.system import family_of
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.regressions import Regression, regressions
-from gpudoctor.maybe import Unknown, known, known_or, present
+from gpudoctor.maybe import Unknown, UnknownFactError, known, known_or, present
 from gpudoctor.queries.amd_boards import OnBoard, boards, since_loaded
 from gpudoctor.queries.kernel_log import texts
+from gpudoctor.targets import in_container
 
 
 def _found(on: OnBoard) -> tuple[str, str, Regression] | None:
     """The package with the firmware, its version, and the bug that this GPU has with it."""
+    if in_container(on.facts):
+        raise UnknownFactError("the host's firmware packages are not visible from a container")
     family = family_of(on.facts)
-    if family is None or on.gfx is None or isinstance(on.facts.amd.version, str):  # AMD's own driver has its own
+    if on.gfx is None:
+        known(on.card.gfx)
+    if family is None or on.gfx is None or isinstance(known(on.facts.amd.version), str):  # AMD's own driver has its own
         return None
     name = packages.amd_firmware_package(family, known_or(on.facts.host.distribution.id, ""))
     listed = {own: version for own, version, state in known(on.facts.amd.packages) if state[1:2] == "i"}

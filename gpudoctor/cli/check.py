@@ -109,6 +109,11 @@ def run(arguments: argparse.Namespace) -> int:
     options = expecting(arguments, options_of(arguments, arguments.only, arguments.skip))
     try:
         report, facts = report_and_facts(None if facts else machine_of(arguments, arguments.smoke), options, facts)
+        if arguments.symptom:
+            from gpudoctor.symptoms import attach, log_of, with_shown
+
+            if (shown := with_shown(facts, log_of(arguments.symptom), "here")) is not facts:
+                report, facts = report_and_facts(None, options, shown)
     except SelectionError as error:
         raise UsageError(str(error)) from None
     if not is_recorded(arguments):
@@ -119,10 +124,6 @@ def run(arguments: argparse.Namespace) -> int:
     elif form.name == "text" and (report.findings or any("`gpudoctor" in line for line in report.next)):
         report = _started_by_path(report)
     if arguments.symptom:
-        from gpudoctor.symptoms import attach, log_of, with_shown
-
-        if (shown := with_shown(facts, log_of(hidden(arguments.symptom)), "here")) is not facts:
-            report, facts = report_and_facts(None, options, shown)
         report = attach(report, hidden(arguments.symptom), recorded=is_recorded(arguments))
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
@@ -142,13 +143,12 @@ def _of_a_demo(report: "Report", name: str, form: "ReportOutput") -> "Report":
 
 def _started_by_path(report: "Report") -> "Report":
     """The report with a sentence on what to type for `gpudoctor`, where a shell would not find it."""
+    import shutil
+
     import msgspec
 
     program = sys.argv[0]
-    folders = os.environ.get("PATH", os.defpath).split(":")
-    if os.path.basename(program) != "gpudoctor" or "/" not in program:
-        return report
-    if any(os.access(os.path.join(folder, "gpudoctor"), os.X_OK) for folder in folders):
+    if os.path.basename(program) != "gpudoctor" or "/" not in program or shutil.which("gpudoctor"):
         return report
     sentence = f"`gpudoctor` is not on PATH: type `{program}` instead, or activate its environment."
     return msgspec.structs.replace(report, next=(*report.next, sentence))

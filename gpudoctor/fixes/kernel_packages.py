@@ -5,6 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.knowledge import packages
 from gpudoctor.queries.module_refusals import Unprovided, lacks_extra_modules
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Task, Tasks, as_root
 
 # Packages of Debian's, Fedora's and SUSE's kernels; those of Ubuntu and its derivatives have modules of their own.
@@ -75,6 +76,9 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
         message: which kernel, and why.
         verify: the command that shows that it helped.
     """
+    if in_container(facts):
+        there = f"On the host: {message} Then reboot."
+        return Fix(there, (), "reinstall-package", root=True, needs="reboot", verify=verify, place="outside")
     own, family = facts.host.distribution, system.family_of(facts)
     commands: Tasks = ()
     if (own.id, own.version) == ("ubuntu", "24.04"):

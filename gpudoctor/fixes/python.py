@@ -8,7 +8,8 @@ from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.fixes import jetson
 from gpudoctor.fixes.pip import Installer, pip, replace, twice
 from gpudoctor.knowledge import torch
-from gpudoctor.maybe import Unknown, present
+from gpudoctor.maybe import Unknown, known_or, present
+from gpudoctor.queries import driver
 from gpudoctor.queries.gpus import torch_gfx
 from gpudoctor.queries.packages import packages_of
 from gpudoctor.registry import BY_MODULE
@@ -170,11 +171,8 @@ def _choice(facts: Facts, gpu: Gpu | None, minor: str | None) -> torch.TorchChoi
 
 
 def driver_cuda(facts: Facts) -> str | None:
-    """The newest CUDA release that the driver runs, as the driver reports; None where it does not respond."""
-    for version in (facts.nvidia.cuda.version, facts.nvidia.nvml.cuda_version):
-        if isinstance(version, str):
-            return version
-    return None
+    """The newest CUDA release that the driver runs; None where that is unknown."""
+    return known_or(driver.driver_cuda(facts), None)
 
 
 def reinstall_torch(

@@ -8,7 +8,7 @@ import msgspec
 from gpudoctor.fleet.aggregate.nodeset_expansion import names
 from gpudoctor.fleet.summary import AffectedTarget, Cause, NodeTargets
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.report.numbers import number
+from gpudoctor.report.numbers import number, spans
 
 MOST = 256  # groups of nodes in a list
 _NAMED = 4  # targets of a node that are listed with their addresses
@@ -52,19 +52,9 @@ def together(subjects: Iterable[str]) -> list[str]:
     for subject in dict.fromkeys(subjects):
         found = _INDEX.fullmatch(subject)
         numbers.setdefault(found[1] if found else subject, []).extend([int(found[2])] if found else [])
-    return [f"{start[:-1]}s {_ranges(some)}" if len(some) > 1 else f"{start}{some[0]}" if some else start
+    several = {start: f"{start[:-1]}s {spans(sorted(set(some)), len(some))}" for start, some in numbers.items()}
+    return [several[start] if len(some) > 1 else f"{start}{some[0]}" if some else start
             for start, some in numbers.items()]  # fmt: skip
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Whole numbers, those that follow each other as a range: 0 to 3, 6."""
-    parts: list[list[int]] = []
-    for one in sorted(set(numbers)):
-        if parts and one == parts[-1][-1] + 1:
-            parts[-1].append(one)
-        else:
-            parts.append([one])
-    return ", ".join(f"{part[0]} to {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)
 
 
 def said(one: NodeTargets) -> str:

@@ -279,16 +279,18 @@ def _toolkit(machine: Machine, wanted: bool, quick: bool) -> tuple[str | None, M
     ended = machine.run([found[0], "--version"])
     version = re.search(r"\bversion:? v?(\d+\.\d+(?:\.\d+)*\S*)", ended.out) if ended.ok else None
     linked = next((path for path in found if path.endswith(f"/{_CLI}")), found[0])
-    error: Maybe[str | None] = None
-    if linked != found[0]:
+    error = _loading(ended)
+    if linked != found[0] and not isinstance(error, str):
         error = Unknown(f"{_CLI} was not started (--quick)") if quick else _loading(machine.run([linked, "--version"]))
-    return (version[1] if version else "installed"), _loading(ended) or error
+    return (version[1] if version else "installed"), error
 
 
-def _loading(ended: ChildResult) -> str | None:
-    """What the loader reported, where it could not load the program."""
+def _loading(ended: ChildResult) -> Maybe[str | None]:
+    """What the loader reported, where it could not load the program; None: it was loaded."""
     found = _NOT_LOADED.search(ended.err)
-    return found[0] if found else None
+    if found:
+        return found[0]
+    return None if ended.code is not None else Unknown("the toolkit's program did not run to its end")
 
 
 def _config(machine: Machine) -> Maybe[str | None]:

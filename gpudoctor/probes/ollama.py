@@ -1,7 +1,6 @@
 """Ollama's program and the libraries next to it: one for each kind of GPU."""
 
 import os
-import re
 from collections.abc import Iterator
 
 from gpudoctor.facts import Host, Ollama
@@ -70,7 +69,7 @@ def _release(machine: Machine, program: str, flags: Maybe[tuple[str, ...] | None
     if quick:
         return Unknown("ollama was not started (--quick)")
     ended = machine.run([program, "--version"], env={**machine.env, "LC_ALL": "C", "OLLAMA_HOST": "127.0.0.1:1"})
-    found = re.findall(_RELEASE.pattern, f"{ended.out}\n{ended.err}")
+    found = _RELEASE.findall(f"{ended.out}\n{ended.err}")
     return (
         found[-1] if found else Unknown(f"ollama --version: {ended.err.strip()[:200] or ended.missing or 'no release'}")
     )

@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from gpudoctor.facts import Extension, Framework, Package, Python
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.wanted import is_extension
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.packages import LOCAL_TORCH, major, numbers, packages_of
 
 # PyTorch's own companions, each release of which belongs to one release of PyTorch.
 COMPANIONS = ("torchvision", "torchaudio")
 
-_OF_RELEASE = re.compile(r"[-_](?:py)?torch[-_]?(\d+\.\d+\.\d+)\.so$")
-_VARIANT = re.compile(r"cu\d{3}")
+_OF_RELEASE = pattern(r"[-_](?:py)?torch[-_]?(\d+\.\d+\.\d+)\.so$")
+_VARIANT = pattern(r"cu\d{3}")
 # PyTorch's own, which are in the process as soon as torch is imported: the loader need not find them.
 _OURS = ("libc10", "libtorch", "libcaffe2", "libshm")
 

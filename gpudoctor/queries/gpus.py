@@ -77,7 +77,7 @@ def programs_open(facts: Facts, vendor: str) -> Maybe[bool]:
         return True
     if isinstance(nodes, Unknown):
         return nodes
-    return next((n.error for n in nodes if isinstance(n.error, Unknown)), any(n.error is None for n in nodes))
+    return any(n.error is None for n in nodes) or next((n.error for n in nodes if isinstance(n.error, Unknown)), False)
 
 
 def visible_gpus(facts: Facts) -> tuple[Gpu, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.ollama import ollama
+from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import nvidia_gpus, programs_open
 from gpudoctor.targets import gpus_of
 
@@ -19,8 +20,11 @@ def wanted_backend(facts: Facts) -> str | None:
     """The library that Ollama needs here, as ggml names it; NVIDIA's GPUs go first. None: no GPU works.
 
     AMD's count where KFD lists them and Ollama's build is for their gfx target.
+
+    Raises:
+        UnknownFactError: whether programs can open the GPUs is unknown.
     """
-    if nvidia_gpus(facts) and programs_open(facts, "nvidia") is True:
+    if bool(nvidia_gpus(facts)) and known(programs_open(facts, "nvidia")):
         return "cuda"
-    known = any(gpu.gfx in ollama().gfx for gpu in gpus_of(facts, "amd"))
-    return "hip" if known and programs_open(facts, "amd") is True else None
+    supported = any(gpu.gfx in ollama().gfx for gpu in gpus_of(facts, "amd"))
+    return "hip" if supported and known(programs_open(facts, "amd")) else None

@@ -40,7 +40,7 @@ class SetupRequest(msgspec.Struct, frozen=True, kw_only=True):
         cudnn: whether cuDNN is requested for building, with its headers.
         replaced: what took the place of names that were requested, each a sentence.
         refused: what there is no plan for.
-        manager: who is to install; None: those who does so in the environment, else uv where it is there, else pip.
+        manager: who is to install; None: the one that does so in the environment, else uv where it is there, else pip.
         place: the directory of a new environment; relative only in a plan for another machine.
         into: the interpreter of an environment that is there; None: a new one.
         upgrade: what is there gives way to the newest that fits, also where it would do.

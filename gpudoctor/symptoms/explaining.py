@@ -16,7 +16,7 @@ GPU_CHECKS = (
     "device.no-gpu", "cluster.*", "cloud.*", "intel.*", "environment.*", "driver.*", "container.*", "wsl.*", "rocm.*",
     "fabric.*", "mig.*", "device.*",
 )  # fmt: skip
-NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but those who wants a GPU needs no other reason
+NO_GPU = ("device.none", "device.no-gpu")  # lesser findings, but anyone who wants a GPU needs no other reason
 
 
 def explaining(wanted: Sequence[str], allowed: set[str], findings: Sequence[FindingEntry]) -> tuple[FindingEntry, ...]:

@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if kept:
         _keep(kept, fleet)
     code = _code(fleet, holding is not None and holding.open, arguments.fail_on)
-    if code == FAILED and (why := _why_failed(fleet)):
+    if code == FAILED and (why := _why_failed(fleet, arguments.fail_on)):
         complain(f"Exit code 1 (--fail-on {arguments.fail_on}): {why}.")
     return code
 
@@ -263,16 +263,17 @@ def _keep(folder: str, fleet: "Fleet") -> None:
         complain(str(error))
 
 
-def _why_failed(fleet: "Fleet") -> str:
+def _why_failed(fleet: "Fleet", fail_on: str) -> str:
     """What makes the exit code 1 where no node fails, as the verdict does not say it; empty: the verdict says it."""
+    from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
     from gpudoctor.fleet.renderers.phrases import apart, count_of
     from gpudoctor.fleet.renderers.verdict import status
 
     if status(fleet) == "fail":
         return ""
-    warns = sum(one.status == "warn" for one in fleet.causes)
-    nodes = f"warnings on {count_of(fleet.counts.get('warn', 0))}" if warns else ""
-    return "; ".join(part for part in (nodes, apart(fleet)) if part)
+    warned = {node for one in fleet.causes if one.status == "warn" for node in unfolded(one.nodes, one.count)}
+    nodes = f"warnings on {count_of(len(warned))}" if warned else ""
+    return "; ".join(part for part in (nodes, apart(fleet) if fail_on == "drift" else "") if part)
 
 
 def _code(fleet: "Fleet", unknown: bool, fail_on: str) -> int:

@@ -34,7 +34,10 @@ def stale(made: "array[int]", max_age: timedelta | None, now: float) -> Iterator
     else:
         limit, what = now - max_age.total_seconds(), f"which is older than {spelled(max_age)} (--max-age)"
     for place, one in enumerate(made):
-        if 0 < one < limit:
+        if max_age is not None and not 0 < one <= now + _SLACK:
+            dated = f"is of {_day(one)}, which is in the future" if one else "does not say when it was made"
+            yield place, f"Its report {dated} (--max-age)."
+        elif 0 < one < limit:
             yield place, f"Its report is of {_day(one)}, {what}."
 
 

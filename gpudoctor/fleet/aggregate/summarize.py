@@ -74,16 +74,16 @@ def _moved(fleet: Fleet, sets: Mapping[str, set[str]]) -> Fleet:
 
 
 def judged(fleet: Fleet) -> Fleet:
-    """The summary in which each node is as ill as the worst cause that names it: some causes are in no report."""
+    """The summary in which each node has the state of the worst cause that names it: some causes are in no report."""
     fail = {node for cause in fleet.causes if cause.status == "fail" for node in _having(cause)}
     warn = {node for cause in fleet.causes if cause.status == "warn" for node in _having(cause)} - fail
     healthy, warned = _of(fleet, "pass"), _of(fleet, "warn")
-    ill, odd = (healthy & fail) | (warned & fail), healthy & warn
-    if not ill and not odd:
+    failing, odd = (healthy & fail) | (warned & fail), healthy & warn
+    if not failing and not odd:
         return fleet
-    healthy -= ill  # in place: of a large fleet it is what memory holds
+    healthy -= failing  # in place: of a large fleet it is what memory holds
     healthy -= odd
-    return _moved(fleet, {"fail": _of(fleet, "fail") | ill, "warn": (warned - ill) | odd, "pass": healthy})
+    return _moved(fleet, {"fail": _of(fleet, "fail") | failing, "warn": (warned - failing) | odd, "pass": healthy})
 
 
 def _of(fleet: Fleet, state: str) -> set[str]:

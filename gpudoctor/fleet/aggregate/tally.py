@@ -199,12 +199,11 @@ class Tally:
         names = {series(name) for name, number in zip(self.names, self._gpus.of, strict=True) if number in having}
         pairs = set(zip(self._machine.of, self._gpus.of, strict=True))
         models = {self._machine.value(machine, "host.product") for machine, gpus in pairs if gpus in having}
-        models -= {ABSENT, None}
         return {
             self.names[at]
             for at in empty
             if series(self.names[at]) not in names
-            and self._machine.value(self._machine.of[at], "host.product") not in models
+            and self._machine.value(self._machine.of[at], "host.product") not in {*models, ABSENT, None}
         }
 
     def _having_gpus(self) -> set[int]:

@@ -52,9 +52,9 @@ def conduct(
         targets: nodes without a report; each stands here once.
         job: what runs on each.
         folder: of the run.
-        stop: set by those who wants the run to end early.
+        stop: set by the caller that wants the run to end early.
         watch: told some times a second how the run stands.
-        hurry: set by those who does not want to wait for the engine's end either.
+        hurry: set by the caller that does not want to wait for the engine's end either.
 
     Raises:
         Exception: a fault of the engine's, when the ledger is complete.
@@ -132,7 +132,7 @@ def patiently(wait: Callable[[float], object], hurry: Event | None) -> None:
 
     Args:
         wait: for so many seconds; true when it has ended.
-        hurry: set by those who is.
+        hurry: set by the caller that is.
     """
     end = time.monotonic() + PATIENCE
     while not wait(LOOK) and time.monotonic() < end and not (hurry and hurry.is_set()):

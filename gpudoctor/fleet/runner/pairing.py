@@ -88,7 +88,7 @@ def ask(
         folder: of the run; what a pair measured lands in pairs/ROUND-A-B.json.
         stop: ends it early.
         tell: told which round begins, as a text.
-        hurry: set by those who does not want to wait for the engine's end either.
+        hurry: set by the caller that does not want to wait for the engine's end either.
 
     Raises:
         EngineError: the engine cannot be used.

@@ -38,16 +38,15 @@ def closing(
     recorded: bool = False,
 ) -> tuple[str, ...]:
     """Sentences for the end of the report."""
+    root = [ROOT] * not_run(facts.nvidia.nvml.code)
     if chosen and all(v.outcome is Outcome.SKIPPED for v in verdicts):
-        return (NOTHING,)
-    there = [ELSEWHERE] * (not_run(facts.nvidia.nvml.code) and any(entry.fixes for entry in entries))
+        return (*root, NOTHING)
+    there = [ELSEWHERE] * (bool(root) and any(entry.fixes for entry in entries))
     lines = [*there, *_expected(verdicts), *([CHOSEN] if chosen and status != "pass" and entries else [])]
     if status == "fail" or (status == "no-gpu" and any(entry.status == "fail" for entry in entries)):
         explain = f"`gpudoctor explain {entries[0].check}`" if entries else "`gpudoctor explain ID`"
-        return (*lines, f"Fix the first problem, then re-run `gpudoctor {command}`. For details: {explain}")
-    lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts)]
-    if any(v.outcome is Outcome.UNKNOWN and not_run(Unknown(v.message)) for v in verdicts):
-        lines.append(ROOT)
+        return (*root, *lines, f"Fix the first problem, then re-run `gpudoctor {command}`. For details: {explain}")
+    lines += [*_proven(facts), *_smoked(facts, entries), *_left_out(facts), *root]
     if facts.smoke.instead:
         lines.append(ON_CPU if facts.smoke.runs else NO_SMOKE)
     elif status == "no-gpu":

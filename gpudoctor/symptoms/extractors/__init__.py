@@ -7,6 +7,7 @@ import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.maybe import UnknownFactError
 
 
 class Extracted(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,4 +69,7 @@ def extracted(name: str, lines: Sequence[str], facts: Facts | None = None) -> Ex
     if module is None:
         return NOTHING
     reader: Reader = getattr(import_module(f"gpudoctor.symptoms.extractors.{module}"), name)
-    return reader(lines, facts)
+    try:
+        return reader(lines, facts)
+    except UnknownFactError:
+        return reader(lines, None)

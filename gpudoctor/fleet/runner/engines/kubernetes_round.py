@@ -101,7 +101,7 @@ class KubernetesRound:
         request: what runs on each.
         limits: how long what may take.
         tell: told every line, and one end for each node.
-        stop: set by those who wants it to end early.
+        stop: set by the caller that wants it to end early.
     """
 
     def __init__(

@@ -94,7 +94,7 @@ class _Crew:
         engine: that knows how.
         job: what runs on each.
         tell: takes lines and ends; where it raises, nothing is asked any more.
-        stop: set by those who wants the end.
+        stop: set by the caller that wants the end.
     """
 
     def __init__(self, targets: Sequence[FleetTarget], engine: Slurm, job: NodeJob, tell: Tell, stop: Event) -> None:

@@ -1,4 +1,4 @@
-"""ssh as ClusterShell starts it, ended gently and heard node by node. Only for those who has found ClusterShell."""
+"""ssh as ClusterShell starts it, ended gently and heard node by node. Only for callers that have found ClusterShell."""
 
 import ctypes
 import os
