@@ -1,4 +1,4 @@
-"""The steps of the Python environment: made, or taken as it is, and filled, by the program that installs packages there."""
+"""The steps of the Python environment: made, or taken as it is, and filled, by the program that installs there."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType

@@ -228,6 +228,7 @@ def test_a_program_of_the_toolkit_that_cannot_start() -> None:
     assert (both.toolkit, both.toolkit_error) == ("1.17.4", line)
     quick = docker.probe(machine, BARE, True, quick=True)
     assert quick.toolkit_error == Unknown("nvidia-container-cli was not started (--quick)")
+    assert isinstance(look(RecordedMachine({"/usr/bin/nvidia-ctk": ""}, env=ENV)).toolkit_error, Unknown)
     said.pop("nvidia-ctk --version")
     alone = RecordedMachine({"/usr/bin/nvidia-container-cli": ""}, env=ENV, commands=said)
     assert docker.probe(alone, BARE, True, quick=True).toolkit_error == line

@@ -141,6 +141,12 @@ def test_a_login_node_is_not_the_verdict_of_a_fleet(tmp_path: Path) -> None:
     assert _verdict(fleet) == ("pass", "All 9 nodes with GPUs are healthy; 1 more has none (CPU only).")
 
 
+def test_a_node_of_an_unknown_model_may_be_one_that_lost_its_gpus(tmp_path: Path) -> None:
+    unknown = report(status="no-gpu", listed=(), machine={"host.product": None})
+    fleet = together([str(lay(tmp_path / "reports", series(9, gpubox1=unknown)))])
+    assert "cpu-only" not in fleet.states
+
+
 def test_a_node_that_is_like_those_with_gpus_has_lost_its_own(tmp_path: Path) -> None:
     by_name = together([str(lay(tmp_path / "one", series(9, n50=_login())))])
     by_model = together([str(lay(tmp_path / "two", series(9, other=_login(**{"host.product": "Acme 8000"}))))])
