@@ -7,8 +7,13 @@ from gpudoctor.queries.services import OnService, age, logging_services
 from gpudoctor.registry import AREAS
 from gpudoctor.tasks import cmd, filtered, query
 
-# What explains a message is in any area; which are meant, its row says.
-_AREAS = tuple(f"{area.name}.*" for area in AREAS if area.name not in ("advice", "host", "security", "tables"))
+# What explains a message is in any area of Linux; which are meant, its row says.
+_NEVER = ("advice", "host", "smoke", "tables")
+_AREAS = tuple(
+    f"{area.name}.*"
+    for area in AREAS
+    if area.name not in _NEVER and not area.on_request and area.condition not in ("macos", "windows")
+)
 _ORDER = ("cause", "error", "late", "warning")
 _MOST = 4
 
@@ -22,8 +27,8 @@ def _rows(lines: OnService) -> list[tuple[Symptom, str]]:
     return sorted(left, key=lambda one: _ORDER.index(one[0].kind) if one[0].kind in _ORDER else len(_ORDER))
 
 
-def _fixes(row: Symptom, on: OnService) -> tuple[Fix, ...]:
-    name = on.lines[0].service
+def _fixes(on: OnService) -> tuple[Fix, ...]:
+    row, name = _rows(on)[0][0], on.lines[0].service
     which = ("-u", name) if "." in name else ("-t", name)
     log = filtered(query("journalctl", "-b", *which, "-n", "1000", "--no-pager"), cmd("gpudoctor", "explain", "-"))
     own = Fix("Have gpudoctor explain the whole log of the program.", (log,), impact="none")
@@ -36,6 +41,7 @@ def _fixes(row: Symptom, on: OnService) -> tuple[Fix, ...]:
     cause="The journal of a service that uses GPUs, or prepares them for containers and jobs, has a known error since "
     "the service was last started, and no later line shows that it works. The finding shows what the error means; no "
     "other check of this machine explains it.",
+    fixes=_fixes,
     references=("https://www.freedesktop.org/software/systemd/man/latest/journalctl.html",),
     targets=logging_services,
     caused_by=(
@@ -76,6 +82,5 @@ def service_errors(on: OnService) -> Problem | None:
         f"{on.lines[0].service} logged{ago}: {text}",
         tuple(line for _, line in found[1:_MOST]),
         cause=f"{row.meaning[:1].upper()}{row.meaning[1:]}.",
-        fixes=_fixes(row, on),
         not_caused_by=others if named else (),
     )

@@ -30,8 +30,8 @@ class ServicesTable(KnowledgeTable, frozen=True):
 
 
 _KINDS = ("cause", "error", "late")
-# A message for whose causes only these areas look is about a program, its packages or its memory.
-_OTHERS = ("python", "host", "health", "smoke", "advice", "environment", "packages")
+# A message for whose causes only these areas look is about a program, or about its memory.
+_OTHERS = ("python", "host", "health", "smoke")
 
 
 @cache
