@@ -19,6 +19,7 @@ CUDA = 'level=INFO source=types.go:60 msg="inference compute" id=GPU-1 library=C
 CDI = "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all"
 SANDBOX = 'E1102 "Error syncing pod, skipping" err="rpc error: desc = no runtime for \\"nvidia\\" is configured"'
 OLD = "Started Ollama Service."
+EARLY = "failed to generate CDI spec: failed to construct device spec generators: failed to initialize NVML: Driver Not Loaded"
 NEW = "Started ollama.service - Ollama Service."
 HEALTHY = """
 [    5.1] box dockerd[901]: time="2026" level=info msg="CDI directory does not exist, skipping: failed to monitor for changes"
@@ -57,6 +58,9 @@ def ids(*lines: tuple[float, str, str]) -> list[tuple[str, str, float | None, in
         ([(10.0, "ollama[7]", CPU), (20.0, "systemd[1]", NEW)], []),
         ([(10.0, "ollama[7]", CPU), (20.0, "systemd[1]", "Stopped ollama.service - Ollama Service.")], []),
         ([(9.0, "systemd[1]", NEW), (10.0, "ollama[7]", CPU)], [("ollama.service", "ollama", 10.0, 1)]),
+        # a unit that ran too early at boot, and again
+        ([(3.0, "nvidia-ctk[7]", EARLY)], [("nvidia-cdi-refresh.service", "smi-no-driver", 3.0, 1)]),
+        ([(3.0, "nvidia-ctk[7]", EARLY), (9.0, "systemd[1]", "Finished Refresh NVIDIA CDI specification file.")], []),
         # another unit's start, and one that failed, end nothing
         ([(10.0, "ollama[7]", CPU), (20.0, "systemd[1]", "Started docker.service - Docker.")], [("ollama.service", "ollama", 10.0, 1)]),
         ([(10.0, "ollama[7]", CPU), (20.0, "systemd[1]", "Failed to start Ollama Service.")], [("ollama.service", "ollama", 10.0, 1)]),
