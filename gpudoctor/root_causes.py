@@ -31,6 +31,8 @@ KEEPS_OUT = (
 )
 VENDORS = {area.name: area.vendor for area in AREAS}
 MASKS = {"visibility.cuda": "nvidia", "visibility.hip": "amd", "visibility.rocr": "amd"}
+# It quotes a program whose trouble anything may explain, and explains nothing itself.
+QUOTES = "host.service-errors"
 _CONTAINERS = {"containers"}
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
@@ -101,6 +103,8 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     An area named whole has checks about something else too: that Docker on this host lacks a toolkit explains
     nothing about the framework that runs next to it, and an advice explains no failure.
     """
+    if cause.check.id == QUOTES:
+        return False
     if cause.check.id in verdict.check.caused_by:
         return True
     lighter = cause.severity is Severity.ADVICE and verdict.severity is not Severity.ADVICE
@@ -185,4 +189,4 @@ def _ruled_out(root: Verdict, everything: list[Verdict]) -> tuple[str, ...]:
     """The causes that were looked at and seen to be well."""
     asked = {v.check.id for v in everything if v.outcome is Outcome.PASS}
     not_well = {v.check.id for v in everything if v.outcome in (Outcome.PROBLEM, Outcome.UNKNOWN, Outcome.BROKEN)}
-    return tuple(sorted(i for i in asked - not_well if root.check.explains_through(i)))
+    return tuple(sorted(i for i in asked - not_well if root.check.explains_through(i) and root.may_follow_from(i)))

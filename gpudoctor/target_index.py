@@ -66,6 +66,7 @@ TARGETS = {
         "intel.fewer-gpus intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
     ),
     "queries.ollama:installed": "ollama.backend-missing ollama.cpu-without-avx",
+    "queries.services:logging_services": "host.service-errors",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
     "queries.smoke:gpu_runs": "smoke.no-device",
     "queries.smoke:gpu_tests:transfer": "smoke.memory-not-pinned",

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gpudoctor import check, demo
-from gpudoctor.facts import Facts, User
+from gpudoctor.facts import Facts, ServiceLine, ServiceLog, User
 from gpudoctor.facts.history import ChangeHistory, RecordedChange
 from gpudoctor.facts.host import UserGroup
 from gpudoctor.maybe import Unknown
@@ -230,6 +230,13 @@ def test_the_words_of_a_log_are_masked() -> None:
     report = Masks(with_home("", "gpu-node-7")).report(Report(symptoms=(symptom,)))
     assert (report.symptoms[0].message, report.symptoms[0].details) == ("user: /home/user/x", ("on host",))
     assert report.symptoms[0].program == "driver"
+
+
+def test_the_lines_of_services_are_masked() -> None:
+    line = ServiceLine(service="podman", symptom="cdi", text="gpu-node-7: /home/alice/x: --token geheim1")
+    facts = masked(change(with_home("", "gpu-node-7"), "services", ServiceLog(lines=(line,))))
+    assert isinstance(facts.services.lines, tuple)
+    assert facts.services.lines[0].text == "host: /home/user/x: --token ***"
 
 
 Reported = tuple[str, list[object], list[str]]

@@ -40,6 +40,7 @@ from gpudoctor.facts.python import (
     Shadow,
     UnmetRequirement,
 )
+from gpudoctor.facts.service_log import ServiceLine, ServiceLog
 from gpudoctor.facts.smoke import During, Figure, Smoke, SmokeRun, SmokeTest
 from gpudoctor.facts.toolkit import CudaHome, LibraryHeader, NamedPath, Nvcc, Toolkits
 from gpudoctor.facts.tree import SCHEMA, Facts
@@ -99,6 +100,8 @@ __all__ = [
     "PciDevice",
     "Python",
     "Remnant",
+    "ServiceLine",
+    "ServiceLog",
     "Shadow",
     "Shm",
     "Smoke",

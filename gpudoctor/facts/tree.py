@@ -16,6 +16,7 @@ from gpudoctor.facts.nvidia import Nvidia
 from gpudoctor.facts.ollama import Ollama
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import Python
+from gpudoctor.facts.service_log import ServiceLog
 from gpudoctor.facts.smoke import Smoke
 from gpudoctor.facts.text_types import Duration, Moment, moment
 from gpudoctor.facts.toolkit import Toolkits
@@ -44,6 +45,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     windows: Windows = Windows()
     gpus: Maybe[tuple[Gpu, ...]] = Unknown()  # NVML's and KFD's
     log: KernelLog = KernelLog()
+    services: ServiceLog = ServiceLog()
     containers: ContainerHost = ContainerHost()
     cluster: Cluster = Cluster()
     cloud: Cloud = Cloud()

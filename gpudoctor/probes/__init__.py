@@ -41,6 +41,7 @@ class Probe(NamedTuple):
         vendor: the PCI vendor whose devices are its `cards`.
         idle: what it finds where there is no device of its vendor and no /dev/dxg; None: it looks there, too.
         absent: what is known of its part on a system where it is not run; None: nothing.
+        slow: it is left out of a quick check, and its part of the facts is as nobody looked.
     """
 
     key: str
@@ -50,6 +51,7 @@ class Probe(NamedTuple):
     vendor: str = ""
     idle: Any = None
     absent: Any = None
+    slow: bool = False
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -98,6 +100,7 @@ PROBES = (
     Probe("cloud", "the cloud", "cloud"),
     Probe("wsl", "WSL's settings", "wsl.conf", absent=NO_WSL),
     Probe("ollama", "Ollama", "ollama", absent=NO_OLLAMA),
+    Probe("services", "the journal of services", "service_log", slow=True),
 )
 # What looks on macOS and on Windows (gpudoctor.probes.non_linux).
 FOREIGN = (
@@ -137,7 +140,7 @@ def system_steps(
         "quick": lambda: quick,
         "before": Lazy(first, None).get,
     }
-    return [(probe.key, probe.label, partial(run, probe)) for probe in PROBES]
+    return [(probe.key, probe.label, partial(run, probe)) for probe in PROBES if not (quick and probe.slow)]
 
 
 def filled_by() -> dict[str, tuple[str, ...]]:

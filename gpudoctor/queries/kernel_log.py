@@ -1,4 +1,4 @@
-"""Queries about the kernel log, answered from facts alone."""
+"""Queries about the kernel log and the journal of services, answered from facts alone."""
 
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import Unknown
