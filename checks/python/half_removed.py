@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
-from gpudoctor.facts import Facts, Remnant
+from gpudoctor.facts import Facts, Package, Remnant
 from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_runs
 from gpudoctor.fixes.python import install, reinstall_torch
 from gpudoctor.fixes.reinstall import remove, same_again
@@ -32,9 +32,20 @@ def _is_gone(on: OnPython, module: str) -> bool:
     return not any(module in (module_of(p.name), p.name) for p in packages_of(on.python))
 
 
+def _unrecorded(on: OnPython, module: str) -> Package | None:
+    """The new release whose RECORD is missing: pip writes it last, so it was interrupted before that."""
+    found = (p for p in packages_of(on.python) if module in (module_of(p.name), p.name))
+    return next((p for p in found if "RECORD" in p.lost), None)
+
+
+def _is_broken(on: OnPython, module: str) -> bool:
+    """Whether pip was interrupted after it had renamed the former release."""
+    return module != "nvidia" and (_is_gone(on, module) or _unrecorded(on, module) is not None)
+
+
 def _broken(on: OnPython) -> list[Remnant]:
     """Those that take the place of a package; not placeholders, nor pip's leftovers of one that is installed."""
-    return [r for r in _all(on) if not _is_left(r) or (r.module != "nvidia" and _is_gone(on, r.module))]
+    return [r for r in _all(on) if not _is_left(r) or _is_broken(on, r.module)]
 
 
 def _targets(facts: Facts) -> Iterator[tuple[About, OnPython]]:
@@ -76,7 +87,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     name, version = _was(on, module)
     # A directory without a module may contain the user's own files, so nothing is installed into it.
     first = remove(r.path for r in broken if not _is_left(r) and "dist-info" not in r.path)
-    again = _again(on, module, name, version, whole=bool(left))
+    again = _again(on, module, name, version, whole=bool(left) and _unrecorded(on, module) is None)
     what = f"{name} {release(version) if version else ''}".strip()
     if name == "onnxruntime-gpu" and version and not onnxruntime_runs(on.facts, version):
         again, what = onnxruntime_instead(on.facts, on.python, name), f"{name} for the CUDA of this driver"
@@ -133,6 +144,10 @@ def _gone(on: OnPython, module: str) -> str:
     name, version = _was(on, module)
     whole = f"{NAMES.get(module, name)} {version or ''}".strip()
     paths = ", ".join(r.path.rpartition("/")[2] for r in _all(on) if _is_left(r) and r.module == module)
+    if _unrecorded(on, module):
+        former = next((r.version for r in _all(on) if _is_left(r) and r.module == module and r.version), None)
+        other = f"release {former}" if former else "another release"
+        return f"{whole} has no RECORD: pip was interrupted while replacing {other}, and left {paths}."
     if one_of(on.python, module) is None:
         return f"{whole} is gone: pip was interrupted while removing or replacing it, and left {paths}."
     return (

@@ -5,6 +5,7 @@ The wheels are made here, of a few lines each; pip and uv are real, and nothing 
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -172,16 +173,30 @@ def test_pip_that_was_killed(env: Env) -> None:
     """By SIGKILL while it replaces torch: as soon as the first directory has been renamed."""
     argv = [str(env.python), "-m", "pip", "install", "--no-deps", "torch==2.6.0"]
     with subprocess.Popen(argv, env=env.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as pip:
-        while pip.poll() is None and not any(env.site.glob("~orch*.dist-info")):
+        while pip.poll() is None and (env.site / "torch-2.7.1.dist-info").exists():
             time.sleep(0.001)
         pip.send_signal(signal.SIGKILL)
     left = list(env.site.glob("~*"))
-    done = (env.site / "torch-2.6.0.dist-info" / "RECORD").exists()  # what pip writes last
+    done = (env.site / "torch-2.6.0.dist-info" / "METADATA").exists()  # after the modules
     if done or not any(path.name.endswith(".dist-info") for path in left):
         pytest.skip("pip was done before it could be killed")
     finding = env.first()
     assert (finding["check"], finding["status"]) == ("python.half-removed", "fail")
     assert "2.7.1" in finding["message"]
+    env.type(finding)
+    assert not list(env.site.glob("~*"))
+    assert env.whole()
+
+
+@pytest.mark.parametrize("env", ["pip"], indirect=True)
+def test_pip_that_was_killed_before_its_last_step(env: Env) -> None:
+    """The new release is there without the RECORD that pip writes last, next to the renamed former release."""
+    for name in ("torch", "torch-2.7.1.dist-info"):
+        shutil.copytree(env.site / name, env.site / name.replace("torch", "~orch"))
+    (env.site / "torch-2.7.1.dist-info" / "RECORD").unlink()
+    finding = env.first()
+    assert finding["check"] == "python.half-removed"
+    assert "has no RECORD" in finding["message"]
     env.type(finding)
     assert not list(env.site.glob("~*"))
     assert env.whole()
