@@ -170,9 +170,14 @@ def asks_for_nvidia(facts: Facts) -> bool:
 
 
 def has_dxg(facts: Facts) -> bool:
-    """Whether the GPU comes from a Windows host, through WSL 2 or GPU paravirtualisation."""
+    """Whether the GPU comes from a Windows host, through WSL 2 or GPU paravirtualization.
+
+    A container on WSL 2 has it only where the node was passed in.
+    """
     nodes = facts.nvidia.kernel.nodes
-    return on_wsl(facts) or (isinstance(nodes, tuple) and any(n.path == "/dev/dxg" for n in nodes))
+    if isinstance(nodes, tuple) and any(n.path == "/dev/dxg" for n in nodes):
+        return True
+    return on_wsl(facts) and not (in_container(facts) and isinstance(nodes, tuple))
 
 
 def asked_for_nvidia(facts: Facts) -> bool:
@@ -222,14 +227,20 @@ def nvidia_host(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 
 def amd_compute(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine where AMD hardware is there and somebody wants to compute on it: ROCm or a ROCm wheel.
+    """The machine where AMD hardware is there and somebody wants to compute on it: ROCm, a ROCm wheel, Ollama's image.
 
     Raises:
         UnknownFactError: the hardware is there, and nobody could look for ROCm.
     """
     wheel = any(isinstance(f.hip, str) for p in facts.pythons for f in p.frameworks)
-    if has_amd(facts) and (wheel or has_rocm(facts) or known(facts.amd.rocm_path)):
+    if has_amd(facts) and (wheel or has_rocm(facts) or _runs_ollama(facts) or known(facts.amd.rocm_path)):
         yield MACHINE, facts
+
+
+def _runs_ollama(facts: Facts) -> bool:
+    """Whether this is a container with Ollama's library for ROCm; on a host its service has an account of its own."""
+    backends = facts.ollama.backends
+    return in_container(facts) and isinstance(backends, tuple) and "hip" in backends
 
 
 def wsl_machine(facts: Facts) -> Iterator[tuple[About, Facts]]:

@@ -22,7 +22,9 @@ def _severity(facts: Facts) -> Severity | None:
     if isinstance(facts.pci, Unknown):  # without a trace of the hardware only the variable, or a library, counts
         return Severity.WARNING if gpus_of(facts) else Severity.ERROR
     # Where the host's own bus shows no GPU at all (a CI runner), there is none to pass: device.no-gpu reports it.
-    return None if cards_of(facts, "nvidia") or without_gpu(facts) else Severity.ADVICE
+    # Where it shows AMD's alone, an image made for both vendors has set the variable.
+    found = cards_of(facts, "nvidia") or cards_of(facts, "amd")
+    return None if found or without_gpu(facts) else Severity.ADVICE
 
 
 @check(

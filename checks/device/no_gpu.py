@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import amd, container
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.gpu_requests import GpuRequest, requests, without_gpu
-from gpudoctor.targets import framework_name, in_container, machine
+from gpudoctor.targets import framework_name, in_container, machine, on_wsl
 from gpudoctor.tasks import Shell, cmd, filtered, query
 from gpudoctor.tasks.placeholders import REST
 
@@ -107,7 +107,9 @@ def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
     if "amd" in vendors and "nvidia" not in vendors:
         return amd.pass_devices(facts)
     nvidia = container.pass_gpus(facts)
-    return nvidia if "nvidia" in vendors else (nvidia[0], *amd.pass_devices(facts))
+    if "nvidia" in vendors or on_wsl(facts):  # WSL has no /dev/kfd that could be passed
+        return nvidia
+    return (nvidia[0], *amd.pass_devices(facts))
 
 
 @check(

@@ -1,16 +1,17 @@
 """NVML lists some of the GPUs on PCI, not all."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, PciDevice
+from gpudoctor.fixes.cloud import another_host
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.queries.cards import card_name
+from gpudoctor.queries.cards import card_name, works
 from gpudoctor.queries.cause_groups import DEAD, OTHER_DRIVERS, UNFIT
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import cards_of, gpus_of
 from gpudoctor.tasks import filtered, query
 
-_FIX = Fix(
+_AGAIN = Fix(
     "Read the kernel log for this GPU, then reboot. If it stays missing, power-cycle the machine and reseat the card.",
     (filtered(query("dmesg", root=True), query("grep", "-E", "NVRM|Xid")),),
     "reboot",
@@ -18,6 +19,13 @@ _FIX = Fix(
     needs="reboot",
     verify=query("nvidia-smi", "-L"),
 )
+_REPLACE = Fix(
+    "If it is refused again after a power cycle, have this GPU replaced (RMA): another driver does not help.",
+    (),
+    "replace-hardware",
+    impact="none",
+)
+_REFUSALS = ("probe-failed", "nvrm-gpu-named")
 
 
 def _opened(facts: Facts) -> int | None:
@@ -29,11 +37,32 @@ def _opened(facts: Facts) -> int | None:
     return sum(n.error is None for n in numbered)
 
 
+def _unbound(facts: Facts) -> list[PciDevice]:
+    """The cards without a driver, while the driver runs others with the same PCI ID."""
+    cards = cards_of(facts, "nvidia")
+    running = {card.device for card in cards if works(facts, card)}
+    return [card for card in cards if card.driver is None and card.device in running]
+
+
+def _refused(facts: Facts) -> list[PciDevice]:
+    """Those of them that the kernel log names."""
+    named = {event.gpu for event in events(facts, *_REFUSALS)}
+    return [card for card in _unbound(facts) if card.address in named]
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if not _refused(facts):
+        return (_AGAIN,)
+    if facts.cloud.provider in ("aws", "azure"):
+        return (another_host(facts),)
+    return (_AGAIN, _REPLACE)
+
+
 @check(
     title="nvidia-smi lists fewer GPUs than the PCI bus (lspci)",
     severity=Severity.ERROR,
     cause="The driver could not initialize one of several GPUs, or it was excluded or drained.",
-    fixes=(_FIX,),
+    fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html",),
     targets=own_kernel,
     caused_by=(*DEAD, *OTHER_DRIVERS, *UNFIT, "device.xid-hardware"),
@@ -43,15 +72,28 @@ def _opened(facts: Facts) -> int | None:
 def gpus_missing(facts: Facts) -> Problem | None:
     """The cards bound to nvidia, without those that NVML lists or that are excluded by name."""
     listed = {g.address for g in gpus_of(facts, "nvidia")}
-    if not listed or known(facts.nvidia.nvml.code) != 0:
+    if not listed or known(facts.nvidia.nvml.code) != 0 or facts.nvidia.kernel.parameters.get("ExcludedGpus"):
         return None
     count, cards = known(facts.nvidia.nvml.count), cards_of(facts, "nvidia")
     ours = [c for c in cards if c.driver == "nvidia" and c.address not in listed]
-    excluded = facts.nvidia.kernel.parameters.get("ExcludedGpus", "")
-    if not ours or excluded or count is None or count >= len(cards):
+    if unbound := _unbound(facts):
+        return _left_out(facts, _refused(facts) or unbound)
+    if not ours or count is None or count >= len(cards):
         return None
     if count == _opened(facts):
         return None  # the others were not passed to this job or container
     names = " and ".join(card_name(card) for card in ours[:4])
     message = f"PCI shows {len(cards)} NVIDIA GPUs, the driver lists {count}. Missing: {names}."
     return Problem(message, texts(tuple(e for e in events(facts, "rm-init-failed", "probe-failed", "xid"))))
+
+
+def _left_out(facts: Facts, left: list[PciDevice]) -> Problem:
+    names = " and ".join(card_name(card).replace("The", "the", 1) for card in left[:4])
+    model = left[0].device
+    same = sum(card.device == model and works(facts, card) for card in cards_of(facts, "nvidia"))
+    others = f"{same} identical GPUs (10de:{model}) work" if same > 1 else f"an identical GPU (10de:{model}) works"
+    if not _refused(facts):
+        message = f"No driver is bound to {names}, though {others}."
+        return Problem(message, severity=Severity.WARNING)
+    message = f"The driver refused {names}, but {others}: the driver supports this model, so this card is faulty."
+    return Problem(message, texts(events(facts, *_REFUSALS)))

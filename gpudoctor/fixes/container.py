@@ -80,11 +80,16 @@ def pass_gpus(facts: Facts) -> tuple[Fix, ...]:
     if name in OTHERS:
         message, tasks = OTHERS[name]
         return (again(message, *tasks),)
-    return starters(facts) + _docker()
+    return starters(facts) + _docker(facts)
 
 
-def _docker() -> tuple[Fix, ...]:
+def _docker(facts: Facts) -> tuple[Fix, ...]:
     message = "Recreate the container with the GPUs; the host needs the NVIDIA Container Toolkit."
+    if on_wsl(facts):
+        message = (
+            "Recreate the container with the GPUs. Docker Desktop needs only NVIDIA's driver on Windows; an engine "
+            "installed in a WSL distribution needs the NVIDIA Container Toolkit there."
+        )
     compose = "With Compose: reserve the GPU in the service."
     toolkit = (
         "If the host rejects --gpus, install the NVIDIA Container Toolkit there and configure Docker for it (never "

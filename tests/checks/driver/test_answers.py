@@ -40,6 +40,7 @@ MIXED = failing(
     nvidia__nvml__code=0,
 )
 NOT_LISTED = failing(100, nvidia__nvml__count=0, gpus=())
+REFUSED = having(nvidia_host(3), nvidia__nvml__count=2, gpus=nvidia_host(2).gpus, pci__2__driver=None)
 SOME = having(nvidia_host(2), nvidia__nvml__count=1, gpus=nvidia_host(1).gpus)
 
 # The open module with HMM, on which only CUDA fails.
@@ -183,6 +184,18 @@ ILL = [
         "driver.gpus-missing",
         SOME,
         "PCI shows 2 NVIDIA GPUs, the driver lists 1. Missing: The GPU at 0000:02:00.0 (AD102 [GeForce RTX 4090]).",
+    ),
+    (
+        "driver.gpus-missing",
+        logged(event("nvrm-gpu-named", gpu="0000:03:00.0"), facts=REFUSED),
+        "The driver refused the GPU at 0000:03:00.0 (AD102 [GeForce RTX 4090]), but 2 identical GPUs (10de:2684) work: "
+        "the driver supports this model, so this card is faulty.",
+    ),
+    (
+        "driver.gpus-missing",
+        REFUSED,
+        "No driver is bound to the GPU at 0000:03:00.0 (AD102 [GeForce RTX 4090]), though 2 identical GPUs (10de:2684) "
+        "work.",
     ),
     (
         "driver.nvml-error",
