@@ -5,7 +5,7 @@ in the tables below, which are for the steps that a message's own words advise, 
 """
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -37,22 +37,12 @@ _WHICH = "sys.executable"
 
 _CONTAINERS = ("container", "docker", "kubernetes")
 _PLACES = {
-    "container": "in a container",
-    "docker": "in Docker",
-    "kubernetes": "in Kubernetes",
-    "wsl": "in WSL",
-    "conda": "in conda",
-    "host": "on the host",
-    "node": "on the node",
-}
+    "container": "in a container", "docker": "in Docker", "kubernetes": "in Kubernetes", "wsl": "in WSL",
+    "conda": "in conda", "host": "on the host", "node": "on the node",
+}  # fmt: skip
 _DISTRIBUTIONS = {
-    "ubuntu": "Ubuntu",
-    "debian": "Debian",
-    "fedora": "Fedora",
-    "rhel": "RHEL",
-    "suse": "SUSE",
-    "arch": "Arch",
-}
+    "ubuntu": "Ubuntu", "debian": "Debian", "fedora": "Fedora", "rhel": "RHEL", "suse": "SUSE", "arch": "Arch",
+}  # fmt: skip
 _ALSO = {"debian": "ubuntu", "fedora": "rhel"}  # have the commands of a family, too
 
 
@@ -107,8 +97,7 @@ def _names(facts: Facts) -> tuple[str, ...] | None:
     if isinstance(own.id, Unknown):
         return None
     named = [one for one in (own.id, *own.like) if one in _DISTRIBUTIONS][:1]
-    family = family_of(facts)
-    return (*named, *((family,) if family else ()))
+    return (*named, *filter(None, (family_of(facts),)))
 
 
 def _without_conda(facts: Facts) -> bool:
@@ -139,14 +128,15 @@ def sentence(fix: SymptomFix, facts: Facts, outside: bool = False) -> str:
     Args:
         fix: the step.
         facts: of the machine.
-        outside: whether it is taken on the host of this container, of which nothing is known.
+        outside: whether it is taken on the host of a container, of which the facts then are.
     """
-    unknown = outside or _names(facts) is None
+    unknown = _names(facts) is None
     places = ("host", fix.where) if outside and fix.where not in ("node", *_CONTAINERS) else (fix.where,)
     bare = facts.host.container is None
     parts = [_PLACES[one] for one in dict.fromkeys(places) if one and not (one == "host" and bare)]
     if fix.distribution and unknown:
-        parts.append(f"on {_listed([_DISTRIBUTIONS[one] for one in fix.distribution])}")
+        *others, last = (_DISTRIBUTIONS[one] for one in fix.distribution)
+        parts.append(f"on {', '.join(others)} and {last}" if others else f"on {last}")
     if fix.compiler and not isinstance(facts.host.kernel.compiler, str):
         parts.append(f"for a kernel built with {fix.compiler}")
     message = fix.message
@@ -158,10 +148,6 @@ def sentence(fix: SymptomFix, facts: Facts, outside: bool = False) -> str:
         return message
     start = message if message[1:2].isupper() else message[:1].lower() + message[1:]
     return f"{label[:1].upper()}{label[1:]}{start}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _choices(fix: SymptomFix) -> list[str]:
@@ -180,17 +166,12 @@ def alternatives(fix: SymptomFix) -> tuple[str, ...]:
 def commands(fix: SymptomFix, facts: Facts) -> tuple[str, ...]:
     """What is typed on this machine."""
     own = _names(facts)
-    lines = alternatives(fix) if own is None else tuple(_chosen(fix, own))
+    lines = alternatives(fix)
+    if own is not None:
+        chosen = (one if isinstance(one, str) else next((one[k] for k in own if k in one), "") for one in fix.commands)
+        lines = tuple(filter(None, chosen))
     lines = tuple(_by_checked(one, lines, facts) for one in lines if _has(one, facts))
     return tuple(_SUDO.sub("", one) for one in lines) if facts.host.user.uid == 0 else lines
-
-
-def _chosen(fix: SymptomFix, own: Sequence[str]) -> Iterator[str]:
-    for one in fix.commands:
-        if isinstance(one, str):
-            yield one
-        else:
-            yield from [one[key] for key in own if key in one][:1]
 
 
 def _by_checked(command: str, lines: Sequence[str], facts: Facts) -> str:

@@ -262,6 +262,16 @@ def test_without_code_only_what_fits_the_gpu_here_is_advised(
     assert sum("older GPU" in one.message or "newer GPU" in one.message for one in unknown) == 2
 
 
+def test_a_driver_is_installed_with_this_distributions_command() -> None:
+    old = "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040)"
+    for machine, typed in ((UBUNTU, True), (FEDORA, False)):
+        (fix,) = (one for one in attach(Report(), old, machine).symptoms[0].fixes if "driver branch" in one.message)
+        assert any("apt-get install nvidia-driver-" in one for one in fix.commands) is typed
+        assert fix.message.endswith("then reboot.")
+    (outside,) = (one for one in attach(Report(), old, DOCKER).symptoms[0].fixes if one.place == "outside")
+    assert "elsewhere the distribution's package" in outside.message
+
+
 @pytest.mark.parametrize("row", [row.id for row in ROWS])
 def test_no_command_of_a_message_has_a_remark_behind_it(row: str) -> None:
     assert [one for one in written(row) if re.search(r"(^|\s)# ", one)] == []

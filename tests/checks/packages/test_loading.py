@@ -184,6 +184,13 @@ def test_an_import_that_crashes_or_raises() -> None:
     assert "--no-deps vllm==1.0" in commands(import_fails, machine(raises))
 
 
+def test_a_step_of_the_messages_row_is_for_this_machine() -> None:
+    facts = machine(imported("opencv-python", error="ImportError: libGL.so.1: cannot open shared object file"))
+    fedora = commands(import_fails, change(facts, "host.distribution.id", "fedora"))
+    assert "dnf install mesa-libGL" in fedora
+    assert "apt" not in fedora
+
+
 def test_an_import_that_hangs() -> None:
     hung = imported("vllm", hung=True, error=Unknown("the import did not end"))
     assert one(import_hangs, machine(hung)) == ("problem", "import vllm (vllm 1.0) hangs.")
