@@ -185,10 +185,11 @@ def test_an_import_that_crashes_or_raises() -> None:
 
 
 def test_a_step_of_the_messages_row_is_for_this_machine() -> None:
-    facts = machine(imported("opencv-python", error="ImportError: libGL.so.1: cannot open shared object file"))
-    fedora = commands(import_fails, change(facts, "host.distribution.id", "fedora"))
-    assert "dnf install mesa-libGL" in fedora
-    assert "apt" not in fedora
+    opencv = imported("opencv-python", error="ImportError: libGL.so.1: cannot open shared object file")
+    facts = change(machine(opencv), "pythons.0.imports.0.module", "cv2")
+    ubuntu = commands(import_fails, facts)
+    assert "sudo apt install libgl1" in ubuntu
+    assert "dnf" not in ubuntu
 
 
 def test_an_import_that_hangs() -> None:
