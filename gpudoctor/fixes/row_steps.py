@@ -194,10 +194,10 @@ def _has(command: str, facts: Facts) -> bool:
         return False
     if command.startswith(_CONDA) and _without_conda(facts):
         return False
-    return (pinned := _PINNED.search(command)) is None or not _has_branch(pinned[1], facts)
+    return (pinned := _PINNED.search(command)) is None or not has_branch(pinned[1], facts)
 
 
-def _has_branch(number: str, facts: Facts) -> bool:
+def has_branch(number: str, facts: Facts) -> bool:
     """Whether the driver of a branch is the one that is here: installing it again changes nothing."""
     here = (facts.nvidia.kernel.loaded, facts.nvidia.nvml.driver_version)
     loaded = any(isinstance(one, str) and one.partition(".")[0] == number for one in here)

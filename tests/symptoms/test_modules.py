@@ -52,6 +52,7 @@ def test_the_branch_that_the_message_names_is_what_is_installed() -> None:
     assert extracted("legacy_branch", [LEGACY], on("ubuntu")).fixes == (first,)
     assert extracted("legacy_branch", [LEGACY], on("fedora")).fixes == (second,)
     assert extracted("legacy_branch", [LEGACY], on("arch")).fixes == ()
+    assert extracted("legacy_branch", [LEGACY], change(on("ubuntu"), "nvidia.kernel.loaded", "390.157")).fixes == ()
     inside = change(on("ubuntu"), "host.container", "docker")  # its host may be any
     assert extracted("legacy_branch", [LEGACY], inside).fixes == (first, second)
 

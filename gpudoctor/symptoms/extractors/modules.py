@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.row_steps import has_branch
 from gpudoctor.fixes.system import host_family, initramfs
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
@@ -56,7 +57,8 @@ def legacy_branch(lines: Sequence[str], facts: Facts | None) -> Extracted:
             needs="reboot",
         ),
     }
-    fit = tuple(fix for name, fix in fixes.items() if family in (None, name))
+    here = facts is not None and has_branch(str(branch), facts)  # nothing is removed that would not be installed again
+    fit = tuple(fix for name, fix in fixes.items() if family in (None, name) and not here)
     return Extracted(details=(f"The card needs driver branch {branch}.",), fixes=fit)
 
 
