@@ -17,7 +17,7 @@ from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.loading import NO_CUDA, failures, imports_of, is_native, know_all
 from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython, pythons
-from gpudoctor.tasks import Manual, cmd
+from gpudoctor.tasks import cmd
 
 _MODULE = re.compile(r"No module named '([\w.]+)'")
 _OUTSIDE = (
@@ -63,9 +63,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         return _into_its_package(on, one, one.outside, name[1])
     hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
     fixes = [Fix(hint.fix, action="reinstall-package", verify=proof)] if hint and hint.fix else []
-    if not fixes and row and row.fixes:
-        typed = tuple(Manual(command) for command in row.fixes[0].commands)
-        fixes = [Fix(row.fixes[0].message, typed, "reinstall-package", verify=proof)]
+    if not fixes and row:
+        from gpudoctor.fixes.row_steps import steps  # only where a package fails
+
+        fixes = [Fix(step.message, step.tasks, "reinstall-package", verify=proof) for step in steps(row, on.facts)[:1]]
     if one.dependent:  # it has no compiled code of its own that could be damaged
         message = f"Upgrade {one.package} to a release that fits what it imports.{lasting(on.facts)}"
         task = install(on.python, one.package, upgrade=True)

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.system import family_of
+from gpudoctor.fixes.system import family_of, host_family
 from gpudoctor.fixes.toolkit import new_toolkit
 from gpudoctor.knowledge import drivers, torch
 from gpudoctor.knowledge.generations import toolkits_of
@@ -70,19 +70,24 @@ def _moving() -> set[str]:
     return set(torch.torch().release[-1].wheels)
 
 
-def driver_for(cuda: str) -> tuple[Fix, ...]:
-    """Install a driver that runs a CUDA release; empty where no branch is known to."""
+def driver_for(cuda: str, facts: Facts | None = None) -> tuple[Fix, ...]:
+    """Install a driver that runs a CUDA release; empty where no branch is known to.
+
+    Args:
+        cuda: the release, "12.8".
+        facts: the machine; None: it is not known.
+    """
     branch, oldest = drivers.branch_for(cuda), drivers.minimum_driver(cuda)
     runs = drivers.cuda_of_branch(branch) if branch else None
     if branch is None or runs is None:
         return ()
     least = f" ({oldest} is the oldest that runs CUDA {cuda.partition('.')[0]})" if oldest else ""
-    message = (
-        f"Install driver branch {branch}, which runs CUDA up to {runs}{least}, then reboot (Ubuntu; elsewhere the "
-        "distribution's package; for a container on its host, for WSL on Windows)."
-    )
-    command = as_root("apt-get", "install", f"nvidia-driver-{branch}")
-    return (Fix(message, (command,), "reinstall-package", root=True, needs="reboot"),)
+    family = host_family(facts)
+    of_ubuntu = " (Ubuntu; elsewhere the distribution's package; for a container on its host, for WSL on Windows)"
+    where = "" if family else of_ubuntu
+    message = f"Install driver branch {branch}, which runs CUDA up to {runs}{least}, then reboot{where}."
+    tasks = (as_root("apt-get", "install", f"nvidia-driver-{branch}"),) if family in (None, "debian") else ()
+    return (Fix(message, tasks, "reinstall-package", root=True, needs="reboot"),)
 
 
 def nvcc_for(capability: str, facts: Facts | None = None) -> tuple[Fix, ...]:

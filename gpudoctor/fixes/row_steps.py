@@ -1,7 +1,11 @@
-"""Which steps of a message's row can be typed on a machine: in WSL no Linux driver is installed."""
+"""Which steps of a message's row can be taken on a machine, and how they read there.
+
+Where a step is taken, its row says (`where`, `distribution` ... of `SymptomFix`). What follows from a command itself is
+in the tables below, which are for the steps that a message's own words advise, too.
+"""
 
 import shlex
-from typing import Protocol
+from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -13,54 +17,33 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.targets import gpus_of, in_container
 from gpudoctor.tasks import Manual
 
-# What changes the kernel, its modules or the driver's packages, which neither a container nor WSL has.
+# Programs and files of the kernel, its modules and the driver's packages, which neither a container nor WSL has.
 _HOST = pattern(
     r"\b(ubuntu-drivers|(nvidia-)?modprobe|rmmod|dkms|akmods?|kmodgenca|mokutil|dracut|update-initramfs|update-grub|grubby"
-    r"|reboot|poweroff|akmod-nvidia|nvidia-driver|nvidia-open|linux-(headers|generic|firmware)|kernel-devel"
-    r"|nvidia-fabric-?manager|nvidia-gridd|nvidia-persistenced|amdgpu-install)\b"
+    r"|reboot|poweroff|akmod-nvidia|nvidia-driver|nvidia-open|libnvidia-compute|xorg-x11-drv-nvidia|libcuda1|kernel-devel"
+    r"|linux-(headers|generic|firmware)|nvidia-fabric-?manager|nvidia-gridd|nvidia-persistenced|amdgpu-install)\b"
     r"|/etc/modprobe\.d|kernel command line|--gpu-?reset|systemctl (isolate|set-default)|nvidia-smi -(pl|pm|c|mig|r)\b"
 )
 # What sets up the engine that starts containers, which no container has.
 _ENGINE = pattern(r"\b(nvidia-ctk|nvidia-container-toolkit|snap|systemctl restart (docker|containerd|crio))\b")
-# The package manager that a command needs, by the family of distributions that has it.
-_FAMILIES = (
-    ("debian", pattern(r"\b(apt|apt-get|dpkg|update-initramfs|update-grub|ubuntu-drivers)\b")),
-    ("fedora", pattern(r"\b(dnf|yum|rpm|akmods?|dracut|grubby|kmodgenca)\b")),
-    ("suse", pattern(r"\bzypper\b")),
-    ("arch", pattern(r"\b(pacman|mkinitcpio)\b")),
-)
 _PCI = pattern(r"^lspci\b")  # WSL has no PCI device that it could show
-_UBUNTU = pattern(r"\bubuntu-drivers\b|linux-(headers-)?generic|/var/lib/shim-signed/")
+_DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")  # no pod has it
 _PINNED = pattern(r"\binstall (?:\S+ )*nvidia-driver-(\d+)")
-# What a step says of distributions, superfluous once only this machine's commands are left.
-_NAMED = pattern(r" \((?=[^)]*\b(?:Debian|Ubuntu|Fedora|RHEL)\b)[^)]*\)")
-_OTHERS = pattern(r"(?:On|Install them on) (Debian|Fedora|RHEL|Ubuntu)\b")
-ITSELF = pattern(r"^On the machine(?: itself)?(?: \(Ubuntu\))?: ")
+_CONDA = "conda "
 _SUDO = pattern(r"\bsudo (?=[^-])")
-_CONTAINER, _WSL, _CONDA = (
-    pattern(r"^In (?:a container|Docker|Kubernetes)\b"),
-    pattern(r"^In WSL\b"),
-    pattern(r"^(?:In|With) conda\b"),
-)
-_DRIVERLESS = pattern(r"\b[Ii]nstall (?:or load )?the (?:NVIDIA )?driver\b|^If no driver is|^Without an NVIDIA GPU\b")
 _PYTHON = pattern(r"(?<![\w./-])python(?= -[mc] )")
 _PIP = pattern(r"(?<![\w./-])python -m pip (install|uninstall|list|show)(?: -y)?")
 _WHICH = "sys.executable"
-_DOCKER = pattern(r"^docker (run|restart|inspect|context)\b")
 
-
-class RowStep(Protocol):
-    """A step of a row, or what a report has made of it."""
-
-    @property
-    def message(self) -> str:
-        """A sentence."""
-        ...
-
-    @property
-    def commands(self) -> tuple[str, ...]:
-        """What is typed."""
-        ...
+_CONTAINERS = ("container", "docker", "kubernetes")
+_PLACES = {
+    "container": "in a container", "docker": "in Docker", "kubernetes": "in Kubernetes", "wsl": "in WSL",
+    "conda": "in conda", "host": "on the host", "node": "on the node",
+}  # fmt: skip
+_DISTRIBUTIONS = {
+    "ubuntu": "Ubuntu", "debian": "Debian", "fedora": "Fedora", "rhel": "RHEL", "suse": "SUSE", "arch": "Arch",
+}  # fmt: skip
+_ALSO = {"debian": "ubuntu", "fedora": "rhel"}  # have the commands of a family, too
 
 
 def steps(row: Symptom, facts: Facts) -> tuple[Fix, ...]:
@@ -72,32 +55,31 @@ def steps(row: Symptom, facts: Facts) -> tuple[Fix, ...]:
         row: of a message that was written here.
         facts: of the machine; what is unknown of it drops nothing.
     """
-    here = [one for fix in row.fixes if not is_elsewhere(fix.message, facts) and (one := kept(fix, facts)) is not None]
-    here.sort(key=lambda one: order(one.message, facts))
+    here = sorted((one for one in row.fixes if not is_elsewhere(one, facts)), key=lambda one: order(one, facts))
+    typed = [(sentence(one, facts), commands(one, facts)) for one in here]
     return tuple(
-        Fix(one.message, tuple(map(Manual, one.commands)), root=any("sudo " in line for line in one.commands))
-        for one in here
+        Fix(message, tuple(map(Manual, lines)), root=any("sudo " in line for line in lines)) for message, lines in typed
     )
 
 
-def is_elsewhere(message: str, facts: Facts) -> bool:
+def is_elsewhere(fix: SymptomFix, facts: Facts) -> bool:
     """Whether a step is taken elsewhere, or is for a machine on which no driver responds."""
-    pod = facts.host.kubernetes
-    if _CONTAINER.match(message) and _runs_no_containers(facts, message.startswith("In Kubernetes")):
+    pod, compiler = facts.host.kubernetes, facts.host.kernel.compiler
+    if fix.where in _CONTAINERS and _runs_no_containers(facts, fix.where == "kubernetes"):
         return True
-    if message.startswith("A kernel built with clang") and isinstance(facts.host.kernel.compiler, str):
-        return not facts.host.kernel.compiler.startswith("clang")
-    if (named := _OTHERS.match(message)) is not None and _is_other(named[1].lower(), facts):
+    if in_container(facts) and isinstance(pod, bool) and fix.where == ("docker" if pod else "kubernetes"):
         return True
-    if "(not Ubuntu)" in message and "ubuntu" in (facts.host.distribution.id, *facts.host.distribution.like):
+    if fix.compiler and isinstance(compiler, str) and not compiler.startswith(fix.compiler):
         return True
-    if in_container(facts) and isinstance(pod, bool) and message.startswith("In Docker" if pod else "In Kubernetes"):
+    own = _names(facts)
+    if fix.distribution and own is not None and not {*own[:1]} & {*fix.distribution}:
         return True
-    if _DRIVERLESS.search(message) and gpus_of(facts, "nvidia"):
+    if fix.without_driver and gpus_of(facts, "nvidia"):
         return True
-    if _WSL.match(message):
+    if fix.where == "wsl":
         return facts.host.wsl is None
-    return _CONDA.match(message) is not None and _without_conda(facts)
+    only_conda = bool(fix.commands) and all(line.startswith(_CONDA) for line in alternatives(fix))
+    return (fix.where == "conda" or only_conda) and _without_conda(facts)
 
 
 def _runs_no_containers(facts: Facts, pods: bool) -> bool:
@@ -107,13 +89,15 @@ def _runs_no_containers(facts: Facts, pods: bool) -> bool:
     return pods or (facts.containers.docker is None and facts.containers.podman is None)
 
 
-def _is_other(named: str, facts: Facts) -> bool:
-    """Whether a step is for another distribution than this one, as far as that is known."""
+def _names(facts: Facts) -> tuple[str, ...] | None:
+    """The distribution as rows name it, then its family; () where they name neither; None: it is unknown."""
     own = facts.host.distribution
+    if facts.host.system == "Windows":
+        return ()
     if isinstance(own.id, Unknown):
-        return False
-    ids = {own.id, *own.like}
-    return named not in ids or (named == "debian" and "ubuntu" in ids)
+        return None
+    named = [one for one in (own.id, *own.like) if one in _DISTRIBUTIONS][:1]
+    return (*named, *filter(None, (family_of(facts),)))
 
 
 def _without_conda(facts: Facts) -> bool:
@@ -122,41 +106,78 @@ def _without_conda(facts: Facts) -> bool:
     return bool(managers) and not any(isinstance(one, Unknown) or one in ("conda", "pixi") for one in managers)
 
 
-def order(message: str, facts: Facts) -> int:
-    """What begins with where it is taken comes first there, and last elsewhere."""
-    if _CONTAINER.match(message):
+def order(fix: SymptomFix, facts: Facts) -> int:
+    """What is taken in a container or in WSL comes first there, and last elsewhere."""
+    if fix.where in _CONTAINERS:
         return -1 if in_container(facts) else int(facts.host.container is None)
-    return -1 if _WSL.match(message) and isinstance(facts.host.wsl, int) else 0
+    return -1 if fix.where == "wsl" and isinstance(facts.host.wsl, int) else 0
 
 
-def is_of_host(fix: RowStep, container: bool) -> bool:
+def is_of_host(fix: SymptomFix, container: bool) -> bool:
     """Whether a step is taken where the kernel and the driver are, or the engine that starts containers."""
-    if _CONTAINER.match(fix.message):
+    if fix.where not in (None, "host", "node"):
         return False
-    return any(_HOST.search(one) or (container and _ENGINE.search(one)) for one in fix.commands)
+    return (container and fix.where is not None) or any(
+        _HOST.search(one) or (container and _ENGINE.search(one)) for one in alternatives(fix)
+    )
 
 
-def kept(fix: RowStep, facts: Facts) -> SymptomFix | None:
-    """A step with the commands that this machine has; None: it is for another distribution."""
+def sentence(fix: SymptomFix, facts: Facts, outside: bool = False) -> str:
+    """What a step says, with the conditions that this machine does not decide: where, on which distribution.
+
+    Args:
+        fix: the step.
+        facts: of the machine.
+        outside: whether it is taken on the host of a container, of which the facts then are.
+    """
+    unknown = _names(facts) is None
+    places = ("host", fix.where) if outside and fix.where not in ("node", *_CONTAINERS) else (fix.where,)
+    bare = facts.host.container is None
+    parts = [_PLACES[one] for one in dict.fromkeys(places) if one and not (one == "host" and bare)]
+    if fix.distribution and unknown:
+        *others, last = (_DISTRIBUTIONS[one] for one in fix.distribution)
+        parts.append(f"on {', '.join(others)} and {last}" if others else f"on {last}")
+    if fix.compiler and not isinstance(facts.host.kernel.compiler, str):
+        parts.append(f"for a kernel built with {fix.compiler}")
     message = fix.message
-    if facts.host.container is None and facts.host.wsl is None and (rest := ITSELF.sub("", message)) != message:
-        message = rest[:1].upper() + rest[1:]
-    left = tuple(_by_checked(one, fix, facts) for one in fix.commands if _has(one, facts))
-    if len(left) < len(fix.commands):
-        if _OTHERS.match(message) or all(one.startswith("conda ") for one in fix.commands):
-            return None
-        if "third" in message:  # what is left could not be distinguished
-            return SymptomFix(fix.message, fix.commands)
-        message = _NAMED.sub("", message)
-    if facts.host.user.uid == 0:
-        left = tuple(_SUDO.sub("", one) for one in left)
-    return SymptomFix(message, left)
+    if unknown and (names := _choices(fix)):
+        start = f"{message[:-2]}; " if message.endswith(").") else f"{message[:-1]} ("
+        message = f"{start}commands for {'; '.join(names)})."
+    label = "then " if fix.then else f"{', '.join(parts)}{', ' if ': ' in message else ': '}" if parts else ""
+    if not label:
+        return message
+    start = message if message[1:2].isupper() else message[:1].lower() + message[1:]
+    return f"{label[:1].upper()}{label[1:]}{start}"
 
 
-def _by_checked(command: str, fix: RowStep, facts: Facts) -> str:
+def _choices(fix: SymptomFix) -> list[str]:
+    """The distributions by which a step's commands are chosen: "Debian, Ubuntu", "Fedora, RHEL"."""
+    keys = dict.fromkeys(key for one in fix.commands if isinstance(one, dict) for key in one)
+    also = {key: other for key in keys if (other := _ALSO.get(key)) is not None and other not in keys}
+    return [", ".join(_DISTRIBUTIONS[one] for one in (key, also.get(key)) if one) for key in keys]
+
+
+def alternatives(fix: SymptomFix) -> tuple[str, ...]:
+    """All commands, of every distribution."""
+    found = ((one,) if isinstance(one, str) else one.values() for one in fix.commands)
+    return tuple(dict.fromkeys(line for lines in found for line in lines))
+
+
+def commands(fix: SymptomFix, facts: Facts) -> tuple[str, ...]:
+    """What is typed on this machine."""
+    own = _names(facts)
+    lines = alternatives(fix)
+    if own is not None:
+        chosen = (one if isinstance(one, str) else next((one[k] for k in own if k in one), "") for one in fix.commands)
+        lines = tuple(filter(None, chosen))
+    lines = tuple(_by_checked(one, lines, facts) for one in lines if _has(one, facts))
+    return tuple(_SUDO.sub("", one) for one in lines) if facts.host.user.uid == 0 else lines
+
+
+def _by_checked(command: str, lines: Sequence[str], facts: Facts) -> str:
     """The command for the interpreter that was checked, where it is one into which packages can be installed."""
     found = [python for python in facts.pythons if python.error is None]
-    asks = any(_WHICH in one for one in fix.commands)  # which Python runs is what the step is about
+    asks = any(_WHICH in one for one in lines)  # which Python runs is what the step is about
     if asks or len(found) != 1 or found[0].externally_managed is True or facts.host.system == "Windows":
         return command
     path = shlex.quote(found[0].path)
@@ -166,25 +187,17 @@ def _by_checked(command: str, fix: RowStep, facts: Facts) -> str:
 
 
 def _has(command: str, facts: Facts) -> bool:
-    """Whether a command can be there: its package manager, its distribution, its container engine."""
+    """Whether a command can be there: a container engine, a kernel, conda; a driver that is not there yet."""
     if facts.host.kubernetes is True and _DOCKER.match(command):
         return False
     if isinstance(facts.host.wsl, int) and (_HOST.search(command) or _PCI.search(command)):
         return False
-    if command.startswith("conda ") and _without_conda(facts):
+    if command.startswith(_CONDA) and _without_conda(facts):
         return False
-    family, distribution = family_of(facts), facts.host.distribution
-    if family is None:
-        return True
-    if _UBUNTU.search(command) and "ubuntu" not in (distribution.id, *distribution.like):
-        return False
-    if (pinned := _PINNED.search(command)) is not None and _has_branch(pinned[1], facts):
-        return False
-    needed = {name for name, found in _FAMILIES if found.search(command)}
-    return not needed or family in needed
+    return (pinned := _PINNED.search(command)) is None or not has_branch(pinned[1], facts)
 
 
-def _has_branch(number: str, facts: Facts) -> bool:
+def has_branch(number: str, facts: Facts) -> bool:
     """Whether the driver of a branch is the one that is here: installing it again changes nothing."""
     here = (facts.nvidia.kernel.loaded, facts.nvidia.nvml.driver_version)
     loaded = any(isinstance(one, str) and one.partition(".")[0] == number for one in here)

@@ -6,6 +6,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.targets import in_container
 from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, query
 from gpudoctor.tasks.placeholders import KERNEL
 
@@ -18,6 +19,11 @@ def family_of(facts: Facts) -> packages.Family | None:
     if isinstance(distribution.id, Unknown):
         return None
     return packages.family(distribution.id, distribution.like)
+
+
+def host_family(facts: Facts | None) -> packages.Family | None:
+    """The family of the system that has the kernel and the driver; None where it is unknown: of a container's host."""
+    return None if facts is None or in_container(facts) else family_of(facts)
 
 
 def kernel_of(facts: Facts) -> str:

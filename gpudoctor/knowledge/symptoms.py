@@ -14,6 +14,7 @@ from gpudoctor.knowledge.table import KnowledgeTable, load
 from gpudoctor.lazy_regex import pattern
 
 Kind = Literal["cause", "error", "warning", "late", "waits", "wrapper", "noise"]
+Distribution = Literal["ubuntu", "debian", "fedora", "rhel", "suse", "arch"]
 # What is harmless is asked first; in each table what is special stands before what is general.
 TABLES = (
     "symptoms_noise", "symptoms_kernel", "symptoms_containers", "symptoms_distributed", "symptoms_serving", "symptoms",
@@ -24,10 +25,25 @@ _RUN = 4  # letters in a row by which a text is found that no whole word finds
 
 
 class SymptomFix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What helps against a message: one sentence that starts with a verb, and what is typed."""
+    """What helps against a message: one sentence that starts with a verb, what is typed, and on which machines.
+
+    Attributes:
+        message: the sentence, without the conditions below: `fixes/row_steps.py` adds those that a machine leaves open.
+        commands: each as it is typed, or by distribution; "debian" and "fedora" stand for their families.
+        where: the only place in which it is taken; None: as its commands show.
+        distribution: the only ones, each itself without those made from it; (): all.
+        compiler: of the kernel for which it is; "": any.
+        without_driver: whether it is only for machines on which no NVIDIA driver responds.
+        then: whether it follows the step before it, instead of being another way.
+    """
 
     message: str
-    commands: tuple[str, ...] = ()
+    commands: tuple[str | dict[Distribution, str], ...] = ()
+    where: Literal["container", "docker", "kubernetes", "node", "host", "wsl", "conda"] | None = None
+    distribution: tuple[Distribution, ...] = ()
+    compiler: str = ""
+    without_driver: bool = False
+    then: bool = False
 
 
 class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,9 +65,13 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Symptoms(KnowledgeTable, frozen=True):
-    """One of the tables; a row's pattern may name phrases of its table, "<gpu>", which name later ones."""
+    """One of the tables; a row's pattern may name phrases of its table, "<gpu>", which name later ones.
+
+    `engines` are the programs that start containers, as its rows name them.
+    """
 
     row: tuple[Symptom, ...]
+    engines: tuple[str, ...] = ()
     phrases: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -61,6 +81,12 @@ def symptoms() -> tuple[Symptom, ...]:
     return tuple(
         _spelled(row, table.phrases) for table in (load(name, Symptoms) for name in TABLES) for row in table.row
     )
+
+
+@cache
+def engines() -> frozenset[str]:
+    """Return the programs that start containers: what they write, they write on the host."""
+    return frozenset(name for table in TABLES for name in load(table, Symptoms).engines)
 
 
 @cache

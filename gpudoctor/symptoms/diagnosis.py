@@ -14,7 +14,7 @@ from gpudoctor.report.fixes import entries as fix_entries
 from gpudoctor.report.model import FindingEntry, FixEntry, LogOrigin, RankEntry, Report, SymptomEntry
 from gpudoctor.symptoms.explaining import GPU_CHECKS, NO_GPU, areas, areas_of, explaining, place
 from gpudoctor.symptoms.extractors import NOTHING, Extracted, extracted
-from gpudoctor.symptoms.fitting import distinct, fitting, of_engine, on_host
+from gpudoctor.symptoms.fitting import fitting, of_engine
 from gpudoctor.symptoms.log import Hit, Log, Raised
 from gpudoctor.symptoms.origin import Origin, Where, origin
 from gpudoctor.symptoms.scanner import KEPT, SHOWN, scan
@@ -308,9 +308,7 @@ def _fixes(case: _Case, row: Symptom, facts: Facts) -> tuple[FixEntry, ...]:
     """What helps here: what the finding that explains it does, else what the message's words tell, then its row."""
     if case.findings and case.findings[0].fixes:
         return ()
-    known = [] if case.reported.decided else [FixEntry(one.message, one.commands) for one in row.fixes]
-    steps = distinct(fix_entries(case.reported.fixes, facts), known)
-    return on_host(steps) if of_engine(row, facts) else fitting(steps, facts)
+    return fitting(row, facts, fix_entries(case.reported.fixes, facts), case.reported.decided)
 
 
 def _ruled_out(verdicts: Sequence[Verdict], report: Report) -> dict[str, Outcome]:

@@ -3,13 +3,15 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import gpudoctor.knowledge
 from gpudoctor import catalogue
+from gpudoctor.fixes.row_steps import alternatives
 from gpudoctor.knowledge.errors import xid
 from gpudoctor.knowledge.kernel_log import kinds
-from gpudoctor.knowledge.symptoms import TABLES, Symptom, parts, recognise, symptoms
+from gpudoctor.knowledge.symptoms import TABLES, Symptom, SymptomFix, engines, parts, recognise, symptoms
 from gpudoctor.symptoms.extractors import READERS
 from gpudoctor.toml import tomllib
 from tests.at_once import at_once
@@ -34,7 +36,8 @@ def test_a_row_is_whole(row: Symptom) -> None:
     assert not row.meaning.endswith(".")
     assert not row.advice.endswith(".")
     assert all(one.message.endswith(".") for one in row.fixes)
-    assert all(command and command == command.strip() for one in row.fixes for command in one.commands)
+    typed = [command for one in row.fixes for command in alternatives(one)]
+    assert [command for command in typed if not command or command != command.strip()] == []
     assert not row.tells or row.tells in {name for names in READERS.values() for name in names}
     if row.kind == "noise":
         assert (row.checks, row.fixes, row.advice) == ((), (), "")
@@ -47,6 +50,56 @@ def test_a_row_names_checks_that_are_there_or_what_to_try(row: Symptom) -> None:
     assert [c for c in row.checks if c not in ids and not (c.endswith(".*") and c[:-2] in areas)] == []
     assert len(set(row.checks)) == len(row.checks)
     assert row.checks or row.fixes
+
+
+# Where a step is taken is data, from which the sentence gets its beginning and its end: `fixes/row_steps.py`.
+_AS_WORDS = re.compile(
+    r"In (a container|Docker|Kubernetes|WSL|conda)\b|On the (machine|host|node)\b|Then |A kernel built with"
+    r"|(On|Install (it|them) on) (Debian|Ubuntu|Fedora|RHEL|SUSE|Arch)\b"
+    r"|.*\([^)]*\b((not|on) (Ubuntu|Debian|Fedora|RHEL)|Debian, Ubuntu|Ubuntu;)"
+)
+_DRIVERLESS = re.compile(r"\b[Ii]nstall (or load )?the (NVIDIA )?driver\b|^If no driver is|^Without an NVIDIA GPU\b")
+_MANAGERS = {
+    "debian": re.compile(r"\b(apt|apt-get|apt-cache|dpkg|update-initramfs|update-grub|ubuntu-drivers)\b(?!\.)"),
+    "fedora": re.compile(r"\b(dnf|yum|rpm|akmods|dracut|grubby|kmodgenca)\b(?!/)"),
+    "suse": re.compile(r"\bzypper\b"),
+    "arch": re.compile(r"\b(pacman|mkinitcpio|yay)\b"),
+}
+_FAMILY = {"ubuntu": "debian", "rhel": "fedora"}
+
+
+@at_once(KNOWN, lambda row: row.id)
+def test_where_a_step_is_taken_is_data(row: Symptom) -> None:
+    assert [one.message for one in row.fixes if _AS_WORDS.match(one.message)] == []
+    assert [one.message for one in row.fixes if _DRIVERLESS.search(one.message) and not one.without_driver] == []
+    for one in row.fixes:
+        keyed = [item for entry in one.commands if isinstance(entry, dict) for item in entry.items()]
+        plain = [(key, entry) for entry in one.commands if isinstance(entry, str) for key in one.distribution or ("",)]
+        wrong = [
+            line
+            for key, line in (*keyed, *plain)
+            for family, program in _MANAGERS.items()
+            if program.search(line) and _FAMILY.get(key, key) != family
+        ]
+        assert wrong == [], "a package manager's command names its distribution"
+
+
+@pytest.mark.parametrize(
+    "fix",
+    [
+        'message = "x.", wher = "wsl"',
+        'message = "x.", where = "the host"',
+        'message = "x.", commands = [{ gentoo = "emerge x" }]',
+        'message = "x.", distribution = ["gentoo"]',
+    ],
+)
+def test_a_condition_that_is_none_is_refused(fix: str) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(tomllib.loads(f"fix = {{ {fix} }}")["fix"], SymptomFix)
+
+
+def test_what_starts_containers_writes_one_of_the_rows() -> None:
+    assert engines() <= {row.program for row in ROWS}
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -117,5 +170,5 @@ def test_the_index_finds_what_looking_at_every_text_finds() -> None:
 
 def test_no_row_installs_a_tensorflow_that_finds_no_gpu() -> None:
     """The newest release lost a library from its search path: a bound keeps pip from it."""
-    every = [command for row in symptoms() for one in row.fixes for command in one.commands]
+    every = [command for row in symptoms() for one in row.fixes for command in alternatives(one)]
     assert [command for command in every if "tensorflow[and-cuda]'" in command] == []

@@ -2,10 +2,16 @@
 
 import pytest
 
+from gpudoctor.facts import Distribution, Facts
 from gpudoctor.symptoms.extractors import NOTHING, extracted
+from tests.builders import change, nvidia_host
 
 LEGACY = "NVRM: supported through the NVIDIA 390.xx Legacy drivers. Please"
 BUILD = "/var/lib/dkms/nvidia/535.54.03/build/nvidia-drm/nvidia-drm-drv.c:748:41: error: implicit declaration"
+
+
+def on(distribution: str) -> Facts:
+    return change(nvidia_host(), "host.distribution", Distribution(id=distribution))
 
 
 @pytest.mark.parametrize(
@@ -43,11 +49,21 @@ def test_the_branch_that_the_message_names_is_what_is_installed() -> None:
     first, second = extracted("legacy_branch", [LEGACY]).fixes
     assert "sudo apt install nvidia-driver-390" in first.commands
     assert "akmod-nvidia-390xx" in second.commands[0]
+    assert extracted("legacy_branch", [LEGACY], on("ubuntu")).fixes == (first,)
+    assert extracted("legacy_branch", [LEGACY], on("fedora")).fixes == (second,)
+    assert extracted("legacy_branch", [LEGACY], on("arch")).fixes == ()
+    assert extracted("legacy_branch", [LEGACY], change(on("ubuntu"), "nvidia.kernel.loaded", "390.157")).fixes == ()
+    inside = change(on("ubuntu"), "host.container", "docker")  # its host may be any
+    assert extracted("legacy_branch", [LEGACY], inside).fixes == (first, second)
 
 
 def test_the_driver_that_has_the_card_is_kept_from_it() -> None:
     (fix,) = extracted("bound_driver", ["NVRM: GPU 0000:01:00.0 is already bound to nouveau."]).fixes
     assert "blacklist-nouveau.conf" in fix.commands[0]
+    assert "dracut" in fix.message
+    (fedora,) = extracted("bound_driver", ["already bound to nouveau"], on("fedora")).fixes
+    assert fedora.commands[1:] == ("sudo dracut --force", "sudo reboot")
+    assert "dracut" not in fedora.message
     listed = "NVRM: This can occur when another driver was loaded (nouveau, rivafb, nvidiafb), and obtained ownership"
     assert extracted("bound_driver", [listed]) == NOTHING
 

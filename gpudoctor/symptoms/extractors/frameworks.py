@@ -39,7 +39,7 @@ def torch_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:
     runs, built = cuda_release(int(found[1])), _built(lines)
     details = driver_found(lines, facts).details + ((f"PyTorch was built for CUDA {built}.",) if built else ())
     return Extracted(
-        details=details, fixes=(*torch_for_driver(runs), *driver_for(built or assumed_cuda())), decided=True
+        details=details, fixes=(*torch_for_driver(runs), *driver_for(built or assumed_cuda(), facts)), decided=True
     )
 
 
@@ -79,7 +79,7 @@ def cuda_build(lines: Sequence[str], facts: Facts | None) -> Extracted:
     return Extracted(fixes=torch_for_gpu(capability, driver_cuda(facts)))
 
 
-def ptx_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+def ptx_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """Which CUDA release wrote the PTX, and which one reads it: the driver, or a ptxas that was found on PATH."""
     text = " ".join(lines[:2])
     found = re.search(r"Unsupported \.version (\d\.\d); current version is '(\d\.\d)'", text)
@@ -92,7 +92,7 @@ def ptx_versions(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     written = f"PTX {found[1]} is CUDA {wrote}'s"
     if by_driver:
         details = f"{written}; the driver compiles PTX up to {found[2]}, of CUDA {reads}."
-        return Extracted(details=(details,), fixes=(*_older_compiler(reads), *driver_for(wrote)), decided=True)
+        return Extracted(details=(details,), fixes=(*_older_compiler(reads), *driver_for(wrote, facts)), decided=True)
     details = f"{written}; the ptxas that was run is of CUDA {reads} and reads PTX up to {found[2]}."
     meaning = "an older ptxas is found before the framework's own: the driver is not the reason"
     return Extracted(details=(details,), meaning=meaning, fixes=_newer_ptxas(wrote), decided=True)

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.row_steps import has_branch
+from gpudoctor.fixes.system import host_family, initramfs
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.symptoms.extractors import NOTHING, Extracted
-from gpudoctor.tasks import Edit, as_root
+from gpudoctor.tasks import Edit, Tasks, as_root
 
 # What keeps an open-source driver from the card.
 _BLACKLISTS = {
@@ -29,7 +31,7 @@ def module_build(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     return Extracted(details=(f"The source of {name} {version} does not compile{running}.",))
 
 
-def legacy_branch(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+def legacy_branch(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """Which branch the driver names for a card that it no longer supports."""
     text = " ".join(lines[:4])
     found = re.search(r"through the NVIDIA (\d{2,3})\.(?:xx|\w+) Legacy", text)
@@ -38,23 +40,26 @@ def legacy_branch(lines: Sequence[str], facts: Facts | None) -> Extracted:  # no
     branch = int(found[1])
     packages = f"nvidia-driver-{branch}"
     fedora = (f"akmod-nvidia-{branch}xx", f"xorg-x11-drv-nvidia-{branch}xx-cuda")
-    fixes = (
-        Fix(
+    family = host_family(facts)
+    fixes = {
+        "debian": Fix(
             f"Install branch {branch} (Ubuntu; remove the newer one first), then reboot.",
             (as_root("apt", "purge", "^nvidia-.*", "^libnvidia-.*"), as_root("apt", "install", packages)),
             "reinstall-package",
             root=True,
             needs="reboot",
         ),
-        Fix(
-            f"On Fedora with RPM Fusion: install branch {branch}.",
+        "fedora": Fix(
+            f"Install branch {branch} (Fedora with RPM Fusion), then reboot.",
             (as_root("dnf", "install", "--allowerasing", *fedora),),
             "reinstall-package",
             root=True,
             needs="reboot",
         ),
-    )
-    return Extracted(details=(f"The card needs driver branch {branch}.",), fixes=fixes)
+    }
+    here = facts is not None and has_branch(str(branch), facts)  # nothing is removed that would not be installed again
+    fit = tuple(fix for name, fix in fixes.items() if family in (None, name) and not here)
+    return Extracted(details=(f"The card needs driver branch {branch}.",), fixes=fit)
 
 
 def rm_init(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
@@ -66,7 +71,7 @@ def rm_init(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: AR
     return Extracted(details=(f"Code {found[1]}: it stopped{words}.",))
 
 
-def bound_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noqa: ARG001
+def bound_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:
     """Which driver has the card instead of NVIDIA's."""
     text = "\n".join(lines)
     found = re.search(r"already bound to ([\w-]+)|\b(nouveau|nova_core|vfio-pci|nvidiafb|rivafb)\b(?!,)", text)
@@ -79,8 +84,10 @@ def bound_driver(lines: Sequence[str], facts: Facts | None) -> Extracted:  # noq
     if name not in _BLACKLISTS:
         return Extracted(details=details)
     file = Edit(f"/etc/modprobe.d/blacklist-{name}.conf", text=_BLACKLISTS[name], root=True)
-    message = f"Blacklist {name}, rebuild the initramfs (on Fedora, RHEL: dracut -f), and reboot."
-    tasks = (file, as_root("update-initramfs", "-u"), as_root("reboot"))
+    rebuild: Tasks = initramfs(facts) if facts is not None and host_family(facts) else ()
+    other = "" if rebuild else " (on Fedora, RHEL: dracut -f)"
+    message = f"Blacklist {name}, rebuild the initramfs{other}, and reboot."
+    tasks = (file, *(rebuild or (as_root("update-initramfs", "-u"),)), as_root("reboot"))
     return Extracted(details=details, fixes=(Fix(message, tasks, needs="reboot"),))
 
 

@@ -184,6 +184,14 @@ def test_an_import_that_crashes_or_raises() -> None:
     assert "--no-deps vllm==1.0" in commands(import_fails, machine(raises))
 
 
+def test_a_step_of_the_messages_row_is_for_this_machine() -> None:
+    opencv = imported("opencv-python", error="ImportError: libGL.so.1: cannot open shared object file")
+    facts = change(machine(opencv), "pythons.0.imports.0.module", "cv2")
+    ubuntu = commands(import_fails, facts)
+    assert "sudo apt install libgl1" in ubuntu
+    assert "dnf" not in ubuntu
+
+
 def test_an_import_that_hangs() -> None:
     hung = imported("vllm", hung=True, error=Unknown("the import did not end"))
     assert one(import_hangs, machine(hung)) == ("problem", "import vllm (vllm 1.0) hangs.")
