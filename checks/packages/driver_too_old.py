@@ -76,6 +76,7 @@ def _older_bindings(on: OnPython, ours: int, theirs: str) -> tuple[Fix, ...]:
     caused_by=(*CUDA_SYSTEM, "pytorch.driver-too-old"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
+    read_from_files=True,
 )
 def driver_too_old(on: OnPython) -> Problem | None:
     """A package is named for a newer CUDA major than the driver's, or contains its runtime."""
