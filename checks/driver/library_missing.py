@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
-from gpudoctor.fixes import system
+from gpudoctor.fixes import nixos, system
 from gpudoctor.fixes.driver import flavor_for, install_driver, library_packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
@@ -17,7 +17,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     off = [one for one in _copies(facts) if one.found_by == OFF_PATH]
     if off:
         folder = off[0].path.rpartition("/")[0]
-        if facts.host.distribution.id == "nixos":
+        if nixos.is_nixos(facts):
             return (_by_variable(folder),)
         tell = (Edit("/etc/ld.so.conf.d/nvidia.conf", text=f"{folder}\n", root=True), as_root("ldconfig"))
         message = f"Add the directory {folder}, which contains the library, to the loader's configuration."
@@ -77,7 +77,7 @@ def library_missing(facts: Facts) -> Problem | None:
     missing = [name for name, copies in found.items() if not any(_counts(one) for one in copies)]
     if not missing or (missing == ["libnvidia-ml.so.1"] and facts.nvidia.nvml.code == 0):
         return None
-    if facts.host.distribution.id == "nixos" and _copies(facts):
+    if nixos.is_nixos(facts) and _copies(facts):
         return _on_nixos(facts, missing[0])
     if facts.nvidia.cuda.code == 0 and "libcuda.so.1" in missing:
         return None
