@@ -85,7 +85,13 @@ class CpuDistribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     proof: str
     index: str = ""
+    builds: dict[str, str] = {}
     companions: tuple[str, ...] = ()
+
+    def index_for(self, cuda: int | None) -> str | None:
+        """Its own index with the build for a driver's CUDA major; None: PyPI."""
+        newest = next(reversed(self.builds.values()), "")
+        return self.index.format(build=self.builds.get(str(cuda), newest)) or None
 
 
 class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
