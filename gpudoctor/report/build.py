@@ -82,6 +82,7 @@ def build(
         cpu_gpu=_cpu_gpu(facts, smoke),
         inventory=inventory(facts),
         not_tested=not_tested(facts),
+        driver_asked=not not_run(facts.nvidia.nvml.code),
         next=(
             *closing(facts, everything, status, entries, chosen, area or "check", recorded),
             *_elsewhere(others, unknown),
