@@ -26,8 +26,8 @@ _OTHERS = {
         "end, or gave a wrong sum. Where both pairs of a node fail it is the node. `gpudoctor check` and `gpudoctor "
         "smoke` on the nodes that are named look for the reason; `NCCL_DEBUG=INFO` shows what NCCL tried.",
     ),
-    "smoke.no-device": (
-        "The smoke tests had no device",
+    "smoke.not-tested": (
+        "No smoke test ran",
         "No GPU that can run the smoke tests was found, or a framework could run none of them. That proves nothing, "
         "so the run is incomplete. `gpudoctor check` shows why there is no GPU; `gpudoctor smoke --device cpu` tests "
         "the CPU.",

@@ -126,7 +126,9 @@ def _elsewhere(number: int, unknown: tuple[UnknownEntry, ...]) -> tuple[str, ...
     """A hint at what is not shown; where no device could be tested, the reason may be there."""
     if not number:
         return ()
-    if any(entry.check == "smoke.no-device" for entry in unknown):
+    from gpudoctor.report.smoke import NOT_TESTED
+
+    if any(entry.check == NOT_TESTED for entry in unknown):
         return (f"`gpudoctor check` shows {number} finding{'s' * (number != 1)} that may explain this.",)
     what = "1 finding that does" if number == 1 else f"{number} findings that do"
     return (f"`gpudoctor check` shows {what} not concern these tests.",)
