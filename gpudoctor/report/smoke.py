@@ -7,8 +7,9 @@ from gpudoctor.queries.smoke.limits import limit
 from gpudoctor.queries.smoke.speed import busy
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry, UnknownEntry
 
-# Nothing was tested; no check's ID. Who runs the smoke tests asks whether the GPU works: that the CPU does is no answer.
+# No check's ID: nothing was tested.
 NOT_TESTED = "smoke.not-tested"
+# Who runs the smoke tests asks whether the GPU works: that the CPU does is no answer.
 NO_GPU = UnknownEntry(
     check=NOT_TESTED,
     subject="GPU",

@@ -37,7 +37,7 @@ def _metrics(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
         "Checks by outcome, without findings.",
         [({"outcome": n}, float(v)) for n, v in outcomes.items()],
     )
-    asked = [({}, float(report.driver_asked))]
+    asked: list[Sample] = [({}, float(report.driver_asked))]
     yield "gpudoctor_driver_asked", "1; 0 with --root, which reads files and leaves the driver unknown.", asked
     yield "gpudoctor_finding", "One root cause; action is the kind of its fix.", _findings(report)
     yield "gpudoctor_gpu", "A GPU and its status.", _gpus(report)
