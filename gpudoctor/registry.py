@@ -176,3 +176,9 @@ AREAS = (
     Area("tables"),
     Area("security", without_gpu=True, on_request=True),
 )
+EXPECT = "expect"  # the area of an operator's own rules, which are no checks of gpudoctor
+
+
+def is_rule(id_: str) -> bool:
+    """Whether an ID is of an operator's own rule: "expect.gpus-ecc"."""
+    return id_.startswith(f"{EXPECT}.")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gpudoctor.check_engine import Outcome, Severity, Verdict
-from gpudoctor.registry import AREAS, BY_AREA
+from gpudoctor.registry import AREAS, BY_AREA, EXPECT
 
 PLACES = {area.name: place for place, area in enumerate(AREAS)}
 _BEARABLE = {area.name for area in AREAS if area.bearable}
@@ -54,7 +54,7 @@ def _place(finding: Finding) -> tuple[object, ...]:
 
 def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:
     """Whether a finding says already why nobody knows it; of an operator's rule they want to read it all the same."""
-    return verdict.check.area != "expect" and verdict.outcome is Outcome.UNKNOWN and bool(_causes(verdict, problems))
+    return verdict.check.area != EXPECT and verdict.outcome is Outcome.UNKNOWN and bool(_causes(verdict, problems))
 
 
 def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
@@ -132,7 +132,7 @@ def _lighter_than_rule(cause: Verdict, verdict: Verdict) -> bool:
 
     That there is no GPU is an advice only where nothing asks for one; the rule does.
     """
-    if verdict.check.area != "expect" or verdict.outcome is not Outcome.PROBLEM or cause.check.id == "device.no-gpu":
+    if verdict.check.area != EXPECT or verdict.outcome is not Outcome.PROBLEM or cause.check.id == "device.no-gpu":
         return False
     return RANK[cause.severity] > RANK[verdict.severity]
 

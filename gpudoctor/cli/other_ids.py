@@ -1,5 +1,6 @@
 """What the IDs mean that outputs print and that are no checks: of a fleet, a run, a message, an operator's rule."""
 
+from gpudoctor.registry import is_rule
 from gpudoctor.report.sanitize import wrapped
 
 _RUN = "`gpudoctor run` watched a program that succeeded, and {}."
@@ -59,7 +60,7 @@ def other_page(id_: str, width: int) -> str | None:
         id_: as it was printed.
         width: of a line.
     """
-    if id_.startswith("expect."):
+    if is_rule(id_):
         return _page("An expectation", _RULE.format(id_), width)
     return _page(*_OTHERS[id_], width) if id_ in _OTHERS else None
 

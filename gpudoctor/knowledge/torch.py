@@ -91,6 +91,11 @@ def index_of_build(version: str) -> str | None:
     return index_of(build) if re.fullmatch(r"cpu|xpu|cu\d+|rocm[\d.]+", build) else None
 
 
+def cuda_variant(cuda: str) -> str:
+    """Return the variant for a CUDA release, as indexes name it: "12.6" is "cu126"."""
+    return f"cu{cuda.replace('.', '')}"
+
+
 def cuda_of_variant(variant: str) -> str | None:
     """Return the CUDA version of a variant: "cu126" is "12.6"; None for "cpu" and "rocm7.2"."""
     digits = variant.removeprefix("cu")

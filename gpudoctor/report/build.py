@@ -15,6 +15,7 @@ from gpudoctor.queries.cards import LENDERS
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.queries.gpu_requests import without_gpu
+from gpudoctor.registry import EXPECT, is_rule
 from gpudoctor.report import installed
 from gpudoctor.report.cpu_gpu_model import CpuGpuEntry
 from gpudoctor.report.fixes import entries as fixes_of
@@ -209,7 +210,7 @@ def _finding(found: Finding, facts: Facts) -> FindingEntry:
     return msgspec.structs.replace(
         entry,
         status=found.severity.value,
-        run="" if check.area == "expect" else run_line(check.id, entry.fixes, facts),  # only who read its file can
+        run="" if check.area == EXPECT else run_line(check.id, entry.fixes, facts),  # only who read its file can
         consequences=tuple(
             Consequence(check=v.check.id, message=v.message, status=v.severity.value, subject=v.about.label)
             for v in found.consequences
@@ -222,7 +223,7 @@ def _finding(found: Finding, facts: Facts) -> FindingEntry:
 
 def never_asked(verdict: Verdict) -> bool:
     """Whether --root itself leaves a question out, as --quick leaves out frameworks; not one that somebody asked."""
-    return not_run(Unknown(verdict.message)) and not verdict.check.id.startswith("expect.")
+    return not_run(Unknown(verdict.message)) and not is_rule(verdict.check.id)
 
 
 def _unknown(verdict: Verdict) -> UnknownEntry:
