@@ -176,13 +176,13 @@ def _summary(verdicts: list[Verdict], found: tuple[FindingEntry, ...], unknown: 
         advice=count["advice"],
         consequences=sum(len(entry.consequences) for entry in found),
         unknown=sum(not entry.broken for entry in unknown),
-        passed=len(asked(verdicts) - {v.check.id for v in verdicts if v.outcome not in WELL}),
+        passed=len(asked(verdicts) - {v.check.id for v in verdicts if v.outcome not in WITHOUT_PROBLEM}),
         skipped=len(everything - asked(verdicts)),
         broken=sum(entry.broken for entry in unknown),
     )
 
 
-WELL = (Outcome.PASS, Outcome.SKIPPED)
+WITHOUT_PROBLEM = (Outcome.PASS, Outcome.SKIPPED)
 
 
 def asked(verdicts: list[Verdict]) -> set[str]:
