@@ -148,6 +148,11 @@ def ctranslate2_cudnn(number: str) -> int | None:
     return int(rows[first]) if rows[first] else None
 
 
+def ctranslate2_since(cudnn: int) -> str:
+    """Return the first release of CTranslate2 that opens a cuDNN major."""
+    return next(first for first, major in python_rules().ctranslate2_cudnn.items() if major == str(cudnn))
+
+
 def ctranslate2_without_cudnn() -> str:
     """Return the first release of CTranslate2 that needs no cuDNN."""
     return next(first for first, major in python_rules().ctranslate2_cudnn.items() if not major)
