@@ -38,14 +38,15 @@ def build_for(facts: Facts, backend: str) -> Fix | None:
     if _is_of_image(facts):
         return _image(facts, backend, "has that library")
     name = f"ollama-{kind}"
-    message = f"Install {name}, the distribution's Ollama with that library."
     if _is_packaged(facts, "nixos"):
         release = known_or(facts.host.distribution.version, None) or ollama().nixos_packages
         by_package = numbers(release) >= numbers(ollama().nixos_packages)
         setting = f"package = pkgs.{name}" if by_package else f'acceleration = "{kind}"'
+        message = "Set NixOS's Ollama with that library in the configuration."
         return nixos.rebuild(message, f"services.ollama.{setting};", "reinstall-package", PROOF)
     if not _is_packaged(facts, "arch"):
         return None
+    message = f"Install {name}, the distribution's Ollama with that library."
     tasks: Tasks = (*system.install(facts, name), RESTART)
     return Fix(message, tasks, "reinstall-package", root=True, undo=system.remove(facts, name), verify=PROOF)
 
