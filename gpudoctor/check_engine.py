@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import UnknownFactError
-from gpudoctor.registry import AREAS
+from gpudoctor.registry import AREAS, Area
 from gpudoctor.tasks import Command, Shell, Task, Tasks, needs_root
 from gpudoctor.tasks.as_typed import typed
 
@@ -151,6 +151,9 @@ Fixes = tuple[Fix, ...] | Callable[[S], tuple[Fix, ...]]
 Targets = Callable[[Facts], Iterable[tuple[About, S]]]
 
 
+_AREAS = {area.name: area for area in AREAS}
+
+
 class Check(Generic[S]):
     """One check; its `id` is the path of its file.
 
@@ -167,6 +170,10 @@ class Check(Generic[S]):
         validated_on: where it has met its problem so far, each with its month, the strongest first: hardware,
             environment, simulated, facts, table. `scripts/evidence.py` explains them, and writes what tests prove.
         essential: where it is unknown, the report is incomplete.
+        vendor, linux_alone, bearable: as of `registry.Area`, where this check differs from its area; None: it does not.
+        explains: whether its problem may explain others.
+        breaks_imports: whether its problem breaks imports alone, and so explains nothing that is `read_from_files`.
+        read_from_files: whether its problem is read from files, without an import: a build, a missing library.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.
         module: the module of its file, where a function elsewhere makes it; else that of the function.
@@ -186,6 +193,12 @@ class Check(Generic[S]):
         affects: Sequence[str] = ("everything",),
         validated_on: Sequence[str] = (),
         essential: bool = False,
+        vendor: str | None = None,
+        linux_alone: bool | None = None,
+        bearable: bool | None = None,
+        explains: bool = True,
+        breaks_imports: bool = False,
+        read_from_files: bool = False,
         aliases: Sequence[str] = (),
         deprecated: str | None = None,
         module: str | None = None,
@@ -199,6 +212,8 @@ class Check(Generic[S]):
         self.references, self.caused_by = tuple(references), tuple(caused_by)
         self.affects, self.validated_on = tuple(affects), tuple(validated_on)
         self.essential, self.aliases, self.deprecated = essential, tuple(aliases), deprecated
+        self._vendor, self._linux_alone, self._bearable = vendor, linux_alone, bearable
+        self.explains, self.breaks_imports, self.read_from_files = explains, breaks_imports, read_from_files
 
     def __repr__(self) -> str:
         return f"<Check {self.id}>"
@@ -206,6 +221,25 @@ class Check(Generic[S]):
     def __call__(self, subject: S) -> Found:
         """Judge one subject."""
         return self.function(subject)
+
+    @property
+    def _area(self) -> Area:
+        return _AREAS.get(self.area, Area(self.area))
+
+    @property
+    def vendor(self) -> str | None:
+        """Whose hardware and software it is about."""
+        return self._vendor or self._area.vendor
+
+    @property
+    def linux_alone(self) -> bool:
+        """Whether it judges what Linux alone has."""
+        return self._area.linux_alone if self._linux_alone is None else self._linux_alone
+
+    @property
+    def bearable(self) -> bool:
+        """Whether a machine with its warning computes all the same."""
+        return self._area.bearable if self._bearable is None else self._bearable
 
     def fixes_for(self, subject: S) -> tuple[Fix, ...]:
         """The fixes for one subject."""
@@ -225,14 +259,9 @@ def check(**texts: Any) -> Callable[[Callable[[S], Found]], Check[S]]:
     return made
 
 
-# Areas that have nothing to judge on macOS and Windows, whatever else is known there.
-LINUX_ALONE = frozenset(area.name for area in AREAS if area.linux_alone)
-EVERYWHERE = frozenset({"device.no-gpu"})  # of those areas
-
-
 def is_foreign(one: Check[Any], facts: Facts) -> bool:
     """Whether a check is about Linux, and the machine is none."""
-    return facts.host.system != "Linux" and one.area in LINUX_ALONE and one.id not in EVERYWHERE
+    return facts.host.system != "Linux" and one.linux_alone
 
 
 class Verdict(NamedTuple):

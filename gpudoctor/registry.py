@@ -128,6 +128,7 @@ class Area(NamedTuple):
         vendor: whose hardware and software it is about; a build for another vendor's GPUs does not need it.
         linux_alone: whether it judges what Linux alone has.
         bearable: whether a machine with its warnings computes all the same.
+        keeps_out: whether its failures keep programs from a GPU.
         condition: without which its checks have nothing to look at; None: they always may have.
         framework: the import name of the framework that it is about.
         without_gpu: whether its checks have something to look at on a machine without a GPU.
@@ -138,6 +139,7 @@ class Area(NamedTuple):
     vendor: str | None = None
     linux_alone: bool = False
     bearable: bool = False
+    keeps_out: bool = False
     condition: Condition | None = None
     framework: str | None = None
     without_gpu: bool = False
@@ -146,18 +148,18 @@ class Area(NamedTuple):
 
 # In the order in which a machine is fixed: what stands earlier has to work first.
 AREAS = (
-    Area("cloud", linux_alone=True, condition="cloud"),
-    Area("device", vendor="nvidia", linux_alone=True, bearable=True),
-    Area("cluster", linux_alone=True, condition="scheduler"),
-    Area("driver", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia"),
-    Area("wsl", linux_alone=True, condition="windows-host", without_gpu=True),
-    Area("container", linux_alone=True, without_gpu=True),
-    Area("rocm", vendor="amd", linux_alone=True),
-    Area("intel", vendor="intel", condition="intel"),
-    Area("windows", condition="windows"),
+    Area("cloud", linux_alone=True, condition="cloud", keeps_out=True),
+    Area("device", vendor="nvidia", linux_alone=True, bearable=True, keeps_out=True),
+    Area("cluster", linux_alone=True, condition="scheduler", keeps_out=True),
+    Area("driver", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia", keeps_out=True),
+    Area("wsl", linux_alone=True, condition="windows-host", without_gpu=True, keeps_out=True),
+    Area("container", linux_alone=True, without_gpu=True, keeps_out=True),
+    Area("rocm", vendor="amd", linux_alone=True, keeps_out=True),
+    Area("intel", vendor="intel", condition="intel", keeps_out=True),
+    Area("windows", condition="windows", keeps_out=True),
     Area("apple", condition="macos"),
-    Area("fabric", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia"),
-    Area("mig", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia"),
+    Area("fabric", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia", keeps_out=True),
+    Area("mig", vendor="nvidia", linux_alone=True, bearable=True, condition="nvidia", keeps_out=True),
     Area("visibility"),
     Area("environment", linux_alone=True, without_gpu=True),
     Area("link", vendor="nvidia", linux_alone=True, condition="nvidia"),
@@ -174,3 +176,9 @@ AREAS = (
     Area("tables"),
     Area("security", without_gpu=True, on_request=True),
 )
+EXPECT = "expect"  # the area of an operator's own rules, which are no checks of gpudoctor
+
+
+def is_rule(id_: str) -> bool:
+    """Whether an ID is of an operator's own rule: "expect.gpus-ecc"."""
+    return id_.startswith(f"{EXPECT}.")

@@ -4,35 +4,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gpudoctor.check_engine import Outcome, Severity, Verdict
-from gpudoctor.registry import AREAS, BY_AREA
+from gpudoctor.registry import AREAS, BY_AREA, EXPECT
 
 PLACES = {area.name: place for place, area in enumerate(AREAS)}
-BEARABLE = frozenset(area.name for area in AREAS if area.bearable)
-# Checks of other areas whose warnings are of an environment in which frameworks start all the same.
-MILD = ("python.environment-not-run", "python.standard-library-hidden", "python.unmet-requirement")
-# What breaks an import explains nothing that is read from files without one: a build, a version, a missing library.
-BREAKS_IMPORTS = ("python.numpy-2", "python.standard-library-hidden", "python.unmet-requirement")
-READ_FROM_FILES = (
-    "arch-missing",
-    "cpu-build",
-    "cudnn-too-old",
-    "driver-too-old",
-    "libraries-missing",
-    "libraries-not-found",
-    "wrong-cuda-major",
-    "wrong-vendor",
-)
-KEEPS_OUT = (
-    "device.none",
-    "device.thunderbolt-unauthorized",
-    "driver.vfio-in-the-way",
-    "health.memory-held",
-    "health.stuck-process",
-)
-VENDORS = {area.name: area.vendor for area in AREAS}
-MASKS = {"visibility.cuda": "nvidia", "visibility.hip": "amd", "visibility.rocr": "amd"}
-# It quotes a program whose trouble anything may explain, and explains nothing itself.
-QUOTES = "host.service-errors"
+_BEARABLE = {area.name for area in AREAS if area.bearable}
 _CONTAINERS = {"containers"}
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
@@ -72,13 +47,14 @@ def findings(verdicts: Iterable[Verdict]) -> tuple[list[Finding], list[Verdict]]
 
 
 def _place(finding: Finding) -> tuple[object, ...]:
-    mild = finding.severity is not Severity.ERROR and finding.root.check.id in MILD
+    check = finding.root.check
+    mild = finding.severity is not Severity.ERROR and check.bearable and check.area not in _BEARABLE
     return RANK[finding.severity], mild, *_order(finding.root)[1:]
 
 
 def _explained(verdict: Verdict, problems: list[Verdict]) -> bool:
     """Whether a finding says already why nobody knows it; of an operator's rule they want to read it all the same."""
-    return verdict.check.area != "expect" and verdict.outcome is Outcome.UNKNOWN and bool(_causes(verdict, problems))
+    return verdict.check.area != EXPECT and verdict.outcome is Outcome.UNKNOWN and bool(_causes(verdict, problems))
 
 
 def _causes(verdict: Verdict, problems: list[Verdict]) -> list[Verdict]:
@@ -103,7 +79,7 @@ def _named(cause: Verdict, verdict: Verdict) -> bool:
     An area named whole has checks about something else too: that Docker on this host lacks a toolkit explains
     nothing about the framework that runs next to it, and an advice explains no failure.
     """
-    if cause.check.id == QUOTES:
+    if not cause.check.explains:
         return False
     if cause.check.id in verdict.check.caused_by:
         return True
@@ -124,11 +100,9 @@ def _is_bearable(cause: Verdict, verdict: Verdict) -> bool:
     """
     if verdict.outcome is not Outcome.PROBLEM or verdict.severity is Severity.ADVICE or verdict.check.area == "smoke":
         return False
-    if cause.check.id in BREAKS_IMPORTS and verdict.check.id.partition(".")[2] in READ_FROM_FILES:
+    if cause.check.breaks_imports and verdict.check.read_from_files:
         return True
-    mild = cause.check.area in BEARABLE or cause.check.id in MILD
-    warns = cause.severity is Severity.WARNING and mild
-    return warns and cause.check.id not in KEEPS_OUT
+    return cause.severity is Severity.WARNING and cause.check.bearable
 
 
 def _of_another_framework(cause: Verdict, verdict: Verdict) -> bool:
@@ -144,8 +118,7 @@ def _of_another_framework(cause: Verdict, verdict: Verdict) -> bool:
 
 def _of_another_vendor(cause: Verdict, verdict: Verdict) -> bool:
     """Whether the verdict is about a build for one vendor's GPUs, and the supposed cause ails another vendor's."""
-    id_, wanted = cause.check.id, verdict.about.vendor
-    vendor = VENDORS.get(cause.check.area) or MASKS.get(id_.partition("-")[0])
+    vendor, wanted = cause.check.vendor, verdict.about.vendor
     return wanted is not None and vendor is not None and vendor != wanted
 
 
@@ -159,7 +132,7 @@ def _lighter_than_rule(cause: Verdict, verdict: Verdict) -> bool:
 
     That there is no GPU is an advice only where nothing asks for one; the rule does.
     """
-    if verdict.check.area != "expect" or verdict.outcome is not Outcome.PROBLEM or cause.check.id == "device.no-gpu":
+    if verdict.check.area != EXPECT or verdict.outcome is not Outcome.PROBLEM or cause.check.id == "device.no-gpu":
         return False
     return RANK[cause.severity] > RANK[verdict.severity]
 

@@ -22,8 +22,8 @@ PARTICULAR = {
     "setup/choice.py",
     "setup/conflicts.py",
 }
-# What explains that a GPU is missing, or keeps programs from it: about demands and setup, and not about areas.
-EXPLAINS = {"requirements/demands.py", "setup/blockers.py"}
+# What explains that a GPU is missing: about demands, and not about areas.
+EXPLAINS = {"requirements/demands.py"}
 NAMES = {name: one.module for one in FRAMEWORKS for name in (one.module, one.area, f"{one.area}.*", one.title)}
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor import checks
 from gpudoctor.check_engine import MACHINE, About, Check, Outcome, Severity, Verdict
 from gpudoctor.facts import Facts
 from gpudoctor.root_causes import findings
@@ -21,6 +22,9 @@ def check(
         return None
 
     function.__module__ = f"gpudoctor.checks.{area}.{name}"
+    real = vars(checks.load_one(id_)) if id_ in checks.ids() else {}
+    own = ("explains", "breaks_imports", "read_from_files", "_vendor", "_bearable")
+    declared: dict[str, Any] = {attribute.lstrip("_"): real[attribute] for attribute in own if real}
     return Check(
         function,
         title=id_,
@@ -29,6 +33,7 @@ def check(
         targets=lambda f: iter([(MACHINE, f)]),
         caused_by=caused_by,
         affects=affects,
+        **declared,
     )
 
 

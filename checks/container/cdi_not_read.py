@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import nixos
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import in_container, on_wsl
-from gpudoctor.tasks import Edit, as_root, cmd, lines
+from gpudoctor.tasks import Edit, cmd
 
 _DROP_IN = "/etc/containers/containers.conf.d/50-cdi.conf"
 _PROOF = cmd("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi")
@@ -60,14 +61,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         message = f"Add {directory} to cdi_spec_dirs in containers.conf (/etc/containers or ~/.config/containers)."
         return (Fix(message, action="change-environment", verify=_PROOF), once)
     message = f"Have Podman read {directory} too, in its configuration."
-    if known_or(facts.host.distribution.id, "") == "nixos":
-        block = (
-            "# /etc/nixos/configuration.nix\n"
-            f'virtualisation.containers.containersConf.settings.engine.cdi_spec_dirs = [ "/etc/cdi" "{directory}" ];'
-        )
-        rebuild = (lines(block), as_root("nixos-rebuild", "switch"))
-        undo = (as_root("nixos-rebuild", "switch", "--rollback"),)
-        first = Fix(message, rebuild, "change-environment", root=True, undo=undo, verify=_PROOF)
+    if nixos.is_nixos(facts):
+        engine = "virtualisation.containers.containersConf.settings.engine"
+        setting = f'{engine}.cdi_spec_dirs = [ "/etc/cdi" "{directory}" ];'
+        first = nixos.rebuild(message, setting, "change-environment", _PROOF)
     else:
         text = f'[engine]\ncdi_spec_dirs = ["/etc/cdi", "{directory}"]\n'
         write, remove = Edit(_DROP_IN, text=text, root=True), Edit(_DROP_IN, gone=True, root=True)

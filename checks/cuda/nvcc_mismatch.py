@@ -3,7 +3,8 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install, torch_family
 from gpudoctor.fixes.toolkit import toolkit
-from gpudoctor.maybe import known, present
+from gpudoctor.knowledge import torch as torch_table
+from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import major, release
 from gpudoctor.targets import OnFramework, torches
@@ -12,12 +13,10 @@ from gpudoctor.targets import OnFramework, torches
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     wanted = present(on.framework.cuda)
     fixes = [toolkit(on.facts, on.python, wanted)]
-    version, nvcc = on.framework.version, on.facts.toolkits.home.nvcc
-    if isinstance(version, str) and isinstance(nvcc, str) and nvcc in ("11.8", "12.1", "12.4", "12.6", "12.8", "13.0"):
-        variant = f"cu{nvcc.replace('.', '')}"
-        command = install(
-            on.python, *torch_family(on.python), index=f"https://download.pytorch.org/whl/{variant}", force=True
-        )
+    version, nvcc = on.framework.version, known_or(on.facts.toolkits.home.nvcc, None) or ""
+    variant = torch_table.cuda_variant(nvcc)
+    if isinstance(version, str) and any(variant in row.wheels for row in torch_table.torch().release):
+        command = install(on.python, *torch_family(on.python), index=torch_table.index_of(variant), force=True)
         message = f"Or install PyTorch's build for CUDA {nvcc} ({variant}), if {release(version)} has one."
         fixes.append(Fix(message, (command,), "reinstall-package"))
     return tuple(fixes)

@@ -6,6 +6,7 @@ from gpudoctor.fixes.python import conda_of, install, version_of
 from gpudoctor.fixes.toolkit import devel_image, toolkit
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.knowledge.release_families import release_families
+from gpudoctor.knowledge.torch import cuda_variant
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -35,7 +36,7 @@ def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
     """The prebuilt kernels of a package, where they exist for this CUDA release."""
     kernels, version = python_rules().nvcc.ready.get(name), version_of(on.python, name)
     family = next((one for one in release_families().family if kernels in one.index), None)
-    variant = f"cu{cuda.replace('.', '')}"
+    variant = cuda_variant(cuda)
     if kernels is None or version is None or family is None or not family.built_for(variant):
         return ()
     message = f"Install {kernels}, which contains the prebuilt kernels, in the same version."

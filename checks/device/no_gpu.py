@@ -125,6 +125,7 @@ def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
     affects=("everything",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
     essential=True,
+    linux_alone=False,
 )
 def no_gpu(facts: Facts) -> Problem | None:
     """No GPU on PCI, none that a driver lists, none passed to this container, and none from Windows."""

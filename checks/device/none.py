@@ -78,6 +78,7 @@ def _removed(facts: Facts, message: str) -> Fix:
     ),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
+    bearable=False,
 )
 def none(facts: Facts) -> Problem | None:
     """No NVIDIA card on PCI and none that the driver lists; boards whose GPU is no PCI device do not count."""

@@ -50,6 +50,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=own_kernel,
     affects=("everything",),
     validated_on=("table 2026-11",),
+    bearable=False,
 )
 def thunderbolt_unauthorized(facts: Facts) -> str | Problem | None:
     """An NVIDIA GPU is expected, none is on the bus, and a device is kept off it; any enclosure, or one by its name."""

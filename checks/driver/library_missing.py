@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
-from gpudoctor.fixes import system
+from gpudoctor.fixes import nixos, system
 from gpudoctor.fixes.driver import flavor_for, install_driver, library_packages
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
@@ -16,11 +16,11 @@ _WHAT = {"libcuda.so.1": "without it no program can use CUDA", "libnvidia-ml.so.
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     off = [one for one in _copies(facts) if one.found_by == OFF_PATH]
     if off:
-        folder = off[0].path.rpartition("/")[0]
-        if facts.host.distribution.id == "nixos":
-            return (_by_variable(folder),)
-        tell = (Edit("/etc/ld.so.conf.d/nvidia.conf", text=f"{folder}\n", root=True), as_root("ldconfig"))
-        message = f"Add the directory {folder}, which contains the library, to the loader's configuration."
+        directory = off[0].path.rpartition("/")[0]
+        if nixos.is_nixos(facts):
+            return (_by_variable(directory),)
+        tell = (Edit("/etc/ld.so.conf.d/nvidia.conf", text=f"{directory}\n", root=True), as_root("ldconfig"))
+        message = f"Add the directory {directory}, which contains the library, to the loader's configuration."
         return (
             Fix(
                 message,
@@ -40,10 +40,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
 
 
-def _by_variable(folder: str) -> Fix:
+def _by_variable(directory: str) -> Fix:
     """NixOS's loader reads no configuration; Nix programs find the directory themselves, others by the variable."""
     message = "Run non-Nix programs with the driver's directory in LD_LIBRARY_PATH (NixOS reads no ld.so.conf)."
-    command = export("LD_LIBRARY_PATH", folder, "before")
+    command = export("LD_LIBRARY_PATH", directory, "before")
     return Fix(
         message,
         (command,),
@@ -77,7 +77,7 @@ def library_missing(facts: Facts) -> Problem | None:
     missing = [name for name, copies in found.items() if not any(_counts(one) for one in copies)]
     if not missing or (missing == ["libnvidia-ml.so.1"] and facts.nvidia.nvml.code == 0):
         return None
-    if facts.host.distribution.id == "nixos" and _copies(facts):
+    if nixos.is_nixos(facts) and _copies(facts):
         return _on_nixos(facts, missing[0])
     if facts.nvidia.cuda.code == 0 and "libcuda.so.1" in missing:
         return None
@@ -92,9 +92,9 @@ def _on_nixos(facts: Facts, soname: str) -> Problem | None:
     frameworks = [one for python in facts.pythons for one in python.frameworks]
     if all((one.location or "").startswith("/nix/store/") or one.variant == "cpu" for one in frameworks):
         return None
-    folder = _copies(facts)[0].path.rpartition("/")[0]
+    directory = _copies(facts)[0].path.rpartition("/")[0]
     return Problem(
-        f"{soname} is in {folder}, where NixOS's loader does not look: frameworks from PyPI do not find it.",
+        f"{soname} is in {directory}, where NixOS's loader does not look: frameworks from PyPI do not find it.",
         tuple(f"{one.path} ({one.found_by})" for one in _copies(facts)),
         "Programs of nixpkgs, such as nvidia-smi, find the driver by their run path; wheels of PyPI have no such path.",
     )

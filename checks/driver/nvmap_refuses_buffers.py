@@ -35,7 +35,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         as_root("reboot"),
     )
     newer = Fix(
-        f"Upgrade to Jetson Linux {bug.fixed} (JetPack 6.2.2) or newer; {bug.good} does not have it, either.",
+        f"Upgrade to Jetson Linux {bug.fixed} ({bug.also}) or newer; {bug.good} does not have it, either.",
         upgrade,
         "reinstall-package",
         root=True,

@@ -60,6 +60,7 @@ def _for_good(facts: Facts, bound: tuple[PciDevice, ...]) -> Fix:
     caused_by=DEAD,
     affects=("everything",),
     validated_on=("simulated 2026-11",),
+    bearable=False,
 )
 def vfio_in_the_way(facts: Facts) -> Problem | None:
     """The PCI function's driver is vfio-pci; with another GPU for the host it is only advice."""

@@ -51,6 +51,7 @@ def _holders(on: OnGpu) -> tuple[GpuProcess, ...]:
     caused_by=("health.stuck-process", "device.exclusive-mode", "device.fallen-off-the-bus", "device.needs-reset"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
+    bearable=False,
 )
 def memory_held(on: OnGpu) -> Problem | None:
     """Nearly nothing free; advice where another GPU has memory, or where it is known whose work it is."""

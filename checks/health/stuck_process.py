@@ -46,6 +46,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     ),
     affects=("everything",),
     validated_on=("table 2026-11",),
+    bearable=False,
 )
 def stuck_process(on: OnGpu) -> Problem | None:
     """A process of the GPU in state D or Z."""

@@ -67,6 +67,7 @@ def _fixes(on: OnService) -> tuple[Fix, ...]:
     ),
     affects=("everything",),
     validated_on=("table 2026-11",),
+    explains=False,
 )
 def service_errors(on: OnService) -> Problem | None:
     """What the service wrote; the message's row has the meaning, and names the areas whose problems explain it."""

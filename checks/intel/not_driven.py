@@ -13,8 +13,6 @@ from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard
 from gpudoctor.tasks import as_root, filtered, query
 
-# The first kernel with a card for which xe is no experiment (Battlemage): knowledge/intel.toml.
-_XE_READY = "6.12"
 # What the driver core prints of a failed probe: xe ends with ENXIO where the card's memory window (BAR 2) has no
 # address (drivers/gpu/drm/xe/xe_vram.c); a GPU that does not answer in time is ETIME or ETIMEDOUT.
 _NO_WINDOW = -6
@@ -156,5 +154,5 @@ def _experimental(on: OnCard, bound: str) -> Problem:
         "Each kernel driver lists the cards that it supports; force_probe binds it to others, for development. The "
         "compute runtime then aborts (bindless_heaps_helper.cpp) or lists no device, although the driver is loaded."
     )
-    early = version(known_or(on.facts.host.kernel.release, "0"))[:2] < version(_XE_READY)
+    early = version(known_or(on.facts.host.kernel.release, "0"))[:2] < version(intel.first_kernel("xe"))
     return Problem(message, cause=why, severity=None if early else Severity.ADVICE)

@@ -7,6 +7,7 @@ from gpudoctor.facts import Package, UnmetRequirement
 from gpudoctor.fixes.environment import own_environment
 from gpudoctor.fixes.python import install, reinstall_torch, torch_choice
 from gpudoctor.fixes.verify_commands import framework_proof
+from gpudoctor.knowledge.torch import with_cudnn
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import present
 from gpudoctor.queries.frameworks import one_of
@@ -49,7 +50,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if torch and choice and found > pinned:
         wheel = reinstall_torch(on.facts, on.python, torch)
         commands = wheel[0].tasks if wheel else ()
-        message = f"Install a newer PyTorch, which is built with cuDNN {found[0]} (torch>=2.4)."
+        message = f"Install a newer PyTorch, which is built with cuDNN {found[0]} ({with_cudnn(found[0])})."
         fixes.append(Fix(message, commands, "reinstall-package", verify=framework_proof(on.python, "torch")))
     message = f"Reinstall the cuDNN that {broken.package} pins; {other.name} does not support it."
     return (*fixes, msgspec.structs.replace(restored, message=message))

@@ -2,37 +2,20 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import system
-from gpudoctor.maybe import known, known_or, present
+from gpudoctor.fixes import ollama, system
+from gpudoctor.maybe import known, present
 from gpudoctor.queries.ollama import installed, wanted_backend
 from gpudoctor.targets import cards_of
-from gpudoctor.tasks import Tasks, as_root, cmd, filtered, lines, pipe, query
+from gpudoctor.tasks import as_root
 
-_INSTALL = pipe(cmd("curl", "-fsSL", "https://ollama.com/install.sh"), cmd("sh"))
-_RESTART = as_root("systemctl", "restart", "ollama")
-_PROOF = filtered(query("journalctl", "-u", "ollama", "-n", "50"), query("grep", "inference compute"))
 _NAMES = {"cuda": ("CUDA", "libggml-cuda.so", "NVIDIA"), "hip": ("ROCm", "libggml-hip.so", "AMD")}
 
 
-def _by_package(facts: Facts) -> tuple[Fix, ...]:
-    """The distribution's package with that library, where it has one."""
-    name = f"ollama-{'rocm' if wanted_backend(facts) == 'hip' else 'cuda'}"
-    message = f"Install {name}, the distribution's Ollama with that library."
-    if known_or(facts.host.distribution.id, "") == "nixos":
-        block = lines(f"# /etc/nixos/configuration.nix\nservices.ollama.package = pkgs.{name};")
-        tasks: Tasks = (block, as_root("nixos-rebuild", "switch"))
-        undo: Tasks = (as_root("nixos-rebuild", "switch", "--rollback"),)
-        return (Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=_PROOF),)
-    if system.family_of(facts) != "arch":
-        return ()
-    tasks = (*system.install(facts, name), _RESTART)
-    return (Fix(message, tasks, "reinstall-package", root=True, undo=system.remove(facts, name), verify=_PROOF),)
-
-
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    if not present(facts.ollama.program).startswith("/usr/local/") and (own := _by_package(facts)):
-        return own
-    title = _NAMES[wanted_backend(facts) or "hip"][0]
+    backend = wanted_backend(facts) or "hip"
+    if own := ollama.build_for(facts, backend):
+        return (own,)
+    title = _NAMES[backend][0]
     names = _left_over(facts)
     if names:
         message = (
@@ -42,15 +25,15 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     else:
         message = f"Reinstall Ollama: its installer downloads the library for {title} where it detects the GPU."
     remove = system.remove(facts, *names) if names else ()
-    again = Fix(message, (*remove, _INSTALL), "reinstall-package", root=True, verify=_PROOF)
-    copies = facts.ollama.copies if wanted_backend(facts) == "hip" else ()
+    again = Fix(message, (*remove, ollama.INSTALL), "reinstall-package", root=True, verify=ollama.PROOF)
+    copies = facts.ollama.copies if backend == "hip" else ()
     if not copies:
         return (again,)
     to = present(facts.ollama.directory)
     message = f"Copy the library of the other Ollama ({copies[0]}); it works where both are of about the same release."
-    tasks = (as_root("cp", "-r", copies[0], f"{to}/"), _RESTART)
+    tasks = (as_root("cp", "-r", copies[0], f"{to}/"), ollama.RESTART)
     undo = (as_root("rm", "-r", f"{to}/{copies[0].rpartition('/')[2]}"),)
-    return (again, Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=_PROOF))
+    return (again, Fix(message, tasks, "reinstall-package", root=True, undo=undo, verify=ollama.PROOF))
 
 
 def _left_over(facts: Facts) -> tuple[str, ...]:
@@ -69,6 +52,7 @@ def _left_over(facts: Facts) -> tuple[str, ...]:
     fixes=_fixes,
     references=(
         "https://docs.ollama.com/gpu",
+        "https://docs.ollama.com/docker",
         "https://github.com/ollama/ollama/issues/13844",
         "https://github.com/ollama/ollama/issues/11093",
     ),

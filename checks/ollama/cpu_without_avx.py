@@ -3,22 +3,16 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.cpu_type import host_cpu
+from gpudoctor.fixes.ollama import upgrade
 from gpudoctor.knowledge.ollama import ollama
 from gpudoctor.maybe import known
-from gpudoctor.queries.ollama import installed
+from gpudoctor.queries.ollama import installed, wanted_backend
 from gpudoctor.queries.packages import numbers
-from gpudoctor.tasks import cmd, filtered, pipe, query
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    newer = Fix(
-        f"Upgrade Ollama to {ollama().without_avx} or newer, which uses the GPU without AVX too; what stays on the CPU "
-        "is slower.",
-        (pipe(cmd("curl", "-fsSL", "https://ollama.com/install.sh"), cmd("sh")),),
-        "reinstall-package",
-        root=True,
-        verify=filtered(query("journalctl", "-u", "ollama", "-n", "50"), query("grep", "inference compute")),
-    )
+    effect = "uses the GPU without AVX too; what stays on the CPU is slower"
+    newer = upgrade(facts, wanted_backend(facts), ollama().without_avx, effect)
     return (host_cpu(), newer) if isinstance(facts.host.virtual, str) else (newer,)
 
 

@@ -69,6 +69,7 @@ def _system(on: OnFramework) -> Fix:
     caused_by=("python.*", "libraries.*", "onnxruntime.both-packages", "onnxruntime.wrong-cuda-major"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
+    read_from_files=True,
 )
 def libraries_not_found(on: OnFramework) -> Problem | None:
     """Libraries of the CUDA provider are not where the loader looks, in no major."""

@@ -35,11 +35,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     row, _ = found
-    driver = major(text_of(driver_cuda(on.facts))) or 12
-    index = row.index.format(build="cu118" if driver < 12 else "cu126")
+    index = row.index_for(major(text_of(driver_cuda(on.facts))))
     origin = f" from {row.title}'s own index" if index else ""
     message = f"Replace it with {row.gpu}{origin}, if you want to use the GPU.{lasting(on.facts)}"
-    tasks = (uninstall(on.python, row.name), install(on.python, row.gpu, index=index or None))
+    tasks = (uninstall(on.python, row.name), install(on.python, row.gpu, index=index))
     return (Fix(message, tasks, "reinstall-package", verify=verify(on.python, row.proof)),)
 
 

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.environment import own_environment
 from gpudoctor.fixes.python import install, lasting, reinstall_torch
 from gpudoctor.knowledge import python_rules
+from gpudoctor.knowledge.torch import with_cudnn
 from gpudoctor.maybe import phrase
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -35,10 +36,12 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         message = f"Upgrade CTranslate2 to {first} or newer, which needs no cuDNN.{lasting(on.facts)}"
         command = install(on.python, f"ctranslate2>={first}", *users, upgrade=True)
         return (Fix(message, (command,), "reinstall-package"),)
-    message = f"Install CTranslate2 4.4, the last release that uses cuDNN 8.{lasting(on.facts)}"
-    old = Fix(message, (install(on.python, "ctranslate2==4.4.0"),), "reinstall-package")
+    since = python_rules.ctranslate2_since(9)
+    message = f"Install the last CTranslate2 before {since}, which uses cuDNN 8.{lasting(on.facts)}"
+    old = Fix(message, (install(on.python, f"ctranslate2<{since}"),), "reinstall-package")
     torch = reinstall_torch(on.facts, on.python) if one_of(on.python, "torch") else ()
-    newer = [Fix("Install a newer PyTorch (torch>=2.4), which includes cuDNN 9.", f.tasks, f.action) for f in torch]
+    message = f"Install a newer PyTorch ({with_cudnn(9)}), which includes cuDNN 9."
+    newer = [Fix(message, f.tasks, f.action) for f in torch]
     message = "Install it in a separate environment, with cuDNN 9."
     own = Fix(message, own_environment(on.python, "ctranslate2", "nvidia-cudnn-cu12>=9,<10"), "reinstall-package")
     return (old, *newer, own)

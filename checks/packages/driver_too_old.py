@@ -8,6 +8,7 @@ from gpudoctor.fixes.cuda import newer_driver
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.python_rules import cuda_in_name
 from gpudoctor.maybe import known, present
+from gpudoctor.parsers.metadata import is_optional
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.queries.gpus import nvidia_gpus
@@ -51,7 +52,7 @@ def _older_bindings(on: OnPython, ours: int, theirs: str) -> tuple[Fix, ...]:
     names = ("cuda-python", _BINDINGS)
     wanted = re.compile(rf"(?:{'|'.join(names)})\b[^;]*[>=~]=?\s*{theirs}\b")
     others = (p for p in packages_of(on.python) if p.name not in names)
-    if any(wanted.match(line) and "extra" not in line for p in others for line in p.requires):
+    if any(wanted.match(line) and not is_optional(line) for p in others for line in p.requires):
         return ()
     name = next(name for name in names if package(on.python, name))
     spec = f"{name}>={ours},<{ours + 1}"
@@ -76,6 +77,7 @@ def _older_bindings(on: OnPython, ours: int, theirs: str) -> tuple[Fix, ...]:
     caused_by=(*CUDA_SYSTEM, "pytorch.driver-too-old"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
+    read_from_files=True,
 )
 def driver_too_old(on: OnPython) -> Problem | None:
     """A package is named for a newer CUDA major than the driver's, or contains its runtime."""

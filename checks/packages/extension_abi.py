@@ -74,8 +74,8 @@ def extension_abi(on: OnPython) -> Problem | None:
     first, torch = found[0], one_of(on.python, "torch")
     wanted = pin(on.python, first.package)
     built = f" (it was built for torch {wanted})" if wanted else _by_tag(on, first.package)
-    untold = torch is not None and built and not wanted and "+" not in text_of(torch.version)
-    ours = phrase(" for CUDA {}", torch.cuda) if torch and untold else ""
+    unnamed = torch is not None and built and not wanted and "+" not in text_of(torch.version)
+    ours = phrase(" for CUDA {}", torch.cuda) if torch and unnamed else ""
     others = sorted({e.package for e in found} - {first.package})
     more = f" The same applies to {', '.join(others)}." if others else ""
     message = (

@@ -5,6 +5,7 @@ from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.knowledge.release_families import ReleaseFamily
+from gpudoctor.knowledge.torch import cuda_variant
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import failures
@@ -25,7 +26,7 @@ def _variant(on: OnPython) -> str:
     """PyTorch's build, as indexes name it: cu130; empty where it is unknown."""
     torch = one_of(on.python, "torch")
     cuda = torch.cuda if torch and isinstance(torch.cuda, str) else ""
-    return f"cu{cuda.replace('.', '')}" if cuda else ""
+    return cuda_variant(cuda) if cuda else ""
 
 
 def _command(on: OnPython, found: MixedReleases, package: Package) -> Command | None:

@@ -108,6 +108,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     caused_by=("python.*", "pytorch.wrong-vendor", "packages.builds-overwrite"),
     affects=("wheels", "extensions"),
     validated_on=("simulated 2026-11",),
+    read_from_files=True,
 )
 def wrong_vendor(on: OnPython) -> Problem | None:
     """A package needs PyTorch's libraries for one vendor, and PyTorch is built for another."""

@@ -23,6 +23,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     affects=("wheels",),
     validated_on=("table 2026-11",),
+    bearable=True,
 )
 def environment_not_run(on: OnPython) -> Problem | None:
     """A .venv was skipped; a WARNING where only that one has a framework."""

@@ -1,7 +1,5 @@
 """The checked interpreter has no framework; another one has."""
 
-import re
-
 import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
@@ -10,6 +8,7 @@ from gpudoctor.facts.python import Elsewhere
 from gpudoctor.fixes.python import NEW, REMOVE_NEW, install
 from gpudoctor.knowledge.wanted import is_framework
 from gpudoctor.maybe import known, text_of
+from gpudoctor.parsers.metadata import is_optional, required_name
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.packages import packages_of
 from gpudoctor.targets import NAMES, OnPython, pythons
@@ -25,9 +24,6 @@ _OF_IMAGE = {
 }
 
 
-_NAME = re.compile(r"[\w-]*")
-
-
 def _gpu(facts: Facts) -> bool:
     return bool(nvidia_gpus(facts) or amd_gpus(facts))
 
@@ -35,8 +31,8 @@ def _gpu(facts: Facts) -> bool:
 def _wanted(on: OnPython) -> set[str]:
     """What is meant to be here: the framework of the container's image, and what an installed package requires."""
     image = {name for name, variable in _OF_IMAGE.items() if on.facts.host.environment.get(variable)}
-    lines = (line for package in packages_of(on.python) for line in package.requires if "extra" not in line)
-    return image | {_NAME.match(line)[0] for line in lines} & NAMES.keys()  # type: ignore[index]
+    lines = (line for package in packages_of(on.python) for line in package.requires if not is_optional(line))
+    return image | {required_name(line) for line in lines} & NAMES.keys()
 
 
 def _interrupted(on: OnPython) -> bool:

@@ -45,6 +45,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     caused_by=("python.user-site-leaks", "python.shadowed-module"),
     affects=("extensions",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
+    breaks_imports=True,
 )
 def numpy_2(on: OnPython) -> Problem | None:
     """NumPy is 2 or newer, and a package is older than its first release built for it."""

@@ -56,6 +56,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     affects=("wheels",),
     validated_on=("environment 2026-11",),
+    bearable=True,
+    breaks_imports=True,
 )
 def standard_library_hidden(on: OnPython) -> Problem | None:
     """A path from PYTHONPATH or the working directory comes before a module that a framework's import loads."""

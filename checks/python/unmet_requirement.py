@@ -108,6 +108,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     caused_by=("python.*", "libraries.*"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
+    bearable=True,
+    breaks_imports=True,
 )
 def unmet_requirement(on: OnPython) -> Problem | None:
     """What `pip check` reports for the packages that matter and their dependencies, and no other check does."""

@@ -100,6 +100,7 @@ def _on_windows(on: OnFramework) -> tuple[str, str] | None:
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
+    read_from_files=True,
 )
 def cpu_build(on: OnFramework) -> Problem | None:
     """A CPU build beside a GPU that some build could use."""

@@ -2,24 +2,13 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import amd, kernel_packages
-from gpudoctor.knowledge.regressions import regressions
-from gpudoctor.maybe import known_or, phrase
+from gpudoctor.knowledge.regressions import Regression, known_bug, regressions
+from gpudoctor.maybe import known_or, phrase, present
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import Shell, cmd
 from gpudoctor.tasks.placeholders import REST
 
-_FIRMWARE = (
-    "The scheduler firmware (MES) in the firmware package has a bug for this GPU, so that every program ends in a page "
-    "fault of the command processor (CPF); the releases before or after it work. Known: MES 0x83 of linux-firmware "
-    "20251125 on gfx1151."
-)
-_WAVES = (
-    "When the driver preempts a queue, the GPU saves the registers (VGPRs) of its waves into an area that KFD and ROCr "
-    "size. Both counted too few registers for gfx1151, so the firmware writes past the area: a page fault of the "
-    "command processor (CPF) as soon as a program runs. KFD exports the size (cwsr_size) from kernel 6.18.4 on, "
-    "Ubuntu's OEM kernels from 6.14.0-1018 on, and ROCr takes it from there from ROCm 7.2 on: both are needed."
-)
 _PROGRAM = (
     Fix(
         "Rerun the program with blocking launches, so that the error appears at the call that caused it.",
@@ -58,13 +47,38 @@ def _fetches(on: OnBoard) -> bool:
 
 def _small_areas(on: OnBoard) -> tuple[str, ...]:
     """What here sizes the area for saved waves of a GPU whose command processor faulted too small."""
-    clients = since_loaded(on, "amdgpu-fault-client")
-    if on.gfx != "gfx1151" or not any(e.what.get("text", "").startswith("CP") for e in clients):
+    clients, gfx = since_loaded(on, "amdgpu-fault-client"), on.gfx or ""
+    faulted = any(e.what.get("text", "").startswith("CP") for e in clients)
+    if not faulted or known_bug("linux", gfx, "CP") is None:
         return ()
     release = known_or(on.facts.amd.rocm, None)
     kernel = phrase("kernel {}", on.facts.host.kernel.release) if any(g.wave_area is None for g in on.gpus) else ""
-    runtime = f"ROCm {release}" if release and regressions("rocm", release, "gfx1151", "CP") else ""
+    runtime = f"ROCm {release}" if release and regressions("rocm", release, gfx, "CP") else ""
     return tuple(filter(None, (kernel, runtime)))
+
+
+def _fixed(on: OnBoard) -> tuple[Regression, Regression]:
+    """The kernel and the ROCm that size that area right."""
+    return present(known_bug("linux", on.gfx or "", "CP")), present(known_bug("rocm", on.gfx or "", "CP"))
+
+
+def _waves(on: OnBoard) -> str:
+    kernel, rocm = _fixed(on)
+    return (
+        "When the driver preempts a queue, the GPU saves the registers (VGPRs) of its waves into an area that KFD and "
+        f"ROCr size. Both counted too few registers for {kernel.gpus}, so the firmware writes past the area: a page "
+        "fault of the command processor (CPF) as soon as a program runs. KFD exports its size (cwsr_size) from kernel "
+        f"{kernel.fixed} on ({kernel.also}), and ROCr takes it from there from ROCm {rocm.fixed} on: both are needed."
+    )
+
+
+def _firmware(on: OnBoard) -> str:
+    bug = known_bug("linux-firmware", on.gfx or "")
+    known = f" Known of {bug.gpus}: linux-firmware {bug.first}; {bug.what}." if bug else ""
+    return (
+        "The scheduler firmware (MES) in the firmware package has a bug for this GPU, so that every program ends in a "
+        f"page fault of the command processor (CPF); the releases before or after it work.{known}"
+    )
 
 
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
@@ -78,14 +92,15 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
 
 
 def _larger_areas(on: OnBoard, small: tuple[str, ...]) -> tuple[Fix, ...]:
+    kernel, rocm = _fixed(on)
     runtime = (
-        "ROCm 7.2 or newer, and frameworks built for it (PyTorch: a wheel for rocm7.2 or newer, or AMD's nightly "
-        "builds of TheRock for gfx1151)."
+        f"ROCm {rocm.fixed} or newer, and frameworks built for it (PyTorch: a wheel for rocm{rocm.fixed} or newer, or "
+        f"AMD's nightly builds of TheRock for {kernel.gpus})."
     )
     if not small[0].startswith("kernel"):
         return (Fix(f"Install {runtime}", (), "reinstall-package"),)
     exported = Shell("grep cwsr_size /sys/class/kfd/kfd/topology/nodes/*/properties", lookup=True)
-    message = "Install kernel 6.18.4 or newer, or Ubuntu's OEM kernel."
+    message = f"Install kernel {kernel.fixed} or newer, or {kernel.also} or newer."
     message += f" It needs {runtime}" if len(small) > 1 else ""
     return (kernel_packages.newer_kernel(on.facts, message, exported),)
 
@@ -127,9 +142,9 @@ def page_faults(on: OnBoard) -> Problem | None:
     clients = since_loaded(on, "amdgpu-fault-client")
     small = _small_areas(on)
     if small:
-        message += f" The area for saved waves is too small for gfx1151 in {' and in '.join(small)}."
-        return Problem(message, texts((*faults[-3:], clients[-1])), _WAVES, Severity.WARNING)
+        message += f" The area for saved waves is too small for {present(on.gfx)} in {' and in '.join(small)}."
+        return Problem(message, texts((*faults[-3:], clients[-1])), _waves(on), Severity.WARNING)
     if not _fetches(on):
         return Problem(message, texts(faults[-3:]))
     message += " The GPU's command processor faulted, not a kernel of the programs: its firmware is likely broken."
-    return Problem(message, texts((*faults[-3:], clients[-1])), _FIRMWARE, Severity.WARNING)
+    return Problem(message, texts((*faults[-3:], clients[-1])), _firmware(on), Severity.WARNING)

@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import kernel_packages
 from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.knowledge.regressions import known_bug
 from gpudoctor.maybe import known, known_or, phrase, phrases, present
 from gpudoctor.queries.amd_boards import INSTINCT, OnBoard, boards
 from gpudoctor.queries.containers import size
@@ -17,15 +18,16 @@ _MUCH = 0.9
 
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     verify = Shell("grep size_in_bytes /sys/class/kfd/kfd/topology/nodes/*/mem_banks/*/properties", lookup=True)
-    message = "Install kernel 6.16.9 or newer, or Ubuntu's OEM kernel (6.14.0-1018 or newer)."
+    bug = present(known_bug("linux", sign="GTT"))
+    message = f"Install kernel {bug.fixed} or newer, or {bug.also} or newer."
     newer = kernel_packages.newer_kernel(on.facts, message, verify)
     rest = known_or(on.facts.host.memory, None)
     if rest is None:
         return (newer,)
     wanted = (rest + present(present(on.board).vram) - _REST) // _GIB * _GIB
     small = (
-        "With any kernel from 6.10 on: let the firmware setup (BIOS) reserve only the minimum (UMA frame buffer size, "
-        f"for example 512 MB), and let the GPU take up to {size(wanted)} of the RAM as it needs it."
+        f"With any kernel from {bug.first} on: let the firmware setup (BIOS) reserve only the minimum (UMA frame "
+        f"buffer size, for example 512 MB), and let the GPU take up to {size(wanted)} of the RAM as it needs it."
     )
     return (newer, kernel_parameter(on.facts, small, f"ttm.pages_limit={wanted // _PAGE}", verify))
 
@@ -33,7 +35,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
 @check(
     title="ROCm sees less memory than the firmware reserves for the integrated GPU",
     severity=Severity.WARNING,
-    cause="Before kernel 6.16.9, KFD takes the compute memory of an integrated GPU from system RAM (GTT), up to TTM's "
+    cause="KFD of older kernels takes the compute memory of an integrated GPU from system RAM (GTT), up to TTM's "
     "limit, which is half of the RAM that the firmware has left. What the firmware reserves as VRAM is then used for "
     "graphics only. Newer kernels take the larger of the two.",
     fixes=_fixes,

@@ -40,6 +40,7 @@ def _on_windows(on: OnFramework) -> bool:
     caused_by=("python.*", "tensorflow.placeholder", "tensorflow.several-packages"),
     affects=("wheels",),
     validated_on=("table 2026-11",),
+    read_from_files=True,
 )
 def cpu_build(on: OnFramework) -> Problem | None:
     """A CPU build where no other framework of the environment can use the GPU."""

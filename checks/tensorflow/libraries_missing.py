@@ -28,6 +28,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     caused_by=("python.*", "tensorflow.driver-too-old", "libraries.wheel-incomplete", "libraries.wheel-missing"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
+    read_from_files=True,
 )
 def libraries_missing(on: OnFramework) -> Problem | None:
     """Libraries that TensorFlow opens by name are nowhere, in no version."""

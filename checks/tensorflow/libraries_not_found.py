@@ -37,6 +37,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     caused_by=("python.*", "libraries.wheel-incomplete"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
+    read_from_files=True,
 )
 def libraries_not_found(on: OnFramework) -> Problem | None:
     """Every missing library is in an installed wheel."""

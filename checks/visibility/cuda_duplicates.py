@@ -17,6 +17,7 @@ from gpudoctor.targets import nvidia_machine
     targets=nvidia_machine,
     caused_by=("driver.cuda-no-answer", "driver.crashes"),
     validated_on=("table 2026-11",),
+    vendor="nvidia",
 )
 def cuda_duplicates(facts: Facts) -> Problem | None:
     """An entry is repeated, and CUDA shows no device."""

@@ -20,6 +20,7 @@ from gpudoctor.targets import nvidia_machine
     targets=nvidia_machine,
     caused_by=("driver.cuda-no-answer", "driver.crashes"),
     validated_on=("environment 2026-11", "simulated 2026-11"),
+    vendor="nvidia",
 )
 def cuda_hides_all(facts: Facts) -> Problem | None:
     """The variable is set, CUDA finds no device with it and finds devices without it."""

@@ -33,6 +33,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     targets=nvidia_machine,
     affects=("everything",),
     validated_on=("table 2026-11",),
+    vendor="nvidia",
 )
 def cuda_misspelt(facts: Facts) -> str | None:
     """The mask itself is not set, and a variable differs from its name in a letter or two."""

@@ -43,6 +43,7 @@ def _meant(facts: Facts) -> list[Gpu]:
     caused_by=("visibility.cuda-duplicates",),
     affects=("several-gpus",),
     validated_on=("table 2026-11",),
+    vendor="nvidia",
 )
 def cuda_order_differs(facts: Facts) -> Problem | None:
     """The UUIDs of what CUDA shows under the mask, against those that NVML has under the mask's numbers."""

@@ -17,6 +17,7 @@ from gpudoctor.targets import nvidia_machine
     targets=nvidia_machine,
     caused_by=("driver.cuda-no-answer", "driver.crashes"),
     validated_on=("simulated 2026-11",),
+    vendor="nvidia",
 )
 def cuda_out_of_range(facts: Facts) -> Problem | None:
     """The first invalid entry is an index beyond the last GPU."""

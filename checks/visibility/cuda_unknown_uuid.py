@@ -17,6 +17,7 @@ from gpudoctor.targets import nvidia_machine
     targets=nvidia_machine,
     caused_by=("driver.cuda-no-answer", "driver.crashes"),
     validated_on=("environment 2026-11", "simulated 2026-11"),
+    vendor="nvidia",
 )
 def cuda_unknown_uuid(facts: Facts) -> Problem | None:
     """The first invalid entry is a UUID that matches no GPU, or several."""

@@ -22,6 +22,7 @@ from gpudoctor.targets import amd_compute
     targets=amd_compute,
     caused_by=("rocm.not-loaded",),
     validated_on=("facts 2026-11",),
+    vendor="amd",
 )
 def hip_hides_all(facts: Facts) -> Problem | None:
     """One of the masks leaves nothing, and not by an index out of range."""

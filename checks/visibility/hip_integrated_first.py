@@ -48,6 +48,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     caused_by=("rocm.not-loaded",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
+    vendor="amd",
 )
 def hip_integrated_first(facts: Facts) -> Problem | None:
     """A warning where no framework runs on the iGPU; advice where one does."""

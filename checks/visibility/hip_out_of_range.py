@@ -19,6 +19,7 @@ from gpudoctor.targets import amd_compute
     targets=amd_compute,
     caused_by=("rocm.not-loaded",),
     validated_on=("table 2026-11",),
+    vendor="amd",
 )
 def hip_out_of_range(facts: Facts) -> Problem | None:
     """An index is beyond the last GPU: an ERROR where nothing is left, else a WARNING."""

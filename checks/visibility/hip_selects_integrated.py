@@ -22,6 +22,7 @@ from gpudoctor.targets import amd_compute
     targets=amd_compute,
     caused_by=("rocm.not-loaded",),
     validated_on=("simulated 2026-11",),
+    vendor="amd",
 )
 def hip_selects_integrated(facts: Facts) -> Problem | None:
     """Everything that the masks leave is integrated, and there is a discrete GPU."""

@@ -18,6 +18,7 @@ from gpudoctor.targets import amd_compute
     targets=amd_compute,
     caused_by=("rocm.not-loaded",),
     validated_on=("simulated 2026-11",),
+    vendor="amd",
 )
 def rocr_and_hip(facts: Facts) -> Problem | None:
     """HIP's mask alone would show more GPUs than both together."""

@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.frameworks import first_line
@@ -14,17 +15,21 @@ RUNTIME = "https://aka.ms/vs/17/release/vc_redist.x64.exe"
 _NOT_LOADED = pattern(r"\[WinError (?:126|127|1114)\]|DLL load failed")
 
 
-def _is_fbgemm(on: OnLive) -> bool:
-    """PyTorch 2.4.0 asked for libomp140.x86_64.dll, which only Visual Studio installs."""
-    torch = known_or(on.framework.version, None) or ""
-    return "fbgemm.dll" in (on.live.import_error or "") and torch.partition("+")[0] == "2.4.0"
+def _bug(on: OnLive) -> Regression | None:
+    """The PyTorch that asks for libomp140.x86_64.dll, which only Visual Studio installs."""
+    torch = known_or(on.framework.version, None) if on.framework.name == "torch" else None
+    found = regressions("torch", torch.partition("+")[0], sign="fbgemm.dll") if torch else ()
+    return next((bug for bug in found if bug.sign in (on.live.import_error or "")), None)
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
     proof = query(on.python.path, "-c", f"import {on.framework.name}")
-    if _is_fbgemm(on):
-        message = "Install PyTorch 2.4.1 or newer, which does not need that library, from the same index as 2.4.0."
-        command = install(on.python, "torch>=2.4.1", upgrade=True)
+    if bug := _bug(on):
+        message = (
+            f"Install PyTorch {bug.fixed} or newer, which does not need that library, from the same index as "
+            f"{bug.first}."
+        )
+        command = install(on.python, f"torch>={bug.fixed}", upgrade=True)
         return (Fix(message, (command,), "reinstall-package", verify=proof),)
     message = f"Install Microsoft's current Visual C++ runtime ({RUNTIME}), even if an older one is installed."
     command = cmd("winget", "install", "--exact", "--id", "Microsoft.VCRedist.2015+.x64")
@@ -54,8 +59,8 @@ def dll_not_loaded(on: OnLive) -> Problem | None:
         return None
     runtime = known_or(on.facts.windows.vc_runtime, "")
     there = "is not installed" if runtime is None else f"is {runtime}" if runtime else "is of an unknown version"
-    if _is_fbgemm(on):
-        there += ", and PyTorch 2.4.0 also needs a Visual Studio library (libomp140)"
+    if bug := _bug(on):
+        there += f", and PyTorch {bug.first} also needs a Visual Studio library (libomp140)"
     elif runtime and version(runtime) < (14, 40):
         there += ", which is older than current frameworks are compiled with"
     return Problem(

@@ -2,11 +2,11 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
-from gpudoctor.fixes import wsl
+from gpudoctor.fixes import nixos, wsl
 from gpudoctor.maybe import known
 from gpudoctor.queries.driver import OFF_PATH
 from gpudoctor.targets import in_container, wsl_machine
-from gpudoctor.tasks import Edit, Tasks, as_root, filtered, query
+from gpudoctor.tasks import Edit, as_root, filtered, query
 
 _FILE = "/etc/ld.so.conf.d/ld.wsl.conf"
 
@@ -20,16 +20,13 @@ def _off(facts: Facts) -> tuple[DriverLibrary, ...]:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    if facts.host.distribution.id == "nixos":
+    if nixos.is_nixos(facts):
         message = (
             "Set wsl.useWindowsDriver = true, so that NixOS-WSL makes the Windows driver's libraries available to "
             "programs."
         )
-        commands: Tasks = (
-            as_root("nano", "/etc/nixos/configuration.nix", person=True),
-            as_root("nixos-rebuild", "switch"),
-        )
-        return (Fix(message, commands, "change-environment", root=True, verify=query(f"{wsl.LIB}/nvidia-smi")),)
+        proof = query(f"{wsl.LIB}/nvidia-smi")
+        return (nixos.rebuild(message, "wsl.useWindowsDriver = true;", "change-environment", proof),)
     register = Fix(
         "Add the directory to the loader's configuration; if /etc/wsl.conf has ldconfig=false in [automount], remove "
         "that too.",

@@ -1,5 +1,6 @@
 """What the IDs mean that outputs print and that are no checks: of a fleet, a run, a message, an operator's rule."""
 
+from gpudoctor.registry import is_rule
 from gpudoctor.report.sanitize import wrapped
 
 _RUN = "`gpudoctor run` watched a program that succeeded, and {}."
@@ -26,8 +27,8 @@ _OTHERS = {
         "end, or gave a wrong sum. Where both pairs of a node fail it is the node. `gpudoctor check` and `gpudoctor "
         "smoke` on the nodes that are named look for the reason; `NCCL_DEBUG=INFO` shows what NCCL tried.",
     ),
-    "smoke.no-device": (
-        "The smoke tests had no device",
+    "smoke.not-tested": (
+        "No smoke test ran",
         "No GPU that can run the smoke tests was found, or a framework could run none of them. That proves nothing, "
         "so the run is incomplete. `gpudoctor check` shows why there is no GPU; `gpudoctor smoke --device cpu` tests "
         "the CPU.",
@@ -59,7 +60,7 @@ def other_page(id_: str, width: int) -> str | None:
         id_: as it was printed.
         width: of a line.
     """
-    if id_.startswith("expect."):
+    if is_rule(id_):
         return _page("An expectation", _RULE.format(id_), width)
     return _page(*_OTHERS[id_], width) if id_ in _OTHERS else None
 

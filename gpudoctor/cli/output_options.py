@@ -96,7 +96,7 @@ class Leaving(NamedTuple):
 
 
 def leaving(report: "Report", facts: "Facts", options: "CheckOptions", form: ReportOutput) -> Leaving:
-    """What may leave: masked facts are judged anew, because a name may stand in any sentence or command."""
+    """What may leave: masked facts are checked again, because a name may stand in any sentence or command."""
     from gpudoctor.privacy.masks import Masks
     from gpudoctor.privacy.secrets import harmless, without_secrets
 

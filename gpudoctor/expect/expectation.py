@@ -9,11 +9,13 @@ from gpudoctor.check_engine import About, Check, Fix, Problem, Severity
 from gpudoctor.expect.causes import caused_by
 from gpudoctor.expect.evaluate import Wanted, judged, open_question, words, wrong
 from gpudoctor.expect.operators import shown
+from gpudoctor.expect.paths import title_of
 from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
 from gpudoctor.facts.units import unit_of
 from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import UnknownFactError
+from gpudoctor.registry import EXPECT
 from gpudoctor.report.numbers import quantity, spans
 from gpudoctor.targets import VENDORS
 
@@ -81,7 +83,7 @@ class Expectation(NamedTuple):
         missing = bool(unknown) or any(_missing(one) for one in bad) or "count" in dict(self.wanted)
         made: Check[Any] = Check(
             function,
-            title=f"{self.path} is not as expected",
+            title=title_of(self.path),
             severity=self.severity,
             cause=f"The rule is in {self.place}. Change it there if this machine is right.",
             targets=each,
@@ -89,7 +91,7 @@ class Expectation(NamedTuple):
             caused_by=caused_by(self.steps, missing, about.package, self._is_pending(facts), self._installed(bad)),
             essential=self.severity is not Severity.ADVICE,
         )
-        made.id, made.area = self.id, "expect"
+        made.id, made.area = self.id, EXPECT
         return made
 
     def _is_pending(self, facts: Facts) -> bool:
@@ -155,7 +157,7 @@ class Expectation(NamedTuple):
 
 def slug(path: str) -> str:
     """The id of the check of a path."""
-    return "expect." + (re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-") or "facts")
+    return f"{EXPECT}." + (re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-") or "facts")
 
 
 def _ends(one: FoundValue) -> str:

@@ -187,3 +187,16 @@ def _no_such(
     if close:
         return f'{where} Did you mean "{joined((*before, close[0], *after))}"?'
     return f"{where} Possible: {', '.join(names)}."
+
+
+_NOT_EXPECTED = " is not as expected"
+
+
+def title_of(path: str) -> str:
+    """The title of an expectation that is not met."""
+    return f"{path}{_NOT_EXPECTED}"
+
+
+def path_of(title: str) -> str:
+    """The fact that such a title names; empty: it is none of an expectation."""
+    return title.removesuffix(_NOT_EXPECTED) if title.endswith(_NOT_EXPECTED) else ""

@@ -65,6 +65,7 @@ def driver_too_old(
         targets=of.targets,
         caused_by=(*CUDA_SYSTEM, "python.*", *causes),
         affects=("wheels",),
+        read_from_files=True,
         **{"references": (MINOR_VERSIONS, of.docs)} | texts,
     )
     def judged(on: OnFramework) -> Problem | None:
@@ -129,6 +130,7 @@ def arch_missing(
         fixes=fixes_of,
         targets=of.targets,
         affects=("wheels",),
+        read_from_files=True,
         **texts,
     )
     def judged(on: OnFramework) -> Problem | None:
@@ -197,6 +199,7 @@ def wrong_cuda_major(
         targets=of.targets,
         caused_by=("python.*", *causes),
         affects=("wheels",),
+        read_from_files=True,
         **{"fixes": of.fitting} | texts,
     )
     def judged(on: OnFramework) -> Problem | None:
@@ -259,6 +262,7 @@ def cudnn_too_old(
         fixes=fixes,
         targets=of.targets,
         affects=("wheels",),
+        read_from_files=True,
         **texts,
     )
     def judged(on: OnFramework) -> Problem | None:
@@ -329,6 +333,7 @@ def wrong_vendor(
         fixes=fixes_of,
         targets=of.targets,
         affects=("wheels",),
+        read_from_files=True,
         **texts,
     )
     def judged(on: OnFramework) -> Problem | None:

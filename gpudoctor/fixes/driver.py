@@ -109,7 +109,7 @@ def install_driver(
     if family is not None and isinstance(distribution, str):
         origin = "negativo17" if has_source(facts, "negativo17") else None
         found = packages.driver_packages(family, distribution, branch, flavor, kernel_of(facts), origin)
-    if distribution == "nixos":
+    if nixos.is_nixos(facts):
         return nixos.install_driver(
             message, branch, flavor, any(g.last_driver == branch for g in generations_of(facts))
         )

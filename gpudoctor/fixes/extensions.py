@@ -59,7 +59,7 @@ def rebuild(on: OnPython, name: str, version: str, torch: Framework | None) -> t
 def _from_page(on: OnPython, name: str, version: str, torch: Framework, verify: Task | None) -> Fix | None:
     """Install an extension's wheel for this PyTorch and CUDA from the page of its wheels; None: no table has one."""
     row, cuda, page = torch_table.release(text_of(torch.version)), text_of(torch.cuda), wheel_page(name, version)
-    build = f"cu{cuda.replace('.', '')}"
+    build = torch_table.cuda_variant(cuda)
     if row is None or page is None or build not in row.wheels or is_own_build(text_of(torch.version)):
         return None
     spec = f"{name}=={release(version)}+{page.tag.format(torch=row.version.replace('.', ''), build=build)}"
@@ -74,8 +74,8 @@ def _the_other_torch(on: OnPython, name: str, torch: Framework, verify: Task | N
     wanted, cuda = built_for(package) if package else (None, None)
     if wanted is None or cuda is None:
         return ()
-    row, variant = torch_table.release(wanted), f"cu{cuda.replace('.', '')}"
-    there = (torch_table.release(text_of(torch.version)), f"cu{text_of(torch.cuda).replace('.', '')}")
+    row, variant = torch_table.release(wanted), torch_table.cuda_variant(cuda)
+    there = (torch_table.release(text_of(torch.version)), torch_table.cuda_variant(text_of(torch.cuda)))
     if row is None or variant not in row.wheels or (row, variant) == there or not _driver_runs(on, variant):
         return ()
     specs = (f"torch=={wanted}.*", *_companions_of(on.python, wanted))
@@ -193,7 +193,7 @@ def torch_index(python: Python, torch: Framework) -> str | None:
     The metadata decides: PyPI, which refuses local versions (PEP 440), has 2.7.1, which calls itself 2.7.1+cu126.
     """
     version, cuda = present(torch.version), torch.cuda if isinstance(torch.cuda, str) else ""
-    build = version.partition("+")[2] or (f"cu{cuda.replace('.', '')}" if cuda.count(".") == 1 else "")
+    build = version.partition("+")[2] or (torch_table.cuda_variant(cuda) if cuda.count(".") == 1 else "")
     row = torch_table.release(version)
     if not build or ("+" not in (version_of(python, "torch") or version) and row and row.default == build):
         return None

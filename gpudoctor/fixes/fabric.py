@@ -94,7 +94,7 @@ def load_modules(facts: Facts) -> tuple[Command, ...]:
     release = known_or(facts.host.kernel.release, None)
     extra: tuple[Command, ...] = ()
     if missing and release and known_or(facts.host.distribution.id, "") == "ubuntu":
-        extra = system.install(facts, f"linux-modules-extra-{release}")
+        extra = system.install(facts, packages.extra_modules_package(release))
     return (*extra, *(as_root("modprobe", m) for m in missing))
 
 

@@ -64,7 +64,7 @@ def extra_modules(facts: Facts, name: str, verify: Task) -> Fix:
         verify: the command that shows that it is.
     """
     message = f"Install the other modules of this kernel, then load {name}."
-    extra = system.install(facts, f"linux-modules-extra-{system.kernel_of(facts)}")
+    extra = system.install(facts, packages.extra_modules_package(system.kernel_of(facts)))
     return Fix(message, (*extra, as_root("modprobe", name)), "reinstall-package", root=True, verify=verify)
 
 
@@ -127,14 +127,15 @@ def load_provider(facts: Facts, missing: Unprovided, modules: tuple[str, ...], v
         undo=(Edit(path, gone=True, root=True),),
         verify=verify,
     )
-    others = {"fedora": "kernel-modules-{}", "ubuntu": "linux-modules-extra-{}"}
-    family = system.family_of(facts)
-    package = others.get("ubuntu" if facts.host.distribution.id == "ubuntu" else family or "")
-    if package is None:
+    family, kernel = system.family_of(facts), system.kernel_of(facts)
+    if facts.host.distribution.id == "ubuntu":
+        package = packages.extra_modules_package(kernel)
+    elif family == "fedora":
+        package = f"kernel-modules-{kernel}"
+    else:
         return (load,)
     message = f"If modprobe does not find {missing.provider}: install the running kernel's other modules, then repeat."
-    install = system.install(facts, package.format(system.kernel_of(facts)))
-    return (load, Fix(message, install, "reinstall-package", root=True, verify=verify))
+    return (load, Fix(message, system.install(facts, package), "reinstall-package", root=True, verify=verify))
 
 
 def _names(facts: Facts) -> tuple[str, ...]:
@@ -144,5 +145,5 @@ def _names(facts: Facts) -> tuple[str, ...]:
     names = tuple(name.format(kernel, flavor=kernel.rpartition("-")[2]) for name in _NAMES.get(family or "", ()))
     if family != "debian" or facts.host.distribution.id == "debian":
         return names
-    extra = () if lacks_extra_modules(facts) or facts.host.distribution.id != "ubuntu" else ("linux-modules-extra-{}",)
-    return (*names, *(name.format(kernel) for name in ("linux-modules-{}", *extra)))
+    has_extra = facts.host.distribution.id == "ubuntu" and not lacks_extra_modules(facts)
+    return (*names, f"linux-modules-{kernel}", *([packages.extra_modules_package(kernel)] if has_extra else []))

@@ -12,6 +12,7 @@ from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, ma
 from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
 from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
+from gpudoctor.knowledge.regressions import regressions
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
@@ -303,9 +304,10 @@ def _ffmpeg(on: OnPython, package: str, version: str, releases: list[str], proof
                 verify=proof,
             )
         )
-    elif package == "torchcodec" and release(version) == "0.2.0":
-        message = f"Install torchcodec 0.2.1, which has a build for FFmpeg 4 too.{lasting(on.facts)}"
-        fixes.append(Fix(message, (install(on.python, "torchcodec==0.2.1"),), "reinstall-package", verify=proof))
+    elif package == "torchcodec" and (bugs := regressions("torchcodec", release(version), sign="FFmpeg 4")):
+        fixed = bugs[0].fixed
+        message = f"Install torchcodec {fixed}, which has a build for FFmpeg 4 too.{lasting(on.facts)}"
+        fixes.append(Fix(message, (install(on.python, f"torchcodec=={fixed}"),), "reinstall-package", verify=proof))
     if on.python.kind == "conda" or manager_of(on.python) in ("conda", "pixi"):
         task = conda_install(on.python, f"ffmpeg>={releases[0]},<{int(releases[-1]) + 1}")
         fixes.insert(

@@ -1,13 +1,48 @@
-"""NixOS has no command that installs a driver: it is set in the configuration.
+"""NixOS has no command that installs a driver or sets an option: it is set in the configuration.
 
 https://wiki.nixos.org/wiki/NVIDIA; the packages' names are nvidiaPackages of nixpkgs (NixOS/nixpkgs,
 pkgs/os-specific/linux/nvidia-x11).
 """
 
-from gpudoctor.check_engine import Fix
-from gpudoctor.tasks import as_root, lines, query
+from gpudoctor.check_engine import Action, Fix
+from gpudoctor.facts import Facts
+from gpudoctor.tasks import Task, as_root, lines, query
 
 _FILE = "/etc/nixos/configuration.nix"
+
+
+def is_nixos(facts: Facts) -> bool:
+    """Whether the distribution is known to be NixOS."""
+    return facts.host.distribution.id == "nixos"
+
+
+def rebuild(message: str, settings: str, action: Action, verify: Task) -> Fix:
+    """Set options in the configuration and switch to it.
+
+    Args:
+        message: one sentence that starts with a verb.
+        settings: the lines of the configuration.
+        action: the kind of action.
+        verify: what shows that it helped.
+    """
+    tasks = (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "switch"))
+    return Fix(message, tasks, action, root=True, undo=_back("switch"), verify=verify)
+
+
+def upgrade(message: str, verify: Task) -> Fix:
+    """Rebuild the system from newer packages.
+
+    Args:
+        message: what it brings.
+        verify: what shows that it helped.
+    """
+    message += " A system of flakes: `nix flake update` first; an old release of NixOS: change its channel first."
+    tasks = (as_root("nixos-rebuild", "switch", "--upgrade"),)
+    return Fix(message, tasks, "reinstall-package", root=True, undo=_back("switch"), verify=verify)
+
+
+def _back(mode: str) -> tuple[Task, ...]:
+    return (as_root("nixos-rebuild", mode, "--rollback"),)
 
 
 def install_driver(message: str, branch: int, flavor: str, legacy: bool) -> Fix:
@@ -20,21 +55,19 @@ def install_driver(message: str, branch: int, flavor: str, legacy: bool) -> Fix:
         legacy: whether the branch is the last one of a GPU here.
     """
     package = f"legacy_{branch}" if legacy else "production"
-    block = (
-        f"# {_FILE}\n"
+    settings = (
         'services.xserver.videoDrivers = [ "nvidia" ];\n'
         "hardware.graphics.enable = true;\n"
         f"hardware.nvidia.open = {'true' if flavor == 'open' else 'false'};\n"
         f"hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.{package};"
     )
-    commands = (lines(block), as_root("nixos-rebuild", "boot"), as_root("reboot"))
-    undo = (as_root("nixos-rebuild", "boot", "--rollback"),)
+    commands = (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "boot"), as_root("reboot"))
     return Fix(
         f"{message} On NixOS it is set in the configuration.",
         commands,
         "reinstall-package",
         root=True,
         needs="reboot",
-        undo=undo,
+        undo=_back("boot"),
         verify=query("nvidia-smi"),
     )

@@ -46,7 +46,7 @@ def build_with(directory: str, version: str) -> Fix:
         directory: where it is.
         version: its CUDA release.
     """
-    commands = _use(directory)
+    commands = use(directory)
     message = f"Build with CUDA Toolkit {version}, which is also installed."
     return Fix(message, commands, "change-environment", verify=query("nvcc", "--version"))
 
@@ -64,12 +64,12 @@ def new_toolkit(facts: Facts, python: Python | None, wanted: str) -> Fix:
     if facts.host.platform == "jetson":
         commands: Tasks = (as_root("apt-get", "update"), as_root("apt-get", "install", "nvidia-jetpack"))
         message = "Install CUDA and cuDNN of this JetPack release: nvcc is in /usr/local/cuda/bin."
-        return Fix(message, (*commands, *_use("/usr/local/cuda")), _KIND, root=True, verify=query("nvcc", "--version"))
+        return Fix(message, (*commands, *use("/usr/local/cuda")), _KIND, root=True, verify=query("nvcc", "--version"))
     family = system.family_of(facts)
     message = (
         f"Install CUDA Toolkit {wanted} from NVIDIA's repository (this package contains no driver), and build with it."
     )
-    commands = _use("/opt/cuda" if family == "arch" else f"/usr/local/cuda-{wanted}")
+    commands = use("/opt/cuda" if family == "arch" else f"/usr/local/cuda-{wanted}")
     if family:
         name = packages.cuda_toolkit_package(family, wanted)
         commands = (*add_repository(facts), *system.install(facts, name), *commands)
@@ -88,7 +88,8 @@ def in_conda(python: Python, wanted: str, *more: str) -> Command:
     return conda_install(python, f"cuda-toolkit={wanted}", *more, channel=channel)
 
 
-def _use(directory: str) -> Tasks:
+def use(directory: str) -> Tasks:
+    """Set the variables by which builds find a toolkit."""
     return export("CUDA_HOME", directory), export("PATH", f"{directory}/bin", "before")
 
 

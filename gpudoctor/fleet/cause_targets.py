@@ -8,6 +8,7 @@ import msgspec
 from gpudoctor.fleet.aggregate.nodeset_expansion import names
 from gpudoctor.fleet.summary import AffectedTarget, Cause, NodeTargets
 from gpudoctor.lazy_regex import pattern
+from gpudoctor.registry import is_rule
 from gpudoctor.report.numbers import number, spans
 
 MOST = 256  # groups of nodes in a list
@@ -23,7 +24,7 @@ def of_node(cause: Cause, node: str) -> NodeTargets | None:
 def narrowed(cause: Cause, node: str) -> Cause:
     """The cause in the words of one node's report; where they were not kept, those of the example after its name."""
     own = of_node(cause, node)
-    named = cause.check.startswith(("expect.", "fleet."))  # evidence that names the nodes of each line
+    named = is_rule(cause.check) or cause.check.startswith("fleet.")  # evidence that names the nodes of each line
     if own is not None:
         evidence = cause.evidence if named else own_evidence(own)
         return msgspec.structs.replace(cause, example=node, message=said(own), evidence=evidence, targets=())
@@ -103,7 +104,7 @@ def evidence(cause: Cause, most: int = MOST) -> tuple[str, ...]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for one in cause.targets:
         groups.setdefault(own_evidence(one), []).append(one.nodes)
-    if len(groups) <= 1 or cause.check.startswith("expect."):
+    if len(groups) <= 1 or is_rule(cause.check):
         return cause.evidence
     lines = [f"{','.join(nodes)}: {line}" for seen, nodes in list(groups.items())[:most] for line in seen]
     return tuple(lines) or cause.evidence

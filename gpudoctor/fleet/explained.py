@@ -6,15 +6,16 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from gpudoctor.expect.causes import caused_by
+from gpudoctor.expect.paths import path_of
+from gpudoctor.fleet.aggregate import requested_gpus
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.summary import Cause, Departure, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
 
 _NOTHING = ("none", "0")  # values of what is not there
 # What explains that a node has fewer GPUs than its peers, besides what keeps a driver from all of them.
-_FEWER = ("fleet.gpus-missing", "cloud.fewer-gpus", "driver.gpus-missing")
+_FEWER = (requested_gpus.CHECK, "cloud.fewer-gpus", "driver.gpus-missing")
 _PACKAGE = pattern(r"pythons\.(?:0|\*)\.packages\.(.+?)(?:\.version)?\Z")
-_EXPECTED = " is not as expected"  # what the title of an expectation says after its path
 
 
 def drifts(fleet: Fleet) -> tuple[Drift, ...]:
@@ -58,8 +59,7 @@ def _explains(cause: Cause, pattern: str) -> bool:
 
 def _fact(title: str) -> str:
     """The fact that an expectation is about; empty: it is none."""
-    path = title.removesuffix(_EXPECTED) if title.endswith(_EXPECTED) else ""
-    return _PACKAGE.sub(r"packages.\1", path)
+    return _PACKAGE.sub(r"packages.\1", path_of(title))
 
 
 def _known(drift: Drift, one: Departure) -> tuple[str, ...]:

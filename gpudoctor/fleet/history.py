@@ -5,11 +5,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 import msgspec
 
 from gpudoctor.fleet.aggregate.nodeset_expansion import MOST, unfolded
+from gpudoctor.fleet.aggregate.requested_gpus import CHECK
 from gpudoctor.fleet.changes import change, facts, figures, outliers
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import JUDGED, REPORTED, STATES, Cause, Change, Fleet
 
-PEERS = "fleet.gpus-missing"
 ORDER = ("worse", "cause", "vanished", "figure", "fact", "appeared", "solved", "better")
 
 
@@ -47,9 +47,10 @@ def changes(before: Fleet, now: Fleet) -> tuple[Change, ...]:
     found = [*facts(before, now), *figures(before, now), *outliers(before, now)]
     earlier, today = _states(before), _states(now)
     open_ = _not_compared(before, now)
-    found += (*_moved(earlier, today, open_), *_came_and_went(earlier, today), *_causes(before, now, earlier, today))
+    found += (*_moved(earlier, today, open_), *_came_and_went(earlier, today))
+    found += _causes(before, now, earlier, today, open_)
     if open_:
-        found.append(change("fact", f"Missing GPUs before ({PEERS}), not compared now: too few identical nodes", open_))
+        found.append(change("fact", f"Missing GPUs before ({CHECK}), not compared now: too few identical nodes", open_))
     return tuple(sorted(found, key=lambda one: ORDER.index(one.kind)))
 
 
@@ -73,7 +74,7 @@ def _not_compared(before: Fleet, now: Fleet) -> set[str]:
     """The nodes that lacked a GPU next to identical nodes, of which there are too few reports now to compare with."""
     if now.uncompared is None:
         return set()
-    lacked = (one for one in before.causes if one.check == PEERS)
+    lacked = (one for one in before.causes if one.check == CHECK)
     alone = set(unfolded(now.uncompared.nodes, now.uncompared.count))
     return {node for one in lacked for node in unfolded(one.nodes, one.count)} & alone
 
@@ -132,17 +133,18 @@ def _by_check(causes: Iterable[Cause]) -> dict[tuple[str, str], _Found]:
     return found
 
 
-def _causes(before: Fleet, now: Fleet, earlier: Mapping[str, str], today: Mapping[str, str]) -> Iterator[Change]:
+def _causes(
+    before: Fleet, now: Fleet, earlier: Mapping[str, str], today: Mapping[str, str], open_: set[str]
+) -> Iterator[Change]:
     """Causes that are new, on more nodes or on fewer; a node that does not say how it is has solved nothing."""
     old, new = _by_check(before.causes), _by_check(now.causes)
-    open_ = _not_compared(before, now)
     nothing = _Found()
     for key in dict.fromkeys((*new, *old)):
         had, has = old.get(key, nothing), new.get(key, nothing)
         # Where nobody looked before, nobody can say that it has spread there.
         spread = {node for node in has.nodes - had.nodes if earlier.get(node, "pass") in REPORTED or not had.nodes}
         solved = {node for node in had.nodes - has.nodes if today.get(node) in JUDGED}
-        solved -= open_ if key[0] == PEERS else set()
+        solved -= open_ if key[0] == CHECK else set()
         if spread:
             yield change("cause", f"{'On more nodes' if had.nodes else 'New'}: {has.name}", spread)
         if solved:

@@ -4,6 +4,7 @@ from functools import cache
 
 import msgspec
 
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.pci_ids import holds
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
@@ -52,6 +53,11 @@ def family(device: str) -> IntelFamily | None:
     except ValueError:
         return None
     return next((row for row in _intel().cards.rows if int(row.first, 16) <= number <= int(row.last, 16)), None)
+
+
+def first_kernel(module: str) -> str:
+    """Return the first kernel in which a module ("xe") drives a family by itself: before, it is an experiment there."""
+    return min((row.kernel for row in _intel().cards.rows if row.kernel and row.module == module), key=version)
 
 
 def tiles(device: str) -> int:

@@ -1,4 +1,4 @@
-"""Which GPUs Ollama's libraries are for, and what they need of the CPU."""
+"""Which GPUs Ollama's libraries are for, what they need of the CPU, and how NixOS chooses them."""
 
 from functools import cache
 
@@ -8,9 +8,16 @@ from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class OllamaRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first release that uses GPUs without AVX, and the gfx targets of its library for ROCm."""
+    """What changes with releases.
+
+    Attributes:
+        without_avx: the first release that uses GPUs without AVX.
+        nixos_packages: the first NixOS where services.ollama.package, not acceleration, chooses the library.
+        gfx: the gfx targets of its library for ROCm.
+    """
 
     without_avx: str
+    nixos_packages: str
     gfx: tuple[str, ...]
 
 

@@ -149,6 +149,11 @@ def newest_branch(distro_id: str, release: str) -> int | None:
     return packages().newest_branch.get(f"{distro_id.lower()} {release}")
 
 
+def extra_modules_package(kernel: str) -> str:
+    """Return Ubuntu's package with the modules of a kernel ("6.8.0-60-generic") that its cloud kernels leave out."""
+    return f"linux-modules-extra-{kernel}"
+
+
 def headers_package(of: Family, kernel: str) -> str:
     """Return the package with the headers of the kernel of this release ("6.8.0-31-generic")."""
     if of == "arch":

@@ -85,7 +85,13 @@ class CpuDistribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     proof: str
     index: str = ""
+    builds: dict[str, str] = {}
     companions: tuple[str, ...] = ()
+
+    def index_for(self, cuda: int | None) -> str | None:
+        """Its own index with the build for a driver's CUDA major; None: PyPI."""
+        newest = next(reversed(self.builds.values()), "")
+        return self.index.format(build=self.builds.get(str(cuda), newest)) or None
 
 
 class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,6 +146,11 @@ def ctranslate2_cudnn(number: str) -> int | None:
     rows = python_rules().ctranslate2_cudnn
     first = max((v for v in rows if version(v) <= version(number)), key=version, default="1.0")
     return int(rows[first]) if rows[first] else None
+
+
+def ctranslate2_since(cudnn: int) -> str:
+    """Return the first release of CTranslate2 that opens a cuDNN major."""
+    return next(first for first, major in python_rules().ctranslate2_cudnn.items() if major == str(cudnn))
 
 
 def ctranslate2_without_cudnn() -> str:

@@ -8,7 +8,7 @@ import msgspec
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
-Component = Literal["nvidia", "rocm", "linux-firmware", "compute-runtime", "l4t"]
+Component = Literal["nvidia", "rocm", "linux", "linux-firmware", "compute-runtime", "l4t", "torch", "torchcodec"]
 
 
 class Regression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +24,7 @@ class Regression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sign: what in the log or the facts shows it.
         what: what happens, as the rest of a sentence about the release.
         source: the thread that has it.
+        also: what else has the fix, or what the fixed release is called, for people.
     """
 
     component: Component
@@ -35,6 +36,7 @@ class Regression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sign: str
     what: str
     source: str
+    also: str = ""
 
     @property
     def better(self) -> str:
@@ -75,3 +77,9 @@ def regressions(component: Component, release: str, gpu: str = "", sign: str = "
         and (not row.first or own >= version(row.first))
         and (not row.last or own[: len(version(row.last))] <= version(row.last))
     )
+
+
+def known_bug(component: Component, gpu: str = "", sign: str = "") -> Regression | None:
+    """Return the known bug of a component, whatever its release; the arguments are those of `regressions`."""
+    fits = (row for row in _regressions() if (row.component, row.sign) == (component, sign))
+    return next((row for row in fits if row.gpus in ("", gpu)), None)

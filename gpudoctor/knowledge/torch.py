@@ -91,6 +91,18 @@ def index_of_build(version: str) -> str | None:
     return index_of(build) if re.fullmatch(r"cpu|xpu|cu\d+|rocm[\d.]+", build) else None
 
 
+def with_cudnn(major: int) -> str:
+    """Return which releases include a cuDNN major or a newer one, as a requirement: "torch>=2.4" of 9, else "torch"."""
+    fits = (r for r in torch().release if r.cudnn and all(version(v)[0] >= major for v in r.cudnn.values()))
+    first = next(fits, None)
+    return f"torch>={first.version}" if first else "torch"
+
+
+def cuda_variant(cuda: str) -> str:
+    """Return the variant for a CUDA release, as indexes name it: "12.6" is "cu126"."""
+    return f"cu{cuda.replace('.', '')}"
+
+
 def cuda_of_variant(variant: str) -> str | None:
     """Return the CUDA version of a variant: "cu126" is "12.6"; None for "cpu" and "rocm7.2"."""
     digits = variant.removeprefix("cu")

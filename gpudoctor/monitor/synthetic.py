@@ -53,7 +53,7 @@ class _Run:
 
     def __init__(self, gpu: Gpu, chance: random.Random) -> None:
         self.gpu, self.name, self._chance = gpu, f"GPU {gpu.index}", chance
-        self._ill = isinstance(gpu.status, str) and gpu.status != "ok"
+        self._failed = isinstance(gpu.status, str) and gpu.status != "ok"
         self._memory = _or(gpu.memory, MEMORY)
         self._limit, self._clock = _or(gpu.power_limit, LIMIT), _or(gpu.sm_clock_max, CLOCK)
         self._heat = AMBIENT + chance.uniform(0, 3)
@@ -63,7 +63,7 @@ class _Run:
     def processes(self) -> tuple[MonitorProcess, ...] | Unknown:
         """The training, where the facts name nobody."""
         reported = watched(self.gpu).processes
-        if self._ill or (isinstance(reported, tuple) and reported):
+        if self._failed or (isinstance(reported, tuple) and reported):
             return reported
         used = MonitorProcess(
             pid=48213 + self.gpu.index,
@@ -79,7 +79,7 @@ class _Run:
 
     def sample(self, at: float) -> GpuSample:
         """What it tells at a second."""
-        if self._ill:
+        if self._failed:
             return msgspec.structs.replace(watched(self.gpu).samples[0], at=at)
         share, load = self._starved(), self._load(at)
         busy = load * share

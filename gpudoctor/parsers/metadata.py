@@ -47,6 +47,16 @@ def normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def required_name(requirement: str) -> str:
+    """Return the name of the distribution that a requirement begins with, as written; "" where there is none."""
+    return re.match(r"[\w.-]*", requirement)[0]  # type: ignore[index]
+
+
+def is_optional(requirement: str) -> bool:
+    """Whether a requirement is one of an extra alone, by its marker: "torch>=2; extra == 'gpu'"."""
+    return "extra" in requirement.partition(";")[2]
+
+
 def read_installer(content: str | bytes) -> str | None:
     """Return the name in an INSTALLER file, such as pip, uv or conda; None where it is empty."""
     line = _text(content).strip().partition("\n")[0].strip()

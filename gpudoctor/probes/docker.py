@@ -232,8 +232,9 @@ def _configured(machine: Machine, daemon: _Daemon) -> tuple[Runtimes, str | None
     """Return the runtimes in the daemon's configuration, and what is wrong with the file."""
     path = "/etc/docker/daemon.json"
     if isinstance(daemon.info, DockerInfo) and daemon.info.is_rootless:
-        folder = machine.env.get("XDG_CONFIG_HOME") or f"{machine.env.get('HOME', '/root')}/.config"
-        path = f"{folder}/docker/daemon.json"
+        from gpudoctor.probes.podman import config_home
+
+        path = f"{config_home(machine)}/docker/daemon.json"
     content, error = _json(machine, path)
     added = () if machine.here else _added(machine)  # where the daemon can be asked, it names them all
     if isinstance(content, Unknown) or (content is None and not added):

@@ -25,11 +25,15 @@ def may_be_unread(specifications: Sequence[str]) -> bool:
     return bool(own) and not any(path.startswith("/etc/") for path in own)
 
 
+def config_home(machine: Machine) -> str:
+    """The directory of the user's settings, by the XDG Base Directory Specification."""
+    return machine.env.get("XDG_CONFIG_HOME") or f"{machine.env.get('HOME', '/root')}/.config"
+
+
 def directories(machine: Machine) -> Maybe[tuple[str, ...] | None]:
     """cdi_spec_dirs, as the last file that sets it has it; None: no file does."""
-    home = machine.env.get("XDG_CONFIG_HOME") or f"{machine.env.get('HOME', '/root')}/.config"
     found: tuple[str, ...] | None = None
-    for folder in (*_CONF, f"{home}/containers"):
+    for folder in (*_CONF, f"{config_home(machine)}/containers"):
         more = (f"{folder}/containers.conf.d/{name}" for name in sorted(machine.names(f"{folder}/containers.conf.d")))
         for path in (f"{folder}/containers.conf", *(name for name in more if name.endswith(".conf"))):
             try:

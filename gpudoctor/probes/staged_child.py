@@ -12,7 +12,7 @@ from gpudoctor.child import ChildResult
 from gpudoctor.machine import Machine
 
 # One GPU answers within a second, a laptop's that sleeps in D3cold within three; eight seconds are a hang.
-# Without persistence mode every further GPU is initialised anew, for up to two seconds each.
+# Without persistence mode every further GPU is initialized again, for up to two seconds each.
 FIRST_SECONDS, FURTHER_SECONDS = 8.0, 2.0
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode

@@ -8,6 +8,7 @@ from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, phrase
+from gpudoctor.parsers.metadata import is_optional
 from gpudoctor.queries.packages import LOCAL_TORCH, major, numbers, packages_of
 
 # PyTorch's own companions, each release of which belongs to one release of PyTorch.
@@ -85,7 +86,7 @@ def pin(python: Python, name: str) -> str | None:
     package = next((p for p in packages_of(python) if p.name == name), None)
     for line in package.requires if package else ():
         wanted = line.partition(";")[0].replace(" ", "").strip("()")
-        if wanted.startswith("torch==") and "extra" not in line:
+        if wanted.startswith("torch==") and not is_optional(line):
             return wanted.removeprefix("torch==").partition(",")[0]
     return None
 

@@ -7,9 +7,9 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import first_for_numpy2, python_rules
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known
+from gpudoctor.parsers.metadata import is_optional, required_name
 from gpudoctor.targets import gpus_of
 
-_NAME = pattern(r"[\w.-]*")
 _JAX_PLUGIN = pattern(r"jax-cuda\d+-(plugin|pjrt)")
 # A local version that names the PyTorch of the build: "torch260cu126", "pt24cu121"; "pt" in a word ("opt3") is none.
 LOCAL_TORCH = pattern(r"(torch|(?<![a-z])pt)(\d+(?:\.\d+)*)")
@@ -82,10 +82,10 @@ def wanted_by(python: Python, names: Collection[str], but: Collection[str] = ())
         but: the packages whose requirements do not count.
     """
     found = [
-        ("extra ==" in line, package.name, line.partition(";")[0].translate(_PLAIN))
+        (is_optional(line), package.name, line.partition(";")[0].translate(_PLAIN))
         for package in packages_of(python)
         for line in package.requires
-        if package.name not in (*but, *names) and _NAME.match(line)[0] in names  # type: ignore[index]
+        if package.name not in (*but, *names) and required_name(line) in names
     ]
     return min(found)[1:] if found else None
 

@@ -15,6 +15,7 @@ from gpudoctor.queries.cards import LENDERS
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.queries.gpu_requests import without_gpu
+from gpudoctor.registry import EXPECT, is_rule
 from gpudoctor.report import installed
 from gpudoctor.report.cpu_gpu_model import CpuGpuEntry
 from gpudoctor.report.fixes import entries as fixes_of
@@ -82,6 +83,7 @@ def build(
         cpu_gpu=_cpu_gpu(facts, smoke),
         inventory=inventory(facts),
         not_tested=not_tested(facts),
+        driver_asked=not not_run(facts.nvidia.nvml.code),
         next=(
             *closing(facts, everything, status, entries, chosen, area or "check", recorded),
             *_elsewhere(others, unknown),
@@ -125,7 +127,9 @@ def _elsewhere(number: int, unknown: tuple[UnknownEntry, ...]) -> tuple[str, ...
     """A hint at what is not shown; where no device could be tested, the reason may be there."""
     if not number:
         return ()
-    if any(entry.check == "smoke.no-device" for entry in unknown):
+    from gpudoctor.report.smoke import NOT_TESTED
+
+    if any(entry.check == NOT_TESTED for entry in unknown):
         return (f"`gpudoctor check` shows {number} finding{'s' * (number != 1)} that may explain this.",)
     what = "1 finding that does" if number == 1 else f"{number} findings that do"
     return (f"`gpudoctor check` shows {what} not concern these tests.",)
@@ -172,13 +176,13 @@ def _summary(verdicts: list[Verdict], found: tuple[FindingEntry, ...], unknown: 
         advice=count["advice"],
         consequences=sum(len(entry.consequences) for entry in found),
         unknown=sum(not entry.broken for entry in unknown),
-        passed=len(asked(verdicts) - {v.check.id for v in verdicts if v.outcome not in WELL}),
+        passed=len(asked(verdicts) - {v.check.id for v in verdicts if v.outcome not in WITHOUT_PROBLEM}),
         skipped=len(everything - asked(verdicts)),
         broken=sum(entry.broken for entry in unknown),
     )
 
 
-WELL = (Outcome.PASS, Outcome.SKIPPED)
+WITHOUT_PROBLEM = (Outcome.PASS, Outcome.SKIPPED)
 
 
 def asked(verdicts: list[Verdict]) -> set[str]:
@@ -206,7 +210,7 @@ def _finding(found: Finding, facts: Facts) -> FindingEntry:
     return msgspec.structs.replace(
         entry,
         status=found.severity.value,
-        run="" if check.area == "expect" else run_line(check.id, entry.fixes, facts),  # only who read its file can
+        run="" if check.area == EXPECT else run_line(check.id, entry.fixes, facts),  # only who read its file can
         consequences=tuple(
             Consequence(check=v.check.id, message=v.message, status=v.severity.value, subject=v.about.label)
             for v in found.consequences
@@ -219,7 +223,7 @@ def _finding(found: Finding, facts: Facts) -> FindingEntry:
 
 def never_asked(verdict: Verdict) -> bool:
     """Whether --root itself leaves a question out, as --quick leaves out frameworks; not one that somebody asked."""
-    return not_run(Unknown(verdict.message)) and not verdict.check.id.startswith("expect.")
+    return not_run(Unknown(verdict.message)) and not is_rule(verdict.check.id)
 
 
 def _unknown(verdict: Verdict) -> UnknownEntry:

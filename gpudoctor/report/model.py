@@ -327,6 +327,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     next: tuple[str, ...] = ()
     inventory: Inventory = Inventory()  # what like machines have in common, for `gpudoctor fleet`
     not_tested: tuple[str, ...] = ()  # installed packages that compute on a GPU, and that nothing imported
+    driver_asked: bool = True  # False: only files were read (--root), so the driver's part is unknown
 
     @property
     def root_symptom(self) -> SymptomEntry | None:

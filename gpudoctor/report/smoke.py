@@ -7,9 +7,11 @@ from gpudoctor.queries.smoke.limits import limit
 from gpudoctor.queries.smoke.speed import busy
 from gpudoctor.report.model import FigureEntry, SmokeEntry, SmokeTestEntry, UnknownEntry
 
+# No check's ID: nothing was tested.
+NOT_TESTED = "smoke.not-tested"
 # Who runs the smoke tests asks whether the GPU works: that the CPU does is no answer.
 NO_GPU = UnknownEntry(
-    check="smoke.no-device",
+    check=NOT_TESTED,
     subject="GPU",
     reason="No GPU that can run the tests was found, so nothing is proven about a GPU.",
     essential=True,
@@ -32,7 +34,7 @@ def _worked(runs: list[SmokeRun]) -> bool:
 def _idle(run: SmokeRun) -> UnknownEntry:
     whys = [run.message, *(test.message for test in run.tests)]
     why = next((why for why in whys if why), "no reason was given")
-    return _gap(run, "smoke.no-device", f"None of the tests could run: {why}")
+    return _gap(run, NOT_TESTED, f"None of the tests could run: {why}")
 
 
 def _stopped(run: SmokeRun) -> UnknownEntry:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from gpudoctor.catalogue import load
 from gpudoctor.expect.evaluate import Wanted, judged, together, words, wrong
 from gpudoctor.expect.operators import OPERATORS, shown
 from gpudoctor.expect.paths import Leaf
@@ -11,7 +12,6 @@ from gpudoctor.maybe import Unknown, phrase
 from gpudoctor.report.failures import failure_lines, ways
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
 from gpudoctor.requirements.demands import DEMANDS, OF_GPUS, Demand
-from gpudoctor.root_causes import BEARABLE, KEEPS_OUT
 from gpudoctor.targets import gpus_of
 
 ANYTHING = Leaf(object, frozenset())  # the operators of demands ask nothing of the fact's type
@@ -153,7 +153,7 @@ def _place(finding: FindingEntry, areas: tuple[str, ...], facts: Facts, have: ob
 
 def _keeps_out(finding: FindingEntry) -> bool:
     """Whether programs cannot use a GPU because of it: one that is hot or waits for a reset is there all the same."""
-    return finding.status != "warn" or finding.check.partition(".")[0] not in BEARABLE or finding.check in KEEPS_OUT
+    return finding.status != "warn" or not load([finding.check])[0].bearable
 
 
 def _is_of_one_that_answers(finding: FindingEntry, facts: Facts) -> bool:

@@ -6,15 +6,15 @@ from gpudoctor.facts import Facts
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.pipeline import CheckOptions, check
 from gpudoctor.queries.gpus import programs_open
+from gpudoctor.registry import AREAS
 from gpudoctor.report.model import FindingEntry, Report
 from gpudoctor.setup.fix_steps import step as step_of
 from gpudoctor.setup.plan import Refusal, SetupStep, TargetPlatform
 from gpudoctor.targets import asked_for_nvidia, framework_name, on_wsl
 from gpudoctor.tasks import Manual
 
-# The areas whose failures keep programs from a GPU; that there is none at all is no failure of it.
-_AREAS = ("device", "driver", "fabric", "mig", "wsl", "container", "cloud", "cluster", "windows", "rocm", "intel")
-_NO_GPU = "device.no-gpu"
+_AREAS = tuple(area.name for area in AREAS if area.keeps_out)
+_NO_GPU = "device.no-gpu"  # that there is none at all keeps programs from none
 _ROCM_WSL = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
 # What the new environment fixes itself, or another step of the plan.
 _OF_PLAN = ("driver.not-installed", "rocm.gfx-not-in-wheel", "intel.torch-not-for-xpu", "intel.level-zero-missing")

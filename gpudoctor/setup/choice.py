@@ -23,7 +23,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     major: int
     driver_cuda: str | None
     python: str | None
-    beside: torch.TorchChoice | None = None  # the PyTorch next to, whose pins are exact
+    next_to: torch.TorchChoice | None = None  # the PyTorch that the wheels stand next to, whose pins are exact
     release: str | None = None  # of PyTorch, as it was requested
 
     @property
@@ -76,7 +76,7 @@ def choose(
     for python in pythons:
         for major in [n for n in MAJORS if there is None or _major(there.variant) in (None, n)]:
             terms = Terms(
-                ground=ground, major=major, driver_cuda=driver_cuda, python=python, beside=there, release=release
+                ground=ground, major=major, driver_cuda=driver_cuda, python=python, next_to=there, release=release
             )
             found = _of(terms, wanted)
             if best is None or len(found.wheels) > len(best.wheels):
@@ -87,7 +87,7 @@ def choose(
 def _of(terms: Terms, names: tuple[str, ...]) -> WheelChoice:
     found: dict[str, Wheel] = {}
     if "torch" in names and (pick := torch_choice(terms)):
-        terms = msgspec.structs.replace(terms, beside=pick)
+        terms = msgspec.structs.replace(terms, next_to=pick)
         found["torch"] = _torch(terms, pick)
     for name in names:
         if name in _WHEELS and (wheel := _WHEELS[name](terms)):
@@ -140,10 +140,10 @@ def _torch(terms: Terms, pick: torch.TorchChoice) -> Wheel:
 
 def _pins(terms: Terms) -> tuple[str | None, str | None]:
     """NCCL and cuDNN that the PyTorch next to pins."""
-    if terms.beside is None:
+    if terms.next_to is None:
         return None, None
-    row = torch.release(terms.beside.version)
-    return wheels.torch_nccl(terms.beside.version), row.cudnn.get(terms.beside.variant) if row else None
+    row = torch.release(terms.next_to.version)
+    return wheels.torch_nccl(terms.next_to.version), row.cudnn.get(terms.next_to.variant) if row else None
 
 
 # -- the others ----------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def _tensorflow_fits(terms: Terms, row: tensorflow.TensorflowRelease) -> bool:
     asked = wheels.tensorflow_asks(row.version)
     pins = _pins(terms)
     if asked is None:
-        return terms.beside is None
+        return terms.next_to is None
     return all(pin is None or _holds(bound, pin) for bound, pin in zip(asked, pins, strict=True))
 
 

@@ -54,7 +54,7 @@ def _build(there: Framework) -> str | None:
     if local:
         return local
     if isinstance(there.cuda, str) and there.cuda.count(".") == 1:
-        return f"cu{there.cuda.replace('.', '')}"
+        return table.cuda_variant(there.cuda)
     return "cpu" if known_or(there.variant, None) in ("cpu", "mps") else None
 
 

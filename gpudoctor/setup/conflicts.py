@@ -35,7 +35,7 @@ def refusal(
         or _gpu(ground, name)
         or _driver(ground, name, driver_cuda)
         or _python(ground, name, driver_cuda, choice, fixed_python)
-        or _beside(request, choice)
+        or _next_to(request, choice)
     )
 
 
@@ -151,7 +151,7 @@ def _python(
     )
 
 
-def _beside(request: str, choice: WheelChoice) -> Refusal:
+def _next_to(request: str, choice: WheelChoice) -> Refusal:
     """It would be well alone, and not next to the others."""
     there = ", ".join(NAMES[w.framework] for w in choice.wheels)
     need = "needs" if len(choice.wheels) == 1 else "need"

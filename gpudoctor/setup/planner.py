@@ -169,8 +169,8 @@ def _nvidia(
     there: Wheel | None,
 ) -> None:
     cuda = _driver(found, facts, ground, request, pythons)
-    beside = companions.as_choice(there) if there else None
-    choice = choose(ground, request.frameworks, cuda, pythons, beside, request.torch)
+    next_to = companions.as_choice(there) if there else None
+    choice = choose(ground, request.frameworks, cuda, pythons, next_to, request.torch)
     found.wheels, found.python = choice.wheels, choice.python or table.preferred_pythons()[0]
     found.cuda = str(choice.major) if choice.wheels else None
     fixed = request.into is not None

@@ -1,11 +1,11 @@
 """A CUDA toolkit that is installed already: whether it will do, and how builds find it."""
 
 from gpudoctor.facts import Facts, Nvcc
+from gpudoctor.fixes.toolkit import use
 from gpudoctor.knowledge import generations
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.setup.plan import TargetPlatform
-from gpudoctor.tasks import export
 from gpudoctor.tasks.as_typed import shown
 
 
@@ -55,5 +55,5 @@ def note(nvcc: Nvcc, ground: TargetPlatform, driver_cuda: str | None) -> str:
             f" The driver supports CUDA up to {driver_cuda}: it runs what is compiled for the GPU's compute "
             "capability, but no PTX."
         )
-    lines = (export("CUDA_HOME", home), *(() if nvcc.on_path else (export("PATH", f"{home}/bin", "before"),)))
+    lines = use(home)[: 1 if nvcc.on_path else None]
     return f"{text} For builds: {'; '.join(map(shown, lines))}"

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpudoctor import checks
 from gpudoctor.cli.explain import NOTHING
 from gpudoctor.cli.other_ids import message_page
 from gpudoctor.cli.run_program import verdict as run_verdict
@@ -379,6 +380,10 @@ def test_each_id_that_is_printed_is_explained(run: Run, id_: str) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert "\n===" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 100
+
+
+def test_no_other_id_is_one_of_a_check() -> None:
+    assert not {*_printed_ids()} & {*checks.ids()}
 
 
 def test_each_message_is_explained_by_its_id(run: Run) -> None:

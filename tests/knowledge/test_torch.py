@@ -111,3 +111,13 @@ def test_rocm_wheel_for() -> None:
     assert torch.rocm_wheel_for("gfx1100") == TorchChoice("2.14", "rocm7.2")
     assert torch.rocm_wheel_for("gfx1100", "3.9") == TorchChoice("2.8", "rocm6.4")
     assert torch.rocm_wheel_for("gfx1031") is None
+
+
+@pytest.mark.parametrize(("major", "wanted"), [(8, "torch>=1.13"), (9, "torch>=2.4"), (99, "torch")])
+def test_the_releases_with_a_cudnn(major: int, wanted: str) -> None:
+    assert torch.with_cudnn(major) == wanted
+
+
+def test_a_variant_and_its_cuda_release() -> None:
+    assert [torch.cuda_variant(release) for release in ("11.8", "13.0")] == ["cu118", "cu130"]
+    assert torch.cuda_of_variant(torch.cuda_variant("12.6")) == "12.6"

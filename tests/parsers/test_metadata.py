@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.parsers.metadata import MetadataHeader, normalise, read_head, read_installer
+from gpudoctor.parsers.metadata import MetadataHeader, is_optional, normalise, read_head, read_installer, required_name
 
 TORCH = """Metadata-Version: 2.1
 Name: torch
@@ -93,3 +93,18 @@ def test_normalise(name: str, normal: str) -> None:
 )
 def test_installer(content: str | bytes, installer: str | None) -> None:
     assert read_installer(content) == installer
+
+
+@pytest.mark.parametrize(
+    ("requirement", "name", "optional"),
+    [
+        ("torch>=2.4", "torch", False),
+        ("torch>=2; extra == 'gpu'", "torch", True),
+        ("jax[cuda12] >=0.4 ; python_version > '3.9' and extra=='jax'", "jax", True),
+        ("typing_extensions-extra; python_version < '3.11'", "typing_extensions-extra", False),
+        ("zope.interface", "zope.interface", False),
+        ("", "", False),
+    ],
+)
+def test_a_requirement(requirement: str, name: str, optional: bool) -> None:
+    assert (required_name(requirement), is_optional(requirement)) == (name, optional)

@@ -281,4 +281,5 @@ REPORT = exactly(
     next=TEXTS,
     inventory=INVENTORY,
     not_tested=TEXTS,
+    driver_asked={"type": "boolean"},
 )

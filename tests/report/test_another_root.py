@@ -13,6 +13,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import CheckOptions
 from gpudoctor.probes import docker
+from gpudoctor.report.model import Report
 from gpudoctor.report.renderers import npd, prometheus
 from gpudoctor.report.renderers.closing import ELSEWHERE, ROOT
 from gpudoctor.report.renderers.header import rows
@@ -39,6 +40,7 @@ def test_a_host_that_is_well_is_complete_and_the_report_says_what_nobody_asked()
     report = check(facts=mounted())
     assert (report.status, report.ok) == ("pass", True)
     assert ROOT in report.next
+    assert not report.driver_asked
     assert any(entry.reason.endswith(ANOTHER_ROOT) for entry in report.unknown)
     assert not any(entry.essential for entry in report.unknown)
 
@@ -52,6 +54,12 @@ def test_a_condition_of_kubernetes_says_that_the_driver_was_not_asked() -> None:
     asked = check(facts=next(m for m in machines() if m.name == "hgx-h100").make())
     assert "--root" not in npd.render(asked)
     assert "gpudoctor_driver_asked 1.0\n" in prometheus.render(asked)
+
+
+def test_a_report_from_before_the_field_is_read() -> None:
+    document = msgspec.to_builtins(Report())
+    del document["driver_asked"]
+    assert msgspec.convert(document, Report).driver_asked
 
 
 def test_another_reason_leaves_it_incomplete() -> None:

@@ -12,7 +12,7 @@ from tests.builders import framework, nvidia_host, with_framework
 TOP = [
     "schema", "version", "status", "created", "seconds", "summary", "machine", "python", "pythons", "gpus",
     "frameworks", "findings", "unknown", "smoke", "cpu_gpu", "symptoms", "log_origin", "ranks", "next", "inventory",
-    "not_tested",
+    "not_tested", "driver_asked",
 ]  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def shown(
     """
     from gpudoctor.fleet.nodesets import fold
     from gpudoctor.fleet.renderers.phrases import count_of
-    from gpudoctor.fleet.runner.engine import EngineError
+    from gpudoctor.fleet.runner.engine import EngineError, passed_over
     from gpudoctor.fleet.runner.report_store import landed
     from gpudoctor.fleet.runner.run_directory import REPORTS
     from gpudoctor.report.numbers import number
@@ -35,7 +35,7 @@ def shown(
     reports = os.path.join(path, REPORTS)
     every = list({one.node: one for one in targets}.values())
     done = [] if arguments.rerun else [one.node for one in every if landed(reports, one.node)]
-    plain = [one.node for one in every if one.plain and job.gpus]
+    plain = passed_over(every, job.gpus)
     left = [one for one in every if one.node not in {*done, *plain}]
     asked = [one for one in left if not one.why_not]
     lines = ["Dry run: nothing is started and nothing is written.", "", _line("engine", engine.name)]

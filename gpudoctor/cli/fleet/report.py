@@ -81,7 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
     form = chosen(arguments)
     holding = _holding(arguments)
     names = _names(arguments)
-    fleet = _with_absent(_read(arguments, holding, names), names)
+    fleet = _read(arguments, holding, names)
+    if names is not None:
+        from gpudoctor.fleet.aggregate.summarize import with_absent
+
+        fleet = with_absent(fleet, names)
     fleet, kept = _with_history(arguments, fleet, names)
     if holding is not None:
         import msgspec
@@ -225,32 +229,6 @@ def _with_history(arguments: argparse.Namespace, fleet: "Fleet", names: frozense
     except SummaryError as error:
         complain(f"{error} It is not compared.")
         return fleet, ""
-
-
-def _with_absent(fleet: "Fleet", names: frozenset[str] | None) -> "Fleet":
-    """The summary with the nodes that were chosen and of which there is nothing, as nodes without a report."""
-    if names is None:
-        return fleet
-    import msgspec
-
-    from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
-    from gpudoctor.fleet.nodesets import fold
-    from gpudoctor.fleet.summary import STATES, Missing
-
-    sets = {state: set(unfolded(nodes, fleet.counts[state])) for state, nodes in fleet.states.items()}
-    left = names - set().union(*sets.values())
-    if not left:
-        return fleet
-    sets["not asked"] = sets.get("not asked", set()) | left
-    why = "There is no report of it, and no run asked it. Is the name right?"
-    states = [state for state in STATES if state in sets]
-    return msgspec.structs.replace(
-        fleet,
-        total=fleet.total + len(left),
-        states={state: fold(sets[state]) for state in states},
-        counts={state: len(sets[state]) for state in states},
-        missing=(*fleet.missing, Missing(state="not asked", why=why, nodes=fold(left), count=len(left))),
-    )
 
 
 def _keep(folder: str, fleet: "Fleet") -> None:

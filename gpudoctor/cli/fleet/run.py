@@ -174,7 +174,9 @@ def _engine(arguments: argparse.Namespace) -> "tuple[ShownEngine, Sequence[Fleet
 
 def _with_gpus(targets: "Sequence[FleetTarget]", arguments: argparse.Namespace) -> "Sequence[FleetTarget]":
     """The nodes without those for which the engine lists no GPU, and that nobody named."""
-    plain = [one.node for one in targets if one.plain] if not arguments.no_gpus else []
+    from gpudoctor.fleet.runner.engine import passed_over
+
+    plain = passed_over(targets, not arguments.no_gpus)
     if plain:
         from gpudoctor.fleet.nodesets import fold
         from gpudoctor.fleet.renderers.phrases import count_of

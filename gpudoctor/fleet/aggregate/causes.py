@@ -9,6 +9,7 @@ import msgspec
 from gpudoctor.fleet.aggregate.targets import TargetGroups
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Cause, CauseVariant
+from gpudoctor.registry import is_rule
 from gpudoctor.report.model import FindingEntry, FixEntry
 
 ORDER = ("fail", "warn", "advice")
@@ -19,7 +20,6 @@ _OF_ONE = 200
 # Sets of commands of one cause that are kept: a node has eight GPUs, or sixteen. Where there are more, each node has
 # its own, such as a path in the home directory of a user, and only the example's are shown.
 VARIANTS = 32
-EXPECT = "expect."  # how the IDs of expectations begin
 _VALUES = 8  # in the place of an expected one, with their nodes, which the evidence lists
 _KEPT = 2 << 20  # bytes of findings of which it is known what they mean
 _OWN = re.compile(r"\b(GPU|device|rank) \d+|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b", re.IGNORECASE)
@@ -56,7 +56,7 @@ class _Book:
             self.nodes.append(node)
         if finding.check:
             self.targets.add(node, finding, addresses)
-        if finding.check.startswith(EXPECT) and len(self.values) <= VARIANTS:
+        if is_rule(finding.check) and len(self.values) <= VARIANTS:
             self.values.setdefault(_rule(finding)[1], array("I")).append(node)
         if len(self.variants) > VARIANTS or not finding.fixes:
             return

@@ -19,7 +19,7 @@ TITLES = {SLOW: "Slow all-reduce between neighbor nodes", NONE: "All-reduce betw
 # A slow node spoils two links, which among few are enough to spoil the spread as well: less than half of what most
 # carry is slow, however far the others are from one another. (Trees of switches are oversubscribed two to one.)
 SURE = 0.5
-_TOLD = 8  # faults that are told in full
+_LISTED = 8  # faults that are listed in full
 
 
 class Fault(NamedTuple):
@@ -79,12 +79,12 @@ def _causes(faults: Sequence[Fault]) -> Iterator[Cause]:
     for kind, status in ((NONE, "fail"), (SLOW, "warn")):
         if its := [fault for fault in faults if fault.kind == kind]:
             nodes = list(dict.fromkeys(node for fault in its for node in fault.nodes))
-            more = [f"And {len(its) - _TOLD} more."] if len(its) > _TOLD else []
+            more = [f"And {len(its) - _LISTED} more."] if len(its) > _LISTED else []
             yield Cause(
                 check=kind,
                 status=status,
                 title=TITLES[kind],
-                cause=" ".join([*(fault.message for fault in its[:_TOLD]), *more]),
+                cause=" ".join([*(fault.message for fault in its[:_LISTED]), *more]),
                 message="",
                 example=its[0].nodes[0],
                 nodes=fold(nodes),
@@ -114,7 +114,7 @@ def _judged(hardware: str, links: Sequence[PairLink]) -> LinkVerdicts:
     median, deviation = middle(rates)
     reach = min(max(FAR * deviation, MATTERS * median), SURE * median)
     slowest = median - reach if len(rates) >= FEWEST else 0.0
-    bad = {link.nodes: link for link in links if _ill(link, slowest)}
+    bad = {link.nodes: link for link in links if _is_bad(link, slowest)}
     by_node: dict[str, list[PairLink]] = defaultdict(list)
     for link in links:
         for node in link.nodes:
@@ -132,7 +132,7 @@ def _kind(links: Sequence[PairLink]) -> str:
     return NONE if any(link.error or link.wrong for link in links) else SLOW
 
 
-def _ill(link: PairLink, slowest: float) -> bool:
+def _is_bad(link: PairLink, slowest: float) -> bool:
     return bool(link.error) or link.wrong > 0 or (link.rate is not None and link.rate < slowest)
 
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.fleet.aggregate.causes import EXPECT, ranked
+from gpudoctor.fleet.aggregate.causes import ranked
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.aggregate.requested_gpus import CHECK, missing_by
 from gpudoctor.fleet.aggregate.targets import in_order
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Cause, Fleet
 from gpudoctor.lazy_regex import pattern
+from gpudoctor.registry import is_rule
 
 # What the evidence of a rule begins with that wants more GPUs than there are, and a line of it: a value on its nodes.
 _WANTED = pattern(r"gpus: expected (?:>=|==)?(\d{1,6}) of them\Z")
@@ -21,7 +22,7 @@ _ABSENT = pattern(r"found none: gpus\.\d+ does not exist on (\S+)")
 def without_repeated(fleet: Fleet) -> Fleet:
     """The summary in which a node that lacks GPUs by a comparison of nodes is not listed for that by a rule too."""
     missing = missing_by(fleet, {CHECK})
-    if not missing or not any(one.check.startswith(EXPECT) for one in fleet.causes):
+    if not missing or not any(is_rule(one.check) for one in fleet.causes):
         return fleet
     return msgspec.structs.replace(fleet, causes=ranked(_left(fleet, missing)))
 
@@ -29,7 +30,7 @@ def without_repeated(fleet: Fleet) -> Fleet:
 def _left(fleet: Fleet, missing: set[str]) -> Iterator[Cause]:
     for one in fleet.causes:
         lines = list(one.evidence[1:])
-        few = [line for line in lines if one.check.startswith(EXPECT) and _is_few(one.evidence[0], line)]
+        few = [line for line in lines if is_rule(one.check) and _is_few(one.evidence[0], line)]
         if not few:
             yield one
             continue

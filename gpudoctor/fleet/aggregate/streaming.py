@@ -5,12 +5,12 @@ from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
 from gpudoctor import __version__
-from gpudoctor.fleet.aggregate.causes import EXPECT
 from gpudoctor.fleet.aggregate.inputs import Sent
 from gpudoctor.fleet.aggregate.missing_reports import UNREADABLE, asked
 from gpudoctor.fleet.aggregate.tally import Hold, Tally
 from gpudoctor.fleet.nodesets import fold
 from gpudoctor.fleet.summary import Cause, Fleet, Missing
+from gpudoctor.registry import is_rule
 
 _OFTEN = 255
 
@@ -98,7 +98,7 @@ def next_steps(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> tuple
 
 def _next(causes: tuple[Cause, ...], missing: tuple[Missing, ...]) -> Iterable[str]:
     # An expectation is named by its own file, and what is shown together has no name.
-    known = next((one for one in causes if one.check and not one.check.startswith(EXPECT)), None)
+    known = next((one for one in causes if one.check and not is_rule(one.check)), None)
     if known and known.status != "advice":
         word = "worst cause" if known is causes[0] else "cause with this ID"
         explain = f"`gpudoctor explain {known.check}` explains the {word}"

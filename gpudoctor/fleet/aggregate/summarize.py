@@ -1,6 +1,6 @@
 """Everything that is known of a fleet, out of the paths that somebody named: reports, ledgers, links between nodes."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import timedelta
 
 import msgspec
@@ -14,7 +14,7 @@ from gpudoctor.fleet.aggregate.requested_gpus import with_promised
 from gpudoctor.fleet.aggregate.streaming import next_steps, summary, tallied
 from gpudoctor.fleet.aggregate.tally import Hold
 from gpudoctor.fleet.nodesets import fold
-from gpudoctor.fleet.summary import STATES, Cause, Fleet
+from gpudoctor.fleet.summary import STATES, Cause, Fleet, Missing
 
 
 def together(
@@ -71,6 +71,17 @@ def _moved(fleet: Fleet, sets: Mapping[str, set[str]]) -> Fleet:
     return msgspec.structs.replace(
         fleet, states={state: states[state] for state in order}, counts={state: counts[state] for state in order}
     )
+
+
+def with_absent(fleet: Fleet, chosen: Iterable[str]) -> Fleet:
+    """The summary with the nodes that were chosen and of which there is nothing, as nodes without a report."""
+    left = set(chosen).difference(*(_of(fleet, state) for state in fleet.states))
+    if not left:
+        return fleet
+    why = "There is no report of it, and no run asked it. Is the name right?"
+    moved = _moved(fleet, {"not asked": _of(fleet, "not asked") | left})
+    missing = Missing(state="not asked", why=why, nodes=fold(left), count=len(left))
+    return msgspec.structs.replace(moved, total=fleet.total + len(left), missing=(*fleet.missing, missing))
 
 
 def judged(fleet: Fleet) -> Fleet:

@@ -257,7 +257,7 @@ class Tally:
                 facts=facts_of.get(at, {}),
                 fewer=tuple(
                     Departure(value=had, nodes=fold(map(self.names.__getitem__, some)), count=len(some))
-                    for had, some in nodes[at].items()
+                    for had, some in sorted(nodes[at].items())  # not in the order in which reports were read
                     if had != label
                 ),
             )

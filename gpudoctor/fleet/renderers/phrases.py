@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from gpudoctor.expect.paths import path_of
 from gpudoctor.fleet.ages import age_of, ages
 from gpudoctor.fleet.aggregate.nodeset_expansion import shortened
 from gpudoctor.fleet.aggregate.peers import FEWEST
@@ -11,6 +12,7 @@ from gpudoctor.fleet.cause_targets import MOST, evidence, sentences
 from gpudoctor.fleet.explained import drifts
 from gpudoctor.fleet.summary import Cause, Change, Drift, Fleet
 from gpudoctor.lazy_regex import pattern
+from gpudoctor.registry import is_rule
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import moment, number
 
@@ -90,9 +92,8 @@ def share(cause: Cause) -> str:
 
 def titled(cause: Cause) -> str:
     """The title; of an expectation what is expected."""
-    expected = cause.evidence[0].rpartition(": ")[2] if cause.evidence and cause.check.startswith("expect.") else ""
-    path = cause.title.removesuffix(" is not as expected")
-    return f"{path}: {expected}" if expected.startswith("expected ") else cause.title
+    expected = cause.evidence[0].rpartition(": ")[2] if cause.evidence and is_rule(cause.check) else ""
+    return f"{path_of(cause.title) or cause.title}: {expected}" if expected.startswith("expected ") else cause.title
 
 
 def in_short(cause: Cause) -> str:

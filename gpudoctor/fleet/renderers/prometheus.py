@@ -6,8 +6,8 @@ The format: https://prometheus.io/docs/instrumenting/exposition_formats/#text-ba
 from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import islice
 
-from gpudoctor.facts.text_types import moment
 from gpudoctor.fleet.aggregate.nodeset_expansion import names, unfolded
+from gpudoctor.fleet.aggregate.report_ages import seconds
 from gpudoctor.fleet.renderers.phrases import hardware
 from gpudoctor.fleet.renderers.verdict import states as states_of
 from gpudoctor.fleet.summary import STATES, Fleet, Spread
@@ -59,8 +59,8 @@ def _metrics(fleet: Fleet) -> Iterator[tuple[str, str, list[Sample]]]:
         ("oldest_report", "Time of the oldest report.", fleet.oldest),
         ("newest_report", "Time of the newest report.", fleet.newest),
     ):
-        if (when := _moment(text)) is not None:
-            yield f"gpudoctor_fleet_{name}_timestamp_seconds", help_, [({}, when)]
+        if when := seconds(text):
+            yield f"gpudoctor_fleet_{name}_timestamp_seconds", help_, [({}, float(when))]
 
 
 def _apart(fleet: Fleet) -> Iterator[tuple[str, str]]:
@@ -113,11 +113,3 @@ def _each(spreads: Iterable[Spread], value: Callable[[Spread], float]) -> list[S
 
 def _labels(spread: Spread) -> dict[str, str]:
     return {"hardware": spread.hardware, "figure": spread.figure, "unit": spread.unit}
-
-
-def _moment(text: str) -> float | None:
-    """Seconds since 1970; None where the text is no time."""
-    try:
-        return moment(text).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None

@@ -49,12 +49,12 @@ def render(
         _verdict(out, fleet)
         for one in fleet.causes:
             if one.check == cause:
-                _cause(out, one, True)
+                _cause(out, one)
         return written(out)
     _head(out, fleet, everything)
     _overview(out, fleet, everything)
     for one in fleet.causes if everything else ():
-        _cause(out, one, True)
+        _cause(out, one)
     _missing(out, fleet, everything)
     drifts(out, fleet, everything)
     spreads(out, fleet, everything)
@@ -123,15 +123,15 @@ def _overview(out: Console, fleet: Fleet, everything: bool) -> None:
         out.print(Text(f"  And {number(hidden)} more (--all shows them)."), soft_wrap=True)
 
 
-def _cause(out: Console, cause: Cause, everything: bool) -> None:
+def _cause(out: Console, cause: Cause) -> None:
     """A cause as a report shows its finding, with the nodes that have it in place of its subject."""
     room = max(20, out.width - INDENT)
-    lines = folded_lines(cause.nodes, room, 0 if everything else NODE_LINES)
+    lines = folded_lines(cause.nodes, room, 0)
     plain = as_finding(cause)
     message = "\n".join([*lines, *([plain.message] if plain.message else [])])
     entry = msgspec.structs.replace(plain, title=f"{cause.title} ({share(cause)})", message=message, run="")
     label = LABEL.get(cause.status, ("?", UNKNOWN))
-    finding(out, entry, [], everything, False, label, hint=False)
+    finding(out, entry, [], True, False, label, hint=False)
     if cause.run and cause.check:
         labelled(out, "run", f"{cause.run}  (on the node)", "dim")
 

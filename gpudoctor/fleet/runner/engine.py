@@ -1,6 +1,6 @@
 """What an engine is: whatever starts a command on many machines and brings back what it wrote."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import Event
 from typing import NamedTuple, Protocol
 
@@ -21,6 +21,11 @@ class FleetTarget(msgspec.Struct, frozen=True, kw_only=True):
     why_not: str = ""
     gpus: int | None = None
     plain: bool = False
+
+
+def passed_over(targets: Iterable[FleetTarget], gpus: bool) -> list[str]:
+    """The nodes for which the engine lists no GPU and that nobody named, where the job is about GPUs."""
+    return [one.node for one in targets if one.plain and gpus]
 
 
 class NodeLine(NamedTuple):

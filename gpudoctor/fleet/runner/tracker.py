@@ -36,12 +36,12 @@ class NodeTrace(NamedTuple):
     Attributes:
         began: it said hello, or more.
         half: a part of a report came.
-        ill: why what it sent is no report; empty: it sent none.
+        unreadable: why what it sent is no report; empty: it sent none.
     """
 
     began: bool
     half: bool = False
-    ill: str = ""
+    unreadable: str = ""
 
 
 def resolved(state: str, why: str, seen: NodeTrace) -> tuple[str, str]:
@@ -59,8 +59,8 @@ def resolved(state: str, why: str, seen: NodeTrace) -> tuple[str, str]:
     if not seen.began and state == "failed" and not why:
         state = "unreachable"
     why = why or _WHY[state]
-    if seen.ill:
-        return state, f"{why} {seen.ill}"
+    if seen.unreadable:
+        return state, f"{why} {seen.unreadable}"
     return state, f"{why} Its report arrived incomplete." if seen.half else why
 
 
@@ -93,7 +93,7 @@ class Register:
         self._total = len(self._left)
         self._states: dict[str, str] = {}
         self._hellos: dict[str, float] = {}
-        self._ill: dict[str, str] = {}
+        self._unreadable: dict[str, str] = {}
         self._lines = protocol.Assembler(frozenset(self._left))
         self._lock = Lock()
         self._closed = False
@@ -171,7 +171,7 @@ class Register:
         try:
             report_store.land(self._folder.reports, node, data)
         except report_store.NoReportError as error:
-            self._ill[node] = str(error)
+            self._unreadable[node] = str(error)
         except OSError as error:
             why = f"{self._folder.reports} cannot be written: {error.strerror or error}."
             self._note(node, "failed", why)
@@ -181,8 +181,8 @@ class Register:
 
     def _seen(self, node: str) -> NodeTrace:
         half = self._lines.half(node)
-        ill = self._ill.get(node, "")
-        return NodeTrace(node in self._hellos or half or bool(ill), half, ill)
+        unreadable = self._unreadable.get(node, "")
+        return NodeTrace(node in self._hellos or half or bool(unreadable), half, unreadable)
 
     def _note(self, node: str, state: str, why: str = "") -> None:
         begun = self._hellos.get(node)

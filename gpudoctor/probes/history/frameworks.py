@@ -14,7 +14,7 @@ from gpudoctor.facts.history import FrameworkChange
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown, known_or, text_of
 from gpudoctor.parsers.conda_history import last_change
-from gpudoctor.parsers.metadata import read_head
+from gpudoctor.parsers.metadata import is_optional, read_head
 from gpudoctor.probes import cpu_builds
 from gpudoctor.probes.history import clock, files
 
@@ -93,7 +93,7 @@ def _requires(machine: Machine, there: Mapping[str, str], package: str, wanted: 
             head = read_head(machine.data(f"{there[left.pop()]}/METADATA"))
         except OSError:
             continue
-        needed = (line for line in head.requires if "extra" not in line)
+        needed = (line for line in head.requires if not is_optional(line))
         names = {_normal(re.split(r"[\s;<>=!~\[(@]", line, maxsplit=1)[0]) for line in needed}
         if wanted in names:
             return True

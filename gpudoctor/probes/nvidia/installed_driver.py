@@ -20,7 +20,7 @@ _FOLDERS = (
     "/usr/lib",
     "/run/opengl-driver/lib",
 )
-_WELL = Unknown("not asked: the module and the libraries are there, in one version")
+_CONSISTENT = Unknown("not asked: the module and the libraries are there, in one version")
 
 
 Disk = Maybe[tuple[DiskModule, ...]]
@@ -31,9 +31,9 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
     release = known_or(host.kernel.release, "") or machine.release()
     inside, wsl = known_or(host.container, None) is not None, known_or(host.wsl, None) is not None
     disk, others = _disk(machine, release, inside, wsl)
-    well = not wsl and _is_well(machine, now.loaded, disk, cards)
-    dkms = None if wsl else HOSTS if inside else nvidia_dkms.probe(machine, ask=not well)
-    packages = HOSTS if inside else _WELL if well else driver_packages.probe(machine, host)
+    consistent = not wsl and _is_consistent(machine, now.loaded, disk, cards)
+    dkms = None if wsl else HOSTS if inside else nvidia_dkms.probe(machine, ask=not consistent)
+    packages = HOSTS if inside else _CONSISTENT if consistent else driver_packages.probe(machine, host)
     conf = modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
     log, failed = (None, ()) if inside or wsl or disk else akmods.errors(machine, release)
     switch, files = _switch(machine, inside or wsl or isinstance(now.loaded, str))
@@ -85,7 +85,7 @@ def _disk(machine: Machine, release: str, inside: bool, wsl: bool) -> tuple[Disk
     return modules.on_disk(machine, release), modules.other_kernels(machine, release)
 
 
-def _is_well(machine: Machine, loaded: Maybe[str | None], disk: Disk, cards: tuple[PciDevice, ...]) -> bool:
+def _is_consistent(machine: Machine, loaded: Maybe[str | None], disk: Disk, cards: tuple[PciDevice, ...]) -> bool:
     """Whether module, module file and libraries are all there in one version, and the module has taken the cards."""
     if isinstance(loaded, Unknown) or isinstance(disk, Unknown) or loaded is None:
         return False

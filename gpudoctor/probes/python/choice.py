@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -20,9 +21,8 @@ _WINDOWS_NAMES = ("python.exe",)
 _SHOP = "/Microsoft/WindowsApps"
 _PYTHONS = ("python", "pypy", "graalpy")
 ON_PATH, OURS = "the first Python on PATH", "this interpreter"
-# Our distribution, and what comes with every environment.
 _NAME = pattern(r"^[\w.-]+")  # of a requirement
-_OWN, _SEEDS = "gpudoctor-cli", ("pip", "setuptools", "wheel")
+_SEEDS = ("pip", "setuptools", "wheel")  # what comes with every environment
 
 
 class InterpreterError(ValueError):
@@ -51,11 +51,13 @@ def choose(machine: Machine, given: Sequence[str]) -> list[tuple[str, str]]:
 def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
     own = _slashed(machine, sys.executable or "")
     isolated = _isolated()
-    active, base = _active(machine, isolated)
+    at_work = cache(lambda: _holds_framework(machine))  # each of the two reads the environment's directories
+    alone = cache(lambda: isolated or (machine.here and not at_work() and _is_alone(machine)))
+    active, base = _active(machine, alone)
     yield from active
-    idle = isolated or not own or not machine.here or not _holds_framework(machine)
+    idle = isolated or not own or not machine.here or not at_work()
     found = project_env.find(machine)
-    if found and found.stranger is None and not _is_ours_alone(machine, found.prefix, isolated):
+    if found and found.stranger is None and not (_is_ours(machine, found.prefix) and alone()):
         yield python_of(machine, found.prefix) or f"{found.prefix}/bin/python", found.why
     yield from base
     if idle:
@@ -63,13 +65,16 @@ def _offers(machine: Machine) -> Iterator[tuple[str, str]]:
     yield own or "/usr/bin/python3", OURS
 
 
-def _active(machine: Machine, isolated: bool) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The active environments, and apart conda's base: it is active in every shell, so it tells no wish."""
+def _active(machine: Machine, alone: Callable[[], bool]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The active environments, and apart conda's base: it is active in every shell, so it tells no wish.
+
+    An environment that we run in and that holds nothing but us is neither: README's first command makes one.
+    """
     active, base = list[tuple[str, str]](), list[tuple[str, str]]()
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         prefix = _slashed(machine, machine.env.get(variable, ""))
         python = python_of(machine, prefix) if is_whole(prefix) else None
-        if python and not _is_ours_alone(machine, prefix, isolated):
+        if python and not (_is_ours(machine, prefix) and alone()):
             (base if variable == "CONDA_PREFIX" and _is_base(machine, prefix) else active).append((python, variable))
     return active, base
 
@@ -89,18 +94,15 @@ def _isolated() -> bool:
     return any(part in f"{prefix}/" for part in ISOLATED)
 
 
-def _is_ours_alone(machine: Machine, prefix: str, isolated: bool) -> bool:
-    """Whether an environment is the one we run in and holds nothing but us: nobody works in it, active or not.
-
-    README's first command makes one.
-    """
-    if machine.real(prefix) != machine.real(_slashed(machine, sys.prefix)):
-        return False
-    return isolated or (machine.here and _is_alone(machine))
+def _is_ours(machine: Machine, prefix: str) -> bool:
+    """Whether an environment is the one we run in."""
+    return machine.real(prefix) == machine.real(_slashed(machine, sys.prefix))
 
 
 def _is_alone(machine: Machine) -> bool:
     """Whether our environment has no distribution but us, and what we and our extras require."""
+    from gpudoctor.extras import NAME
+
     paths = [_slashed(machine, path) for path in sys.path if path.startswith(sys.prefix)]
     sites = [path for path in paths if path.endswith(("site-packages", "dist-packages"))]
     there = {
@@ -109,12 +111,12 @@ def _is_alone(machine: Machine) -> bool:
         for name in machine.names(site)
         if name.endswith(".dist-info")
     }
-    ours, new = set(_SEEDS), {_OWN}
+    ours, new = set(_SEEDS), {NAME}
     while new:
         ours |= new
         heads = [read_head(machine.line(there[name]) or "") for name in new if name in there]
         new = {normalise(name) for head in heads for spec in head.requires for name in _NAME.findall(spec)} - ours
-    return not _holds_framework(machine) and there.keys() <= ours and (_OWN in there or not there)
+    return there.keys() <= ours and (NAME in there or not there)
 
 
 def _holds_framework(machine: Machine) -> bool:

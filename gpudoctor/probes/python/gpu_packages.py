@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.knowledge.wanted import computes, is_extension, matters, module_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
-from gpudoctor.parsers.metadata import normalise
+from gpudoctor.parsers.metadata import is_optional, normalise, required_name
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, completed, text_of
 from gpudoctor.queries.packages import names_torch
 from gpudoctor.registry import BY_MODULE
@@ -25,7 +25,6 @@ _GPU = (
     *("jax", "jaxlib", "tensorflow", "torch"),
 )
 _DECLARES = pattern(rf"(?mi)^Requires-Dist:\s*({'|'.join(_GPU)})\s*(?![\w.-])(?![^\n]*extra)")
-_NAME = pattern(r"[\w.-]*")
 # They have no import of their own that says more than the framework's.
 _HELPERS = ("triton", "pytorch-triton")
 
@@ -89,9 +88,9 @@ def declaring(
 
 def needs_torch(one: FoundDistribution) -> bool:
     """Whether a package expects PyTorch in the process: it is compiled against it, or requires it."""
-    lines = (line for line in one.package.requires if "extra" not in line)
+    lines = (line for line in one.package.requires if not is_optional(line))
     built = is_extension(one.package.name) or names_torch(one.package.version)
-    return built or any(_NAME.match(line)[0] == "torch" for line in lines)  # type: ignore[index]
+    return built or any(required_name(line) == "torch" for line in lines)
 
 
 def modules_of(one: FoundDistribution) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.crash_output import tail
-from gpudoctor.parsers.metadata import normalise
+from gpudoctor.parsers.metadata import is_optional, normalise
 from gpudoctor.probes import executable_stack
 from gpudoctor.probes.frameworks.live import said_in
 from gpudoctor.probes.python.gpu_packages import modules_of, needs_torch
@@ -107,7 +107,7 @@ def about_others(one: PackageImport, found: FoundDistribution) -> PackageImport:
     match = _BY_NAME.match(error)
     name = next((part for part in match.groups() if part), "") if match else ""
     top = name.partition(".")[0]
-    required = [normalise(line) for line in found.package.requires if "extra" not in line]
+    required = [normalise(line) for line in found.package.requires if not is_optional(line)]
     foreign = bool(top) and top != one.module and any(_is_of(normalise(top), line) for line in required)
     if one.error is None or foreign or _LOADER.search(error):
         return replace(one, dependent=True, hung=False, died=None)

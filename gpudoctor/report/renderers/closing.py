@@ -8,7 +8,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.facts.text_types import not_run
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.frameworks import not_tested
-from gpudoctor.registry import SMOKED
+from gpudoctor.registry import EXPECT, SMOKED
 from gpudoctor.report.counts import no_problems
 from gpudoctor.report.model import FindingEntry
 from gpudoctor.report.numbers import number
@@ -98,7 +98,7 @@ def _covered(
 
 def _expected(verdicts: list[Verdict]) -> Iterator[str]:
     """What became of the operator's own rules, of which each is met, not met or unknown."""
-    outcomes = Counter(v.outcome for v in verdicts if v.check.area == "expect")
+    outcomes = Counter(v.outcome for v in verdicts if v.check.area == EXPECT)
     words = {Outcome.PASS: "met", Outcome.PROBLEM: "not met", Outcome.UNKNOWN: "unknown", Outcome.BROKEN: "broken"}
     if outcomes:
         yield f"Expectations: {', '.join(f'{outcomes[one]:,} {word}' for one, word in words.items() if outcomes[one])}."

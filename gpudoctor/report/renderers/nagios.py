@@ -6,7 +6,6 @@ https://assets.nagios.com/downloads/nagioscore/docs/nagioscore/4/en/pluginapi.ht
 
 from gpudoctor.report.fixes import blocks, notes
 from gpudoctor.report.model import FindingEntry, FixEntry, Report
-from gpudoctor.report.renderers.closing import ROOT
 from gpudoctor.report.sanitize import clean
 
 # Exit codes and words of the plugin API.
@@ -47,7 +46,7 @@ def first(report: Report) -> str:
         return plain(f"{open_.check}: {open_.reason}" if open_ else "too much is unknown for a verdict")
     if report.status == "no-gpu":
         return "NO GPU: " + next((plain(f.message) for f in report.findings), "there is nothing to diagnose")
-    files = "; files only, driver not asked (--root)" if ROOT in report.next else ""
+    files = "" if report.driver_asked else "; files only, driver not asked (--root)"
     return f"{len(report.gpus)} GPU{'s' if len(report.gpus) != 1 else ''}, {report.summary.passed} checks passed{files}"
 
 

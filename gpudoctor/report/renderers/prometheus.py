@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.facts.text_types import moment
 from gpudoctor.report.model import STATUSES, Report
-from gpudoctor.report.renderers.closing import ROOT
 from gpudoctor.report.sanitize import clean
 
 Sample = tuple[dict[str, str], float]
@@ -38,8 +37,8 @@ def _metrics(report: Report) -> Iterator[tuple[str, str, list[Sample]]]:
         "Checks by outcome, without findings.",
         [({"outcome": n}, float(v)) for n, v in outcomes.items()],
     )
-    asked = float(ROOT not in report.next)
-    yield "gpudoctor_driver_asked", "1; 0 with --root, which reads files and leaves the driver unknown.", [({}, asked)]
+    asked: list[Sample] = [({}, float(report.driver_asked))]
+    yield "gpudoctor_driver_asked", "1; 0 with --root, which reads files and leaves the driver unknown.", asked
     yield "gpudoctor_finding", "One root cause; action is the kind of its fix.", _findings(report)
     yield "gpudoctor_gpu", "A GPU and its status.", _gpus(report)
     yield "gpudoctor_framework_gpus", "GPUs that a framework can use.", _frameworks(report)

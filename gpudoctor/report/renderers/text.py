@@ -5,6 +5,7 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
+from gpudoctor.registry import is_rule
 from gpudoctor.report.counts import counts
 from gpudoctor.report.fixes import label as label_of
 from gpudoctor.report.fixes import notes, verifications
@@ -177,7 +178,7 @@ def _effects(out: Console, reported: dict[str, int]) -> None:
 
 def _unknown(out: Console, report: Report, verbose: bool) -> None:
     """What is unknown; an operator's own rules always, since each of them was asked for."""
-    entries = [one for one in report.unknown if verbose or one.check.startswith("expect.")]
+    entries = [one for one in report.unknown if verbose or is_rule(one.check)]
     if entries:
         out.print()
         out.print(Text("Unknown", "bold"))

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import frameworks
@@ -16,7 +18,7 @@ from gpudoctor.fixes.by_message import (
     torch_for_gpu,
     without_library_path,
 )
-from gpudoctor.fixes.python import driver_cuda, reinstall_torch
+from gpudoctor.fixes.python import driver_cuda, install, reinstall_torch
 from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
 from gpudoctor.knowledge.sonames import majors_of
 from gpudoctor.maybe import phrase
@@ -26,8 +28,8 @@ from gpudoctor.symptoms.extractors.driver import cuda_number, cuda_release, driv
 from gpudoctor.symptoms.extractors.software import soname
 from gpudoctor.targets import gpus_of, torches
 from gpudoctor.tasks import Placeholder, Shell, cmd, code, export, query
+from gpudoctor.tasks.placeholders import PACKAGE
 
-_PACKAGE = Placeholder("PACKAGE", "the package that is built")
 _ENV = Placeholder("YOUR_ENV", "the directory of the environment in which it is False")
 
 
@@ -62,7 +64,8 @@ def missing_framework(lines: Sequence[str], facts: Facts | None) -> Extracted:
     planned = f"Plan a new environment with the {one.title} that fits this machine; --run creates it."
     fixes.append(Fix(planned, (cmd("gpudoctor", "setup", one.area),)))
     if here:
-        build = cmd(here[0].path, "-m", "pip", "install", "--no-build-isolation", "PACKAGE", placeholders=(_PACKAGE,))
+        build = install(here[0], PACKAGE.name, options=("--no-build-isolation",))
+        build = msgspec.structs.replace(build, placeholders=(PACKAGE,), packages=None)  # nothing to resolve yet
         message = (
             "If the message comes while pip builds a package (flash-attn, apex, deepspeed): install PyTorch first, "
         )

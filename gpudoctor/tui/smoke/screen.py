@@ -143,7 +143,7 @@ class SmokeScreen(Screen[None]):
         return self.session.facts, self.session.report
 
     @on(Changed)
-    def _chosen_anew(self) -> None:
+    def _chosen_again(self) -> None:
         """What would run is of more interest than how the last run ended."""
         self._looking_ahead = True
         self._tell()

@@ -81,8 +81,37 @@ def test_an_installer_that_met_nvidia_smi() -> None:
 def test_distributions_with_a_package_for_each() -> None:
     arch = change(halo(), "host.distribution", Distribution(id="arch"))
     assert "ollama-rocm" in commands(ollama(arch, program="/usr/bin/ollama"))[0][0]
-    nixos = change(nvidia_host(), "host.distribution", Distribution(id="nixos"))
-    assert "pkgs.ollama-cuda" in commands(ollama(nixos, program="/run/current-system/sw/bin/ollama"))[0][0]
+    for facts, release, setting in (
+        (nvidia_host(), "26.05", "services.ollama.package = pkgs.ollama-cuda;"),
+        (nvidia_host(), "25.11", 'services.ollama.acceleration = "cuda";'),
+        (halo(), "25.11", 'services.ollama.acceleration = "rocm";'),
+        (halo(), None, "services.ollama.package = pkgs.ollama-rocm;"),
+    ):
+        nixos = change(facts, "host.distribution", Distribution(id="nixos", version=release))
+        (fix,) = commands(ollama(nixos, program="/run/current-system/sw/bin/ollama"))
+        assert fix[0].endswith(f"/configuration.nix\n{setting}")
+        assert fix[1:] == ("sudo nixos-rebuild switch",)
+
+
+@pytest.mark.parametrize(
+    ("facts", "engine", "command"),
+    [
+        (halo(), "docker", "docker pull ollama/ollama:rocm"),
+        (nvidia_host(), "podman", "podman pull docker.io/ollama/ollama"),
+    ],
+)
+def test_in_a_container_the_image_brings_the_library(facts: Facts, engine: str, command: str) -> None:
+    inside = ollama(change(facts, "host.container", engine))
+    (fix,) = run(backend_missing, inside)[0].fixes
+    assert (fix.commands, fix.place) == ((command,), "outside")
+    (newer,) = run(cpu_without_avx, cpu(OLD, "0.5.7", None, inside))[0].fixes
+    assert (newer.commands, newer.place) == ((command,), "outside")
+
+
+def test_a_pod_and_a_container_with_a_whole_system() -> None:
+    (pod,) = run(backend_missing, ollama(change(nvidia_host(), "host.container", "containerd")))[0].fixes
+    assert (pod.commands, pod.place) == ((), "outside")
+    assert commands(ollama(change(nvidia_host(), "host.container", "lxc")))[0][0].endswith("install.sh | sh")
 
 
 OLD = ("cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3")
@@ -117,3 +146,16 @@ def test_the_cpu_type_is_set_on_the_host_of_the_guest() -> None:
     assert guest == ["qm set VMID --cpu host", "curl -fsSL https://ollama.com/install.sh | sh"]
     bare = [fix.commands[0] for fix in run(cpu_without_avx, cpu(OLD, "0.5.7", None))[0].fixes]
     assert bare == ["curl -fsSL https://ollama.com/install.sh | sh"]
+
+
+@pytest.mark.parametrize(
+    ("distribution", "commands"),
+    [
+        ("arch", ("sudo pacman -Syu", "sudo systemctl restart ollama")),
+        ("nixos", ("sudo nixos-rebuild switch --upgrade",)),
+    ],
+)
+def test_a_packaged_ollama_is_upgraded_by_its_distribution(distribution: str, commands: tuple[str, ...]) -> None:
+    facts = change(cpu(OLD, "0.5.7", None), "host.distribution", Distribution(id=distribution))
+    (fix,) = run(cpu_without_avx, change(facts, "ollama.program", "/usr/bin/ollama"))[0].fixes
+    assert fix.commands == commands

@@ -87,7 +87,16 @@ def test_the_active_environment_does_not_count_where_it_holds_gpudoctor_alone(
     files = {f"{site}/{name}.dist-info/METADATA": text for name, text in packages.items()}
     env = {"PATH": f"{prefix}/bin:/usr/bin", "VIRTUAL_ENV": prefix, "PWD": prefix}
     machine = RecordedMachine({**FILES, f"{prefix}/bin/python": "", f"{prefix}/pyvenv.cfg": "", **files}, env=env)
+    listed: list[str] = []
+    names = machine.names
+
+    def listing(path: str) -> list[str]:
+        listed.append(path)
+        return names(path)
+
+    monkeypatch.setattr(machine, "names", listing)
     assert choose(machine, []) == [chosen]
+    assert listed.count(site) == 2  # once for frameworks, once for what else is there: it is also that of the directory
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""Another build of Ollama, as it was installed here: by its image, by the distribution's package, or by its installer.
+
+https://docs.ollama.com/docker; https://docs.ollama.com/linux. Arch: the packages ollama-cuda and ollama-rocm.
+"""
+
+from gpudoctor.check_engine import Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes import nixos, system
+from gpudoctor.fixes.container import again, engine
+from gpudoctor.fixes.system_container import holds_a_system
+from gpudoctor.knowledge.ollama import ollama
+from gpudoctor.maybe import known_or, present
+from gpudoctor.queries.packages import numbers
+from gpudoctor.targets import in_container
+from gpudoctor.tasks import Tasks, as_root, cmd, filtered, pipe, query
+from gpudoctor.tasks.placeholders import CONTAINER
+
+INSTALL = pipe(cmd("curl", "-fsSL", "https://ollama.com/install.sh"), cmd("sh"))
+RESTART = as_root("systemctl", "restart", "ollama")
+_SHOWN = query("grep", "inference compute")
+PROOF = filtered(query("journalctl", "-u", "ollama", "-n", "50"), _SHOWN)
+
+
+def _is_packaged(facts: Facts, family: str) -> bool:
+    """Whether a distribution has a package for each kind of GPU, and this Ollama is of one: the installer's is not."""
+    here = "nixos" if nixos.is_nixos(facts) else system.family_of(facts)
+    return here == family and not present(facts.ollama.program).startswith("/usr/local/")
+
+
+def build_for(facts: Facts, backend: str) -> Fix | None:
+    """Install the build with one library, where not the installer brings it.
+
+    Args:
+        facts: the machine, with Ollama.
+        backend: the library, as ggml names it: cuda, hip.
+    """
+    kind = "rocm" if backend == "hip" else "cuda"
+    if _is_of_image(facts):
+        return _image(facts, backend, "has that library")
+    name = f"ollama-{kind}"
+    if _is_packaged(facts, "nixos"):
+        release = known_or(facts.host.distribution.version, None) or ollama().nixos_packages
+        by_package = numbers(release) >= numbers(ollama().nixos_packages)
+        setting = f"package = pkgs.{name}" if by_package else f'acceleration = "{kind}"'
+        message = "Set NixOS's Ollama with that library in the configuration."
+        return nixos.rebuild(message, f"services.ollama.{setting};", "reinstall-package", PROOF)
+    if not _is_packaged(facts, "arch"):
+        return None
+    message = f"Install {name}, the distribution's Ollama with that library."
+    tasks: Tasks = (*system.install(facts, name), RESTART)
+    return Fix(message, tasks, "reinstall-package", root=True, undo=system.remove(facts, name), verify=PROOF)
+
+
+def upgrade(facts: Facts, backend: str | None, release: str, effect: str) -> Fix:
+    """Install a newer release.
+
+    Args:
+        facts: the machine, with Ollama.
+        backend: the library for the GPU here, as ggml names it.
+        release: the oldest that will do.
+        effect: what it does.
+    """
+    if _is_of_image(facts):
+        return _image(facts, backend, f"is newer than {release}: it {effect}")
+    message = f"Upgrade Ollama to {release} or newer, which {effect}."
+    if _is_packaged(facts, "nixos"):
+        return nixos.upgrade(message, PROOF)
+    arch = _is_packaged(facts, "arch")
+    tasks: Tasks = (as_root("pacman", "-Syu"), RESTART) if arch else (INSTALL,)
+    return Fix(message, tasks, "reinstall-package", root=True, verify=PROOF)
+
+
+def _is_of_image(facts: Facts) -> bool:
+    """Whether Ollama is a part of an image: what the installer adds would be gone with the container."""
+    return in_container(facts) and not holds_a_system(facts)
+
+
+def _image(facts: Facts, backend: str | None, what: str) -> Fix:
+    """Take Ollama's own image: with the tag rocm for AMD GPUs."""
+    name = "ollama/ollama:rocm" if backend == "hip" else "ollama/ollama"
+    message = f"On the host, recreate the container with its options from the image {name}, which {what}."
+    program = engine(facts)
+    if program not in ("docker", "podman"):
+        return again(message, verify=filtered(cmd("ollama", "ps"), query("grep", "GPU")))
+    pulled = name if program == "docker" else f"docker.io/{name}"
+    return again(message, cmd(program, "pull", pulled), verify=filtered(query(program, "logs", CONTAINER), _SHOWN))
