@@ -3,7 +3,11 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
+from gpudoctor.fixes.boot import into_kernel
+from gpudoctor.fixes.hold import hold_kernel
 from gpudoctor.knowledge import packages
+from gpudoctor.knowledge.regressions import Regression
+from gpudoctor.queries.known_bugs import kernel_without
 from gpudoctor.queries.module_refusals import Unprovided, lacks_extra_modules
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Task, Tasks, as_root
@@ -101,6 +105,27 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
         impact="persistent",
         verify=verify,
     )
+
+
+def without_bug(facts: Facts, bug: Regression, verify: Task) -> tuple[Fix, ...]:
+    """Boot a kernel that does not have a known bug: an installed one, or a newer one; and stay on it.
+
+    Args:
+        facts: the machine.
+        bug: of the running kernel, or of something that shows it with this kernel alone.
+        verify: the command that shows that it helped.
+    """
+    own, there = bug.component == "kernel", kernel_without(facts, bug)
+    newer = newer_kernel(facts, f"Install kernel {bug.fixed} or newer, which does not have the bug.", verify)
+    fixed = (newer,) if own and bug.fixed else ()
+    if in_container(facts):
+        return fixed
+    if there is None:
+        last = f" {bug.good}" if own and bug.good else ""
+        message = f"Until then, go back to the kernel before it{last}: the distribution's archive has older packages."
+        return (*fixed, Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=verify))
+    message = f"Boot kernel {there}, which is installed and does not have the bug."
+    return (into_kernel(facts, there, message, verify), *fixed, *hold_kernel(facts))
 
 
 def load_provider(facts: Facts, missing: Unprovided, modules: tuple[str, ...], verify: Task) -> tuple[Fix, ...]:
