@@ -37,3 +37,14 @@ def known_kernel(facts: Facts, bug: Regression) -> str:
     better = [f"up to {bug.good}" if bug.good else "", f"from {bug.fixed} on" if bug.fixed else ""]
     works = " and ".join(filter(None, better))
     return f"Kernel {running_kernel(facts)} has a known bug: {bug.what}. Kernels {works} work."
+
+
+def dkms_bug(facts: Facts, lines: tuple[str, ...]) -> Regression | None:
+    """The known bug that the loaded amdgpu of AMD's package has with the running kernel, and that the log shows."""
+    kernel = running_kernel(facts)
+    if not kernel or not isinstance(facts.amd.version, str):
+        return None
+    installed = (v for name, v, state in known_or(facts.amd.packages, ()) if name == "amdgpu-dkms" and state[1:2] == "i")
+    release = next(installed, "").rpartition(":")[2].partition("-")[0]
+    found = bugs("amdgpu-dkms", release, kernel=kernel) if release[:1].isdigit() else ()
+    return next((row for row in found if any(row.sign in line for line in lines)), None)
