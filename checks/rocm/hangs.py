@@ -95,7 +95,7 @@ def hangs(on: OnBoard) -> Problem | None:
     message = f"{on.name} stopped responding {times} since amdgpu was loaded{ago(on.facts, found[-1])}{names}."
     bug, cause = _bug(on), None
     if bug:
-        what = "the kernel's own amdgpu" if bug.component == "kernel" else f"amdgpu-dkms {bug.first}"
-        message += f" {what[0].upper()}{what[1:]} has a known bug: {bug.what}."
+        what = "the kernel's own amdgpu" if bug.component == "kernel" else f"the package amdgpu-dkms {bug.first}"
+        message += f" T{what[1:]} has a known bug: {bug.what}."
         cause = f"Known bug of {what}: {bug.what}. {bug.source}"
     return Problem(message, texts((*found[-3:], *since_loaded(on, "amdgpu-reset")[-1:])), cause)

@@ -6,6 +6,7 @@ from gpudoctor.knowledge.regressions import regressions
 from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
+from gpudoctor.queries.known_bugs import dkms_bug
 from gpudoctor.tasks import Shell, cmd
 from gpudoctor.tasks.placeholders import REST
 
@@ -53,6 +54,9 @@ def _fetches(on: OnBoard) -> bool:
     """
     clients = since_loaded(on, "amdgpu-fault-client")
     faults = since_loaded(on, "amdgpu-fault")
+    hangs = tuple(event.text for event in since_loaded(on, "amdgpu-ring-timeout"))
+    if dkms_bug(on.facts, hangs):
+        return False  # rocm.hangs names it
     return len(faults) > 1 and len(clients) > 1 and all(e.what.get("text", "").startswith("CP") for e in clients)
 
 

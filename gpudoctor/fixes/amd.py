@@ -194,8 +194,7 @@ def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
 
 def without_dkms(facts: Facts, bug: Regression) -> tuple[Fix, ...]:
     """Remove the package of AMD's own amdgpu with a known bug, or install the release that does not have it."""
-    found = [name for name, _version, state in known_or(facts.amd.packages, ()) if state[1:2] == "i"]
-    names = tuple(name for name in ("amdgpu-dkms", "amdgpu-dkms-firmware") if name in found)
+    names = ("amdgpu-dkms", "amdgpu-dkms-firmware")  # the firmware's files take precedence over linux-firmware's
     where = Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True)
     remove = Fix(
         "Remove amdgpu-dkms: the kernel's own (in-tree) amdgpu does not have the bug and works with ROCm too. Later "

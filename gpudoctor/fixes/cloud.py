@@ -2,11 +2,13 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import needs_grid
-from gpudoctor.tasks import Tasks, cmd, query
-from gpudoctor.tasks.placeholders import GROUP, ID, MACHINE
+from gpudoctor.tasks import Shell, Tasks, as_root, cmd, query
+from gpudoctor.tasks.placeholders import CLUSTER, GROUP, ID, MACHINE, NODE_GROUP
 
 AZURE_DRIVERS = "https://learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup"
+AWS_DRIVERS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"
 AWS_STOP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Stop_Start.html"
 GOOGLE_DRIVERS = "https://cloud.google.com/compute/docs/gpus/install-drivers-gpu"
 _VGPU = "https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html"
@@ -63,10 +65,40 @@ def grid_driver() -> Fix:
     )
 
 
+def aws_grid_driver(facts: Facts) -> tuple[Fix, ...]:
+    """AWS's way to the GRID driver, with its license daemon: NVIDIA's installer from EC2's bucket, or a later image."""
+    machine = known_or(facts.host.architecture, None) or "x86_64"
+    install = Fix(
+        "Install the GRID driver that EC2 distributes, which contains nvidia-gridd; on EC2 it gets its license by "
+        f"itself. Reading the bucket needs the permission AmazonS3ReadOnlyAccess: {AWS_DRIVERS}",
+        (
+            cmd("aws", "s3", "cp", "--recursive", "s3://ec2-linux-nvidia-drivers/latest/", "."),
+            Shell(f"sh NVIDIA-Linux-{machine}-*-grid*.run", root=True),
+            as_root("systemctl", "enable", "--now", "nvidia-gridd"),
+        ),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=query("systemctl", "status", "nvidia-gridd"),
+    )
+    image = Fix(
+        "A node of EKS: update the node group to a later AMI, which brings the GRID driver's user space too "
+        "(awslabs/amazon-eks-ami#2450).",
+        (cmd("aws", "eks", "update-nodegroup-version", "--cluster-name", CLUSTER, "--nodegroup-name", NODE_GROUP),),
+        "reinstall-package",
+        needs="other nodes",
+        verify=query("systemctl", "status", "nvidia-gridd"),
+        place="outside",
+    )
+    return install, image
+
+
 def guest_driver(facts: Facts) -> Fix:
     """The driver of a virtual GPU: it comes from who runs the host, and no package of a distribution is one."""
     if needs_grid(facts) or facts.cloud.provider == "azure":
         return grid_driver()
+    if facts.cloud.provider == "aws":
+        return aws_grid_driver(facts)[0]
     return Fix(
         "Install the vGPU guest (GRID) driver of the host's vGPU release: ask who runs the hypervisor, or take the one "
         "that the cloud distributes. The drivers of distributions and of NVIDIA's public repository do not drive a "
