@@ -6,7 +6,6 @@ from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
 
-
 # As many as a bank has spare rows (A100 memory error management): no longer single rows, but a part that fails.
 _SPARE = 8
 _FAILING = (

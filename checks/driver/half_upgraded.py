@@ -14,8 +14,8 @@ _WRONG_SOURCE = (
     "(NVIDIA_VERSION in version.mk). DKMS builds {source} again and again."
 )
 _BROUGHT = (
-    "The running kernel's own package contains NVIDIA's module (in its directory nvidia), built of another release than "
-    "the libraries. It counts as the driver's kernel module (nvidia-kmod), so akmods reports that all is there and "
+    "The running kernel's own package contains NVIDIA's module (in its directory nvidia), of another release than the "
+    "libraries. It counts as the driver's kernel module (nvidia-kmod), so akmods reports that all is there and "
     "builds nothing."
 )
 
@@ -29,7 +29,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _of_kernel(facts: Facts) -> str | None:
-    """The module's path, where the kernel's own package brought it: neither akmods, DKMS nor a kmod package put it there.
+    """The module's path, where the kernel's own package brought it, and not akmods, DKMS or a kmod package.
 
     CachyOS/copr-linux-cachyos#62: /lib/modules/RELEASE/nvidia.
     """

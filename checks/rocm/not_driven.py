@@ -185,4 +185,9 @@ def not_driven(on: OnCard) -> Problem | None:
     spare = display or (on.card.integrated is True and bool(listed))
     message = f"{card_name(on.card)} has no driver bound, although amdgpu is loaded.{reason}"
     logged = (*_events(on, *_KINDS), *(_events(on, "bar-no-space") if _why(on) == "window" else ()))
-    return Problem(message, texts(logged), f"Regression of the kernel's own amdgpu: {bug.what}. {bug.source}" if bug else None, Severity.WARNING if spare else None)
+    return Problem(
+        message,
+        texts(logged),
+        f"Regression of the kernel's own amdgpu: {bug.what}. {bug.source}" if bug else None,
+        Severity.WARNING if spare else None,
+    )

@@ -84,7 +84,7 @@ def without_parameters(facts: Facts, message: str, parameters: tuple[str, ...], 
 
 
 def into_kernel(facts: Facts, release: str, message: str, verify: Task) -> Fix:
-    """Boot another installed kernel, from now on or once, as the boot loader allows; by its menu where that is not known.
+    """Boot another installed kernel, as the boot loader allows; by its menu where that is not known.
 
     Args:
         facts: the machine.

@@ -1,4 +1,4 @@
-"""What a card needs from the machine's firmware or the hypervisor: address space, a VBIOS, a power cycle; another card."""
+"""What a card needs of firmware or hypervisor (address space, VBIOS, power cycle), and its replacement."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts

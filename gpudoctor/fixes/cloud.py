@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import needs_grid
-from gpudoctor.tasks import Shell, Tasks, as_root, cmd, query
+from gpudoctor.tasks import Shell, Tasks, as_root, cmd, filtered, query
 from gpudoctor.tasks.placeholders import CLUSTER, GROUP, ID, MACHINE, NODE_GROUP
 
 AZURE_DRIVERS = "https://learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup"
@@ -66,20 +66,23 @@ def grid_driver() -> Fix:
 
 
 def aws_grid_driver(facts: Facts) -> tuple[Fix, ...]:
-    """AWS's way to the GRID driver, with its license daemon: NVIDIA's installer from EC2's bucket, or a later image."""
+    """The license daemon on AWS: of the GRID driver's installer in EC2's bucket, or by a later image."""
     machine = known_or(facts.host.architecture, None) or "x86_64"
+    version = known_or(facts.nvidia.kernel.loaded, None) or ""
+    bucket = "s3://ec2-linux-nvidia-drivers/"
+    licensed = filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "-i", "licensed"))
     install = Fix(
-        "Install the GRID driver that EC2 distributes, which contains nvidia-gridd; on EC2 it gets its license by "
-        f"itself. Reading the bucket needs the permission AmazonS3ReadOnlyAccess: {AWS_DRIVERS}",
+        f"Install the user space of the GRID driver {version}, which contains nvidia-gridd, from EC2's bucket "
+        "(readable with the permission AmazonS3ReadOnlyAccess); the module stays, and the license comes by itself. If "
+        f"the bucket no longer has this release, install its newest one with the module: {AWS_DRIVERS}",
         (
-            cmd("aws", "s3", "cp", "--recursive", "s3://ec2-linux-nvidia-drivers/latest/", "."),
-            Shell(f"sh NVIDIA-Linux-{machine}-*-grid*.run", root=True),
+            cmd("aws", "s3", "cp", "--recursive", bucket, ".", "--exclude", "*", "--include", f"*{version}*"),
+            Shell(f"sh $(find . -name 'NVIDIA-Linux-{machine}-{version}*.run') --no-kernel-modules", root=True),
             as_root("systemctl", "enable", "--now", "nvidia-gridd"),
         ),
         "reinstall-package",
         root=True,
-        needs="reboot",
-        verify=query("systemctl", "status", "nvidia-gridd"),
+        verify=licensed,
     )
     image = Fix(
         "A node of EKS: update the node group to a later AMI, which brings the GRID driver's user space too "
@@ -87,7 +90,7 @@ def aws_grid_driver(facts: Facts) -> tuple[Fix, ...]:
         (cmd("aws", "eks", "update-nodegroup-version", "--cluster-name", CLUSTER, "--nodegroup-name", NODE_GROUP),),
         "reinstall-package",
         needs="other nodes",
-        verify=query("systemctl", "status", "nvidia-gridd"),
+        verify=licensed,
         place="outside",
     )
     return install, image
@@ -97,8 +100,6 @@ def guest_driver(facts: Facts) -> Fix:
     """The driver of a virtual GPU: it comes from who runs the host, and no package of a distribution is one."""
     if needs_grid(facts) or facts.cloud.provider == "azure":
         return grid_driver()
-    if facts.cloud.provider == "aws":
-        return aws_grid_driver(facts)[0]
     return Fix(
         "Install the vGPU guest (GRID) driver of the host's vGPU release: ask who runs the hypervisor, or take the one "
         "that the cloud distributes. The drivers of distributions and of NVIDIA's public repository do not drive a "

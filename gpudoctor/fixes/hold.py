@@ -46,7 +46,7 @@ def keep_kernel(facts: Facts) -> tuple[Fix, ...]:
 
 
 def hold_kernel(facts: Facts) -> tuple[Fix, ...]:
-    """Return what keeps the package manager from installing further kernels, until one has no bug; none where unknown."""
+    """Return what keeps the package manager from installing further kernels; none where unknown."""
     family, own = family_of(facts), facts.host.distribution
     if is_image(facts) or has_yum_only(facts):
         return ()

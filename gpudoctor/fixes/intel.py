@@ -78,7 +78,7 @@ def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
 
 
 def newer_guc(facts: Facts, card: PciDevice, bug: Regression) -> tuple[Fix, ...]:
-    """Install GuC firmware without a known bug: by the distribution's package, or the file itself where that is older."""
+    """Install GuC firmware without a known bug: the distribution's package, or the file where that is older."""
     family, path = system.family_of(facts), guc_file(facts, card)
     own = known_or(facts.host.distribution.id, "")
     split = own == "ubuntu" and known_or(facts.host.distribution.version, None) in _SPLIT

@@ -235,9 +235,8 @@ def with_kernel(facts: Facts, user: str, path: str) -> tuple[Fix, ...]:
     """
     family, others = system.family_of(facts), known_or(facts.nvidia.kernel.other_kernels, ())
     verify = query("modinfo", "-F", "version", "nvidia")
-    names = Shell(f"rpm -qf --qf '%{{NAME}}\n' {path}", lookup=True)
     upgrade: dict[str, Tasks] = {
-        "fedora": (names, as_root("dnf", "upgrade", "--refresh", "kernel*")),
+        "fedora": (query("rpm", "-qf", path), as_root("dnf", "upgrade", "--refresh", "kernel*")),
         "arch": (as_root("pacman", "-Syu"),),
         "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel*")),
         "debian": (as_root("apt-get", "update"), as_root("apt-get", "dist-upgrade")),

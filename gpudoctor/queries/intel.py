@@ -33,9 +33,12 @@ def discrete(facts: Facts) -> tuple[PciDevice, ...]:
 
 
 def integrated(facts: Facts) -> tuple[PciDevice, ...]:
-    """The graphics of CPUs that the kernel drives and on which Level Zero can compute, where nothing else could be meant."""
+    """The graphics of CPUs that xe is for (from Lunar Lake on), where no NVIDIA GPU could be meant.
+
+    PyTorch's list of GPUs has no older ones but Meteor Lake's and Arrow Lake's.
+    """
     cards = () if gpus_of(facts, "nvidia") or has_nvidia(facts) else cards_of(facts, "intel")
-    return tuple(c for c in cards if c.driver in ("i915", "xe") and intel.legacy_generation(c.device) is None)
+    return tuple(card for card in cards if card.driver == "xe")
 
 
 def alone(facts: Facts) -> tuple[PciDevice, ...]:

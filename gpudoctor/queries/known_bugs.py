@@ -44,7 +44,8 @@ def dkms_bug(facts: Facts, lines: tuple[str, ...]) -> Regression | None:
     kernel = running_kernel(facts)
     if not kernel or not isinstance(facts.amd.version, str):
         return None
-    installed = (v for name, v, state in known_or(facts.amd.packages, ()) if name == "amdgpu-dkms" and state[1:2] == "i")
-    release = next(installed, "").rpartition(":")[2].partition("-")[0]
+    packages = known_or(facts.amd.packages, ())
+    own = (text for name, text, state in packages if name == "amdgpu-dkms" and state[1:2] == "i")
+    release = next(own, "").rpartition(":")[2].partition("-")[0]
     found = bugs("amdgpu-dkms", release, kernel=kernel) if release[:1].isdigit() else ()
     return next((row for row in found if any(row.sign in line for line in lines)), None)

@@ -11,6 +11,7 @@ from tests.checks.nvidia_machines import KERNEL, OTHER, disk, entry, having, unl
 
 REALTIME = "6.8.1-1015-realtime"
 BUILD = f"sudo dkms install nvidia/570.169 -k {KERNEL}"
+BOOT_OTHER = (f"sudo grub-reboot 'Advanced options for Ubuntu>Ubuntu, with Linux {OTHER}'", "sudo reboot")
 FAILED = (
     "make[3]: *** [scripts/Makefile.build:243: nv.o] Error 1",
     "make: *** [Makefile:115: modules] Error 2",
@@ -143,5 +144,5 @@ def test_bitcode_needs_the_linker_of_the_kernel() -> None:
         BUILD,
         "sudo modprobe nvidia",
     )
-    assert commands == [(), rebuild]  # the other kernel first, which has the module
+    assert commands == [BOOT_OTHER, rebuild]  # the other kernel first, which has the module
     assert found(failed(LLD, nvidia__kernel__other_kernels=()))[1] == [rebuild]
