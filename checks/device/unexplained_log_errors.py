@@ -5,17 +5,15 @@ from collections.abc import Callable, Iterator
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import known
+from gpudoctor.queries.amd_boards import no_other_vendor
 from gpudoctor.queries.intel import concerned as wants_intel
-from gpudoctor.queries.intel import discrete as discrete_intel
 from gpudoctor.queries.kernel_log import ago, events, of_this_week, texts
-from gpudoctor.targets import amd_compute, cards_of, gpus_of, has_nvidia, in_container, wants_nvidia
+from gpudoctor.targets import amd_compute, cards_of, in_container, wants_nvidia
 from gpudoctor.tasks import filtered, query
 
 
 def _wants_amd(facts: Facts) -> bool:
-    """Whether ROCm is there, or no other vendor's GPU could be meant: Vulkan and OpenCL compute without ROCm."""
-    alone = not (has_nvidia(facts) or gpus_of(facts, "nvidia") or discrete_intel(facts))
-    return (alone and bool(cards_of(facts, "amd"))) or any(amd_compute(facts))
+    return no_other_vendor(facts) or any(amd_compute(facts))
 
 
 _VENDORS: dict[str, Callable[[Facts], bool]] = {

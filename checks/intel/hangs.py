@@ -1,31 +1,18 @@
 """An Intel GPU hung, and its driver reset an engine or the GPU."""
 
-from collections.abc import Iterator
-
-from gpudoctor.check_engine import About, Fix, Problem, Severity, check
-from gpudoctor.facts import Facts, LogEvent
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import intel, kernel_packages
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.queries.intel import card_name, guc, guc_bug, wants_intel
-from gpudoctor.queries.intel import discrete as discrete_cards
+from gpudoctor.queries.intel import card_name, computing_cards, guc, guc_bug
 from gpudoctor.queries.kernel_log import ago, events, of_this_week, texts
-from gpudoctor.targets import OnCard, cards_of, has_dxg, in_container
+from gpudoctor.targets import OnCard, in_container
 from gpudoctor.tasks import Shell, filtered, query
 
 # Video engines: a decode or encode hung, which does not affect compute.
 _VIDEO = ("vcs", "vecs")
 _HANGCHECK = Shell("echo N > /sys/module/i915/parameters/enable_hangcheck", root=True)
-
-
-def _cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
-    """Each card of its own, and graphics in a CPU where somebody computes on them."""
-    if has_dxg(facts) or facts.host.system != "Linux":
-        return
-    found = discrete_cards(facts)
-    for card in cards_of(facts, "intel"):
-        if card in found or (wants_intel(facts) and card.driver != "vfio-pci"):
-            yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
 
 
 def _logged(on: OnCard, *kinds: str) -> tuple[LogEvent, ...]:
@@ -75,7 +62,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/55425",
         "https://github.com/intel/compute-runtime/issues/948",
     ),
-    targets=_cards,
+    targets=computing_cards,
     caused_by=("intel.firmware-missing", "intel.not-driven"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

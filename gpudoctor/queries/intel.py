@@ -103,6 +103,16 @@ def intel_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
         yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
 
 
+def computing_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
+    """Each card of its own, and graphics in a CPU where somebody computes on them."""
+    if has_dxg(facts) or facts.host.system != "Linux":
+        return
+    found = discrete(facts)
+    for card in cards_of(facts, "intel"):
+        if card in found or (wants_intel(facts) and card.driver != "vfio-pci"):
+            yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
+
+
 def intel_computers(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine with an Intel GPU that is meant for compute."""
     if facts.host.system == "Linux" and cards_of(facts, "intel") and wants_intel(facts):

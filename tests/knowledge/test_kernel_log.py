@@ -8,6 +8,7 @@ import pytest
 
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.kernel_log import RecognizedLine, driver_error, pci_address, recognise
+from tests.knowledge.intel_log_lines import INTEL_LINES
 
 LINES = [
     ("i915 0000:03:00.0: [drm] GuC firmware i915/dg2_guc_70.2.0.bin: fetch failed with error -2",
@@ -85,26 +86,6 @@ LINES = [
      RecognizedLine("intel-small-bar", gpu="0000:03:00.0", text="Small BAR device")),
     ("xe 0000:19:00.0: [drm] Failed to resize BAR2 to 8192M (-ENOSPC). Consider enabling 'Resizable BAR' support in your BIOS",
      RecognizedLine("intel-small-bar", gpu="0000:19:00.0", text="Failed to resize BAR2 to 8192M (-ENOSPC). Consider enabling 'Resizable BAR' support in your BIOS")),
-    ("xe 0000:0b:00.0: [drm] Tile0: GT0: Using GuC firmware from xe/bmg_guc_70.bin version 70.58.0",
-     RecognizedLine("intel-guc", gpu="0000:0b:00.0", device="xe/bmg_guc_70.bin", driver="70.58.0")),
-    ("i915 0000:03:00.0: [drm] GT0: GuC firmware i915/dg2_guc_70.bin version 70.20.0",
-     RecognizedLine("intel-guc", gpu="0000:03:00.0", device="i915/dg2_guc_70.bin", driver="70.20.0")),
-    ("xe 0000:0b:00.0: [drm] Tile0: GT0: Engine reset: engine_class=ccs, logical_mask: 0x1, guc_id=2, state=0x3",
-     RecognizedLine("intel-reset", gpu="0000:0b:00.0", device="ccs", text="Engine reset: engine_class=ccs")),
-    ("xe 0000:0b:00.0: [drm] Tile0: GT0: Timedout job: seqno=4294967214, lrc_seqno=4294967214, guc_id=2, flags=0x20 in llama-server [6114]",
-     RecognizedLine("intel-job-timeout", gpu="0000:0b:00.0", process="llama-server", pid=6114, text="Timedout job: seqno=4294967214")),
-    ("xe 0000:83:00.0: [drm] Tile0: GT0: Fault response: Unsuccessful -ENOENT",
-     RecognizedLine("intel-job-timeout", gpu="0000:83:00.0", text="Fault response: Unsuccessful -ENOENT")),
-    ("Fence expiration time out i915-0000:03:00.0:server[5816]:14c!",
-     RecognizedLine("intel-job-timeout", gpu="0000:03:00.0", process="server", pid=5816, text="Fence expiration time out")),
-    ("i915 0000:03:00.0: [drm] GPU HANG: ecode 12:10:86cfffff, in python [77]",
-     RecognizedLine("intel-reset", gpu="0000:03:00.0", process="python", pid=77, text="GPU HANG: ecode 12:10:86cfffff")),
-    ("i915 0000:03:00.0: [drm] Resetting rcs0 for preemption time out",
-     RecognizedLine("intel-reset", gpu="0000:03:00.0", device="rcs0", text="Resetting rcs0 for preemption time out")),
-    ("xe 0000:03:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:03:00.0 as wedged.",
-     RecognizedLine("intel-wedged", gpu="0000:03:00.0", text="Xe has declared device 0000:03:00.0 as wedged")),
-    ("i915 0000:00:02.0: Failed to initialize GPU, declaring it wedged!",
-     RecognizedLine("intel-wedged", gpu="0000:00:02.0", text="Failed to initialize GPU, declaring it wedged")),
     ("Oops: Oops: 0002 [#1] PREEMPT SMP NOPTI", RecognizedLine("oops", text="Oops: 0002")),
     ("Internal error: Oops: 0000000096000004 [#1] SMP", RecognizedLine("oops", text="Oops: 0000000096000004")),
     ("general protection fault, probably for non-canonical address 0xdead000000000122: 0000 [#2] SMP",
@@ -256,6 +237,7 @@ LINES = [
            text="RAS records:300 exceed threshold:256, GPU will not be initialized.")),
     ('audit: type=1400 audit(1.1:8): avc:  denied  { read write } for  pid=44 comm="python3" name="nvidiactl" dev="devtmpfs"',
      RecognizedLine("selinux-denied", pid=44, process="python3", device="nvidiactl", text="read write")),
+    *INTEL_LINES,
 ]  # fmt: skip
 
 QUIET = [

@@ -188,12 +188,6 @@ ILL = [
         "This vGPU's license status is 'Unlicensed (Restricted)'. The license daemon nvidia-gridd is failed.",
     ),
     (
-        "device.vgpu-unlicensed",
-        failing(46, nvidia__kernel__license="Unlicensed (Restricted)", nvidia__kernel__gridd=None),
-        "This vGPU's license status is 'Unlicensed (Restricted)'. nvidia-gridd, the license daemon of the GRID driver, "
-        "is not installed.",
-    ),
-    (
         "device.hidden-but-sick",
         having(LOST, host__environment={"CUDA_VISIBLE_DEVICES": "1,2"}),
         "CUDA_VISIBLE_DEVICES=1,2 hides GPU 0 (NVIDIA GeForce RTX 4090), which is unhealthy (lost) and still on the "

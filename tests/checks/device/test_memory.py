@@ -42,6 +42,12 @@ def test_a_license_daemon_that_is_missing(provider: str | None, command: str) ->
 
 
 ILL = [
+    (
+        "device.vgpu-unlicensed",
+        failing(46, nvidia__kernel__license="Unlicensed (Restricted)", nvidia__kernel__gridd=None),
+        "This vGPU's license status is 'Unlicensed (Restricted)'. nvidia-gridd, the license daemon of the GRID driver, "
+        "is not installed.",
+    ),
     ("device.ecc-off", h100(ecc=False, ecc_pending=False), f"ECC is off on {NAME}: memory errors go unnoticed."),
     (
         "device.sram-errors",

@@ -70,6 +70,12 @@ def test_errors_of_amdgpu_count_without_rocm() -> None:
     assert [o for o, _ in ask(unexplained_log_errors, change(facts, "log.events", (error,)))] == ["problem"]
 
 
+def test_a_hang_counts_without_rocm() -> None:
+    facts = change(change(change(mint(), "amd.rocm", None), "amd.rocm_path", None), "pythons", ())
+    assert [outcome for outcome, _ in ask(hangs, facts)] == ["problem"]
+    assert ask(hangs, change(facts, "log.events", ())) == [("skipped", "")]
+
+
 TIMEOUT = reported("amdgpu-ring-timeout", "ring comp_1.1.0 timeout, signaled seq=125, emitted seq=129")
 FAULT, CLIENT = reported("amdgpu-fault", "[gfxhub] page fault"), reported("amdgpu-fault-client", "CPC")
 
