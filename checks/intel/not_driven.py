@@ -116,6 +116,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
             root=True,
             verify=proof,
         ),
+        *kernel_packages.before_update(on.facts, proof),
     )
 
 

@@ -113,7 +113,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         return (card_firmware.power_cycle(on.facts, amd.PROOF),)
     firmware, kernel = amd.newer_firmware(on.facts), _kernel(on.facts)
     if why:
-        return (firmware, kernel) if why == "firmware" else (kernel, firmware)
+        before = kernel_packages.before_update(on.facts, amd.PROOF)
+        return (firmware, kernel, *before) if why == "firmware" else (kernel, firmware)
     look = Fix(
         "Read what amdgpu logs about this card. A card that does not start after a power cycle is badly seated, lacks "
         "a power cable, or is broken.",
@@ -125,7 +126,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         root=True,
         verify=amd.PROOF,
     )
-    return look, firmware
+    return (look, firmware, *kernel_packages.before_update(on.facts, amd.PROOF))
 
 
 def _kernel(facts: Facts) -> Fix:

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.clouds import needs_grid
 from gpudoctor.tasks import Shell, Tasks, as_root, cmd, filtered, query
 from gpudoctor.tasks.placeholders import CLUSTER, GROUP, ID, MACHINE, NODE_GROUP
@@ -68,15 +68,16 @@ def grid_driver() -> Fix:
 def aws_grid_driver(facts: Facts) -> tuple[Fix, ...]:
     """The license daemon on AWS: of the GRID driver's installer in EC2's bucket, or by a later image."""
     machine = known_or(facts.host.architecture, None) or "x86_64"
-    version = known_or(facts.nvidia.kernel.loaded, None) or ""
+    loaded = facts.nvidia.kernel.loaded
+    version = phrase("{}", loaded)
     bucket = "s3://ec2-linux-nvidia-drivers/"
     licensed = filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "-i", "licensed"))
     install = Fix(
-        f"Install the user space of the GRID driver {version}, which contains nvidia-gridd, from EC2's bucket "
+        f"Install the user space of the GRID driver{phrase(' {}', loaded)}, which contains nvidia-gridd, from EC2's bucket "
         "(readable with the permission AmazonS3ReadOnlyAccess); the module stays, and the license comes by itself. If "
         f"the bucket no longer has this release, install its newest one with the module: {AWS_DRIVERS}",
         (
-            cmd("aws", "s3", "cp", "--recursive", bucket, ".", "--exclude", "*", "--include", f"*{version}*"),
+            cmd("aws", "s3", "cp", "--recursive", bucket, ".", "--exclude", "*", "--include", f"*{version or 'grid'}*"),
             Shell(f"sh $(find . -name 'NVIDIA-Linux-{machine}-{version}*.run') --no-kernel-modules", root=True),
             as_root("systemctl", "enable", "--now", "nvidia-gridd"),
         ),

@@ -120,6 +120,8 @@ def without_bug(facts: Facts, bug: Regression, verify: Task) -> tuple[Fix, ...]:
     newer = newer_kernel(facts, f"Install kernel {bug.fixed} or newer, which does not have the bug.", verify)
     fixed = (newer,) if own and bug.fixed else ()
     older = bug.good if own else f"older than {bug.kernels.removesuffix('-')}"
+    if not older and (there is None or in_container(facts)):
+        return fixed
     if in_container(facts):
         message = f"On the host: boot kernel {older}."
         return (*fixed, Fix(message, (), "reboot", root=True, needs="reboot", verify=verify, place="outside"))

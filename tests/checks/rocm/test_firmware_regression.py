@@ -31,6 +31,15 @@ def machine(gfx: str = "gfx1151", package: object = BAD, distribution: Distribut
         (machine(), ("problem", f"amd-gpu-firmware 20251125-1.fc43 has a known bug: on gfx1151 {BUG}")),
         (machine("gfx1150"), ("problem", f"amd-gpu-firmware 20251125-1.fc43 has a known bug: on gfx1150 {BUG}")),
         (machine("gfx1100"), ("pass", "")),
+        (
+            machine("gfx1035", ("amd-gpu-firmware", "20260910-1.fc44", "ii")),
+            (
+                "problem",
+                "amd-gpu-firmware 20260910-1.fc44 has a known bug: on gfx1035 its display firmware (DMCUB) does not "
+                "load, and the screen freezes during boot or stays blank.",
+            ),
+        ),
+        (machine("gfx1035", ("amd-gpu-firmware", "20260916-1.fc44", "ii")), ("pass", "")),
         (machine(package=("amd-gpu-firmware", "20251111-1.fc43", "ii")), ("pass", "")),
         (machine(package=("amd-gpu-firmware", "20260110-1.fc43", "ii")), ("pass", "")),
         (machine(package=("linux-firmware", "20251125-1.fc43", "ii")), ("pass", "")),  # not that of the GPUs
@@ -43,6 +52,17 @@ def machine(gfx: str = "gfx1151", package: object = BAD, distribution: Distribut
 )
 def test_firmware_regression(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(firmware_regression, facts) == [verdict]
+
+
+def test_a_bug_that_shows_in_the_log_counts_only_there() -> None:
+    facts = machine("gfx1100")
+    said = "amdgpu: SMU: I'm not done with your previous command: SMN_C2PMSG_66:0x0000003D"
+    error = LogEvent(kind="driver-error", text=said, gpu=RADEON.address, what={"module": "amdgpu"})  # type: ignore[arg-type]
+    assert ask(firmware_regression, facts) == [("pass", "")]
+    (verdict,) = run(firmware_regression, change(facts, "log.events", (error,)))
+    assert "on gfx1100 its power management firmware (SMU) stops responding under load" in verdict.message
+    assert verdict.problem
+    assert verdict.problem.evidence == (said,)
 
 
 def test_what_is_typed_and_what_follows() -> None:

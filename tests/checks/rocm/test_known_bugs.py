@@ -11,7 +11,7 @@ from gpudoctor.checks.rocm.page_faults import page_faults
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.facts.host import Distribution
 from tests.builders import ask, change, nvidia_host
-from tests.checks.amd_machines import amd_host
+from tests.checks.amd_machines import RADEON, amd_host
 from tests.checks.rocm.test_cards import logged, reported
 from tests.checks.rocm.test_not_driven import INIT, NO_DRIVER, undriven
 
@@ -68,6 +68,16 @@ def test_errors_of_amdgpu_count_without_rocm() -> None:
     error = LogEvent(kind="driver-error", text="amdgpu: it failed", gpu="0000:01:00.0", what={"module": "amdgpu"})
     assert ask(unexplained_log_errors, facts) == [("pass", "")]
     assert [o for o, _ in ask(unexplained_log_errors, change(facts, "log.events", (error,)))] == ["problem"]
+
+
+@pytest.mark.parametrize(("kernel", "known"), [("6.18.13.arch1-1", True), ("6.19.10.arch1-1", False)])
+def test_a_scheduler_that_a_later_kernel_mends(kernel: str, known: bool) -> None:
+    krackan = msgspec.structs.replace(RADEON, gfx="gfx1152", integrated=True)
+    silent = reported("kfd-hang", "MES failed to respond to msg=REMOVE_QUEUE")
+    facts = change(logged(silent, facts=amd_host((krackan,))), "host.kernel.release", kernel)
+    (verdict,) = run(hangs, facts)
+    assert ("known bug" in verdict.message) is known
+    assert verdict.fixes[0].message.startswith("Install kernel 6.19.10 or newer") is known
 
 
 def test_a_hang_counts_without_rocm() -> None:
