@@ -68,12 +68,12 @@ def grid_driver() -> Fix:
 def aws_grid_driver(facts: Facts) -> tuple[Fix, ...]:
     """The license daemon on AWS: of the GRID driver's installer in EC2's bucket, or by a later image."""
     machine = known_or(facts.host.architecture, None) or "x86_64"
-    loaded = facts.nvidia.kernel.loaded
-    version = phrase("{}", loaded)
+    version = phrase("{}", facts.nvidia.kernel.loaded)
+    driver = f"GRID driver{f' {version}' if version else ''}"
     bucket = "s3://ec2-linux-nvidia-drivers/"
     licensed = filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "-i", "licensed"))
     install = Fix(
-        f"Install the user space of the GRID driver{phrase(' {}', loaded)}, which contains nvidia-gridd, from EC2's bucket "
+        f"Install the user space of the {driver}, which contains nvidia-gridd, from EC2's bucket "
         "(readable with the permission AmazonS3ReadOnlyAccess); the module stays, and the license comes by itself. If "
         f"the bucket no longer has this release, install its newest one with the module: {AWS_DRIVERS}",
         (
