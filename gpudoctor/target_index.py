@@ -58,9 +58,10 @@ TARGETS = {
     "queries.gfx:amd_pairs": (
         "rocm.device-wheel-missing rocm.gfx-not-in-wheel rocm.rocblas-without-gfx rocm.xnack-without-kernels"
     ),
+    "queries.intel:computing_cards": "intel.hangs",
     "queries.intel:extended_torches": "intel.extension-mismatch",
     "queries.intel:intel_cards": "intel.firmware-missing intel.not-driven intel.small-bar",
-    "queries.intel:intel_computers": "intel.render-node-closed",
+    "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
         "intel.fewer-gpus intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"

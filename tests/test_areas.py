@@ -83,6 +83,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
         "intel": {
             "intel_cards",
             "intel_computers",
+            "computing_cards",
             "_legacy_computers",
             "_intel_hosts",
             "xpu_torches",

@@ -1,25 +1,9 @@
 """A GPU could not replace broken memory rows."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Problem, Severity, check
+from gpudoctor.fixes.card_firmware import REPLACE_CARD
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import texts
-from gpudoctor.tasks import query
-
-FIXES = (
-    Fix(
-        "Take the GPU out of service: drain or cordon the node, and run no job on this GPU.",
-        (query("nvidia-smi", "-q", "-d", "ROW_REMAPPER,ECC,PAGE_RETIREMENT"),),
-        "replace-hardware",
-        impact="none",
-    ),
-    Fix(
-        "Have the card replaced (RMA): collect a report for the vendor's support.",
-        (query("nvidia-bug-report.sh", root=True),),
-        "ask-vendor",
-        root=True,
-        impact="none",
-    ),
-)
 
 
 @check(
@@ -27,7 +11,7 @@ FIXES = (
     severity=Severity.ERROR,
     cause="The GPU replaces broken memory rows with spare ones. None are left, or the repair could not be recorded "
     "(Xid 64): NVIDIA's criterion for replacing the card.",
-    fixes=FIXES,
+    fixes=REPLACE_CARD,
     references=(
         "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",

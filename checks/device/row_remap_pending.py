@@ -1,15 +1,34 @@
 """A GPU waits for a reset to replace broken memory rows."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.card_firmware import REPLACE_CARD
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
+
+# As many as a bank has spare rows (A100 memory error management): no longer single rows, but a part that fails.
+_SPARE = 8
+_FAILING = (
+    "The GPU replaces a row of its memory after each uncorrectable error (row remapping, Xid 63), at its next reset. "
+    "Single rows fail on healthy cards; this many mean that a part of the memory is defective: the next row fails soon "
+    "after the reset, and each time a program is lost."
+)
 
 
 def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     message = "Drain the GPU (no program may use it), then reset it, or reboot; the rows are replaced then."
     verify = query("nvidia-smi", "-q", "-d", "ROW_REMAPPER", "-i", on.number)
-    return (Fix(message, reset_commands(on), "reset-gpu", root=True, verify=verify),)
+    reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=verify)
+    if _rows(on) >= _SPARE:
+        return (*REPLACE_CARD, reset)
+    again = "If it happens again: have the card replaced (RMA), with a report for the vendor."
+    return (reset, Fix(again, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
+
+
+def _rows(on: OnAddress) -> int:
+    """How many rows uncorrectable errors have cost so far."""
+    count = on.gpu.remapped_uncorrected if on.gpu is not None else None
+    return count if isinstance(count, int) else 0
 
 
 @check(
@@ -30,7 +49,14 @@ def row_remap_pending(on: OnAddress) -> Problem | None:
     pending = on.gpu.remap_pending if on.gpu is not None else None
     if pending is not True and (pending is False or not logged or _retires_pages(on)):
         return None
-    return Problem(f"{on.name} has a row remapping pending: it needs a reset.", texts((*logged, *on.xids(48, 94, 95))))
+    message, evidence = f"{on.name} has a row remapping pending: it needs a reset.", (*logged, *on.xids(48, 94, 95))
+    if _rows(on) < _SPARE:
+        return Problem(message, texts(evidence))
+    message += (
+        f" Uncorrectable errors have cost {_rows(on)} rows so far: its memory (HBM) keeps failing, and a reset repairs "
+        "only the last row."
+    )
+    return Problem(message, texts((*evidence, *on.xids(171, 172))), _FAILING)
 
 
 def _retires_pages(on: OnAddress) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import known
+from gpudoctor.queries.amd_boards import no_other_vendor
 from gpudoctor.queries.intel import concerned as wants_intel
 from gpudoctor.queries.kernel_log import ago, events, of_this_week, texts
 from gpudoctor.targets import amd_compute, cards_of, in_container, wants_nvidia
@@ -12,7 +13,7 @@ from gpudoctor.tasks import filtered, query
 
 
 def _wants_amd(facts: Facts) -> bool:
-    return any(amd_compute(facts))
+    return no_other_vendor(facts) or any(amd_compute(facts))
 
 
 _VENDORS: dict[str, Callable[[Facts], bool]] = {
@@ -92,6 +93,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "rocm.iommu-translates",
         "rocm.small-bar",
         "intel.firmware-missing",
+        "intel.hangs",
         "device.*",
         "driver.*",
         "fabric.*",

@@ -5,7 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import module
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
-from gpudoctor.queries.driver import disk_version, library_version, own_kernel
+from gpudoctor.queries.driver import disk_version, first_module, library_version, own_kernel
 from gpudoctor.queries.history import driver_lines
 from gpudoctor.queries.kernel_log import events, texts
 
@@ -13,12 +13,29 @@ _WRONG_SOURCE = (
     "The package of the module is faulty: it is called {user}, but its source for DKMS is that of {source} "
     "(NVIDIA_VERSION in version.mk). DKMS builds {source} again and again."
 )
+_BROUGHT = (
+    "The running kernel's own package contains NVIDIA's module (in its directory nvidia), of another release than the "
+    "libraries. It counts as the driver's kernel module (nvidia-kmod), so akmods reports that all is there and "
+    "builds nothing."
+)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     user = library_version(facts) or "the libraries' version"
-    source = _source(facts, user)
+    source, path = _source(facts, user), _of_kernel(facts)
+    if path:
+        return module.with_kernel(facts, user, path)
     return module.older_libraries(facts, user, source) if source else module.finish_upgrade(facts, user)
+
+
+def _of_kernel(facts: Facts) -> str | None:
+    """The module's path, where the kernel's own package brought it, and not akmods, DKMS or a kmod package.
+
+    CachyOS/copr-linux-cachyos#62: /lib/modules/RELEASE/nvidia.
+    """
+    found = first_module(facts)
+    folder = found.path.partition(f"/{found.kernel}/")[2].partition("/")[0] if found else ""
+    return found.path if found and folder == "nvidia" else None
 
 
 def _source(facts: Facts, user: str) -> str | None:
@@ -37,7 +54,10 @@ def _source(facts: Facts, user: str) -> str | None:
     cause="The package manager replaced the libraries but not the kernel module, or DKMS did not build the new one. "
     "The versions mismatch, and a reboot would load the same old module again.",
     fixes=_fixes,
-    references=("https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",),
+    references=(
+        "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
+        "https://github.com/CachyOS/copr-linux-cachyos/issues/62",
+    ),
     targets=own_kernel,
     caused_by=("driver.dkms-build-failed", *SURROUNDINGS),
     affects=("everything",),
@@ -56,7 +76,7 @@ def half_upgraded(facts: Facts) -> Problem | None:
     same = "which is also loaded" if disk == loaded else f"and {loaded} is loaded: three versions that all differ"
     message = f"The driver's libraries are {user}, but the module on disk is {disk}, {same}. A reboot cannot fix this."
     source = _source(facts, user)
-    cause = _WRONG_SOURCE.format(user=user, source=source) if source else None
+    cause = _WRONG_SOURCE.format(user=user, source=source) if source else _BROUGHT if _of_kernel(facts) else None
     evidence = (*driver_lines(facts, user), *_packages(facts))
     return Problem(message, (*evidence, *texts(events(facts, "api-mismatch", "api-mismatch-module"))), cause)
 

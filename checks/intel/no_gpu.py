@@ -6,7 +6,15 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import intel
 from gpudoctor.queries.cause_groups import ENVIRONMENT
 from gpudoctor.queries.frameworks import last_words
-from gpudoctor.queries.intel import card_name, discrete, lists_one_of_several, runtime_bug, sees_none, xpu_torches
+from gpudoctor.queries.intel import (
+    card_name,
+    discrete,
+    integrated,
+    lists_one_of_several,
+    runtime_bug,
+    sees_none,
+    xpu_torches,
+)
 from gpudoctor.targets import OnLive
 
 
@@ -34,6 +42,8 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "intel.no-devices-passed",
         "intel.level-zero-missing",
         "intel.selector-hides-all",
+        "intel.runtime-regression",
+        "intel.generation-dropped",
         *ENVIRONMENT,
     ),
     affects=("wheels",),
@@ -41,7 +51,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
 )
 def no_gpu(on: OnLive) -> Problem | None:
     """An XPU build on a machine with an Intel card reports that none is available."""
-    cards = discrete(on.facts)
+    cards = discrete(on.facts) or integrated(on.facts)
     if not cards or not sees_none(on):
         return None
     output = last_words(on.live)

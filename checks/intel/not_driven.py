@@ -2,14 +2,16 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
-from gpudoctor.fixes import card_firmware, system
+from gpudoctor.fixes import card_firmware, kernel_packages, system
 from gpudoctor.fixes.boot import without_parameters
 from gpudoctor.fixes.intel import KERNELS
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.intel import card_name, force_probe, intel_cards, xpu_builds
 from gpudoctor.queries.kernel_log import events, texts
+from gpudoctor.queries.known_bugs import kernel_bug, known_kernel
 from gpudoctor.targets import OnCard
 from gpudoctor.tasks import as_root, filtered, query
 
@@ -58,6 +60,12 @@ def _logged(on: OnCard, *kinds: str) -> tuple[LogEvent, ...]:
     return tuple(event for event in events(on.facts, *kinds) if event.gpu in (None, on.card.address))
 
 
+def _bug(on: OnCard) -> Regression | None:
+    """The known bug of the running kernel's driver that the log shows for this card."""
+    lines = tuple(event.text for event in _logged(on, *_KINDS))
+    return kernel_bug(on.facts, lines, *(name for name in ("xe", "i915") if any(f"{name} " in x for x in lines)))
+
+
 def _why(on: OnCard) -> str:
     """What kept a driver that knows the card from it, by its own messages; empty: they do not show it."""
     code = next((event.code for event in reversed(_logged(on, "intel-probe-failed"))), None)
@@ -70,7 +78,9 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     first = _first_kernel(on)
     proof = query("lspci", "-k", "-s", on.card.address)
     words = force_probe(on.facts, on.card)
-    why = _why(on)
+    why, bug = _why(on), _bug(on)
+    if bug:
+        return kernel_packages.without_bug(on.facts, bug, proof)
     if why == "window":
         return card_firmware.more_room(on.facts, proof)
     if why == "silent":
@@ -104,6 +114,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
             root=True,
             verify=proof,
         ),
+        *kernel_packages.before_update(on.facts, proof),
     )
 
 
@@ -134,6 +145,9 @@ def not_driven(on: OnCard) -> Problem | None:
         return None
     message = f"{card_name(on.card)} has no kernel driver bound"
     logged = texts(_logged(on, *_KINDS, *(("bar-no-space",) if _why(on) == "window" else ())))
+    if bug := _bug(on):
+        cause = f"Regression of the kernel's driver: {bug.what}. {bug.source}"
+        return Problem(f"{message}. {known_kernel(on.facts, bug)}", logged, cause)
     if found := _STOPPED.get(_why(on)):
         return Problem(f"{message}: {found[0]}.", logged, cause=found[1])
     if _is_too_old(on):

@@ -1,10 +1,11 @@
 """A release of the GPU's firmware with a known bug."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import amd
 from gpudoctor.fixes.system import family_of
 from gpudoctor.knowledge import packages
-from gpudoctor.knowledge.regressions import Regression, regressions
+from gpudoctor.knowledge.regressions import Regression, bugs
 from gpudoctor.maybe import Unknown, UnknownFactError, known, known_or, present
 from gpudoctor.queries.amd_boards import OnBoard, boards, since_loaded
 from gpudoctor.queries.kernel_log import texts
@@ -24,8 +25,16 @@ def _found(on: OnBoard) -> tuple[str, str, Regression] | None:
     listed = {own: version for own, version, state in known(on.facts.amd.packages) if state[1:2] == "i"}
     version = listed.get(name) if name else None
     release = version.partition("-")[0].partition(".")[0] if version else ""
-    bug = next(iter(regressions("linux-firmware", release, on.gfx)), None) if release.isdigit() else None
+    rows = bugs("linux-firmware", release, on.gfx) if release.isdigit() else ()
+    bug = next((row for row in rows if not row.sign or any(row.sign in event.text for event in _logged(on))), None)
     return (name, version, bug) if version and bug else None
+
+
+def _logged(on: OnBoard) -> tuple[LogEvent, ...]:
+    """What the log has of this GPU that such a bug may explain; nothing where it cannot be read."""
+    if isinstance(on.facts.log.events, Unknown):
+        return ()
+    return since_loaded(on, "amdgpu-fault", "kfd-hang", "driver-error")
 
 
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
@@ -41,8 +50,8 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     title="GPU firmware release with a known bug (linux-firmware, MES)",
     severity=Severity.WARNING,
     cause="amdgpu loads the GPU's firmware from the distribution's firmware package. Some releases of linux-firmware "
-    "have scheduler firmware (MES) with which programs end in 'Memory access fault by GPU node' or hang the GPU; the "
-    "releases before and after work.",
+    "have firmware of the scheduler (MES), power management (SMU) or display (DMCUB) with which programs end in "
+    "'Memory access fault by GPU node', or the GPU hangs; the releases before and after work.",
     fixes=_fixes,
     references=(
         "https://github.com/ROCm/legacy-rocm-build/issues/5724",
@@ -59,5 +68,4 @@ def firmware_regression(on: OnBoard) -> Problem | None:
         return None
     name, version, bug = found
     message = f"{name} {version} has a known bug: on {present(on.gfx)} {bug.what}."
-    logged = () if isinstance(on.facts.log.events, Unknown) else since_loaded(on, "amdgpu-fault", "kfd-hang")
-    return Problem(message, texts(logged[-2:]))
+    return Problem(message, texts(tuple(e for e in _logged(on) if bug.sign or e.kind != "driver-error")[-2:]))

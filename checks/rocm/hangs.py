@@ -2,9 +2,11 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
-from gpudoctor.fixes import amd
+from gpudoctor.fixes import amd, kernel_packages
+from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
+from gpudoctor.queries.known_bugs import dkms_bug, kernel_bug
 from gpudoctor.tasks import query
 
 # Rings of the video engines: a video decode hung, which does not affect compute.
@@ -36,10 +38,21 @@ _FIXES = (
 )
 
 
+def _bug(on: OnBoard) -> Regression | None:
+    """The known bug of AMD's driver package, or of the kernel's own amdgpu, that these hangs show."""
+    lines = tuple(event.text for event in _hangs(on))
+    return dkms_bug(on.facts, lines) or kernel_bug(on.facts, lines, on.gfx or "", "amdgpu")
+
+
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     """Where the scheduler's firmware itself is silent, the packages that contain it."""
+    bug = _bug(on)
+    if bug and bug.component == "kernel":
+        return kernel_packages.without_bug(on.facts, bug, amd.PROOF)
+    if bug:
+        return amd.without_dkms(on.facts, bug)
     if not any("MES" in event.text for event in _hangs(on)):
-        return _FIXES
+        return (_FIXES[0], *kernel_packages.before_update(on.facts, amd.PROOF), _FIXES[1])
     newer = amd.newer_firmware(
         on.facts, "Install the distribution's newest firmware for AMD GPUs, and its newest kernel."
     )
@@ -56,6 +69,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://github.com/ROCm/legacy-rocm-build/issues/5724",
         "https://github.com/ROCm/legacy-rocm-build/issues/6386",
+        "https://github.com/ROCm/legacy-rocm-build/issues/5997",
     ),
     targets=logged_boards,
     caused_by=(
@@ -79,4 +93,9 @@ def hangs(on: OnBoard) -> Problem | None:
     names = f", most recently while {' and '.join(who[:3])} was running" if who else ""
     times = "once" if len(found) == 1 else f"{len(found)} times"
     message = f"{on.name} stopped responding {times} since amdgpu was loaded{ago(on.facts, found[-1])}{names}."
-    return Problem(message, texts((*found[-3:], *since_loaded(on, "amdgpu-reset")[-1:])))
+    bug, cause = _bug(on), None
+    if bug:
+        what = "the kernel's own amdgpu" if bug.component == "kernel" else f"the package amdgpu-dkms {bug.first}"
+        message += f" T{what[1:]} has a known bug: {bug.what}."
+        cause = f"Known bug of {what}: {bug.what}. {bug.source}"
+    return Problem(message, texts((*found[-3:], *since_loaded(on, "amdgpu-reset")[-1:])), cause)

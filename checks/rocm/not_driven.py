@@ -4,15 +4,17 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
-from gpudoctor.fixes import amd, card_firmware
+from gpudoctor.fixes import amd, card_firmware, kernel_packages
 from gpudoctor.knowledge import rocm
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known, known_or, phrase, text_of
 from gpudoctor.queries.cards import card_name
 from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.queries.kernel_log import events, texts
-from gpudoctor.targets import OnCard, amd_compute, cards_of, gpus_of, in_container
-from gpudoctor.tasks import as_root, filtered, query
+from gpudoctor.queries.known_bugs import kernel_bug, known_kernel
+from gpudoctor.targets import OnCard, amd_compute, cards_of, gpus_of, has_nvidia, in_container
+from gpudoctor.tasks import Shell, as_root, filtered, query
 
 # Cards before GCN 3 belong to the older driver radeon, and ROCm never supported them.
 _TOO_OLD = ("gfx6", "gfx7")
@@ -28,18 +30,29 @@ _KINDS = (
 # What the driver core prints of a failed probe. amdgpu maps its registers first: a window without an address is ENOMEM
 # (amdgpu_device_init); what the GPU does not answer in time is ETIME or ETIMEDOUT.
 _NO_MEMORY = -12
+_DRIVEN = Shell("lspci -k -d 1002: | grep -A3 -E 'VGA|Display|3D'", lookup=True)
 _TIMES_OUT = (-62, -110)
 
 
 def _cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
-    for _ in amd_compute(facts):
-        for card in cards_of(facts, "amd"):
-            yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
+    """Each card where somebody wants to compute on it, and one that amdgpu reports to have failed on anyway."""
+    for card in cards_of(facts, "amd"):
+        on = OnCard(facts, card)
+        if _events(on, "amdgpu-init-failed", "amdgpu-probe-failed") or any(amd_compute(facts)):
+            yield About(label=f"the GPU at {card.address}", gpu=card.address), on
 
 
 def _events(on: OnCard, *kinds: str) -> tuple[LogEvent, ...]:
     alone = len(cards_of(on.facts, "amd")) == 1
     return tuple(e for e in events(on.facts, *kinds) if e.gpu == on.card.address or (e.gpu is None and alone))
+
+
+def _bug(on: OnCard) -> Regression | None:
+    """The known bug of the running kernel that keeps its own amdgpu from this card."""
+    if on.facts.amd.version is not None:
+        return None
+    lines = tuple(event.text for event in _events(on, *_KINDS))
+    return kernel_bug(on.facts, lines, known_or(on.card.gfx, None) or "", "amdgpu")
 
 
 def _ended(on: OnCard, *codes: int) -> bool:
@@ -58,6 +71,8 @@ def _old_kernel(on: OnCard) -> str | None:
 def _why(on: OnCard) -> str:
     if _events(on, "amdgpu-bad-pages"):
         return "bad-pages"
+    if _bug(on):
+        return "bug"
     # The kernel logs a window's first try, too, after which it finds room: the driver's error shows that it did not.
     if on.card.bar1 == 0 or _ended(on, _NO_MEMORY):
         return "window"
@@ -79,7 +94,9 @@ def _no_window(on: OnCard) -> str:
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
-    why = _why(on)
+    why, bug = _why(on), _bug(on)
+    if bug:
+        return kernel_packages.without_bug(on.facts, bug, amd.PROOF if any(amd_compute(on.facts)) else _DRIVEN)
     if why == "bad-pages":
         return (
             Fix(
@@ -96,7 +113,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         return (card_firmware.power_cycle(on.facts, amd.PROOF),)
     firmware, kernel = amd.newer_firmware(on.facts), _kernel(on.facts)
     if why:
-        return (firmware, kernel) if why == "firmware" else (kernel, firmware)
+        before = kernel_packages.before_update(on.facts, amd.PROOF)
+        return (firmware, kernel, *before) if why == "firmware" else (kernel, firmware)
     look = Fix(
         "Read what amdgpu logs about this card. A card that does not start after a power cycle is badly seated, lacks "
         "a power cable, or is broken.",
@@ -108,7 +126,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         root=True,
         verify=amd.PROOF,
     )
-    return look, firmware
+    return (look, firmware, *kernel_packages.before_update(on.facts, amd.PROOF))
 
 
 def _kernel(facts: Facts) -> Fix:
@@ -136,6 +154,7 @@ def _kernel(facts: Facts) -> Fix:
         "https://docs.kernel.org/gpu/amdgpu/driver-core.html",
         "https://github.com/ROCm/legacy-rocm-build/issues/2562",
         "https://github.com/ROCm/legacy-rocm-build/issues/6281",
+        "https://github.com/AMD-BC-250/documentation/issues/4",
         "https://github.com/isc30/ryzen-gpu-passthrough-proxmox/issues/117",
     ),
     targets=_cards,
@@ -160,8 +179,16 @@ def not_driven(on: OnCard) -> Problem | None:
         "window": _no_window(on),
         "vbios": " It has no video BIOS (VBIOS): amdgpu finds no BIOS ROM.",
         "silent": " The GPU did not respond in time.",
+        "bug": f" {known_kernel(on.facts, bug)}" if (bug := _bug(on)) else "",
     }.get(_why(on), "")
-    spare = on.card.integrated is True and bool(listed)
+    # Nobody asked for ROCm, and another vendor's GPU may be the one that computes.
+    display = has_nvidia(on.facts) and not any(amd_compute(on.facts))
+    spare = display or (on.card.integrated is True and bool(listed))
     message = f"{card_name(on.card)} has no driver bound, although amdgpu is loaded.{reason}"
     logged = (*_events(on, *_KINDS), *(_events(on, "bar-no-space") if _why(on) == "window" else ()))
-    return Problem(message, texts(logged), severity=Severity.WARNING if spare else None)
+    return Problem(
+        message,
+        texts(logged),
+        f"Regression of the kernel's own amdgpu: {bug.what}. {bug.source}" if bug else None,
+        Severity.WARNING if spare else None,
+    )

@@ -6,6 +6,7 @@ from gpudoctor.knowledge.regressions import Regression, known_bug, regressions
 from gpudoctor.maybe import known_or, phrase, present
 from gpudoctor.queries.amd_boards import OnBoard, logged_boards, since_loaded
 from gpudoctor.queries.kernel_log import ago, texts
+from gpudoctor.queries.known_bugs import dkms_bug
 from gpudoctor.tasks import Shell, cmd
 from gpudoctor.tasks.placeholders import REST
 
@@ -42,6 +43,9 @@ def _fetches(on: OnBoard) -> bool:
     """
     clients = since_loaded(on, "amdgpu-fault-client")
     faults = since_loaded(on, "amdgpu-fault")
+    hangs = tuple(event.text for event in since_loaded(on, "amdgpu-ring-timeout"))
+    if dkms_bug(on.facts, hangs):
+        return False  # rocm.hangs names it
     return len(faults) > 1 and len(clients) > 1 and all(e.what.get("text", "").startswith("CP") for e in clients)
 
 
@@ -49,7 +53,7 @@ def _small_areas(on: OnBoard) -> tuple[str, ...]:
     """What here sizes the area for saved waves of a GPU whose command processor faulted too small."""
     clients, gfx = since_loaded(on, "amdgpu-fault-client"), on.gfx or ""
     faulted = any(e.what.get("text", "").startswith("CP") for e in clients)
-    if not faulted or known_bug("linux", gfx, "CP") is None:
+    if not faulted or known_bug("kfd", gfx, "CP") is None:
         return ()
     release = known_or(on.facts.amd.rocm, None)
     kernel = phrase("kernel {}", on.facts.host.kernel.release) if any(g.wave_area is None for g in on.gpus) else ""
@@ -59,7 +63,7 @@ def _small_areas(on: OnBoard) -> tuple[str, ...]:
 
 def _fixed(on: OnBoard) -> tuple[Regression, Regression]:
     """The kernel and the ROCm that size that area right."""
-    return present(known_bug("linux", on.gfx or "", "CP")), present(known_bug("rocm", on.gfx or "", "CP"))
+    return present(known_bug("kfd", on.gfx or "", "CP")), present(known_bug("rocm", on.gfx or "", "CP"))
 
 
 def _waves(on: OnBoard) -> str:

@@ -18,7 +18,7 @@ _MUCH = 0.9
 
 def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     verify = Shell("grep size_in_bytes /sys/class/kfd/kfd/topology/nodes/*/mem_banks/*/properties", lookup=True)
-    bug = present(known_bug("linux", sign="GTT"))
+    bug = present(known_bug("kfd", sign="GTT"))
     message = f"Install kernel {bug.fixed} or newer, or {bug.also} or newer."
     newer = kernel_packages.newer_kernel(on.facts, message, verify)
     rest = known_or(on.facts.host.memory, None)

@@ -30,6 +30,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     reboot_required: Maybe[bool] = NOT  # /run/reboot-required
     firmware_loader: Maybe[bool] = NOT  # it can load firmware files: CONFIG_FW_LOADER
     modules: Maybe[bool] = NOT  # its own modules lie under /lib/modules; False: an update removed them
+    others: Maybe[tuple[str, ...]] = NOT  # releases of the other installed kernels, the newest last
     # linux-modules-extra-RELEASE is installed, the package with modules that cloud kernels rarely need; None: no Ubuntu
     extra_modules: Maybe[bool | None] = NOT
 

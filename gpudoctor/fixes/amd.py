@@ -7,6 +7,7 @@ from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.container import engine
 from gpudoctor.fixes.system_container import OVERFLOW, holds_a_system, open_node
 from gpudoctor.knowledge import packages
+from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.targets import cards_of, in_container
 from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, cmd, filtered, lines, query
@@ -189,6 +190,35 @@ def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
             verify=Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True),
         ),
     )
+
+
+def without_dkms(facts: Facts, bug: Regression) -> tuple[Fix, ...]:
+    """Remove the package of AMD's own amdgpu with a known bug, or install the release that does not have it."""
+    names = ("amdgpu-dkms", "amdgpu-dkms-firmware")  # the firmware's files take precedence over linux-firmware's
+    where = Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True)
+    remove = Fix(
+        "Remove amdgpu-dkms: the kernel's own (in-tree) amdgpu does not have the bug and works with ROCm too. Later "
+        "run amdgpu-install with --no-dkms.",
+        (*system.remove(facts, *names), *system.initramfs(facts), as_root("reboot")),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo=system.install(facts, *names),
+        verify=where,
+    )
+    listed = {"debian": (query("apt-cache", "policy", "amdgpu-dkms"),)}.get(system.family_of(facts) or "", ())
+    newer = Fix(
+        f"To keep AMD's own driver: switch AMD's repository to amdgpu {bug.fixed} or newer, upgrade amdgpu-dkms, and "
+        f"reboot: {INSTALL}install/install-methods/package-manager-index.html",
+        listed,
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        verify=where,
+    )
+    return remove, newer
 
 
 def log_lines(facts: Facts, *kinds: str) -> tuple[str, ...]:

@@ -2,10 +2,13 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.system import family_of, is_image
+from gpudoctor.fixes.system import family_of, is_image, kernel_of
+from gpudoctor.maybe import known_or
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Task, Tasks, as_root, query, sentence
 
+# GRUB's title of the entries below its menu "Advanced options for ..." (util/grub.d/10_linux.in), where it is certain.
+_MENU = {"ubuntu": "Ubuntu", "debian": "Debian GNU/Linux"}
 _MAKE = {
     "debian": as_root("update-grub"),
     "suse": as_root("grub2-mkconfig", "-o", "/boot/grub2/grub.cfg"),
@@ -77,4 +80,34 @@ def without_parameters(facts: Facts, message: str, parameters: tuple[str, ...], 
         impact="persistent",
         undo=sentence(f"Add {both} again in the same way, and reboot."),
         verify=verify,
+    )
+
+
+def into_kernel(facts: Facts, release: str, message: str, verify: Task) -> Fix:
+    """Boot another installed kernel, as the boot loader allows; by its menu where that is not known.
+
+    Args:
+        facts: the machine.
+        release: of the kernel: "6.17.7-300.fc43.x86_64".
+        message: which kernel, and why; a sentence.
+        verify: the command that verifies the fix.
+    """
+    family, own = family_of(facts), known_or(facts.host.distribution.id, "")
+    chosen: Tasks = ()
+    undo: Tasks = ()
+    hint = ""
+    if is_image(facts):
+        chosen = (query("rpm-ostree", "status"), as_root("rpm-ostree", "rollback"))
+        undo = (as_root("rpm-ostree", "rollback"),)
+    elif family == "fedora":
+        chosen = (as_root("grubby", "--set-default", f"/boot/vmlinuz-{release}"),)
+        undo = (as_root("grubby", "--set-default", f"/boot/vmlinuz-{kernel_of(facts)}"),)
+    elif own in _MENU:
+        title = _MENU[own]
+        chosen = (as_root("grub-reboot", f"Advanced options for {title}>{title}, with Linux {release}"),)
+        hint = " The command selects it for the next boot; later, select it under Advanced options in the boot menu."
+    else:
+        hint = " Select it in the boot menu (GRUB: Advanced options)."
+    return Fix(
+        f"{message}{hint}", (*chosen, as_root("reboot")), "reboot", root=True, needs="reboot", undo=undo, verify=verify
     )

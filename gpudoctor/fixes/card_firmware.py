@@ -1,4 +1,4 @@
-"""What a card needs from the machine's firmware or the hypervisor: address space, a VBIOS, a power cycle."""
+"""What a card needs of firmware or hypervisor (address space, VBIOS, power cycle), and its replacement."""
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -25,6 +25,23 @@ _HYPERVISORS = {
 _KVM = (
     "Start the VM with UEFI firmware (OVMF, machine type q35) and a larger 64-bit MMIO window on the hypervisor.",
     ("-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string={megabytes}",),
+)
+
+# Of a card whose memory is defective.
+REPLACE_CARD = (
+    Fix(
+        "Take the GPU out of service: drain or cordon the node, and run no job on this GPU.",
+        (query("nvidia-smi", "-q", "-d", "ROW_REMAPPER,ECC,PAGE_RETIREMENT"),),
+        "replace-hardware",
+        impact="none",
+    ),
+    Fix(
+        "Have the card replaced (RMA): collect a report for the vendor's support.",
+        (query("nvidia-bug-report.sh", root=True),),
+        "ask-vendor",
+        root=True,
+        impact="none",
+    ),
 )
 
 

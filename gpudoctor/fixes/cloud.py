@@ -2,11 +2,13 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.maybe import known_or, phrase
 from gpudoctor.queries.clouds import needs_grid
-from gpudoctor.tasks import Tasks, cmd, query
-from gpudoctor.tasks.placeholders import GROUP, ID, MACHINE
+from gpudoctor.tasks import Shell, Tasks, as_root, cmd, filtered, query
+from gpudoctor.tasks.placeholders import CLUSTER, GROUP, ID, MACHINE, NODE_GROUP
 
 AZURE_DRIVERS = "https://learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup"
+AWS_DRIVERS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"
 AWS_STOP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Stop_Start.html"
 GOOGLE_DRIVERS = "https://cloud.google.com/compute/docs/gpus/install-drivers-gpu"
 _VGPU = "https://docs.nvidia.com/vgpu/latest/grid-vgpu-user-guide/index.html"
@@ -61,6 +63,38 @@ def grid_driver() -> Fix:
         needs="reboot",
         verify=query("nvidia-smi"),
     )
+
+
+def aws_grid_driver(facts: Facts) -> tuple[Fix, ...]:
+    """The license daemon on AWS: of the GRID driver's installer in EC2's bucket, or by a later image."""
+    machine = known_or(facts.host.architecture, None) or "x86_64"
+    version = phrase("{}", facts.nvidia.kernel.loaded)
+    driver = f"GRID driver{f' {version}' if version else ''}"
+    bucket = "s3://ec2-linux-nvidia-drivers/"
+    licensed = filtered(query("nvidia-smi", "-q"), query("grep", "-A2", "-i", "licensed"))
+    install = Fix(
+        f"Install the user space of the {driver}, which contains nvidia-gridd, from EC2's bucket "
+        "(readable with the permission AmazonS3ReadOnlyAccess); the module stays, and the license comes by itself. If "
+        f"the bucket no longer has this release, install its newest one with the module: {AWS_DRIVERS}",
+        (
+            cmd("aws", "s3", "cp", "--recursive", bucket, ".", "--exclude", "*", "--include", f"*{version or 'grid'}*"),
+            Shell(f"sh $(find . -name 'NVIDIA-Linux-{machine}-{version}*.run') --no-kernel-modules", root=True),
+            as_root("systemctl", "enable", "--now", "nvidia-gridd"),
+        ),
+        "reinstall-package",
+        root=True,
+        verify=licensed,
+    )
+    image = Fix(
+        "A node of EKS: update the node group to a later AMI, which brings the GRID driver's user space too "
+        "(awslabs/amazon-eks-ami#2450).",
+        (cmd("aws", "eks", "update-nodegroup-version", "--cluster-name", CLUSTER, "--nodegroup-name", NODE_GROUP),),
+        "reinstall-package",
+        needs="other nodes",
+        verify=licensed,
+        place="outside",
+    )
+    return install, image
 
 
 def guest_driver(facts: Facts) -> Fix:

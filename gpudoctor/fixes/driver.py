@@ -297,7 +297,10 @@ def _chosen(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[
             as_root("dnf", "install", "python3-dnf-plugin-versionlock"),
             as_root("dnf", "versionlock", "add", f"*nvidia*{branch}*"),
         )
-    return found.before
+    streams = any(command.argv[:3] == ("dnf", "module", "enable") for command in found.before)
+    # dnf does not switch from an enabled stream to another one (dnf.modularity: "It is not possible to switch").
+    reset = (as_root("dnf", "module", "reset", "nvidia-driver"),) if streams and user_version(facts) else ()
+    return (*reset, *found.before)
 
 
 def _commands(facts: Facts, family: packages.Family, found: packages.DriverPackages) -> tuple[Command, ...]:

@@ -7,6 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.facts.history import RecordedChange
 from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, is_image, kernel_of
 from gpudoctor.knowledge import packages
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.driver import branch
 from gpudoctor.queries.history import automatic, driver_change, kernel_change, release
 from gpudoctor.queries.repositories import has_source
@@ -42,6 +43,25 @@ def keep_kernel(facts: Facts) -> tuple[Fix, ...]:
     if change is None or automatic(change) != "unattended-upgrades" or family_of(facts) != "debian":
         return ()
     return (_unattended("kernel", "52unattended-upgrades-kernel", _KERNEL),)
+
+
+def hold_kernel(facts: Facts) -> tuple[Fix, ...]:
+    """Return what keeps the package manager from installing further kernels; none where unknown."""
+    family, own = family_of(facts), facts.host.distribution
+    if is_image(facts) or has_yum_only(facts):
+        return ()
+    message = (
+        "keep the package manager from installing other kernels until a fixed one is out. Security updates of the "
+        "kernel then wait until you {} it."
+    )
+    if family == "fedora":
+        return (_locked_by_dnf(message.format("unlock"), ("kernel-core",), plugin=own.id != "fedora"),)
+    if family == "suse":
+        return (_locked_by_zypper(message.format("unlock"), ("kernel-default",)),)
+    release = known_or(own.version, None)
+    if own.id == "ubuntu" and release:
+        return (_held(message.format("unhold"), ("linux-generic", f"linux-generic-hwe-{release}")),)
+    return ()
 
 
 def keep_together(facts: Facts, manager: str) -> tuple[Fix, ...]:

@@ -1,7 +1,7 @@
 """Fixes of Intel's compute stack: Level Zero, the render group, PyTorch's builds for XPU."""
 
 from gpudoctor.check_engine import Fix
-from gpudoctor.facts import DeviceNode, Facts, Python
+from gpudoctor.facts import DeviceNode, Facts, PciDevice, Python
 from gpudoctor.fixes import amd, system
 from gpudoctor.fixes.container import engine
 from gpudoctor.fixes.python import another_build, install, torch_family
@@ -9,9 +9,9 @@ from gpudoctor.fixes.system_container import holds_a_system, open_node
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known_or
-from gpudoctor.queries.intel import VERIFY, xpu_builds
+from gpudoctor.queries.intel import VERIFY, guc_file, xpu_builds
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, cmd, lines, query
+from gpudoctor.tasks import Command, Shell, Task, Tasks, as_root, cmd, filtered, lines, query
 from gpudoctor.tasks.placeholders import REST
 
 START = "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html"
@@ -19,7 +19,11 @@ DRIVERS = "https://dgpu-docs.intel.com/driver/client/overview.html"
 RUNTIMES = "https://github.com/intel/compute-runtime/releases"
 KERNELS = "https://dgpu-docs.intel.com/driver/kernel-driver-types.html"
 INDEX = "https://download.pytorch.org/whl/xpu"
+_SPLIT = ("26.04", "26.10")  # releases of Ubuntu whose linux-firmware is split by vendor
+FIRMWARE = "https://git.kernel.org/pub/scm/linux/kernel/git/firmware/linux-firmware.git/plain/"
+GUC = filtered(query("dmesg", root=True), query("grep", "-i", "guc firmware"))
 _START = 'docker run --device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)" ...'
+_RUNTIME_RPMS = ("intel-compute-runtime*", "intel-level-zero*", "intel-opencl*", "intel-igc*")
 LISTS = Shell("sycl-ls; clinfo -l", lookup=True)
 
 
@@ -55,10 +59,10 @@ def level_zero(facts: Facts) -> tuple[Fix, ...]:
 
 def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
     """Install a release of Intel's compute runtime without a known bug: a newer one, or the last one before it."""
-    message = (
-        f"Install a newer release of Intel's compute runtime ({RUNTIMES}); if the newest has the bug, too, downgrade "
-        f"to {bug.better}, with the graphics compiler (IGC) of that release."
-    )
+    message = f"Install a newer release of Intel's compute runtime ({RUNTIMES})"
+    if bug.better:
+        message += f"; if the newest has the bug, too, downgrade to {bug.better}"
+    message += ", with the graphics compiler (IGC) of that release."
     family = system.family_of(facts)
     names = [name for name in intel.packages(family or "") if "loader" not in name and name != "libze1"]
     newer: dict[str, Tasks] = {
@@ -68,9 +72,60 @@ def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
             as_root("apt-get", "install", "--only-upgrade", *names),
             query("apt-cache", "policy", *names),
         ),
-        "fedora": (as_root("dnf", "upgrade", "--refresh", *names),),
+        "fedora": (as_root("dnf", "upgrade", "--refresh", *_RUNTIME_RPMS),),
     }
     return Fix(message, newer.get(family or "", ()), "reinstall-package", root=True, verify=verify)
+
+
+def newer_guc(facts: Facts, card: PciDevice, bug: Regression) -> tuple[Fix, ...]:
+    """Install GuC firmware without a known bug: the distribution's package, or the file where that is older."""
+    family, path = system.family_of(facts), guc_file(facts, card)
+    own = known_or(facts.host.distribution.id, "")
+    split = own == "ubuntu" and known_or(facts.host.distribution.version, None) in _SPLIT
+    name = "linux-firmware-intel-graphics" if split else "linux-firmware"
+    name = "firmware-intel-graphics" if own == "debian" else name
+    upgrade: dict[str, Tasks] = {
+        "arch": (as_root("pacman", "-Syu"),),
+        "debian": (as_root("apt-get", "update"), *system.install(facts, name)),
+        "fedora": (as_root("dnf", "upgrade", "--refresh", "linux-firmware", "intel-gpu-firmware"),),
+        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-firmware*")),
+    }
+    where = "On the host: install" if in_container(facts) else "Install"
+    commands = upgrade.get(family or "", ())
+    message = (
+        f"{where} the newest linux-firmware, with GuC {bug.fixed} or newer, rebuild the initramfs, and reboot."
+        f"{system.initramfs_hint(facts)}"
+    )
+    package = Fix(
+        message,
+        (*commands, *system.initramfs(facts), as_root("reboot")),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=GUC,
+        place="outside" if in_container(facts) else "here",
+    )
+    if path is None:
+        return (package,)
+    file, there = path.rpartition("/")[2], f"/lib/firmware/updates/{path}"
+    direct = Fix(
+        f"If the distribution's package is still older: put upstream's {file} into /lib/firmware/updates, which the "
+        "kernel searches first, rebuild the initramfs, and reboot. Remove it once the package is newer.",
+        (
+            cmd("curl", "-fLO", f"{FIRMWARE}{path}"),
+            as_root("install", "-D", "-m", "644", file, there),
+            *system.initramfs(facts),
+            as_root("reboot"),
+        ),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo=(as_root("rm", there), *system.initramfs(facts)),
+        verify=GUC,
+        place="outside" if in_container(facts) else "here",
+    )
+    return package, direct
 
 
 def join_group(facts: Facts, node: DeviceNode) -> tuple[Fix, ...]:

@@ -3,10 +3,15 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
+from gpudoctor.fixes.boot import into_kernel
+from gpudoctor.fixes.hold import hold_kernel
 from gpudoctor.knowledge import packages
+from gpudoctor.knowledge.regressions import Regression
+from gpudoctor.maybe import known_or
+from gpudoctor.queries.known_bugs import kernel_without
 from gpudoctor.queries.module_refusals import Unprovided, lacks_extra_modules
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Edit, Task, Tasks, as_root
+from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, query
 
 # Packages of Debian's, Fedora's and SUSE's kernels; those of Ubuntu and its derivatives have modules of their own.
 _NAMES = {
@@ -101,6 +106,55 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
         impact="persistent",
         verify=verify,
     )
+
+
+def without_bug(facts: Facts, bug: Regression, verify: Task) -> tuple[Fix, ...]:
+    """Boot a kernel that does not have a known bug: an installed one, or a newer one; and stay on it.
+
+    Args:
+        facts: the machine.
+        bug: of the running kernel, or of something that shows it with this kernel alone.
+        verify: the command that shows that it helped.
+    """
+    own, there = bug.component == "kernel", kernel_without(facts, bug)
+    newer = newer_kernel(facts, f"Install kernel {bug.fixed} or newer, which does not have the bug.", verify)
+    fixed = (newer,) if own and bug.fixed else ()
+    older = bug.good if own else f"older than {bug.kernels.removesuffix('-')}"
+    if not older and (there is None or in_container(facts)):
+        return fixed
+    if in_container(facts):
+        message = f"On the host: boot kernel {older}."
+        return (*fixed, Fix(message, (), "reboot", root=True, needs="reboot", verify=verify, place="outside"))
+    if there is None:
+        message = f"Go back to kernel {older}: the distribution's archive has older packages. Then reboot."
+        return (*fixed, Fix(message, _older(facts), "reinstall-package", root=True, needs="reboot", verify=verify))
+    message = f"Boot kernel {there}, which is installed and does not have the bug."
+    return (into_kernel(facts, there, message, verify), *fixed, *hold_kernel(facts))
+
+
+def _older(facts: Facts) -> Tasks:
+    """The command that lists the kernels that can be installed."""
+    listed: dict[str, Tasks] = {
+        "debian": (query("apt-cache", "search", "^linux-image-[0-9]"),),
+        "fedora": (query("dnf", "list", "--showduplicates", "kernel-core"),),
+        "suse": (query("zypper", "search", "--details", "kernel-default"),),
+        "arch": (Shell("ls -t /var/cache/pacman/pkg/linux*", lookup=True),),
+    }
+    return listed.get(system.family_of(facts) or "", ())
+
+
+def before_update(facts: Facts, verify: Task) -> tuple[Fix, ...]:
+    """Boot the other installed kernel, where what is wrong may have begun with an update; none where there is no other.
+
+    Args:
+        facts: the machine.
+        verify: the command that shows that it helped.
+    """
+    others = known_or(facts.host.kernel.others, ())
+    if not others or in_container(facts):
+        return ()
+    message = f"If it began with an update to kernel {system.kernel_of(facts)}: boot {others[-1]}, which is installed."
+    return (into_kernel(facts, others[-1], message, verify),)
 
 
 def load_provider(facts: Facts, missing: Unprovided, modules: tuple[str, ...], verify: Task) -> tuple[Fix, ...]:

@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
+from gpudoctor.fixes.boot import into_kernel
 from gpudoctor.fixes.driver import best_branch, flavor_for, install_driver
 from gpudoctor.fixes.system import kernel_of as kernel_of
 from gpudoctor.knowledge import build_errors, packages
@@ -40,6 +41,8 @@ def fixes(facts: Facts, error: build_errors.BuildError | None) -> tuple[Fix, ...
     compiler = known_or(facts.host.kernel.compiler, None)
     if kind == "compiler" and compiler:
         return (_matching_compiler(facts, compiler),)
+    if kind == "compiler-crash":
+        return _without_crash(facts)
     if kind == "realtime":
         return _for_realtime(facts)
     if kind == "gpl-only":
@@ -97,6 +100,44 @@ def _matching_compiler(facts: Facts, compiler: str) -> Fix:
     )
 
 
+def _without_crash(facts: Facts) -> tuple[Fix, ...]:
+    """Ways around a compiler that crashes: a module that the distribution compiled, another compiler, fewer passes."""
+    family, there = system.family_of(facts), _built_for(facts)
+    own = known_or(facts.host.kernel.compiler, None) or ""
+    found: list[Fix] = [_other_kernel(facts)] if there else []
+    if family == "arch" and module_flavor(facts) != "proprietary" and flavor_for(facts) == "open":
+        message = (
+            "Install the distribution's standard kernel with the module that it compiled (nvidia-open, in place of "
+            "nvidia-open-dkms), select that kernel in the boot menu, and reboot: nothing is compiled here."
+        )
+        packaged = (as_root("pacman", "-Syu", "linux", "nvidia-open"), as_root("reboot"))
+        verify = query("nvidia-smi")
+        found.append(Fix(message, packaged, "reinstall-package", root=True, needs="reboot", verify=verify))
+    version, name, major = tried(facts), own.partition(" ")[0], own.partition(" ")[2].partition(".")[0]
+    if family in ("debian", "suse") and name == "gcc" and major.isdigit():
+        older = str(int(major) - 1)
+        use = as_root("update-alternatives", "--install", "/usr/bin/gcc", "gcc", f"/usr/bin/gcc-{older}", "100")
+        undo = (as_root("update-alternatives", "--remove", "gcc", f"/usr/bin/gcc-{older}"),)
+        message = f"Build with the compiler before it, gcc {older}."
+        found.append(_build(facts, message, (*system.install(facts, _gcc(facts, "gcc", older)), use), undo))
+    if version and not module.uses_akmods(facts):
+        found.append(_with_fewer_passes(facts, f"/usr/src/nvidia-{version}/src/nvidia/Makefile"))
+    newer = "Upgrade the compiler and the driver, once a release without the bug is out, then build again."
+    commands: Tasks = (as_root("pacman", "-Syu"),) if family == "arch" else ()
+    return (*found, _build(facts, newer, commands) if family else Fix(newer, (), "reinstall-package", root=True))
+
+
+def _with_fewer_passes(facts: Facts, makefile: str) -> Fix:
+    """GCC 16.1 crashes in its scheduling of instructions: https://github.com/NVIDIA/open-gpu-kernel-modules/pull/1235."""
+    message = (
+        "If the pass that crashed is sched2 (GCC 16.1 on the open modules): build without the scheduling of "
+        "instructions, which only orders them."
+    )
+    flags = "1i CFLAGS += -fno-schedule-insns2 -fno-schedule-insns"
+    edit = as_root("sed", "-i.orig", flags, makefile)
+    return _build(facts, message, (edit,), (as_root("mv", f"{makefile}.orig", makefile),))
+
+
 def _with_lld(facts: Facts) -> tuple[Fix, ...]:
     """Another kernel that has the module; else, or after that, the build without the LD= of the module's dkms.conf."""
     there = (_other_kernel(facts),) if known_or(facts.nvidia.kernel.other_kernels, ()) else ()
@@ -141,17 +182,23 @@ def _is_realtime(release: str) -> bool:
     return "realtime" in release or "-rt" in release or ".rt" in release
 
 
-def _other_kernel(facts: Facts, kind: str = "an older kernel that this branch supports") -> Fix:
+def _built_for(facts: Facts) -> list[str]:
+    """The other kernels, without PREEMPT_RT, that have the module."""
     others = facts.nvidia.kernel.other_kernels
-    there = [m.kernel for m in others if not _is_realtime(m.kernel)] if isinstance(others, tuple) else []
-    name = f"kernel {there[-1]}, which has the module" if there else kind
-    return Fix(f"Boot {name}, and stay on it until a fixed driver is out.", (), "reboot", needs="reboot")
+    return [m.kernel for m in others if not _is_realtime(m.kernel)] if isinstance(others, tuple) else []
+
+
+def _other_kernel(facts: Facts, kind: str = "an older kernel that this branch supports") -> Fix:
+    there = _built_for(facts)
+    if there:
+        message = f"Boot kernel {there[-1]}, which has the module, and stay on it until a fixed driver is out."
+        return into_kernel(facts, there[-1], message, query("nvidia-smi"))
+    return Fix(f"Boot {kind}, and stay on it until a fixed driver is out.", (), "reboot", needs="reboot")
 
 
 def _for_realtime(facts: Facts) -> tuple[Fix, ...]:
     """A kernel without PREEMPT_RT; or the build in spite of it, which NVIDIA does not support."""
-    others = facts.nvidia.kernel.other_kernels
-    there = [m.kernel for m in others if not _is_realtime(m.kernel)] if isinstance(others, tuple) else []
+    there = _built_for(facts)
     name = f"kernel {there[-1]}, which has the module" if there else "this distribution's standard kernel"
     standard = Fix(
         f"Boot {name}: a standard (generic) kernel without PREEMPT_RT. No driver version supports PREEMPT_RT.",

@@ -6,12 +6,15 @@ from typing import NamedTuple
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
 from gpudoctor.facts.amd import Board
+from gpudoctor.knowledge import intel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.kernel_log import events
-from gpudoctor.targets import amd_compute, cards_of, gpus_of
+from gpudoctor.targets import amd_compute, cards_of, gpus_of, has_nvidia
 
 # Data center products with HBM, whose links and partitions the node's vendor has fixed (MI300, MI350 series).
 WHOLE_HIVES = ("gfx942", "gfx950")
+# What amdgpu logs of a GPU that fails, whoever uses it.
+_FAILURES = ("amdgpu-ring-timeout", "amdgpu-reset", "amdgpu-lost", "amdgpu-ras", "amdgpu-bad-pages", "kfd-hang")
 INSTINCT = ("gfx908", "gfx90a", *WHOLE_HIVES)
 
 
@@ -77,15 +80,25 @@ def boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
 
 
 def logged_boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
-    """The same for checks that use only the log.
+    """The same for checks that use only the log, and without ROCm where it has a failure of the only GPUs.
 
     Raises:
         UnknownFactError: it could not be read, which holds for all cards.
     """
     found = tuple(boards(facts))
+    if not found and no_other_vendor(facts) and events(facts, *_FAILURES):
+        found = tuple((about(on), on) for on in all_boards(facts) if on.board is not None)
     if found:
         known(facts.log.events)
     yield from found
+
+
+def no_other_vendor(facts: Facts) -> bool:
+    """Whether AMD's GPUs are the only ones that could be meant: programs compute on them without ROCm too (Vulkan)."""
+    others = (
+        has_nvidia(facts) or gpus_of(facts, "nvidia") or any(intel.family(c.device) for c in cards_of(facts, "intel"))
+    )
+    return bool(cards_of(facts, "amd")) and not others
 
 
 def about(on: OnBoard) -> About:

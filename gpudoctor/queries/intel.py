@@ -6,9 +6,10 @@ from functools import partial
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, LogEvent, PciDevice, Python
 from gpudoctor.knowledge import intel
-from gpudoctor.knowledge.regressions import Regression, regressions
+from gpudoctor.knowledge.regressions import Regression, bugs, regressions
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.kernel_log import events
+from gpudoctor.queries.known_bugs import running_kernel
 from gpudoctor.targets import (
     OnCard,
     OnFramework,
@@ -29,6 +30,15 @@ def discrete(facts: Facts) -> tuple[PciDevice, ...]:
     """The cards that Level Zero can compute on; no integrated GPU, and no guest's card."""
     cards = cards_of(facts, "intel")
     return tuple(card for card in cards if card.driver != "vfio-pci" and intel.family(card.device) is not None)
+
+
+def integrated(facts: Facts) -> tuple[PciDevice, ...]:
+    """The graphics of CPUs that xe is for (from Lunar Lake on), where no NVIDIA GPU could be meant.
+
+    PyTorch's list of GPUs has no older ones but Meteor Lake's and Arrow Lake's.
+    """
+    cards = () if gpus_of(facts, "nvidia") or has_nvidia(facts) else cards_of(facts, "intel")
+    return tuple(card for card in cards if card.driver == "xe")
 
 
 def alone(facts: Facts) -> tuple[PciDevice, ...]:
@@ -93,6 +103,16 @@ def intel_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
         yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
 
 
+def computing_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
+    """Each card of its own, and graphics in a CPU where somebody computes on them."""
+    if has_dxg(facts) or facts.host.system != "Linux":
+        return
+    found = discrete(facts)
+    for card in cards_of(facts, "intel"):
+        if card in found or (wants_intel(facts) and card.driver != "vfio-pci"):
+            yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
+
+
 def intel_computers(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine with an Intel GPU that is meant for compute."""
     if facts.host.system == "Linux" and cards_of(facts, "intel") and wants_intel(facts):
@@ -128,6 +148,32 @@ def lists_one_of_several(facts: Facts) -> Regression | None:
     several = {name for name in families if families.count(name) > 1}
     rows = (row for name in several if build for row in regressions("compute-runtime", str(build), name))
     return next(rows, None)
+
+
+def guc(facts: Facts, card: PciDevice) -> str | None:
+    """The version of the GuC firmware that the driver loaded into a card: "70.58.0"; None where the log has none."""
+    found = [e.what["driver"] for e in events(facts, "intel-guc") if e.gpu == card.address and "driver" in e.what]
+    return found[-1].rstrip(".") if found else None
+
+
+def guc_file(facts: Facts, card: PciDevice) -> str | None:
+    """The file of that firmware: "xe/bmg_guc_70.bin"."""
+    found = [e.what["device"] for e in events(facts, "intel-guc") if e.gpu == card.address and "device" in e.what]
+    return found[-1] if found else None
+
+
+def guc_bug(facts: Facts, card: PciDevice) -> Regression | None:
+    """The known bug of that firmware on a card of this generation."""
+    version, found = guc(facts, card), intel.family(card.device)
+    return next(iter(bugs("guc", version, found.name)), None) if version and found else None
+
+
+def runtime_kernel_bug(facts: Facts) -> Regression | None:
+    """The known bug that this build of the compute runtime has with the running kernel's driver."""
+    build, kernel = known_or(facts.intel.runtime_build, None), running_kernel(facts)
+    drivers = [card.driver for card in cards_of(facts, "intel") if isinstance(card.driver, str)]
+    found = bugs("compute-runtime", str(build), *drivers, kernel=kernel) if build and kernel else ()
+    return next((row for row in found if row.kernels and row.gpus), None)
 
 
 def runtime_bug(facts: Facts, bug: Regression) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from gpudoctor.knowledge import kernel_log
 from gpudoctor.knowledge.kernel_log import RecognizedLine, driver_error, pci_address, recognise
+from tests.knowledge.intel_log_lines import INTEL_LINES
 
 LINES = [
     ("i915 0000:03:00.0: [drm] GuC firmware i915/dg2_guc_70.2.0.bin: fetch failed with error -2",
@@ -236,6 +237,7 @@ LINES = [
            text="RAS records:300 exceed threshold:256, GPU will not be initialized.")),
     ('audit: type=1400 audit(1.1:8): avc:  denied  { read write } for  pid=44 comm="python3" name="nvidiactl" dev="devtmpfs"',
      RecognizedLine("selinux-denied", pid=44, process="python3", device="nvidiactl", text="read write")),
+    *INTEL_LINES,
 ]  # fmt: skip
 
 QUIET = [

@@ -14,6 +14,7 @@ SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e0
 MODULE_FOLDERS = ("/lib/modules", "/usr/lib/modules", "/run/booted-system/kernel-modules/lib/modules")
 # "6.8.0-1034-azure": Ubuntu counts its uploads, and leaves upstream's third number 0.
 _UBUNTUS = pattern(r"\d+\.\d+\.0-\d+-[a-z]")
+_MOST_KERNELS = 8
 LOCKDOWN = "/sys/kernel/security/lockdown"
 
 
@@ -38,6 +39,7 @@ def kernel(machine: Machine, *, inside: bool, debian: bool, wsl: int | None, ubu
         reboot_required=_reboot(machine, inside=inside, debian=debian),
         firmware_loader=_firmware_loader(machine, release, inside),
         modules=_modules(machine, release, inside or wsl is not None),
+        others=_others(machine, release, inside or wsl is not None),
         extra_modules=_extra(machine, release, inside or wsl is not None) if ubuntu else None,
     )
 
@@ -104,9 +106,22 @@ def _modules(machine: Machine, release: str, foreign: bool) -> Maybe[bool]:
     """
     if foreign:
         return Unknown("the kernel is the host's, and so are its modules")
+    return _has_modules(machine, release)
+
+
+def _has_modules(machine: Machine, release: str) -> bool:
     folders = [f"{base}/{release}" for base in MODULE_FOLDERS]
     marks = ("kernel", "modules.dep", "modules.builtin")
     return any(machine.exists(f"{folder}/{mark}") for folder in folders for mark in marks)
+
+
+def _others(machine: Machine, release: str, foreign: bool) -> Maybe[tuple[str, ...]]:
+    """The other kernels that can be booted: those whose own modules are there."""
+    if foreign:
+        return Unknown("the kernel is the host's, and so are the others")
+    found = {name for base in MODULE_FOLDERS for name in machine.names(base) if name[:1].isdigit()} - {release}
+    newest = sorted(found, key=lambda name: [int(part) for part in re.findall(r"[0-9]{1,9}", name)])[-_MOST_KERNELS:]
+    return tuple(name for name in newest if _has_modules(machine, name))
 
 
 def _extra(machine: Machine, release: str, foreign: bool) -> Maybe[bool | None]:

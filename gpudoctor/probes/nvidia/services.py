@@ -69,7 +69,7 @@ def _unit(machine: Machine, unit: str, program: str) -> Maybe[str | None]:
     """Return systemd's word for a service; None where neither its unit nor its program is installed."""
     ended = machine.run(["systemctl", "is-active", unit])
     state = ended.out.strip()
-    if state == "inactive" and not _installed(machine, unit, program):
+    if (state == "inactive" or "could not be found" in ended.err) and not _installed(machine, unit, program):
         return None
     if state in _STATES:
         return state

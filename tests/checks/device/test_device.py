@@ -150,6 +150,12 @@ ILL = [
         f"{FIRST} has a row remapping pending: it needs a reset.",
     ),
     (
+        "device.row-remap-pending",
+        having(gpus__0__remap_pending=True, gpus__0__remapped_uncorrected=12),
+        f"{FIRST} has a row remapping pending: it needs a reset. Uncorrectable errors have cost 12 rows so far: its "
+        "memory (HBM) keeps failing, and a reset repairs only the last row.",
+    ),
+    (
         "device.retired-pages-pending",
         having(gpus__0__retired_pending=True),
         f"{FIRST} has page retirements pending: it needs a reset.",

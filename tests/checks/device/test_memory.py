@@ -26,7 +26,28 @@ def locked(**changes: Any) -> Facts:
     return having(**(plain | changes))
 
 
+def test_memory_that_keeps_failing_is_replaced() -> None:
+    (check,) = catalogue.load(["device.row-remap-pending"])
+    first = {rows: run(check, h100(remap_pending=True, remapped_uncorrected=rows))[0].fixes[0] for rows in (1, 7, 8)}
+    assert [first[rows].action for rows in (1, 7, 8)] == ["reset-gpu", "reset-gpu", "replace-hardware"]
+
+
+@pytest.mark.parametrize(("provider", "command"), [("aws", "aws s3 cp"), (None, ""), ("azure", "az vm extension set")])
+def test_a_license_daemon_that_is_missing(provider: str | None, command: str) -> None:
+    (check,) = catalogue.load(["device.vgpu-unlicensed"])
+    facts = having(nvidia__kernel__license="Unlicensed", nvidia__kernel__gridd=None, cloud__provider=provider)
+    fixes = run(check, facts)[0].fixes
+    assert len(fixes) == 2
+    assert " ".join(fixes[0].commands).startswith(command)
+
+
 ILL = [
+    (
+        "device.vgpu-unlicensed",
+        failing(46, nvidia__kernel__license="Unlicensed (Restricted)", nvidia__kernel__gridd=None),
+        "This vGPU's license status is 'Unlicensed (Restricted)'. nvidia-gridd, the license daemon of the GRID driver, "
+        "is not installed.",
+    ),
     ("device.ecc-off", h100(ecc=False, ecc_pending=False), f"ECC is off on {NAME}: memory errors go unnoticed."),
     (
         "device.sram-errors",

@@ -11,6 +11,7 @@ from tests.checks.nvidia_machines import KERNEL, OTHER, disk, entry, having, unl
 
 REALTIME = "6.8.1-1015-realtime"
 BUILD = f"sudo dkms install nvidia/570.169 -k {KERNEL}"
+BOOT_OTHER = (f"sudo grub-reboot 'Advanced options for Ubuntu>Ubuntu, with Linux {OTHER}'", "sudo reboot")
 FAILED = (
     "make[3]: *** [scripts/Makefile.build:243: nv.o] Error 1",
     "make: *** [Makefile:115: modules] Error 2",
@@ -143,5 +144,36 @@ def test_bitcode_needs_the_linker_of_the_kernel() -> None:
         BUILD,
         "sudo modprobe nvidia",
     )
-    assert commands == [(), rebuild]  # the other kernel first, which has the module
+    assert commands == [BOOT_OTHER, rebuild]  # the other kernel first, which has the module
     assert found(failed(LLD, nvidia__kernel__other_kernels=()))[1] == [rebuild]
+
+
+CRASH = "../common/nvswitch/kernel/ls10/flcn_ls10.c:271:1: internal compiler error: Segmentation fault"
+
+
+@pytest.mark.parametrize(
+    ("identity", "first"),
+    [
+        ("arch", ("sudo pacman -Syu linux nvidia-open", "sudo reboot")),
+        ("ubuntu", ("sudo apt-get install gcc-11",)),
+    ],
+)
+def test_a_compiler_that_crashes_is_at_fault_itself(identity: str, first: tuple[str, ...]) -> None:
+    facts = failed(CRASH, host__kernel__compiler="gcc 12.3.0", nvidia__kernel__other_kernels=())
+    facts = having(facts, host__distribution__id=identity, host__distribution__like=())
+    problem, commands = found(facts)
+    assert problem.cause is not None
+    assert problem.cause.startswith("The compiler itself crashed on flcn_ls10.c (internal compiler error)")
+    assert commands[0][: len(first)] == first
+    makefile = "/usr/src/nvidia-570.169/src/nvidia/Makefile"
+    flags = "'1i CFLAGS += -fno-schedule-insns2 -fno-schedule-insns'"
+    assert any(fix[0] == f"sudo sed -i.orig {flags} {makefile}" for fix in commands)
+
+
+def test_a_kernel_with_the_module_comes_before_other_compilers() -> None:
+    assert found(failed(CRASH, nvidia__kernel__other_kernels=(disk(kernel=OTHER),)))[1][0] == BOOT_OTHER
+
+
+def test_a_compiler_without_memory_did_not_crash() -> None:
+    problem, _ = found(failed("gcc: internal compiler error: Killed signal terminated program cc1"))
+    assert "too little free memory" in (problem.cause or "")

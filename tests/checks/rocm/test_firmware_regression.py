@@ -45,6 +45,17 @@ def test_firmware_regression(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(firmware_regression, facts) == [verdict]
 
 
+def test_a_bug_that_shows_in_the_log_counts_only_there() -> None:
+    facts = machine("gfx1100")
+    said = "amdgpu: SMU: I'm not done with your previous command: SMN_C2PMSG_66:0x0000003D"
+    error = LogEvent(kind="driver-error", text=said, gpu=RADEON.address, what={"module": "amdgpu"})  # type: ignore[arg-type]
+    assert ask(firmware_regression, facts) == [("pass", "")]
+    (verdict,) = run(firmware_regression, change(facts, "log.events", (error,)))
+    assert "on gfx1100 its power management firmware (SMU) stops responding under load" in verdict.message
+    assert verdict.problem
+    assert verdict.problem.evidence == (said,)
+
+
 def test_what_is_typed_and_what_follows() -> None:
     fault = LogEvent(kind="amdgpu-fault", text="[gfxhub] page fault", gpu=RADEON.address, what={})  # type: ignore[arg-type]
     facts = change(machine(), "log.events", (fault,))
