@@ -149,6 +149,7 @@ def loads(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
         "power": ask(lambda: py.nvmlDeviceGetPowerUsage(handle)),
         "power_limit": ask(lambda: py.nvmlDeviceGetEnforcedPowerLimit(handle)),
         "power_default": ask(lambda: py.nvmlDeviceGetPowerManagementDefaultLimit(handle)),
+        "power_max": ask(lambda: py.nvmlDeviceGetPowerManagementLimitConstraints(handle)[1]),
     }
     return {
         **spread(("memory", "memory_used"), memory(nv, handle)),
