@@ -16,6 +16,8 @@ _LOW = 0.7
 # A GPU that draws more than this part of its default limit works as designed, however low its clock: cards
 # of 70 W fall near their base clock (T4: 585 of 1590 MHz). A cap that acts below comes from the board or its supply.
 _FAR_BELOW = 0.8
+# A laptop's GPU so far below its clock loses half of its speed, whatever Dynamic Boost adds.
+_HALF = 0.5
 # A limit below this part of the default was set by an administrator.
 _LOWERED = 0.9
 _READING = (
@@ -111,8 +113,8 @@ def _impossible(on: OnGpu, clock: int, most: int) -> Problem | None:
     if not impossible_power(on.gpu):
         return None
     release = known_or(on.facts.nvidia.kernel.loaded, None)
-    bug = next(iter(regressions("nvidia", release, sign="impossible-power")), None) if release else None
-    known_for = f" Driver {release} is known for that: {bug.what} ({bug.source})." if bug else ""
+    bugs = regressions("nvidia", release, sign="impossible-power") if release else ()
+    known_for = "".join(f" Driver {release or ''} is known for that: {bug.what} ({bug.source})." for bug in bugs)
     watts = phrase("{:.0f} W", on.gpu.power) + phrase(" of a limit of {:.0f} W", on.gpu.power_limit)
     message = f"An impossible power reading throttles {gpu_name(on.gpu)} to {clock} of {most} MHz under load: {watts}."
     back = "If it began with an update: go back to the driver, kernel and firmware from before it, then reboot."
@@ -142,7 +144,7 @@ def _without_boost(on: OnGpu, clock: int, most: int) -> Problem | None:
         known_or(on.facts.nvidia.kernel.power_daemon, None), "is not running"
     )
     message = f"{gpu_name(on.gpu)} is held at its base power of {limit}{top} and {slow}"
-    # Without the board's maximum nobody knows whether there is anything to gain.
-    severity = None if top else Severity.ADVICE
+    # Without the board's maximum nobody knows how much there is to gain.
+    severity = None if top or clock < most * _HALF else Severity.ADVICE
     message = f"{message}: nvidia-powerd (Dynamic Boost) {daemon}."
     return Problem(message, severity=severity, cause=_BASE, fixes=start_powerd(on.facts))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpudoctor.check_engine import Fix
+from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.system import family_of, install
 from gpudoctor.maybe import known_or
@@ -96,7 +96,8 @@ def start_powerd(facts: Facts) -> tuple[Fix, ...]:
         allow = as_root("cp", policy, _POLICY) if policy else Edit(_POLICY, text=_POLICY_TEXT, root=True)
         begin = (*begin, as_root("cp", unit, _UNIT), allow, *_RELOAD)
     start = as_root("systemctl", "enable", "--now", "nvidia-powerd.service")
-    return (Fix(message, (*begin, start), "change-environment", root=True, impact="persistent", verify=_LIMITS),)
+    action: Action = "change-environment" if state else "reinstall-package"
+    return (Fix(message, (*begin, start), action, root=True, impact="persistent", verify=_LIMITS),)
 
 
 # nixpkgs, nixos/modules/hardware/video/nvidia.nix

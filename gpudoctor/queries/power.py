@@ -3,7 +3,7 @@
 from typing import Literal
 
 from gpudoctor.facts import Facts, Gpu, ServiceLine
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.gpus import mobile
 
 # Above every limit of the board by this factor, at a fraction of its clock: no GPU draws that. Readings that were:
@@ -31,13 +31,7 @@ def impossible_power(gpu: Gpu) -> bool:
         if (watts := known_or(one, None)) is not None
     ]
     draw, clock, most = known_or(gpu.power, None), known_or(gpu.sm_clock, None), known_or(gpu.sm_clock_max, None)
-    if (
-        not limits
-        or not draw
-        or not clock
-        or not most
-        or "sw-power-cap" not in (known_or(gpu.event_reasons, None) or ())
-    ):
+    if not limits or not draw or not clock or not most or "sw-power-cap" not in _reasons(gpu):
         return False
     return draw > max(limits) * _IMPOSSIBLE and clock < most * _FRACTION
 
@@ -54,14 +48,19 @@ def missing_boost(facts: Facts, gpu: Gpu) -> Literal["off", "refused"] | None:
     if not draw or not limit or not base or not mobile(facts, gpu) or not capability or float(capability) < _AMPERE:
         return None
     chosen = known_or(facts.host.power_profile, None) in _QUIET or known_or(facts.host.mains, None) is not True
-    other = _OTHER_REASONS & set(known_or(gpu.event_reasons, None) or ())
-    if chosen or other or draw < limit * _PINNED:
+    if chosen or _OTHER_REASONS & _reasons(gpu) or draw < limit * _PINNED:
         return None
     daemon, most = facts.nvidia.kernel.power_daemon, known_or(gpu.power_max, None)
     if limit < base * _AT_BASE[0]:
-        return "refused" if daemon not in (None, "no-unit") and boost_errors(facts) else None
+        runs = isinstance(daemon, Unknown) or daemon == "active"
+        return "refused" if runs and boost_errors(facts) else None
     room = most is None or limit < most * _NEAR_MAXIMUM
     return "off" if room and limit <= base * _AT_BASE[1] and daemon in (None, "inactive", "no-unit") else None
+
+
+def _reasons(gpu: Gpu) -> set[str]:
+    found = gpu.event_reasons
+    return set(found) if isinstance(found, tuple) else set()
 
 
 def boost_errors(facts: Facts) -> tuple[ServiceLine, ...]:

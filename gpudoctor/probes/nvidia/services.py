@@ -13,7 +13,7 @@ _UNITS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system
 _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")  # cgroup version 2, 1
 _DOC = "/usr/share/doc"
 # ACPI's id of NVIDIA's platform controller, without which a laptop has no Dynamic Boost (omacom/omarchy#10592).
-_CONTROLLER = "NVDA0820"
+_BATTERY, _CONTROLLER = "PNP0C0A", "NVDA0820"
 _STATES = {"active", "reloading", "inactive", "failed", "activating", "deactivating", "maintenance"}
 _GRIDD_CONF = "/etc/nvidia/gridd.conf"
 # "GRID T4-8C", "NVIDIA A40-8Q": the profile's framebuffer and its series (docs.nvidia.com/vgpu, "Virtual GPU Types").
@@ -134,15 +134,15 @@ def _power_daemon(machine: Machine) -> tuple[Maybe[str | None], tuple[str, ...]]
     slices = [folder for folder in _SLICES if machine.exists(folder)]
     if any(machine.exists(f"{folder}/nvidia-powerd.service") for folder in slices):
         return "active", ()
-    acpi = machine.names("/sys/bus/acpi/devices")
-    if acpi and not any(name.startswith(_CONTROLLER) for name in acpi):
+    acpi = {name.partition(":")[0] for name in machine.names("/sys/bus/acpi/devices")}
+    if _BATTERY in acpi and _CONTROLLER not in acpi:
         return "unsupported", ()
     if any(machine.exists(f"{folder}/nvidia-powerd.service") for folder in _UNITS):
         return "inactive" if slices else Unknown("the cgroups of systemd's services cannot be seen"), ()
-    if machine.which("systemctl", ("/usr/bin",)) is None:
-        return Unknown("there is no systemd"), ()
     if not any(machine.exists(f"{folder}/nvidia-powerd") for folder in ("/usr/bin", "/usr/sbin")):
         return None, ()
+    if machine.which("systemctl", ("/usr/bin",)) is None:
+        return Unknown("there is no systemd"), ()
     names = [name for name in machine.names(_DOC) if name.startswith(("nvidia-", "NVIDIA_GLX"))]
     folders = [f"{_DOC}/{name}{part}" for name in names for part in ("", "/examples", "/samples")]
     found = (f"{folder}/{name}" for name in ("nvidia-powerd.service", "nvidia-dbus.conf") for folder in folders)
