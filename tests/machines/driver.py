@@ -6,8 +6,6 @@ from gpudoctor.facts import Distribution, Dkms, Facts, PackageSource
 from gpudoctor.facts.history import ChangeHistory, RecordedChange
 from gpudoctor.maybe import Unknown
 from tests.builders import framework, library, live, with_framework
-from tests.checks.healthy_nvidia import several
-from tests.checks.nvidia_gpus import B200
 from tests.checks.nvidia_machines import OTHER, disk, event, having, unloaded, versions
 from tests.machines.registry import machine
 
@@ -274,13 +272,22 @@ def libcuda_not_installed() -> Facts:
 @machine("driver.uptime-hang")
 def up_for_67_days() -> Facts:
     """A machine with B200 whose open module hangs since its 67th day of uptime."""
-    facts = several(8, changes=B200, device="2901", chip="GB100")
-    late = {"gpus": LATE, "nvidia__nvml__hung": "init", "nvidia__nvml__code": LATE}
-    return having(
-        with_framework(framework(live=live(0, hung=True, stage="init")), having(facts, **late)),
-        host__uptime=67.3 * 86400,
-        nvidia__kernel__loaded="570.133.20",
-        nvidia__kernel__flavor="open",
+    release = "570.133.20"
+    return with_framework(
+        framework(live=live(0, hung=True, stage="init")),
+        having(
+            versions(release, release, release),
+            pci__0__name="GB100 [B200]",
+            pci__0__chip="GB100",
+            host__uptime=67.3 * 86400,
+            nvidia__kernel__flavor="open",
+            nvidia__nvml__hung="init",
+            nvidia__nvml__code=LATE,
+            nvidia__cuda__hung="init",
+            nvidia__cuda__code=LATE,
+            nvidia__cuda__name=LATE,
+            gpus=LATE,
+        ),
     )
 
 
