@@ -60,7 +60,7 @@ def _restart(message: str, commands: Tasks, undo: Tasks) -> Fix:
 
 _UNIT, _POLICY = "/etc/systemd/system/nvidia-powerd.service", "/etc/dbus-1/system.d/nvidia-dbus.conf"
 _LIMITS = query("nvidia-smi", "--query-gpu=index,clocks.sm,power.draw,power.limit", "--format=csv")
-# nvidia-dbus.conf of the driver's own packages; without it the bus refuses the daemon its name.
+# The policy of johnfanv2/LenovoLegionLinux#481; without one the bus refuses the daemon its name.
 _POLICY_TEXT = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -75,7 +75,7 @@ _DEBIAN = "/usr/share/doc/nvidia-powerd/examples"
 def start_powerd(facts: Facts) -> tuple[Fix, ...]:
     """Start nvidia-powerd, with its unit and its D-Bus policy put where systemd and the bus look for them.
 
-    The driver's README, "Dynamic Boost on Linux"; johnfanv2/LenovoLegionLinux#481 without the policy.
+    johnfanv2/LenovoLegionLinux#481; where the policy belongs: Frogging-Family/nvidia-all#99, after the driver's README.
     """
     state, shipped = known_or(facts.nvidia.kernel.power_daemon, None), facts.nvidia.kernel.power_daemon_files
     begin: Tasks = ()
@@ -100,7 +100,7 @@ def start_powerd(facts: Facts) -> tuple[Fix, ...]:
     return (Fix(message, (*begin, start), action, root=True, impact="persistent", verify=_LIMITS),)
 
 
-# nixpkgs, nixos/modules/hardware/video/nvidia.nix
+# NixOS/nixpkgs#364986: dynamicBoost starts nvidia-powerd.
 _ON_NIXOS = Fix(
     "Enable Dynamic Boost in the configuration, and rebuild the system.",
     (lines("hardware.nvidia.dynamicBoost.enable = true;"), as_root("nixos-rebuild", "boot"), as_root("reboot")),

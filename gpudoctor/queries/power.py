@@ -13,9 +13,10 @@ _IMPOSSIBLE, _FRACTION = 1.5, 1 / 3
 _PINNED = 0.95
 # The enforced limit is the board's own, neither lowered nor raised.
 _AT_BASE = (0.95, 1.05)
-# Dynamic Boost adds 15 to 85 W (README of the driver, "Dynamic Boost on Linux"; 50 to 100 W in omacom/omarchy#9678).
+# Dynamic Boost raised 115 to 140 W (yunusemreyl/omen-space#82), 50 to 100 W (omacom/omarchy#9678) and 95 to 175 W
+# (canonical/nvidia-graphics-drivers#91).
 _NEAR_MAXIMUM = 0.9
-# Dynamic Boost is for Ampere and newer (README of the driver, "Dynamic Boost on Linux").
+# Dynamic Boost is for Ampere and newer (negativo17/nvidia-driver#159, after the driver's README).
 _AMPERE = 8.0
 # Documentation/ABI/testing/sysfs-class-platform-profile: profiles that somebody chose for less heat and noise.
 _QUIET = ("low-power", "cool", "quiet")
