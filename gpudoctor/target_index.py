@@ -141,7 +141,9 @@ TARGETS = {
         "advice.small-memory cuda.compiler-too-new cuda.home-stale cuda.nvcc-without-gpu driver.nvmap-refuses-buffers "
         "health.unified-memory-exhausted mig.no-instances"
     ),
-    "targets:nvidia_host": "driver.nouveau-in-the-way driver.nova-core-in-the-way driver.vfio-in-the-way",
+    "targets:nvidia_host": (
+        "driver.nouveau-in-the-way driver.nova-core-in-the-way driver.uptime-hang driver.vfio-in-the-way"
+    ),
     "targets:nvidia_machine": (
         "driver.compat-mismatch driver.compat-unsupported driver.crashes driver.cuda-error driver.cuda-no-answer "
         "driver.library-broken driver.mps-unreachable driver.nvml-error driver.nvml-no-answer driver.stub-library "

@@ -22,6 +22,7 @@ from gpudoctor.targets import nvidia_machine
         "device.xid-hardware",
         "device.xid-driver",
         "host.gpu-driver-oops",
+        "driver.uptime-hang",
         *FABRIC,
         *SURROUNDINGS,
     ),

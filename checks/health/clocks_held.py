@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.maybe import known
-from gpudoctor.queries.gpus import busy, mobile, virtual
+from gpudoctor.queries.gpus import busy, is_gb10, mobile, virtual
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
@@ -48,7 +48,8 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 def clocks_held(on: OnGpu) -> Problem | None:
     """An application clock below its default; or a low clock under load for which the driver gives no reason."""
     # GB10 and laptops share their power and heat with the CPU, whose firmware changes the clocks.
-    if virtual(on.facts, on.gpu) or on.gpu.integrated is True or mobile(on.facts, on.gpu):
+    shared = on.gpu.integrated is True or is_gb10(on.facts, on.gpu) or mobile(on.facts, on.gpu)
+    if virtual(on.facts, on.gpu) or shared:
         return None
     wanted, usual = on.gpu.application_clock, on.gpu.application_clock_default
     if isinstance(wanted, int) and isinstance(usual, int) and wanted < usual * _BELOW:

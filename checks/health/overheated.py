@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.limits import lower
 from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.queries.power import impossible_power
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import query
 
@@ -52,7 +53,8 @@ def overheated(on: OnGpu) -> Problem | None:
     reasons = known(on.gpu.event_reasons)
     hot = heat is not None and limit is not None and heat >= limit
     named = [r for r in reasons or () if r in ("hw-thermal-slowdown", "sw-thermal-slowdown")]
-    if not named and not hot:
+    # A broken power sensor makes the driver report both slowdowns (NVIDIA/open-gpu-kernel-modules#1237: at 48 degrees).
+    if (not named or impossible_power(on.gpu)) and not hot:
         return None
     if heat is not None and not named and "hw-slowdown" not in (reasons or ()):
         return Problem(

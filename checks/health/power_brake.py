@@ -7,8 +7,9 @@ from gpudoctor.tasks import query
 
 _FIXES = (
     Fix(
-        "Check the power supplies (one may have failed or be too small), the card's power cables, and the power "
-        "status in the server's management (BMC); then the server's own power cap.",
+        "Check the power supplies (one may have failed or be too small; in a rack also the power shelf), the card's "
+        "power cables, and the power status in the server's management (BMC); then the server's own power cap. The "
+        "signal comes from outside: no setting of the driver releases it.",
         (
             query("nvidia-smi", "-q", "-d", "POWER,PERFORMANCE"),
             query("ipmitool", "sdr", "type", "Power Supply", root=True),
@@ -26,7 +27,10 @@ _FIXES = (
     cause="The board asserts the GPU's power brake where the power supply cannot deliver enough, or the external "
     "power is not right; the GPU cuts its clocks to half or less.",
     fixes=_FIXES,
-    references=("https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",),
+    references=(
+        "https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+        "https://github.com/NVIDIA/NVSentinel/issues/1666",
+    ),
     targets=nvidia_gpus,
     caused_by=("device.fallen-off-the-bus", "device.needs-reset", "health.overheated"),
     affects=("everything",),

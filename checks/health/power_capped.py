@@ -1,8 +1,12 @@
 """A power cap keeps the clocks far below what the GPU can reach."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.driver import newest_release, release_before
+from gpudoctor.fixes.laptop import start_powerd, stop_powerd
+from gpudoctor.knowledge.regressions import regressions
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.queries.gpus import busy, mobile
+from gpudoctor.queries.gpus import LIMITED, busy, mobile
+from gpudoctor.queries.power import boost_errors, impossible_power, missing_boost
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
@@ -12,8 +16,23 @@ _LOW = 0.7
 # A GPU that draws more than this part of its default limit works as designed, however low its clock: cards
 # of 70 W fall near their base clock (T4: 585 of 1590 MHz). A cap that acts below comes from the board or its supply.
 _FAR_BELOW = 0.8
+# A laptop's GPU so far below its clock loses half of its speed, whatever Dynamic Boost adds.
+_HALF = 0.5
 # A limit below this part of the default was set by an administrator.
 _LOWERED = 0.9
+_READING = (
+    "The driver compares the power that it reads with the limit (SW power cap). A reading that is stuck far above "
+    "everything that the board can draw keeps the cap active for good, and the clocks at their lowest: the sensor's "
+    "value is wrong, not the power. Known from releases of driver, kernel and firmware that do not fit this GPU."
+)
+_BASE = (
+    "A laptop's firmware starts the GPU at its base power (TGP). Only NVIDIA's daemon nvidia-powerd (Dynamic Boost) "
+    "raises the limit under load, by the power that the CPU leaves; without it the GPU stays at its base power."
+)
+_REFUSED = (
+    "nvidia-powerd cannot control Dynamic Boost on this firmware (SBIOS), and while it runs the driver keeps the GPU "
+    "at a fallback limit below its base power."
+)
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -67,11 +86,13 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
 def power_capped(on: OnGpu) -> Problem | None:
     """The cap is the reason, the clock is far below the maximum, and the default limit does not explain it."""
     reasons = known(on.gpu.event_reasons)
-    if reasons is None or "sw-power-cap" not in reasons or not busy(on.gpu, 50):
+    if reasons is None or "sw-power-cap" not in reasons or not busy(on.gpu, 50, LIMITED):
         return None
     clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)
     if not clock or not most or clock >= most * _LOW:
         return None
+    if special := _impossible(on, clock, most) or _without_boost(on, clock, most):
+        return special
     draw, limit = known_or(on.gpu.power, None), known_or(on.gpu.power_limit, None)
     usual = known_or(on.gpu.power_default, None)
     odd = draw is not None and limit is not None and draw < limit * _FAR_BELOW
@@ -86,3 +107,44 @@ def power_capped(on: OnGpu) -> Problem | None:
     # A laptop's firmware shares one budget between CPU, GPU and battery; a lowered limit was set on purpose.
     meant = known_or(on.facts.host.platform, "") == "laptop"
     return Problem(message, severity=None if odd and not meant else Severity.ADVICE)
+
+
+def _impossible(on: OnGpu, clock: int, most: int) -> Problem | None:
+    if not impossible_power(on.gpu):
+        return None
+    release = known_or(on.facts.nvidia.kernel.loaded, None)
+    bugs = regressions("nvidia", release, sign="impossible-power") if release else ()
+    known_for = "".join(f" Driver {release or ''} is known for that: {bug.what} ({bug.source})." for bug in bugs)
+    watts = phrase("{:.0f} W", on.gpu.power) + phrase(" of a limit of {:.0f} W", on.gpu.power_limit)
+    message = f"An impossible power reading throttles {gpu_name(on.gpu)} to {clock} of {most} MHz under load: {watts}."
+    back = "If it began with an update: go back to the driver, kernel and firmware from before it, then reboot."
+    fixes = (
+        release_before(on.facts, back),
+        newest_release(
+            on.facts, "Otherwise update the driver, kernel and firmware to their newest releases, and reboot."
+        ),
+    )
+    return Problem(f"{message}{known_for}", cause=_READING, fixes=fixes, not_caused_by=("health.overheated",))
+
+
+def _without_boost(on: OnGpu, clock: int, most: int) -> Problem | None:
+    why = missing_boost(on.facts, on.gpu)
+    if why is None:
+        return None
+    limit, top = phrase("{:.0f} W", on.gpu.power_limit), phrase(" of at most {:.0f} W", on.gpu.power_max)
+    slow = f"runs at {clock} of {most} MHz under load"
+    if why == "refused":
+        base = phrase(" (default {:.0f} W)", on.gpu.power_default)
+        message = (
+            f"{gpu_name(on.gpu)} is held at a power limit of {limit}{base} and {slow}; nvidia-powerd reports errors."
+        )
+        evidence = tuple(line.text for line in boost_errors(on.facts))
+        return Problem(message, evidence, cause=_REFUSED, fixes=stop_powerd())
+    daemon = {None: "is not installed", "no-unit": "is installed without its service"}.get(
+        known_or(on.facts.nvidia.kernel.power_daemon, None), "is not running"
+    )
+    message = f"{gpu_name(on.gpu)} is held at its base power of {limit}{top} and {slow}"
+    # Without the board's maximum nobody knows how much there is to gain.
+    severity = None if top or clock < most * _HALF else Severity.ADVICE
+    message = f"{message}: nvidia-powerd (Dynamic Boost) {daemon}."
+    return Problem(message, severity=severity, cause=_BASE, fixes=start_powerd(on.facts))

@@ -1,8 +1,8 @@
 """A GB10 runs at a fraction of its clock, and no throttle reason is reported."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.maybe import known, known_or
-from gpudoctor.queries.gpus import busy
+from gpudoctor.maybe import known, phrase
+from gpudoctor.queries.gpus import busy, is_gb10
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
 
@@ -35,10 +35,13 @@ _FIXES = (
     title="GB10 stuck at a fraction of its clock",
     severity=Severity.WARNING,
     cause="The machine's firmware shares the power negotiated with the supply between CPU and GPU. After a failed "
-    "negotiation it keeps the GPU at its lowest level, and the driver is not informed: everything works, several "
-    "times slower.",
+    "negotiation (USB-C Power Delivery) it keeps the GPU in a low-power state, and the driver is not informed: "
+    "everything works, several times slower.",
     fixes=_FIXES,
-    references=("https://github.com/Blackwellboy/model-serving-minefield/pull/55",),
+    references=(
+        "https://github.com/Blackwellboy/model-serving-minefield/pull/55",
+        "https://github.com/parallelArchitect/spark-gpu-throttle-check",
+    ),
     targets=nvidia_gpus,
     caused_by=("health.overheated", "health.power-brake", "health.power-capped", "device.needs-reset"),
     affects=("everything",),
@@ -46,7 +49,7 @@ _FIXES = (
 )
 def spark_held_down(on: OnGpu) -> Problem | None:
     """Fully loaded, below a third of its clock, and the driver reports no reason."""
-    if known_or(on.facts.host.platform, "") != "dgx-spark" or not busy(on.gpu, 90):
+    if not is_gb10(on.facts, on.gpu) or not busy(on.gpu, 90):
         return None
     clock, most = known(on.gpu.sm_clock), known(on.gpu.sm_clock_max)
     if not clock or not most or clock >= most * _LOW:
@@ -54,4 +57,5 @@ def spark_held_down(on: OnGpu) -> Problem | None:
     reasons = known(on.gpu.event_reasons)
     if reasons is not None and _NAMED & set(reasons):
         return None
-    return Problem(f"{gpu_name(on.gpu)} runs at {clock} of {most} MHz under load.")
+    watts = phrase(" at {:.0f} W", on.gpu.power)
+    return Problem(f"{gpu_name(on.gpu)} runs at {clock} of {most} MHz{watts} under load, for no reported reason.")

@@ -21,6 +21,7 @@ _LABELS: tuple[tuple[str, str], ...] = (
     (r"nvidia\.kernel\.nodes\.(\S+?)(?:\.(\w+))?", "{0} {1}"),
     (r"nvidia\.kernel\.(?:parameters|options)\.(\w+)", "nvidia module parameter {0}"),
     (r"nvidia\.kernel\.persistence_daemon", "nvidia-persistenced"),
+    (r"nvidia\.kernel\.power_daemon", "nvidia-powerd"),
     (r"nvidia\.kernel\.fabric_manager(?:_(\w+))?", "Fabric Manager {0}"),
     (r"nvidia\.kernel\.prime", "prime-select"),
     (r"nvidia\.kernel\.(\w+)", "nvidia module: {0}"),

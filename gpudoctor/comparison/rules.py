@@ -44,6 +44,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(
         None,
         "host.uptime",
+        "host.mains",
         "host.cpu_list",
         "host.thunderbolt",
         "host.thunderbolt.**",
@@ -77,6 +78,7 @@ FACTS: tuple[ComparisonRule, ...] = (
         DifferenceGroup.DRIVER,
         "nvidia.kernel.fabric_manager*",
         "nvidia.kernel.persistence_daemon",
+        "nvidia.kernel.power_daemon",
         "nvidia.kernel.gridd",
     ),
     *_all(DifferenceGroup.DRIVER, "nvidia.kernel.prime", "nvidia.kernel.switch", "nvidia.kernel.bbswitch"),
@@ -159,7 +161,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(DifferenceGroup.GPUS, "host.cpus", "pci.*.iommu", "pci.*.acs", "host.numa_balancing"),
     # -- settings ------------------------------------------------------------------------------------------
     *_all(DifferenceGroup.SETTINGS, "gpus.*.sm_clock_max"),
-    *_all(DifferenceGroup.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default"),
+    *_all(DifferenceGroup.SETTINGS, "gpus.*.power_limit", "gpus.*.power_default", "gpus.*.power_max"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.temperature_slowdown"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.ecc", "gpus.*.ecc_pending", "gpus.*.ecc_uncorrected", "gpus.*.remap*"),
     *_all(DifferenceGroup.SETTINGS, "gpus.*.retired_pending", "gpus.*.compute_mode", "gpus.*.mig", "gpus.*.mig_*"),

@@ -49,6 +49,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     power: Maybe[Number | None] = NOT
     power_limit: Maybe[Number | None] = NOT  # enforced
     power_default: Maybe[Number | None] = NOT
+    power_max: Maybe[Number | None] = NOT  # the highest limit that the board allows
     sm_clock: Maybe[Small | None] = NOT
     sm_clock_max: Maybe[Small | None] = NOT
     application_clock: Maybe[Small | None] = NOT  # that nvidia-smi -ac set; None: this GPU has no such setting

@@ -123,6 +123,9 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}  # the variables that matter for GPUs; tokens are masked
     working_directory_shadows: tuple[str, ...] = ()  # torch.py, numpy/ ... in the working directory
     uptime: Maybe[Duration] = NOT  # seconds since the machine started
+    mains: Maybe[bool | None] = NOT  # the charger supplies power; None: the kernel shows no power supply
+    # The firmware's platform_profile: low-power, balanced, performance ...; None: this firmware has none.
+    power_profile: Maybe[str | None] = NOT
     cpu_list: Maybe[str] = NOT  # processors on which this process may run, "0-15"
     numa_balancing: Maybe[bool | None] = NOT  # the kernel moves pages between nodes; None: a kernel without
     address_space: Maybe[Count | None] = NOT  # bytes that a process may map (ulimit -v); None: unlimited

@@ -61,6 +61,10 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     subnet_manager: Maybe[str | None] = NOT
     imex: Maybe[str | None] = NOT  # nvidia-imex of multi-node NVLink, in systemd's word; None: not installed
     persistence_daemon: Maybe[str | None] = NOT
+    # nvidia-powerd (Dynamic Boost of laptops): active, inactive, no-unit (the program is there, its unit is not
+    # installed), unsupported (this firmware has no Dynamic Boost); None: not installed.
+    power_daemon: Maybe[str | None] = NOT
+    power_daemon_files: tuple[str, ...] = ()  # of no-unit: its unit and its D-Bus policy, as the package ships them
     gridd: Maybe[str | None] = NOT  # vGPU license daemon
     license: Maybe[str | None] = NOT  # vGPU license state as nvidia-smi -q words it; None: no vGPU
     bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch

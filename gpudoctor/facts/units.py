@@ -19,6 +19,7 @@ _OTHERS = {
     "power": "W",
     "power_limit": "W",
     "power_default": "W",
+    "power_max": "W",
     "temperature": "°C",
     "temperature_slowdown": "°C",
     "temperature_shutdown": "°C",

@@ -317,24 +317,11 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
 
     The commands take the packages that are installed; a driver of the .run installer has none.
     """
-    version, family = known_or(facts.nvidia.kernel.loaded, None) or "this one", family_of(facts)
-    names = [name for name in driver_packages(facts) if "nvidia" in name]
-    newer: Tasks = {
-        "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
-        "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", "--only-upgrade", *names[:12])),
-        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*")),
-        "arch": (as_root("pacman", "-Syu"),),
-    }.get(family or "", ())
-    newer = () if family == "debian" and not names else newer
-    verify, reboot = query("nvidia-smi"), as_root("reboot")
+    version = known_or(facts.nvidia.kernel.loaded, None) or "this one"
     return (
-        Fix(
+        newest_release(
+            facts,
             f"If it happens again, driver {version} is at fault: update it to the newest release, then reboot.",
-            (*newer, reboot) if newer else (),
-            "reinstall-package",
-            root=True,
-            needs="reboot",
-            verify=verify,
         ),
         release_before(
             facts,
@@ -344,8 +331,41 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
     )
 
 
+def newest_release(facts: Facts, message: str) -> Fix:
+    """Update the driver within its branch; the command takes the packages that are installed."""
+    family = family_of(facts)
+    names = [name for name in driver_packages(facts) if "nvidia" in name]
+    newer: Tasks = {
+        "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
+        "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", "--only-upgrade", *names[:12])),
+        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*")),
+        "arch": (as_root("pacman", "-Syu"),),
+    }.get(family or "", ())
+    newer = (as_root("rpm-ostree", "upgrade"),) if is_image(facts) else newer
+    newer = () if family == "debian" and not names else newer
+    return Fix(
+        message,
+        (*newer, as_root("reboot")) if newer else (),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=query("nvidia-smi"),
+    )
+
+
 def release_before(facts: Facts, message: str) -> Fix:
     """Downgrade the driver to an earlier release: the command lists those that there are, or installs the last one."""
+    if is_image(facts):
+        back = (query("rpm-ostree", "status"), as_root("rpm-ostree", "rollback"), as_root("systemctl", "reboot"))
+        return Fix(
+            f"{message} An image-based system goes back as a whole (rpm-ostree rollback).",
+            back,
+            "reinstall-package",
+            root=True,
+            needs="reboot",
+            undo=(as_root("rpm-ostree", "rollback"),),
+            verify=query("nvidia-smi"),
+        )
     names = [name for name in driver_packages(facts) if "nvidia" in name]
     listed: dict[str, Tasks] = {
         "fedora": (as_root("dnf", "downgrade", "*nvidia*"),),

@@ -1,9 +1,12 @@
-"""Fixes of laptops with two GPUs: enable the NVIDIA GPU with the tool that switched it off."""
+"""Fixes of laptops: enable an NVIDIA GPU that a tool switched off, and Dynamic Boost, which raises its power limit."""
 
 from collections.abc import Sequence
 
-from gpudoctor.check_engine import Fix
-from gpudoctor.tasks import Command, Edit, Tasks, as_root, cmd, query
+from gpudoctor.check_engine import Action, Fix
+from gpudoctor.facts import Facts
+from gpudoctor.fixes.system import family_of, install
+from gpudoctor.maybe import known_or
+from gpudoctor.tasks import Command, Edit, Tasks, as_root, cmd, lines, query
 
 # The READMEs of bayasdev/envycontrol, gitlab.com/asus-linux/supergfxctl, pop-os/system76-power and
 # Askannz/optimus-manager.
@@ -53,3 +56,70 @@ def _back(name: str) -> Command:
 def _restart(message: str, commands: Tasks, undo: Tasks) -> Fix:
     all_ = (*commands, as_root("reboot"))
     return Fix(message, all_, "reboot", root=True, needs="reboot", undo=undo, verify=query("nvidia-smi"))
+
+
+_UNIT, _POLICY = "/etc/systemd/system/nvidia-powerd.service", "/etc/dbus-1/system.d/nvidia-dbus.conf"
+_LIMITS = query("nvidia-smi", "--query-gpu=index,clocks.sm,power.draw,power.limit", "--format=csv")
+# The policy of johnfanv2/LenovoLegionLinux#481; without one the bus refuses the daemon its name.
+_POLICY_TEXT = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <policy user="root"><allow own="nvidia.powerd.server"/></policy>
+  <policy context="default"><allow send_destination="nvidia.powerd.server"/></policy>
+</busconfig>
+"""
+# Debian's package nvidia-powerd has both as examples (packages.debian.org, list of files).
+_DEBIAN = "/usr/share/doc/nvidia-powerd/examples"
+
+
+def start_powerd(facts: Facts) -> tuple[Fix, ...]:
+    """Start nvidia-powerd, with its unit and its D-Bus policy put where systemd and the bus look for them.
+
+    johnfanv2/LenovoLegionLinux#481; where the policy belongs: Frogging-Family/nvidia-all#99, after the driver's README.
+    """
+    state, shipped = known_or(facts.nvidia.kernel.power_daemon, None), facts.nvidia.kernel.power_daemon_files
+    begin: Tasks = ()
+    message = "Start nvidia-powerd now and at boot."
+    if state is None:
+        message = "Install nvidia-powerd of this driver's release, and start it now and at boot."
+        if facts.host.distribution.id == "nixos":
+            return (_ON_NIXOS,)
+        if known_or(facts.host.distribution.id, "") != "debian" or family_of(facts) != "debian":
+            return (Fix(message, (), "reinstall-package", root=True, impact="persistent", verify=_LIMITS),)
+        begin, shipped = install(facts, "nvidia-powerd"), tuple(f"{_DEBIAN}/{name}" for name in _EXAMPLES)
+    if state != "inactive":
+        message = f"{message[:-1]}: the package ships its unit and its D-Bus policy as documentation only; copy them."
+        unit, policy = (next((path for path in shipped if path.endswith(name)), None) for name in _EXAMPLES)
+        if unit is None:
+            message = f"Install the unit of nvidia-powerd, which the driver's .run file has, as {_UNIT}, and start it."
+            return (Fix(message, (), "reinstall-package", root=True, impact="persistent", verify=_LIMITS),)
+        allow = as_root("cp", policy, _POLICY) if policy else Edit(_POLICY, text=_POLICY_TEXT, root=True)
+        begin = (*begin, as_root("cp", unit, _UNIT), allow, *_RELOAD)
+    start = as_root("systemctl", "enable", "--now", "nvidia-powerd.service")
+    action: Action = "change-environment" if state else "reinstall-package"
+    return (Fix(message, (*begin, start), action, root=True, impact="persistent", verify=_LIMITS),)
+
+
+# NixOS/nixpkgs#364986: dynamicBoost starts nvidia-powerd.
+_ON_NIXOS = Fix(
+    "Enable Dynamic Boost in the configuration, and rebuild the system.",
+    (lines("hardware.nvidia.dynamicBoost.enable = true;"), as_root("nixos-rebuild", "boot"), as_root("reboot")),
+    "change-environment",
+    root=True,
+    needs="reboot",
+    impact="persistent",
+    undo=(as_root("nixos-rebuild", "boot", "--rollback"),),
+    verify=_LIMITS,
+)
+_EXAMPLES = ("nvidia-powerd.service", "nvidia-dbus.conf")
+_RELOAD = (as_root("systemctl", "daemon-reload"), as_root("systemctl", "reload", "dbus"))
+
+
+def stop_powerd() -> tuple[Fix, ...]:
+    """Leave the power limit to the firmware (ublue-os/bazzite#4384)."""
+    message = "Disable nvidia-powerd: the firmware then sets the GPU's base power by itself."
+    command = as_root("systemctl", "disable", "--now", "nvidia-powerd.service")
+    undo = as_root("systemctl", "enable", "--now", "nvidia-powerd.service")
+    return (
+        Fix(message, (command,), "change-environment", root=True, impact="persistent", undo=(undo,), verify=_LIMITS),
+    )

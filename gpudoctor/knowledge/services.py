@@ -16,11 +16,12 @@ class ServiceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     started: str = ""
     works: str = ""
     also: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
 
     def reports(self, row: Symptom) -> bool:
         """Whether a message that this program wrote names trouble with a GPU, and not what works all the same."""
         concerns = any(one.partition(".")[0] not in _OTHERS for one in row.checks)
-        return row.id in self.also or (row.kind in _KINDS and concerns)
+        return row.id in (*self.also, *self.evidence) or (row.kind in _KINDS and concerns)
 
 
 class ServicesTable(KnowledgeTable, frozen=True):
@@ -32,6 +33,12 @@ class ServicesTable(KnowledgeTable, frozen=True):
 _KINDS = ("cause", "error", "late")
 # A message for whose causes only these areas look is about a program, or about its memory.
 _OTHERS = ("python", "host", "health", "smoke")
+
+
+@cache
+def evidence() -> frozenset[str]:
+    """Return the rows that are no trouble on their own, in no service."""
+    return frozenset(row for one in services() for row in one.evidence)
 
 
 @cache

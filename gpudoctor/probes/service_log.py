@@ -21,7 +21,7 @@ LONGEST, SHOWN = 4000, 300  # letters of a line that are read, and that are kept
 MOST = 8  # messages of one service
 # "[   12.3] host ollama[2101]: text" (short-monotonic); a date may stand there instead, or nothing.
 _HEAD = pattern(
-    r"(?:\[ *(\d{1,10}\.\d{1,9})\] )?(?:\S{1,64} {1,2}){0,5}?([\w.@+-]{1,64})(?:\[(\d{1,10})\])?: (.*)", re.DOTALL
+    r"(?:\[ *(\d{1,10}\.\d{1,9})\] )?(?:\S{1,64} {1,2}){0,5}?([\w.@+/-]{1,64})(?:\[(\d{1,10})\])?: (.*)", re.DOTALL
 )
 _UNIT = pattern(r"(?:Started|Starting|Stopped|Finished) ")
 _UNREADABLE = Unknown("the journal of services cannot be read")

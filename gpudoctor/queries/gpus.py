@@ -136,20 +136,27 @@ def is_data_center(gpu: Gpu) -> bool:
 
 # NVML's performance states: 0 to 2 are under load, from 5 on a GPU idles (nvmlPstates_t).
 WORKING = 2
+# Between them a laptop's GPU computes, too, where its power is limited: P3 at 98% utilization (ublue-os/bazzite#4384).
+LIMITED = 4
 # Below this the clocks and the link may still be those of an idle GPU; percent.
 BUSY = 10
 # Boards on which CPU and GPU share a package or a chip-to-chip link (NVLink-C2C), and no data goes over PCIe.
 COHERENT = ("grace", "dgx-spark", "jetson")
 
 
-def busy(gpu: Gpu, percent: int = BUSY) -> bool:
+def busy(gpu: Gpu, percent: int = BUSY, state: int = WORKING) -> bool:
     """Whether the GPU is under load right now, so that its link and clocks are final.
+
+    Args:
+        gpu: the GPU.
+        percent: the utilization from which on it counts as busy.
+        state: the slowest performance state that counts.
 
     Raises:
         UnknownFactError: NVML reports neither performance state nor utilization.
     """
-    state = known_or(gpu.performance_state, None)
-    if state is not None and state > WORKING:
+    now = known_or(gpu.performance_state, None)
+    if now is not None and now > state:
         return False
     used = known(gpu.utilization)
     return used is not None and used >= percent
@@ -172,9 +179,15 @@ def virtual(facts: Facts, gpu: Gpu) -> bool:
     return hypervisor(facts) is not None or gpu.virtualization in ("vgpu", "passthrough")
 
 
+def is_gb10(facts: Facts, gpu: Gpu) -> bool:
+    """Whether this is the GPU of a DGX Spark or of another maker's machine with GB10."""
+    return known_or(facts.host.platform, "") == "dgx-spark" or gpu.name == "NVIDIA GB10"
+
+
 def has_slot(facts: Facts, gpu: Gpu) -> bool:
     """Whether the GPU's data goes over PCIe: it is neither part of the CPU nor on its chip-to-chip link."""
-    return gpu.integrated is not True and known_or(facts.host.platform, "") not in COHERENT
+    own = gpu.integrated is True or is_gb10(facts, gpu)
+    return not own and known_or(facts.host.platform, "") not in COHERENT
 
 
 def possible(facts: Facts, gpu: Gpu, name: str, most: int | None) -> int | None:

@@ -23,7 +23,9 @@ def logging_services(facts: Facts) -> Iterator[tuple[About, OnService]]:
     lines = known_or(facts.services.lines, ())
     if not lines or in_container(facts) or facts.host.wsl is not None or not _computing(facts):
         return
-    newest = tuple(one for one in lines if age(facts, one) <= DAY)
+    from gpudoctor.knowledge.services import evidence  # tables that a machine without such lines does not need
+
+    newest = tuple(one for one in lines if age(facts, one) <= DAY and one.symptom not in evidence())
     for name in dict.fromkeys(one.service for one in newest):
         yield About(name), OnService(facts, tuple(one for one in newest if one.service == name))
 

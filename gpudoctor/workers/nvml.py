@@ -2,7 +2,6 @@
 
 It runs in a child, because NVML can hang on a driver or on one GPU. Standard library and nvidia-ml-py only,
 Python 3.8 and newer. NVML may run the driver's nvidia-modprobe, and it wakes a laptop's GPU; nothing else is changed.
-
 Numbers that stand for something are told as NVML gives them; gpudoctor/knowledge/nvml.toml names them.
 
     nvml.py FOLDER [OURS]    the directory (or zip) that holds nvidia-ml-py's pynvml, and the one of this file
@@ -149,6 +148,7 @@ def loads(nv: NvmlLibrary, handle: Any) -> dict[str, Any]:
         "power": ask(lambda: py.nvmlDeviceGetPowerUsage(handle)),
         "power_limit": ask(lambda: py.nvmlDeviceGetEnforcedPowerLimit(handle)),
         "power_default": ask(lambda: py.nvmlDeviceGetPowerManagementDefaultLimit(handle)),
+        "power_max": ask(lambda: py.nvmlDeviceGetPowerManagementLimitConstraints(handle)[1]),
     }
     return {
         **spread(("memory", "memory_used"), memory(nv, handle)),

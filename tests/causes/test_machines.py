@@ -158,6 +158,7 @@ EXPECTED = {
         "driver.refused-by-secure-boot fail < driver.cuda-error driver.not-loaded driver.nvml-error "
         "driver.refused-by-lockdown pytorch.no-gpu"
     ),
+    "up-for-67-days": "driver.uptime-hang fail < driver.cuda-no-answer driver.nvml-no-answer pytorch.import-hangs",
     "upgraded-under-a-running-kernel": (
         "driver.library-mismatch fail < driver.cuda-error driver.nvml-error pytorch.no-gpu"
     ),

@@ -269,6 +269,28 @@ def libcuda_not_installed() -> Facts:
     )
 
 
+@machine("driver.uptime-hang")
+def up_for_67_days() -> Facts:
+    """A machine with B200 whose open module hangs since its 67th day of uptime."""
+    release = "570.133.20"
+    return with_framework(
+        framework(live=live(0, hung=True, stage="init")),
+        having(
+            versions(release, release, release),
+            pci__0__name="GB100 [B200]",
+            pci__0__chip="GB100",
+            host__uptime=67.3 * 86400,
+            nvidia__kernel__flavor="open",
+            nvidia__nvml__hung="init",
+            nvidia__nvml__code=LATE,
+            nvidia__cuda__hung="init",
+            nvidia__cuda__code=LATE,
+            nvidia__cuda__name=LATE,
+            gpus=LATE,
+        ),
+    )
+
+
 @machine("driver.nvml-no-answer")
 def nvidia_smi_hangs() -> Facts:
     """nvidia-smi never comes back."""

@@ -140,3 +140,31 @@ def test_preloads_that_the_loader_ignores(files: dict[str, str], ignored: tuple[
     found = state.ignored_preloads(RecordedMachine(files))
     assert not isinstance(found, Unknown)
     assert tuple((one.path, one.reason) for one in found) == ignored
+
+
+SUPPLY = "/sys/class/power_supply"
+ON, OFF = (
+    {f"{SUPPLY}/ADP0/type": "Mains", f"{SUPPLY}/ADP0/online": "1"},
+    {f"{SUPPLY}/ADP0/type": "Mains", f"{SUPPLY}/ADP0/online": "0"},
+)
+BATTERY = {f"{SUPPLY}/BAT0/type": "Battery"}
+USB_C = {f"{SUPPLY}/ucsi-source-psy-1/type": "USB", f"{SUPPLY}/ucsi-source-psy-1/online": "1"}
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, None),
+        (ON | BATTERY, True),
+        (OFF | BATTERY, False),
+        (OFF | BATTERY | USB_C, True),  # through USB-C
+        (BATTERY, Unknown("/sys/class/power_supply shows no charger")),
+    ],
+)
+def test_mains(files: dict[str, str], found: object) -> None:
+    assert state.mains(RecordedMachine(files)) == found
+
+
+def test_the_profile_of_the_firmware() -> None:
+    here = RecordedMachine({"/sys/firmware/acpi/platform_profile": "quiet\n"})
+    assert (state.power_profile(here), state.power_profile(RecordedMachine({}))) == ("quiet", None)

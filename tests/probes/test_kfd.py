@@ -43,6 +43,7 @@ SYSFS = {
     "hwmon/hwmon3/temp1_crit": "100000",
     "hwmon/hwmon3/power1_average": "131500000",
     "hwmon/hwmon3/power1_cap": "650000000",
+    "hwmon/hwmon3/power1_cap_max": "750000000",
     "hwmon/hwmon3/freq1_input": "132000000",
     "ras/umc_err_count": "ue: 2\nce: 17",
     "ras/gfx_err_count": "ue: 1\nce: 0",
@@ -76,7 +77,7 @@ def test_a_gpu() -> None:
     assert gpu.uuid == f"GPU-{598046273873802902:016x}"
     assert (gpu.memory, gpu.memory_used, gpu.utilization) == (206141652992, 297639936, 4)
     assert (gpu.temperature, gpu.temperature_slowdown) == (45, 100)
-    assert (gpu.power, gpu.power_limit) == (131.5, 650.0)
+    assert (gpu.power, gpu.power_limit, gpu.power_max) == (131.5, 650.0, 750.0)
     assert (gpu.sm_clock, gpu.sm_clock_max) == (132, 2100)
     assert (gpu.ecc, gpu.ecc_uncorrected, gpu.pcie_replays) == (True, 3, 0)
     assert (gpu.link_generation, gpu.link_width, gpu.numa_node) == (5, 16, 1)

@@ -70,6 +70,7 @@ def test_a_healthy_gpu_is_told_in_our_units(folder: str) -> None:
     assert (gpu.chip, gpu.generation, gpu.capability, gpu.gfx, gpu.integrated) == ("AD102", "Ada", "8.9", None, False)
     assert (gpu.memory, gpu.memory_used) == (24 << 30, 1 << 30)
     assert (gpu.power, gpu.power_limit, gpu.temperature, gpu.temperature_slowdown) == (30.5, 450.0, 40, 95)
+    assert gpu.power_max == 600
     assert (gpu.link_generation, gpu.link_generation_max, gpu.link_width, gpu.link_width_max) == (1, 4, 8, 16)
     assert (gpu.compute_mode, gpu.persistence, gpu.performance_state) == ("exclusive-process", True, 8)
 

@@ -10,7 +10,9 @@ from gpudoctor.knowledge.symptoms import symptoms
 from gpudoctor.maybe import Unknown
 from gpudoctor.pipeline import CheckOptions, gather
 from gpudoctor.probes.service_log import MOST, SHOWN, messages, probe
+from gpudoctor.queries.services import logging_services
 from gpudoctor.recorded_machine import RecordedMachine
+from tests.checks.nvidia_machines import having
 from tests.symptoms.test_noise import LOGS
 
 JOURNALCTL = {"/usr/bin/journalctl": ""}
@@ -87,6 +89,16 @@ def test_what_is_kept(lines: list[tuple[float, str, str]], found: list[tuple[str
 )
 def test_other_forms_of_the_journal(line: str) -> None:
     assert [(one.service, one.seconds) for one in messages([line])] == [("ollama.service", None)]
+
+
+POWERD = "ERROR! Client (presumably SBIOS) has requested to disable Dynamic Boost DC controller"
+
+
+@pytest.mark.parametrize("name", ["nvidia-powerd", "/usr/bin/nvidia-powerd"])
+def test_evidence_of_a_service_is_no_finding(name: str) -> None:
+    found = messages(["[ 1.0] box systemd[1]: Started nvidia-powerd service.", f"[ 2.0] box {name}[7]: {POWERD}"])
+    assert [(one.service, one.symptom) for one in found] == [("nvidia-powerd.service", "powerd-refused")]
+    assert list(logging_services(having(services__lines=found))) == []
 
 
 def test_nothing_of_what_works_or_is_about_something_else() -> None:

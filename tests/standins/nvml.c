@@ -68,6 +68,7 @@ int nvmlDeviceGetMemoryInfo(Gpu g, Memory *m) {
 }
 int nvmlDeviceGetPowerUsage(Gpu g, U *v) { SICK(g); *v = 30500; return number("STANDIN_POWER", 0); }
 ONE(nvmlDeviceGetEnforcedPowerLimit, 450000)
+int nvmlDeviceGetPowerManagementLimitConstraints(Gpu g, U *low, U *high) { SICK(g); *low = 150000, *high = 600000; return 0; }
 ONE(nvmlDeviceGetCurrPcieLinkGeneration, CHANGING(ROUND(g) == 3 ? 4 : 1, 1))
 ONE(nvmlDeviceGetMaxPcieLinkGeneration, 4)
 ONE(nvmlDeviceGetCurrPcieLinkWidth, CHOSEN(16, 8))

@@ -153,6 +153,7 @@ SAMPLES = [
     Sample("torch-arch", ARCH.format(name="NVIDIA GeForce RTX 5090", sm="sm_120", list="sm_80 sm_86 sm_90")),
     Sample("torch-allocator", trace("RuntimeError: Unrecognized CachingAllocator option: expandable_segments", "torch/cuda/__init__.py")),
     Sample("xla-flags", "F1121 23:09:49.631222   17120 parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_gpu_foo=1"),
+    Sample("powerd-refused", "Mar 14 20:10:58 box nvidia-powerd[8842]: ERROR! Client (presumably SBIOS) has requested to disable Dynamic Boost DC controller"),
     Sample("profiling-refused", "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0."),
     Sample("wake-failed", "nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible"),
     Sample("gpu-too-old-for-code", "RuntimeError: FlashAttention only supports Ampere GPUs or newer."),

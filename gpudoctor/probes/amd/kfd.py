@@ -142,6 +142,7 @@ def _measured(gpu: Gpu, sensors: Sensors) -> Gpu:
         power=sensors.watts("power1_average", "power1_input"),
         power_limit=sensors.watts("power1_cap"),
         power_default=sensors.watts("power1_cap_default"),
+        power_max=sensors.watts("power1_cap_max"),
         sm_clock=sensors.clock(),
         sm_clock_max=sensors.clock_max(),
         pcie_replays=sensors.number("pcie_replay_count"),

@@ -61,6 +61,8 @@ def probe(machine: Machine) -> Host:
         environment=environment.environment(machine),
         working_directory_shadows=directories.shadows(machine),
         uptime=state.uptime(machine, container=seen.name),
+        mains=state.mains(machine),
+        power_profile=state.power_profile(machine),
         cpu_list=state.cpu_list(machine),
         numa_balancing=state.numa_balancing(machine),
         address_space=state.address_space(machine),

@@ -26,6 +26,28 @@ def uptime(machine: Machine, *, container: str | None) -> Maybe[float]:
     return Unknown("/proc/uptime cannot be read") if found is None else found
 
 
+def mains(machine: Machine) -> Maybe[bool | None]:
+    """Return whether a charger supplies power; None where the kernel shows no power supply (desktops, servers).
+
+    Documentation/ABI/testing/sysfs-class-power: "Mains" is a charger of its own plug, "USB" one on USB-C.
+    """
+    folder = "/sys/class/power_supply"
+    chargers = [
+        f"{folder}/{name}/online"
+        for name in machine.names(folder)
+        if (machine.line(f"{folder}/{name}/type") or "").startswith(("Mains", "USB"))
+    ]
+    states = {machine.line(path) for path in chargers} - {None}
+    if "1" in states or "2" in states:  # 2: online, and its output can be set
+        return True
+    return False if states else None if not machine.names(folder) else Unknown(f"{folder} shows no charger")
+
+
+def power_profile(machine: Machine) -> str | None:
+    """Return the profile of the firmware (Documentation/ABI/testing/sysfs-platform_profile); None: it has none."""
+    return machine.line("/sys/firmware/acpi/platform_profile") or None
+
+
 def cpu_list(machine: Machine) -> Maybe[str]:
     """Return the processors on which this process may run."""
     said = _status(machine, "Cpus_allowed_list")

@@ -70,6 +70,7 @@ def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
         subnet_manager=_UNCONCERNED,
         imex=None,
         persistence_daemon=_UNCONCERNED,
+        power_daemon=_UNCONCERNED,
         gridd=_UNCONCERNED,
         license=None,
         bbswitch=None,

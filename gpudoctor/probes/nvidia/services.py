@@ -10,6 +10,10 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 
 _UNITS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+_SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")  # cgroup version 2, 1
+_DOC = "/usr/share/doc"
+# ACPI's id of NVIDIA's platform controller, without which a laptop has no Dynamic Boost (omacom/omarchy#10592).
+_BATTERY, _CONTROLLER = "PNP0C0A", "NVDA0820"
 _STATES = {"active", "reloading", "inactive", "failed", "activating", "deactivating", "maintenance"}
 _GRIDD_CONF = "/etc/nvidia/gridd.conf"
 # "GRID T4-8C", "NVIDIA A40-8Q": the profile's framebuffer and its series (docs.nvidia.com/vgpu, "Virtual GPU Types").
@@ -28,6 +32,8 @@ class Services(NamedTuple):
     subnet_manager: Maybe[str | None]
     imex: Maybe[str | None]
     persistence_daemon: Maybe[str | None]
+    power_daemon: Maybe[str | None]
+    power_daemon_files: tuple[str, ...]
     gridd: Maybe[str | None]
     license: Maybe[str | None]
     bbswitch: Maybe[str | None]
@@ -39,12 +45,15 @@ def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> Service
     inside = known_or(host.container, None) is not None
     fabric = any(c.role == "switch" or is_nvswitch(c.device) or needs_fabric(c.device) for c in cards)
     virtual = is_vgpu(machine, host)
+    powerd, shipped = (HOSTS, ()) if inside else _power_daemon(machine)
     return Services(
         fabric_manager=HOSTS if inside else _fabric(machine) if fabric else _NO_SWITCH,
         fabric_manager_version=HOSTS if inside else _fabric_version(machine) if fabric else _NO_SWITCH,
         subnet_manager=HOSTS if inside else _subnet_manager(machine, cards),
         imex=HOSTS if inside else _imex(machine, host),
         persistence_daemon=HOSTS if inside else _persistence(machine),
+        power_daemon=powerd,
+        power_daemon_files=shipped,
         gridd=HOSTS if inside else _unit(machine, "nvidia-gridd", "nvidia-gridd") if virtual else None,
         license=_license(machine) if virtual else None,
         bbswitch=_bbswitch(machine),
@@ -114,6 +123,30 @@ def _persistence(machine: Machine) -> str | None:
     if machine.exists("/run/nvidia-persistenced/socket"):
         return "active"
     return "inactive" if _installed(machine, "nvidia-persistenced", "nvidia-persistenced") else None
+
+
+def _power_daemon(machine: Machine) -> tuple[Maybe[str | None], tuple[str, ...]]:
+    """nvidia-powerd as systemd's cgroups show it, without a child: a service that runs has one.
+
+    Packages of Ubuntu 24.04 and Debian, and the .run installer, ship its unit as an example only
+    (canonical/nvidia-graphics-drivers#91, johnfanv2/LenovoLegionLinux#481).
+    """
+    slices = [folder for folder in _SLICES if machine.exists(folder)]
+    if any(machine.exists(f"{folder}/nvidia-powerd.service") for folder in slices):
+        return "active", ()
+    acpi = {name.partition(":")[0] for name in machine.names("/sys/bus/acpi/devices")}
+    if _BATTERY in acpi and _CONTROLLER not in acpi:
+        return "unsupported", ()
+    if any(machine.exists(f"{folder}/nvidia-powerd.service") for folder in _UNITS):
+        return "inactive" if slices else Unknown("the cgroups of systemd's services cannot be seen"), ()
+    if not any(machine.exists(f"{folder}/nvidia-powerd") for folder in ("/usr/bin", "/usr/sbin")):
+        return None, ()
+    if machine.which("systemctl", ("/usr/bin",)) is None:
+        return Unknown("there is no systemd"), ()
+    names = [name for name in machine.names(_DOC) if name.startswith(("nvidia-", "NVIDIA_GLX"))]
+    folders = [f"{_DOC}/{name}{part}" for name in names for part in ("", "/examples", "/samples")]
+    found = (f"{folder}/{name}" for name in ("nvidia-powerd.service", "nvidia-dbus.conf") for folder in folders)
+    return "no-unit", tuple(filter(machine.exists, found))
 
 
 def _license(machine: Machine) -> Maybe[str | None]:

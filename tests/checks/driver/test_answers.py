@@ -52,7 +52,6 @@ MIXED = failing(
     nvidia__nvml__code=0,
 )
 NOT_LISTED = failing(100, nvidia__nvml__count=0, gpus=())
-REFUSED = having(nvidia_host(3), nvidia__nvml__count=2, gpus=nvidia_host(2).gpus, pci__2__driver=None)
 SOME = having(nvidia_host(2), nvidia__nvml__count=1, gpus=nvidia_host(1).gpus)
 
 # The open module with HMM, on which only CUDA fails.
@@ -193,23 +192,6 @@ ILL = [
     ),
     ("driver.no-devices", NOT_LISTED, "NVML works but lists no GPU, though PCI shows 1 (0000:01:00.0)."),
     (
-        "driver.gpus-missing",
-        SOME,
-        "PCI shows 2 NVIDIA GPUs, the driver lists 1. Missing: The GPU at 0000:02:00.0 (AD102 [GeForce RTX 4090]).",
-    ),
-    (
-        "driver.gpus-missing",
-        logged(event("nvrm-gpu-named", gpu="0000:03:00.0"), facts=REFUSED),
-        "The driver refused the GPU at 0000:03:00.0 (AD102 [GeForce RTX 4090]), but 2 identical GPUs (10de:2684) work: "
-        "the driver supports this model, so this card is faulty.",
-    ),
-    (
-        "driver.gpus-missing",
-        REFUSED,
-        "No driver is bound to the GPU at 0000:03:00.0 (AD102 [GeForce RTX 4090]), though 2 identical GPUs (10de:2684) "
-        "work.",
-    ),
-    (
         "driver.nvml-error",
         having(nvidia__nvml__code=10, nvidia__nvml__text="Timeout", nvidia__cuda__code=999),
         "NVML reports: Timeout (10).",
@@ -255,10 +237,7 @@ WELL = [
     ("driver.uvm-stale", failing(999, nvidia__nvml__code=999)),
     ("driver.compat-mismatch", PENDING),
     ("driver.no-devices", failing(100, nvidia__nvml__count=0, pci__0__driver="vfio-pci")),
-    ("driver.gpus-missing", having(SOME, pci__1__driver="vfio-pci")),
-    ("driver.gpus-missing", having(SOME, nvidia__kernel__nodes=BARE_NODES)),  # one of two was passed
     ("driver.device-nodes-missing", failing(999, facts=having(SOME, nvidia__kernel__nodes=BARE_NODES))),
-    ("driver.gpus-missing", having(SOME, nvidia__kernel__parameters={"ExcludedGpus": "GPU-1"})),
     ("driver.cuda-error", failing(100, nvidia__cuda__unmasked_code=0)),
     ("driver.hmm-without-room", failing(802, pci=(card(device="2330"),))),
     ("driver.hmm-without-room", logged(event("confidential-guest"), facts=failing(802))),
@@ -285,7 +264,6 @@ UNKNOWN = [
     ("driver.cuda-no-answer", having(nvidia__cuda__code=WHY)),
     ("driver.crashes", having(nvidia__cuda__code=WHY)),
     ("driver.no-devices", having(nvidia__nvml__count=WHY)),
-    ("driver.gpus-missing", having(nvidia__nvml__code=WHY)),
     ("driver.nvml-error", having(nvidia__nvml__code=WHY)),
     ("driver.cuda-error", having(nvidia__cuda__code=WHY)),
     ("driver.hmm-without-room", having(nvidia__cuda__code=WHY)),

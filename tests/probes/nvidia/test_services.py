@@ -130,3 +130,36 @@ def test_the_switches_of_laptops() -> None:
     assert (seen.bbswitch, seen.prime) == ("OFF", "intel")
     assert services.probe(machine, BARE, ()).prime is None
     assert services.probe(RecordedMachine(), LAPTOP, ()).bbswitch is None
+
+
+SLICE = "/sys/fs/cgroup/system.slice/cron.service/cgroup.procs"
+POWERD, SHIPPED = "/usr/bin/nvidia-powerd", "/usr/share/doc/nvidia-kernel-common-595"
+FILES = (f"{SHIPPED}/nvidia-powerd.service", f"{SHIPPED}/nvidia-dbus.conf")
+PROGRAMS = {POWERD: "", "/usr/bin/systemctl": ""}
+ACPI = {"/sys/bus/acpi/devices/PNP0C0A:00/hid": ""}
+POWERD_UNIT = {"/etc/systemd/system/nvidia-powerd.service": ""}
+
+
+@pytest.mark.parametrize(
+    ("files", "state", "shipped"),
+    [
+        ({}, None, ()),
+        ({"/usr/bin/systemctl": "", SLICE: ""}, None, ()),
+        (PROGRAMS | {SLICE: "", **dict.fromkeys(FILES, "")}, "no-unit", FILES),
+        (PROGRAMS | {SLICE: ""}, "no-unit", ()),
+        (PROGRAMS | POWERD_UNIT | {SLICE: ""}, "inactive", ()),
+        (PROGRAMS | POWERD_UNIT, Unknown("the cgroups of systemd's services cannot be seen"), ()),
+        (PROGRAMS | {"/sys/fs/cgroup/system.slice/nvidia-powerd.service/cgroup.procs": ""}, "active", ()),
+        ({"/sys/fs/cgroup/systemd/system.slice/nvidia-powerd.service/tasks": ""}, "active", ()),  # version 1, NixOS
+        (PROGRAMS | POWERD_UNIT | ACPI | {SLICE: ""}, "unsupported", ()),
+        (PROGRAMS | POWERD_UNIT | ACPI | {SLICE: "", "/sys/bus/acpi/devices/NVDA0820:00/hid": ""}, "inactive", ()),
+        ({POWERD: ""}, Unknown("there is no systemd"), ()),
+    ],
+)
+def test_the_power_daemon_is_known_without_a_child(
+    files: dict[str, str], state: object, shipped: tuple[str, ...]
+) -> None:
+    machine = RecordedMachine(files, env={"PATH": "/usr/bin"})
+    found = services.probe(machine, BARE, ())
+    assert (found.power_daemon, found.power_daemon_files) == (state, shipped)
+    assert machine.ran == []

@@ -1,0 +1,50 @@
+"""Fewer GPUs in NVML than on the bus: lost ones, and one that the driver refuses while it runs identical ones."""
+
+import pytest
+
+from gpudoctor.checks.driver.gpus_missing import gpus_missing
+from gpudoctor.facts import Facts
+from tests.builders import ask, nvidia_host
+from tests.checks.nvidia_machines import WHY, event, having, logged, nodes
+
+SOME = having(nvidia_host(2), nvidia__nvml__count=1, gpus=nvidia_host(1).gpus)
+REFUSED = having(nvidia_host(3), nvidia__nvml__count=2, gpus=nvidia_host(2).gpus, pci__2__driver=None)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (
+            SOME,
+            (
+                "problem",
+                "PCI shows 2 NVIDIA GPUs, the driver lists 1. Missing: The GPU at 0000:02:00.0 (AD102 [GeForce RTX "
+                "4090]).",
+            ),
+        ),
+        (
+            logged(event("nvrm-gpu-named", gpu="0000:03:00.0"), facts=REFUSED),
+            (
+                "problem",
+                "The driver refused the GPU at 0000:03:00.0 (AD102 [GeForce RTX 4090]), but 2 identical GPUs "
+                "(10de:2684) work: the driver supports this model, so this card is faulty.",
+            ),
+        ),
+        (
+            REFUSED,  # without a line in the log
+            (
+                "problem",
+                "No driver is bound to the GPU at 0000:03:00.0 (AD102 [GeForce RTX 4090]), though 2 identical GPUs "
+                "(10de:2684) work.",
+            ),
+        ),
+        (nvidia_host(), ("pass", "")),
+        (having(SOME, pci__1__driver="vfio-pci"), ("pass", "")),
+        (having(SOME, nvidia__kernel__nodes=nodes("nvidia0", "nvidiactl")), ("pass", "")),  # one of two was passed
+        (having(SOME, nvidia__kernel__parameters={"ExcludedGpus": "GPU-1"}), ("pass", "")),
+        (having(REFUSED, nvidia__kernel__parameters={"ExcludedGpus": "GPU-1"}), ("pass", "")),
+        (having(nvidia__nvml__code=WHY), ("unknown", WHY.unknown)),
+    ],
+)
+def test_gpus_missing(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(gpus_missing, facts) == [verdict]
