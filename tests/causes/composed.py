@@ -93,7 +93,7 @@ def _of_row(id_: str, number: int) -> list[Trouble]:
     one, found = asked(id_), list[Trouble]()
     for changes, nearest in _nearest(rows(id_, number + 1)[number]):
         base = bases()[nearest]
-        if len(changes) > LARGEST or _speaks(one, base):
+        if _speaks(one, base):
             continue
         for change in changes:
             fewer = [other for other in changes if other is not change]
@@ -104,10 +104,11 @@ def _of_row(id_: str, number: int) -> list[Trouble]:
 
 
 def _nearest(facts: Facts) -> list[tuple[Changes, int]]:
-    """What differs from the healthy machines that are most like it, with their numbers."""
+    """What differs from the healthy machines that are most like it, with their numbers; none where too much does."""
     if id(facts) not in _NEAR:
         every = [(_differences(facts, base), number) for number, base in enumerate(bases())]
-        _NEAR[id(facts)] = sorted(every, key=lambda one: len(repr(one[0])))[:NEAREST]
+        like = [one for one in every if len(one[0]) <= LARGEST]
+        _NEAR[id(facts)] = sorted(like, key=lambda one: len(repr(one[0])))[:NEAREST]
     return _NEAR[id(facts)]
 
 
@@ -154,7 +155,7 @@ def _differences(facts: Any, base: Any) -> Changes:
 
 
 def _differ(facts: Any, base: Any, path: Path, found: Changes) -> None:
-    if facts is base or (type(facts) is type(base) and facts == base):
+    if facts is base or len(found) > LARGEST or (type(facts) is type(base) and facts == base):
         return
     if isinstance(facts, msgspec.Struct) and type(facts) is type(base):
         for name in facts.__struct_fields__:
