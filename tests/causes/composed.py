@@ -6,6 +6,7 @@ check says nothing, as changes of a healthy machine; two such sets of changes on
 
 import functools
 import itertools
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -232,3 +233,12 @@ def _stands_under(consequence: Check[Any], cause: Check[Any], facts: Facts) -> b
         found.root.check is cause and any(one.check is consequence for one in found.consequences)
         for found in findings([*above, *below])[0]
     )
+
+
+def is_excused(consequence: Check[Any], cause: Check[Any]) -> bool:
+    """Whether a problem of the one check is why the other cannot say anything, and so nothing is open there."""
+    for facts in rows(cause.id, sys.maxsize):
+        unknown = [v for v in run(consequence, facts) if v.outcome is Outcome.UNKNOWN]
+        if unknown and len(findings([*verdicts(facts, (cause,)), *unknown])[1]) < len(unknown):
+            return True
+    return False
