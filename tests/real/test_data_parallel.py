@@ -23,9 +23,9 @@ pytestmark = [pytest.mark.realenv, pytest.mark.timeout(900)]
 Interpreter = Callable[..., str]
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = {
-    "pytorch": ((("torchcpu-numpy", TORCH, "numpy"), True)),
-    "tensorflow": (TENSORFLOW, False),
-    "jax": (JAX, False),
+    "pytorch": ("torchcpu-numpy", TORCH, "numpy"),
+    "tensorflow": TENSORFLOW,
+    "jax": JAX,
 }
 TRANSPORT = {"pytorch": "gloo", "tensorflow": "host memory", "jax": "xla"}
 
@@ -41,8 +41,7 @@ def python(backend: str, interpreter: Interpreter) -> str:
 
 
 def of(interpreter: Interpreter, backend: str) -> str:
-    requirements, pip = REQUIREMENTS[backend]
-    return interpreter(*requirements, pip=pip)
+    return interpreter(*REQUIREMENTS[backend])
 
 
 def finding(done: Done) -> list[tuple[str, str]]:
