@@ -24,6 +24,7 @@ def _listed() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+@cache
 def load_one(id_: str) -> Check[Any]:
     """Import one check by its id.
 
