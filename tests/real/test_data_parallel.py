@@ -162,7 +162,14 @@ ddp.SCRIPT = {str(place / "rank.py")!r}
     return Done(inside(python, "pytorch", plant + RUN, tests=["data-parallel"]))
 
 
-@pytest.mark.parametrize(("brought", "words"), [(0, "0 times"), (2, "2 times"), (0.9, "0.9 times")])
+# The hardest to find always; tests/smoke/test_data_parallel.py plants the coarse ones without a framework.
+@pytest.mark.parametrize(
+    ("brought", "words"),
+    [
+        (0.9, "0.9 times"),
+        *(pytest.param(coarse, f"{coarse} times", marks=pytest.mark.nightly) for coarse in (0, 2)),
+    ],
+)
 def test_a_gradient_that_is_lost_or_scaled(
     backend: str, python: str, tmp_path: Path, brought: float, words: str
 ) -> None:

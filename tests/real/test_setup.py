@@ -69,7 +69,7 @@ def test_an_index_that_does_not_respond_leaves_nothing_behind(tmp_path: Path) ->
 
 
 @pytest.mark.nightly
-def test_companions_are_proven_by_what_they_load(tmp_path: Path) -> None:
+def test_companions_of_pytorch_are_proven_by_what_they_load(tmp_path: Path) -> None:
     """The pair of PyPI, which is for CUDA, computes on the CPU."""
     env = tmp_path / "env"
     words = [
