@@ -153,7 +153,8 @@ def _matching(every: Sequence[str], selectors: Sequence[str]) -> set[str]:
 
             hits = {i for i in every if fnmatchcase(i, given)}
         else:
-            hits = {i for i in every if given in (i, i.partition(".")[0])} or set(renamed(given))
+            area = f"{given}."
+            hits = {i for i in every if i == given or i.startswith(area)} or set(renamed(given))
         if not hits:
             raise SelectionError(f'Unknown check or area "{given}".{nearest(given, every)}')
         found |= hits

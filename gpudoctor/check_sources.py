@@ -56,26 +56,32 @@ def page(one: Check[Any], width: int) -> str:
 
 def _reached(one: Check[Any]) -> Iterator[Callable[..., Any]]:
     """The functions of gpudoctor that judging calls, fixes excepted."""
-    left: list[Any] = [one.function, one.targets]
-    seen: set[Any] = set()
+    left, seen = _followed((one.function, one.targets)), set[Callable[..., Any]]()
     while left:
         function = left.pop()
-        if isinstance(function, partial):
-            left.append(function.func)
-            continue
-        function = inspect.unwrap(function)
-        if not inspect.isfunction(function) or function in seen:
-            continue
-        seen.add(function)
-        module = function.__module__
-        if module.startswith("gpudoctor.") and not module.startswith("gpudoctor.fixes"):
+        if function not in seen:
+            seen.add(function)
             yield function
             left += _called(function)
 
 
+def _followed(parts: Iterable[Any]) -> list[Callable[..., Any]]:
+    """The functions among these that are followed: gpudoctor's own but for those of fixes."""
+    found: list[Callable[..., Any]] = []
+    for part in parts:
+        while isinstance(part, partial):
+            part = part.func
+        part = inspect.unwrap(part)
+        if inspect.isfunction(part):
+            module = part.__module__
+            if module.startswith("gpudoctor.") and not module.startswith("gpudoctor.fixes"):
+                found.append(part)
+    return found
+
+
 @cache
-def _called(function: Callable[..., Any]) -> list[Any]:
-    return [part for name in _named(function) for part in _functions(name)]
+def _called(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+    return _followed({id(part): part for name in _named(function) for part in _functions(name)}.values())
 
 
 def _named(function: Callable[..., Any]) -> Iterator[Any]:

@@ -1,5 +1,6 @@
 """For all tests: `--fast`, several processes, no sentence prints what is unknown, and the signals of a terminal."""
 
+import gc
 import os
 import shutil
 import signal
@@ -29,6 +30,8 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # NumPy's threads wait for each other by spinning: next to other tests that doubles the CPU time of a smoke test.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Of what is collected nothing is garbage, and pytest keeps it all to the end: see pytest_collection_finish.
+gc.disable()
 # A shim (pyenv's) starts twenty shells before it starts Python, which most checks here do.
 if Path(shutil.which("python3") or sys.executable).read_bytes()[:2] == b"#!":
     os.environ["PATH"] = f"{sys.base_prefix}/bin{os.pathsep}{os.environ['PATH']}"
@@ -99,10 +102,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two more than there are cores, because some tests wait; none for files, which are run here at once."""
+    """Four more than there are cores, because many tests wait; none for files, which are run here at once."""
     if not any(os.path.isdir(argument) for argument in config.args):
         return 0
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 2
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 4
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -118,3 +121,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     share = len(items) // getattr(config, "workerinput", {}).get("workercount", 1)
     before = max(0, share - len(first))
     items[:] = [*first, *rest[:before], *second, *rest[before:]]
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the tests: to walk through them again and again takes a fifth of a run."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()

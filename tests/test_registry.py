@@ -5,6 +5,7 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,11 @@ EXPLAINS = {"requirements/demands.py"}
 NAMES = {name: one.module for one in FRAMEWORKS for name in (one.module, one.area, f"{one.area}.*", one.title)}
 
 
-def _collections(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
+@cache
+def _collections(source: str) -> list[tuple[int, set[str]]]:
     """The texts of each tuple, list, set and dictionary, and the line where it begins."""
-    for node in ast.walk(tree):
+    found = []
+    for node in ast.walk(ast.parse(source)):
         parts: list[ast.expr | None] = []
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             parts = [*node.elts]
@@ -37,12 +40,13 @@ def _collections(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
             parts = [*node.keys]
         texts = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
         if texts:
-            yield parts[0].lineno if parts[0] else 0, texts
+            found.append((parts[0].lineno if parts[0] else 0, texts))
+    return found
 
 
 def _lists(source: str, names: dict[str, str], least: int) -> list[int]:
     """The lines of the collections that name at least so many different things."""
-    named = ((line, {names[text] for text in texts & set(names)}) for line, texts in _collections(ast.parse(source)))
+    named = ((line, {names[text] for text in texts & set(names)}) for line, texts in _collections(source))
     return [line for line, found in named if len(found) >= least]
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,11 @@ SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatus
 STARTS = ("subprocess.", "asyncio.create_subprocess")
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -69,7 +75,7 @@ def test_there_is_something_to_look_at() -> None:
 
 @pytest.mark.parametrize("name", sorted(ALLOWED))
 def test_what_is_allowed_is_used(name: str) -> None:
-    used = {one.partition(".")[0] for one in imports(ast.parse((PACKAGE / name).read_text()))}
+    used = {one.partition(".")[0] for one in imports(tree_of(PACKAGE / name))}
     assert used >= ALLOWED[name]
 
 
@@ -77,7 +83,7 @@ def test_nobody_else_could_go_over_the_network() -> None:
     found = {}
     for path in FILES:
         where = str(path.relative_to(PACKAGE)) if PACKAGE in path.parents else path.name
-        used = {one.partition(".")[0] for one in imports(ast.parse(path.read_text()))} & NETWORK
+        used = {one.partition(".")[0] for one in imports(tree_of(path))} & NETWORK
         if used - ALLOWED.get(where, set()):
             found[where] = used
     assert found == {}
@@ -85,14 +91,14 @@ def test_nobody_else_could_go_over_the_network() -> None:
 
 def test_of_urllib_only_the_parts_that_read_addresses_are_used() -> None:
     quoting = [path for path in FILES if path.name != "reachability.py"]
-    used = {one for path in quoting for one in imports(ast.parse(path.read_text())) if one.startswith("urllib")}
+    used = {one for path in quoting for one in imports(tree_of(path)) if one.startswith("urllib")}
     assert used <= {"urllib.parse.quote", "urllib.parse.unquote", "urllib.parse.urlsplit"}
 
 
 def test_no_text_goes_to_a_shell() -> None:
     found = []
     for path in FILES:
-        for name, call in calls(ast.parse(path.read_text())):
+        for name, call in calls(tree_of(path)):
             if by_shell(name, call):
                 found.append(f"{path.name}:{call.lineno}")
     assert found == []

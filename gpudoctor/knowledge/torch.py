@@ -76,8 +76,12 @@ def torch() -> TorchTable:
 
 def release(number: str) -> TorchRelease | None:
     """Return the release of "2.9", "2.9.1" or "2.9.1+cu128", or None where it is unknown."""
-    minor = ".".join(number.partition("+")[0].split(".")[:2])
-    return next((r for r in torch().release if r.version == minor), None)
+    return _releases().get(".".join(number.partition("+")[0].split(".", 2)[:2]))
+
+
+@cache
+def _releases() -> dict[str, TorchRelease]:
+    return {one.version: one for one in torch().release}
 
 
 def index_of(variant: str) -> str:

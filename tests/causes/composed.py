@@ -5,6 +5,8 @@ check says nothing, as changes of a healthy machine; two such sets of changes on
 """
 
 import functools
+import itertools
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -33,10 +35,11 @@ Changes = list[tuple[Path, object]]
 MORE = "+"  # in a path: one more of a list
 LARGEST = 60  # changes; what differs more from every healthy machine is another machine
 NEAREST = 2  # healthy machines with which a row is compared
-ROWS = 8, 40  # of one check whose changes are worked out: more where these are not enough
+ROWS = 1, 3, 8, 40  # of one check whose changes are worked out: more where these are not enough
 
 
 _NEAR: dict[int, list[tuple[Changes, int]]] = {}
+_ROWS: dict[str, tuple[list[Facts], Iterator[Facts]]] = {}
 
 
 class Trouble(NamedTuple):
@@ -78,41 +81,61 @@ def bases() -> tuple[Facts, ...]:
 @functools.cache
 def troubles(id_: str, most: int) -> list[Trouble]:
     """Of one check and so many of its rows at most, the smallest first."""
-    one, found = asked(id_), dict[str, Trouble]()
-    for facts in rows()[id_][:most]:
-        for changes, number in _nearest(facts):
-            base = bases()[number]
-            if len(changes) > LARGEST or _speaks(one, base):
-                continue
-            for change in changes:
-                fewer = [other for other in changes if other is not change]
-                if _speaks(one, _changed(base, fewer)):
-                    changes = fewer
-            found.setdefault(repr((changes, number)), Trouble(changes, base))
+    found = {
+        repr((one.changes, id(one.healthy))): one
+        for number in range(len(rows(id_, most)))
+        for one in _of_row(id_, number)
+    }
     return sorted(found.values(), key=lambda trouble: len(trouble.changes))
 
 
+@functools.cache
+def _of_row(id_: str, number: int) -> list[Trouble]:
+    one, found = asked(id_), list[Trouble]()
+    for changes, nearest in _nearest(rows(id_, number + 1)[number]):
+        base = bases()[nearest]
+        if _speaks(one, base):
+            continue
+        for change in changes:
+            fewer = [other for other in changes if other is not change]
+            if _speaks(one, _changed(base, fewer)):
+                changes = fewer
+        found.append(Trouble(changes, base))
+    return found
+
+
 def _nearest(facts: Facts) -> list[tuple[Changes, int]]:
-    """What differs from the healthy machines that are most like it, with their numbers."""
+    """What differs from the healthy machines that are most like it, with their numbers; none where too much does."""
     if id(facts) not in _NEAR:
-        every = [(list(_differences(facts, base)), number) for number, base in enumerate(bases())]
-        _NEAR[id(facts)] = sorted(every, key=lambda one: len(repr(one[0])))[:NEAREST]
+        every = [(_differences(facts, base), number) for number, base in enumerate(bases())]
+        like = [one for one in every if len(one[0]) <= LARGEST]
+        _NEAR[id(facts)] = sorted(like, key=lambda one: len(repr(one[0])))[:NEAREST]
     return _NEAR[id(facts)]
 
 
+def rows(id_: str, most: int) -> list[Facts]:
+    """The first facts of all tables in which a check finds a problem; those of its own tests come first."""
+    found, rest = _ROWS.setdefault(id_, ([], _finding(id_)))
+    for facts in itertools.islice(rest, max(0, most - len(found))):
+        found.append(facts)
+    return found[:most]
+
+
+def _finding(id_: str) -> Iterator[Facts]:
+    """They are looked for as far as somebody asks: most causes are seen in the first."""
+    one, last = asked(id_), None
+    own = [facts for check, facts in problems() if check.id == id_]
+    others = {id(facts): facts for _, facts in problems()}.values()
+    for table in ((f for f in _more() if _speaks(one, f)), own, (f for f in others if _speaks(one, f))):
+        for facts in table:
+            if facts != last:
+                yield facts
+            last = facts
+
+
 @functools.cache
-def rows() -> dict[str, list[Facts]]:
-    """By check, the facts of all tables in which it finds a problem; those of its own tests first."""
-    found: dict[str, list[Facts]] = {id_: [] for id_ in catalogue.ids()}
-    pairs, checks = problems(), catalogue.load()
-    own = [(one.id, facts) for one, facts in pairs]
-    elsewhere = [(v.check.id, facts) for facts in more() for v in verdicts(facts, checks)]
-    others = {id(facts): facts for _, facts in pairs}.values()
-    beside = [(v.check.id, facts) for facts in others for v in verdicts(facts, checks)]
-    for id_, facts in (*elsewhere, *own, *beside):
-        if found[id_][-1:] != [facts]:
-            found[id_].append(facts)
-    return found
+def _more() -> list[Facts]:
+    return more()
 
 
 def asked(id_: str) -> Check[Any]:
@@ -125,24 +148,28 @@ def _speaks(one: Check[Any], facts: Facts | None) -> bool:
     return facts is not None and any(verdict.outcome is Outcome.PROBLEM for verdict in run(one, facts))
 
 
-def _differences(facts: Any, base: Any, path: Path = ()) -> Iterator[tuple[Path, object]]:
+def _differences(facts: Any, base: Any) -> Changes:
     """The values in which facts differ from others, with their paths."""
-    if facts is base:
-        return
-    if facts == base and type(facts) is type(base):
+    found: Changes = []
+    _differ(facts, base, (), found)
+    return found
+
+
+def _differ(facts: Any, base: Any, path: Path, found: Changes) -> None:
+    if facts is base or len(found) > LARGEST or (type(facts) is type(base) and facts == base):
         return
     if isinstance(facts, msgspec.Struct) and type(facts) is type(base):
         for name in facts.__struct_fields__:
-            yield from _differences(getattr(facts, name), getattr(base, name), (*path, name))
+            _differ(getattr(facts, name), getattr(base, name), (*path, name), found)
     elif isinstance(facts, tuple) and facts and isinstance(base, tuple) and len(facts) == len(base):
         for index, (mine, theirs) in enumerate(zip(facts, base, strict=True)):
-            yield from _differences(mine, theirs, (*path, index))
+            _differ(mine, theirs, (*path, index), found)
     elif isinstance(facts, tuple) and isinstance(base, tuple) and facts[: len(base)] == base:
-        yield from (((*path, MORE), one) for one in facts[len(base) :])
+        found.extend(((*path, MORE), one) for one in facts[len(base) :])
     elif isinstance(facts, dict) and isinstance(base, dict) and base.keys() <= facts.keys():
-        yield from (((*path, name), value) for name, value in facts.items() if base.get(name) != value)
+        found.extend(((*path, name), value) for name, value in facts.items() if base.get(name) != value)
     else:
-        yield path, facts
+        found.append((path, facts))
 
 
 def _changed(facts: Facts, changes: Changes) -> Facts | None:
@@ -210,7 +237,7 @@ def _stands_under(consequence: Check[Any], cause: Check[Any], facts: Facts) -> b
 
 def is_excused(consequence: Check[Any], cause: Check[Any]) -> bool:
     """Whether a problem of the one check is why the other cannot say anything, and so nothing is open there."""
-    for facts in rows()[cause.id]:
+    for facts in rows(cause.id, sys.maxsize):
         unknown = [v for v in run(consequence, facts) if v.outcome is Outcome.UNKNOWN]
         if unknown and len(findings([*verdicts(facts, (cause,)), *unknown])[1]) < len(unknown):
             return True

@@ -1,5 +1,6 @@
 """What the tests of this folder let the checks judge: the facts of all rows of their tables."""
 
+import functools
 import importlib
 import inspect
 import itertools
@@ -19,6 +20,7 @@ Pair = tuple[Check[Any], Facts]
 APART = ("tests.checks.test_missing_facts",)
 
 
+@functools.cache
 def problems() -> list[Pair]:
     """Each check with facts in which the tests of this folder let it find a problem: these tests are run."""
     found: dict[tuple[str, int], Pair] = {}

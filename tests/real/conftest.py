@@ -58,25 +58,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def interpreter(folder: Path) -> Callable[..., str]:
     """Give the interpreter of an environment with these requirements, made where it is not there yet."""
 
-    def make(name: str, *requirements: str, pip: bool = False) -> str:
+    def make(name: str, *requirements: str) -> str:
         place = folder / name
         path = place / "bin/python"
         with (folder / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # another worker may be at it
             if not path.exists():
-                _make(place, path, pip, *requirements)
+                _make(place, path, *requirements)
         return str(path)
 
     return make
 
 
-def _make(place: Path, path: Path, pip: bool, *requirements: str) -> None:
+def _make(place: Path, path: Path, *requirements: str) -> None:
     _run(str(_UV), "venv", "-q", "--python", sys.executable, str(place))
-    if pip:  # only pip reads find-links, where CPU wheels may lie
-        _run(str(_UV), "pip", "install", "-q", "--python", str(path), "pip")
+    install = (str(_UV), "pip", "install", "-q", "--python", str(path))
+    local = any("+" in one for one in requirements)  # no index of PyPI's kind has such a build
+    links = os.environ.get("PIP_FIND_LINKS", "").split() if local else []
+    if local and not links:  # only pip reads its settings
+        _run(*install, "pip")
         _run(str(path), "-m", "pip", "install", "-q", *requirements)
-    else:
-        _run(str(_UV), "pip", "install", "-q", "--python", str(path), *requirements)
+    else:  # uv links what it has unpacked once, and compiles nothing that nobody imports
+        _run(*install, *(word for link in links for word in ("--find-links", link)), *requirements)
 
 
 def _run(*argv: str) -> None:
@@ -89,8 +92,8 @@ def _run(*argv: str) -> None:
 def look(interpreter: Callable[..., str]) -> Look:
     """Give the frameworks of an environment, imported, by a probe with a bare process environment."""
 
-    def ask(name: str, *requirements: str, pip: bool = False, **env: str) -> tuple[Framework, ...]:
-        path = interpreter(name, *requirements, pip=pip)
+    def ask(name: str, *requirements: str, **env: str) -> tuple[Framework, ...]:
+        path = interpreter(name, *requirements)
         machine = Machine(env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", **env}, seconds=300)
         return frameworks.probe(machine, python.probe(machine, path, quick=True), live=True, gpu=True)
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.clinic.kit import copy
+
 pytestmark = [pytest.mark.realenv, pytest.mark.timeout(600)]
 
 UV = Path(sys.executable).with_name("uv")
@@ -97,10 +99,10 @@ class Env:
         return not self.check()["findings"] and ran.stdout.split() == ["2.7.1", "2.7.1"]
 
 
-@pytest.fixture(params=["pip", "uv"])
-def env(request: pytest.FixtureRequest, tmp_path: Path, wheels: Path) -> Env:
+@pytest.fixture(scope="module", params=["pip", "uv"])
+def healthy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Env:
     """A healthy environment, made and filled by pip or by uv."""
-    made = Env(tmp_path, wheels)
+    made = Env(tmp_path_factory.mktemp(str(request.param)), wheels)
     if request.param == "uv":
         made.run(UV, "venv", "-q", "--python", sys.executable, ".venv")
         done = made.run(UV, "pip", "install", "-q", "torch==2.7.1", "torchvision")
@@ -110,6 +112,13 @@ def env(request: pytest.FixtureRequest, tmp_path: Path, wheels: Path) -> Env:
     assert done.returncode == 0, done.stderr
     assert made.whole()
     return made
+
+
+@pytest.fixture
+def env(healthy: Env, tmp_path: Path, wheels: Path) -> Env:
+    """A copy of it that a test may break."""
+    copy(healthy.folder / ".venv", tmp_path / ".venv")
+    return Env(tmp_path, wheels)
 
 
 def uninstall(env: Env, name: str) -> None:
@@ -168,7 +177,7 @@ def test_what_is_broken_is_found_and_repaired(name: str, env: Env) -> None:
     assert env.whole()
 
 
-@pytest.mark.parametrize("env", ["pip"], indirect=True)
+@pytest.mark.parametrize("healthy", ["pip"], indirect=True)
 def test_pip_that_was_killed(env: Env) -> None:
     """By SIGKILL while it replaces torch: as soon as the first directory has been renamed."""
     argv = [str(env.python), "-m", "pip", "install", "--no-deps", "torch==2.6.0"]

@@ -25,7 +25,7 @@ FRAMEWORKS = {
 @pytest.fixture(scope="module", params=FRAMEWORKS)
 def found(request: pytest.FixtureRequest, interpreter: Interpreter) -> tuple[str, Worked]:
     backend = request.param
-    python = interpreter(*FRAMEWORKS[backend], pip=backend == "pytorch")
+    python = interpreter(*FRAMEWORKS[backend])
     begun = time.monotonic()
     run = worked(python, backend, "compare", budget=BUDGET)
     assert time.monotonic() - begun < BUDGET + LATE
@@ -57,7 +57,7 @@ a, b = (backend.host.normal(40, 40, seed) for seed in (1, 2))
 with backend.precision("fp32"):
     tell(apart(numpy.asarray(backend.round_trip(a, b)()), numpy.asarray(a) @ numpy.asarray(b)))
 """
-    python = interpreter(*FRAMEWORKS[backend], pip=backend == "pytorch")
+    python = interpreter(*FRAMEWORKS[backend])
     assert inside(python, backend, lines) < 1e-5
 
 

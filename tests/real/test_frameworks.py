@@ -31,7 +31,7 @@ def only(found: tuple[Framework, ...]) -> tuple[Framework, LiveFramework]:
 
 
 def test_pytorch_for_the_cpu(look: Look) -> None:
-    framework, live = only(look("torchcpu", "torch==2.13.0+cpu", pip=True))
+    framework, live = only(look("torchcpu", "torch==2.13.0+cpu"))
     assert (framework.version, framework.variant, framework.cuda) == ("2.13.0+cpu", "cpu", None)
     assert (framework.archs, framework.needs) == ((), ())
     assert (live.built_for, live.available, live.count) == (None, False, 0)

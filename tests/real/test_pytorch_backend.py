@@ -21,7 +21,7 @@ TORCH = "torch==2.13.0+cpu"
 
 @pytest.fixture(scope="module")
 def python(interpreter: Interpreter) -> str:
-    return interpreter("torchcpu-numpy", TORCH, "numpy", pip=True)
+    return interpreter("torchcpu-numpy", TORCH, "numpy")
 
 
 @pytest.fixture

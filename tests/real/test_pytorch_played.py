@@ -14,7 +14,7 @@ TORCH = "torch==2.13.0+cpu"
 
 @pytest.fixture(scope="module")
 def python(interpreter: Interpreter) -> str:
-    return interpreter("torchcpu-numpy", TORCH, "numpy", pip=True)
+    return interpreter("torchcpu-numpy", TORCH, "numpy")
 
 
 PLAYED = """
@@ -125,7 +125,7 @@ tell([before, pair.differing(), ran("peer")])
 
 @pytest.mark.large
 def test_the_triton_kernel(interpreter: Interpreter) -> None:
-    triton = interpreter("torchcpu-triton", TORCH, "numpy", "triton", pip=True)
+    triton = interpreter("torchcpu-triton", TORCH, "numpy", "triton")
     lines = """
 from gpudoctor.workers.smoke.backends.pytorch.fused import TritonKernel
 x = torch.randn(5000)

@@ -23,8 +23,8 @@ tf.config.experimental.set_memory_growth(gpus[0], True)
 def fail(interpreter: Callable[..., str], tmp_path: Path) -> Callable[..., tuple[dict[str, Any], str]]:
     """Runs a script in an environment; gives the report, and what was written on standard error."""
 
-    def run(name: str, requirements: str, script: str, pip: bool = False, **env: str) -> tuple[dict[str, Any], str]:
-        python = interpreter(name, requirements, pip=pip)
+    def run(name: str, requirements: str, script: str, **env: str) -> tuple[dict[str, Any], str]:
+        python = interpreter(name, requirements)
         (tmp_path / "script.py").write_text(script)
         argv = [sys.executable, "-m", "gpudoctor", "run", "-o", str(tmp_path / "why.json"), "--", python, "script.py"]
         bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"} | env
@@ -47,13 +47,13 @@ def _cause(report: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def test_pytorch_for_the_cpu(fail: Callable[..., Any]) -> None:
-    report, said = fail("torchcpu", "torch==2.13.0+cpu", "import torch\ntorch.zeros(1, device='cuda')\n", pip=True)
+    report, said = fail("torchcpu", "torch==2.13.0+cpu", "import torch\ntorch.zeros(1, device='cuda')\n")
     assert _cause(report) == ("torch-cpu-build", "device.no-gpu", "device.no-gpu")
     assert said.index("AssertionError: Torch not compiled") < said.index("\nCAUSE     No GPU found\n")
 
 
 def test_a_scripts_own_assertion(fail: Callable[..., Any]) -> None:
-    report, _ = fail("torchcpu", "torch==2.13.0+cpu", "import torch\nassert torch.cuda.is_available()\n", pip=True)
+    report, _ = fail("torchcpu", "torch==2.13.0+cpu", "import torch\nassert torch.cuda.is_available()\n")
     assert _cause(report) == ("", "device.no-gpu", "device.no-gpu")
 
 
@@ -75,14 +75,14 @@ def test_cupy(fail: Callable[..., Any]) -> None:
 
 
 def test_a_program_that_fails_of_itself_is_not_blamed_on_the_gpu(fail: Callable[..., Any]) -> None:
-    report, said = fail("torchcpu", "torch==2.13.0+cpu", "import torch\n{}['labels']\n", pip=True)
+    report, said = fail("torchcpu", "torch==2.13.0+cpu", "import torch\n{}['labels']\n")
     assert _cause(report)[:2] == ("", "")
     assert "\nMESSAGE   An error of the Python program itself that gpudoctor does not know;" in said
 
 
 def test_shapes_that_do_not_fit_are_the_programs_own(fail: Callable[..., Any]) -> None:
     script = "import torch\ntorch.ones(2, 3) @ torch.ones(2, 3)\n"
-    report, _ = fail("torchcpu", "torch==2.13.0+cpu", script, pip=True)
+    report, _ = fail("torchcpu", "torch==2.13.0+cpu", script)
     assert _cause(report)[:2] == ("own-shapes", "")
 
 
@@ -92,13 +92,13 @@ def test_a_worker_that_is_killed(fail: Callable[..., Any]) -> None:
         "class Data(Dataset):\n    def __len__(self): return 8\n    def __getitem__(self, i): os.kill(os.getpid(), 9)\n"
         "if __name__ == '__main__':\n    list(DataLoader(Data(), num_workers=1))\n"
     )
-    report, _ = fail("torchcpu", "torch==2.13.0+cpu", script, pip=True)
+    report, _ = fail("torchcpu", "torch==2.13.0+cpu", script)
     assert _cause(report)[0] == "loader-killed"
 
 
 def test_the_first_of_several_ranks(fail: Callable[..., Any], interpreter: Callable[..., str], tmp_path: Path) -> None:
     """The launcher's summary hides the traceback of the rank that failed: that one is the root."""
-    python = interpreter("torchcpu", "torch==2.13.0+cpu", pip=True)
+    python = interpreter("torchcpu", "torch==2.13.0+cpu")
     (tmp_path / "rank.py").write_text(
         "import os, torch\nif os.environ['RANK'] == '1': torch.zeros(1, device='cuda')\nimport time; time.sleep(30)\n"
     )

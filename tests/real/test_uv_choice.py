@@ -23,10 +23,10 @@ RELEASES |= {570: "570.169", 575: "575.57.08", 580: "580.95.05", 590: "590.44.01
 @pytest.fixture(scope="module")
 def uv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with uv from the package index."""
-    folder = tmp_path_factory.mktemp("uv")
-    venv.create(folder, with_pip=True)
-    done = subprocess.run([folder / "bin/python", "-m", "pip", "install", "-q", "uv"], capture_output=True, timeout=300)
-    if done.returncode:
+    folder, own = tmp_path_factory.mktemp("uv"), Path(sys.executable).with_name("uv")
+    venv.create(folder)
+    install: list[str | Path] = [own, "pip", "install", "-q", "--python", folder / "bin/python", "uv"]
+    if subprocess.run(install, capture_output=True, timeout=300).returncode:
         pytest.skip("uv cannot be installed here")
     return folder / "bin/uv"
 

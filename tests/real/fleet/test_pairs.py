@@ -25,7 +25,7 @@ WHY_NOT = why_not()
 
 @pytest.fixture(scope="module")
 def python(interpreter: Interpreter) -> str:
-    return interpreter("torchcpu-numpy", TORCH, "numpy", pip=True)
+    return interpreter("torchcpu-numpy", TORCH, "numpy")
 
 
 class Here:
