@@ -27,7 +27,7 @@ from gpudoctor.targets import nvidia_machine
         *SURROUNDINGS,
     ),
     affects=("everything",),
-    validated_on=("table 2026-11",),
+    validated_on=("facts 2026-11",),
     essential=True,
 )
 def cuda_no_answer(facts: Facts) -> Problem | None:
