@@ -77,7 +77,7 @@ def _removed(facts: Facts, message: str) -> Fix:
         "cloud.instance-without-gpu",
     ),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
     bearable=False,
 )
 def none(facts: Facts) -> Problem | None:

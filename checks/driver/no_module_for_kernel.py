@@ -62,7 +62,7 @@ def _module_package(facts: Facts, branch: int | None) -> Fix | None:
         "driver.stopped-by-ibt",
     ),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def no_module_for_kernel(facts: Facts) -> Problem | None:
     """Libraries and a GPU, but no nvidia.ko under /lib/modules."""

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
 from gpudoctor.fixes.reinstall import replaced
 from gpudoctor.fixes.verify_commands import framework_proof
-from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.queries.packages import and_more, packages_of, release
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, pythons
 from gpudoctor.tasks import query
@@ -54,10 +54,9 @@ def wheel_incomplete(on: OnPython) -> Problem | None:
     if not damaged:
         return None
     first, failing = damaged[0], _fails(on)
-    more = f" (and {len(damaged) - 1} more packages)" if len(damaged) > 1 else ""
     if first.cut:
-        message = f"{first.cut[0]} of {first.name} {first.version} is truncated{more}."
+        message = f"{first.cut[0]} of {first.name} {first.version} is truncated{and_more(damaged)}."
         return Problem(message, first.cut[:5], severity=Severity.ERROR if failing else None)
     count, example = len(first.missing), first.missing[0]
-    message = f"{first.name} {first.version} lacks {count} of its files{more}: {example} is missing."
+    message = f"{first.name} {first.version} lacks {count} of its files{and_more(damaged)}: {example} is missing."
     return Problem(message, first.missing[:5], severity=Severity.ADVICE if failing is False else None)

@@ -82,7 +82,8 @@ def wheel_missing(on: OnPython) -> Problem | None:
     first = lacking[0]
     framework = _framework(on, first.package)
     names = ", ".join(u.requires for u in lacking)
-    message = f"{NAMES.get(first.package, first.package)} {first.version} requires {names}, which is not installed."
+    are = "is" if len(lacking) == 1 else "are"
+    message = f"{NAMES.get(first.package, first.package)} {first.version} requires {names}, which {are} not installed."
     live = framework.live if framework else None
     return Problem(message, (live.import_error,) if live and live.import_error else ())
 

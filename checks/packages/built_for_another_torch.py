@@ -13,7 +13,7 @@ from gpudoctor.queries.extensions import built_for, library_releases, loads
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.loading import import_of
-from gpudoctor.queries.packages import is_own_build, names_torch, numbers, packages_of, release
+from gpudoctor.queries.packages import and_more, is_own_build, names_torch, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
 _OTHERS = ("torchvision", "torchaudio")  # they have a check of their own
@@ -109,9 +109,8 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
     found = _unmet(on)
     if found:
         first = found[0]
-        more = f" ({len(found) - 1} more packages)" if len(found) > 1 else ""
         there = f"torch {present(first.found)} is installed"
-        message = f"{first.package} {first.version} requires {first.requires}; {there}{more}."
+        message = f"{first.package} {first.version} requires {first.requires}; {there}{and_more(found)}."
         return Problem(message, tuple(f"{u.package} {u.version} requires {u.requires}" for u in found[:5]))
     if lacking := _without_library(on):
         package, releases = lacking
@@ -130,5 +129,5 @@ def built_for_another_torch(on: OnPython) -> Problem | None:
     package, wanted = tagged[0]
     torch = one_of(on.python, "torch")
     number = phrase(" {}", torch.version) + phrase(" for CUDA {}", torch.cuda) if torch else ""
-    more = f" ({len(tagged) - 1} more packages)" if len(tagged) > 1 else ""
-    return Problem(f"{package.name} {package.version} is built for {wanted}; torch{number} is installed{more}.")
+    there = f"torch{number} is installed{and_more(tagged)}"
+    return Problem(f"{package.name} {package.version} is built for {wanted}; {there}.")

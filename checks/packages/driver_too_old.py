@@ -12,7 +12,7 @@ from gpudoctor.parsers.metadata import is_optional
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import major, package, packages_of
+from gpudoctor.queries.packages import and_more, major, package, packages_of
 from gpudoctor.targets import OnPython, pythons
 
 # Its release is that of the CUDA runtime that cuda.bindings.runtime is linked with, statically:
@@ -88,7 +88,7 @@ def driver_too_old(on: OnPython) -> Problem | None:
     if not unsupported:
         return None
     first, stem, cuda = unsupported[0]
-    more = f" ({len(unsupported) - 1} more packages)" if len(unsupported) > 1 else ""
-    message = f"{first.name} {first.version} is built for CUDA {cuda}; the {driver_words(on.facts)} is too old{more}."
+    driver = f"the {driver_words(on.facts)} is too old{and_more(unsupported)}"
+    message = f"{first.name} {first.version} is built for CUDA {cuda}; {driver}."
     severity = Severity.WARNING if stem == _BINDINGS else None  # those who call only the driver's functions run
     return Problem(message, tuple(f"{p.name} {p.version}" for p, _, _ in unsupported[:5]), severity=severity)

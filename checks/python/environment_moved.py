@@ -1,9 +1,10 @@
 """A virtual environment that was copied or moved: its pip is another environment's."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.recreate import recreate
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.targets import OnPython, in_container, pythons
-from gpudoctor.tasks import cmd, pipe, query
+from gpudoctor.tasks import cmd, query
 from gpudoctor.tasks.placeholders import REST
 
 
@@ -13,11 +14,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     verify = query("head", "-1", f"{old}/bin/pip")
     again = Fix(
         "Create a new environment next to it, from the list of its packages.",
-        (
-            pipe(query(own, "-m", "pip", "freeze"), cmd("tee", "/tmp/packages.txt")),
-            cmd(own, "-m", "venv", new),
-            cmd(f"{new}/bin/python", "-m", "pip", "install", "-r", "/tmp/packages.txt"),
-        ),
+        recreate(on.python, new),
         "reinstall-package",
         undo=(cmd("rm", "-r", new),),
     )
@@ -39,7 +36,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     references=("https://docs.python.org/3/library/venv.html#how-venvs-work",),
     targets=pythons,
     affects=("tools",),
-    validated_on=("table 2026-11",),
+    validated_on=("environment 2026-11",),
 )
 def environment_moved(on: OnPython) -> Problem | None:
     """The first line of the environment's own bin/pip names an interpreter in another directory."""

@@ -6,6 +6,7 @@ from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.reinstall import same_again
 from gpudoctor.knowledge.wanted import is_framework, module_of
 from gpudoctor.maybe import known
+from gpudoctor.queries.packages import and_more
 from gpudoctor.targets import OnPython, pythons
 
 _EFFECTS = {
@@ -50,5 +51,4 @@ def metadata_lost(on: OnPython) -> Problem | None:
         return None
     first = lost[0]
     effects = "; ".join(_EFFECTS[name] for name in first.lost)
-    more = f" ({len(lost) - 1} more packages)" if len(lost) > 1 else ""
-    return Problem(f"{first.name} {first.version} has no {' or '.join(first.lost)}{more}: {effects}.")
+    return Problem(f"{first.name} {first.version} has no {' or '.join(first.lost)}{and_more(lost)}: {effects}.")

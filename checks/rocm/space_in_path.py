@@ -2,30 +2,20 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import NEW, REMOVE_NEW
+from gpudoctor.fixes.recreate import recreate
 from gpudoctor.knowledge import rocm
-from gpudoctor.knowledge.torch import index_of_build
-from gpudoctor.maybe import known, present, text_of
+from gpudoctor.maybe import known, present
 from gpudoctor.queries.gpus import amd_gpus
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnFramework, torches
-from gpudoctor.tasks import Tasks, cmd, pipe, query, unset
-
-_LIST = "/tmp/packages.txt"
+from gpudoctor.tasks import query, unset
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    own, new = on.python.path, f"{NEW}/bin/python"
-    index = index_of_build(text_of(on.framework.version))
-    source = ("--extra-index-url", index) if index else ()
     leads = " " in on.facts.host.environment.get("PYTHONPATH", "")  # what it leads to would be found first
-    tasks: Tasks = (
-        pipe(query(own, "-m", "pip", "freeze"), cmd("tee", _LIST)),
-        *((unset("PYTHONPATH"),) if leads else ()),
-        cmd(own, "-m", "venv", NEW),
-        cmd(new, "-m", "pip", "install", *source, "-r", _LIST),
-    )
+    tasks = recreate(on.python, NEW, *((unset("PYTHONPATH"),) if leads else ()))
     message = "Recreate the environment in a directory whose path has no space, from the list of its packages."
-    proof = query(new, "-c", BY_MODULE["torch"].proof)
+    proof = query(f"{NEW}/bin/python", "-c", BY_MODULE["torch"].proof)
     return (Fix(message, tasks, "reinstall-package", undo=(REMOVE_NEW,), verify=proof),)
 
 

@@ -75,5 +75,5 @@ arch_missing = builds.arch_missing(
         "https://github.com/tensorflow/tensorflow/issues/101746",
     ),
     caused_by=("python.*",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("environment 2026-11", "simulated 2026-11"),
 )

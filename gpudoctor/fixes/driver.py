@@ -103,6 +103,8 @@ def install_driver(
     family, distribution = family_of(facts), facts.host.distribution.id
     words = "open kernel modules" if flavor == "open" else "proprietary kernel modules"
     message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then reboot."
+    if older := _of_older_release(facts, branch):
+        return older
     if newest is not None and branch > newest:
         return _by_nvidia(facts, branch, flavor, newest, message) or _by_installer(facts, branch, newest, message)
     found = None
@@ -203,6 +205,19 @@ def newest_packaged(facts: Facts) -> int | None:
     if not isinstance(found.id, str) or not isinstance(found.version, str):
         return None
     return packages.newest_branch(found.id, found.version)
+
+
+def _of_older_release(facts: Facts, branch: int) -> Fix | None:
+    """For a release whose archive no longer has the branch; its kernel is newer than the branch's last drivers, too."""
+    own = facts.host.distribution
+    last = packages.older_release(known_or(own.id, None) or "", known_or(own.version, None) or "", branch)
+    if last is None:
+        return None
+    message = (
+        f"Install {last}, whose archive has driver branch {branch}, the last one for this GPU: that of "
+        f"{known_or(own.name, None) or 'this release'} no longer has it. Or use a GPU that newer branches support."
+    )
+    return Fix(message, action="reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
 
 
 def _by_nvidia(facts: Facts, branch: int, flavor: packages.Flavour, newest: int, message: str) -> Fix | None:

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import prebuilt, system
 from gpudoctor.fixes.boot import into_kernel
-from gpudoctor.fixes.driver import flavor_for
+from gpudoctor.fixes.driver import debian_kernel, flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
 from gpudoctor.knowledge import packages
@@ -43,13 +43,16 @@ def kernel_gone(facts: Facts) -> bool:
 
 
 def into_new_kernel(facts: Facts) -> Fix:
-    """Reboot into the kernel that the update installed."""
+    """Reboot into the kernel that the update installed, on Debian with its headers where no kernel has a module yet."""
     others = facts.nvidia.kernel.other_kernels
     new = f" {others[-1].kernel}" if isinstance(others, tuple) and others else ""
-    return system.reboot(
-        f"Reboot into the new kernel{new}: an update removed the modules of the running one, so no module can be "
-        "loaded or built for it."
-    )
+    gone = "an update removed the modules of the running one, so no module can be loaded or built for it."
+    newest = debian_kernel(system.kernel_of(facts)) if facts.host.distribution.id == "debian" else ()
+    if others != () or not known_or(facts.nvidia.kernel.dkms, None) or len(newest) < 2:
+        return system.reboot(f"Reboot into the new kernel{new}: {gone}")
+    message = f"Install the new kernel's headers, with which DKMS builds the module for it, then reboot: {gone}"
+    commands = (as_root("apt-get", "update"), *system.install(facts, *newest), as_root("reboot"))
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=NVIDIA_SMI)
 
 
 def node_reload(message: str) -> Fix:

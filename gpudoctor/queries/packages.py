@@ -1,6 +1,6 @@
 """Questions about the packages of a Python environment, from facts alone."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sized
 
 from gpudoctor.facts import Facts, FileOverlap, Package, Python
 from gpudoctor.knowledge.kernels import version
@@ -105,6 +105,12 @@ def of_jax_alone(python: Python, overlap: FileOverlap) -> bool:
     """Whether JAX's plugins require one of these wheels, and nothing else does."""
     plugins = [p.name for p in jax_plugins(python)]
     return bool(wanted_by(python, overlap.packages)) and not wanted_by(python, overlap.packages, plugins)
+
+
+def and_more(found: Sized) -> str:
+    """What a sentence about the first of several packages adds about the others; empty where there are none."""
+    others = len(found) - 1
+    return f" (and {others} more package{'s' if others > 1 else ''})" if others > 0 else ""
 
 
 def stem(name: str) -> str:

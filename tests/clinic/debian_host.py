@@ -1,7 +1,7 @@
 """gpudoctor in a Debian root: kernel and hardware are recorded, files, packages and programs are the root's own.
 
-Started as `python debian_host.py ARGUMENTS` it is `gpudoctor ARGUMENTS` there. CLINIC_BOUND names the kernel driver
-that has taken the GPU, if any.
+Started as `python debian_host.py ARGUMENTS` it is `gpudoctor ARGUMENTS` there. CLINIC_CARD is the GPU's PCI ids,
+CLINIC_BOUND names the kernel driver that has taken it, if any, and CLINIC_KERNEL the running kernel.
 """
 
 import os
@@ -18,7 +18,7 @@ from gpudoctor.recorded_machine import RecordedMachine
 from tests.clinic.host import ADDRESS, KERNELS, Workstation
 
 # A GeForce RTX 3090 (pci.ids): Debian 12's driver supports it.
-CARD = {"vendor": "0x10de", "device": "0x2204", "class": "0x030000", "power_state": "D0"}
+CARD = "10de:2204"
 
 
 class DebianHost(Workstation):
@@ -32,14 +32,17 @@ class DebianHost(Workstation):
     recorded: ClassVar = KERNELS
 
     def __init__(self, root: str = "/", seconds: float = 300.0) -> None:
-        bound, release = os.environ.get("CLINIC_BOUND"), max(os.listdir("/lib/modules"))
+        bound = os.environ.get("CLINIC_BOUND")
+        release = os.environ.get("CLINIC_KERNEL") or max(os.listdir("/lib/modules"))
+        vendor, _, device = os.environ.get("CLINIC_CARD", CARD).partition(":")
+        card = {"vendor": f"0x{vendor}", "device": f"0x{device}", "class": "0x030000", "power_state": "D0"}
         files = {
             "/proc/sys/kernel/osrelease": release,
             "/proc/cmdline": "quiet",
             "/proc/cpuinfo": "flags\t\t: fpu\n",
             "/proc/modules": f"{bound} 20 0 - Live 0x0\n" if bound else "ext4 9830 1 - Live 0x0\n",
             "/proc/devices": "Character devices:\n  1 mem\n",
-            **{f"/sys/bus/pci/devices/{ADDRESS}/{name}": f"{text}\n" for name, text in CARD.items()},
+            **{f"/sys/bus/pci/devices/{ADDRESS}/{name}": f"{text}\n" for name, text in card.items()},
         }
         links = {f"/sys/bus/pci/devices/{ADDRESS}/driver": f"../../drivers/{bound}"} if bound else {}
         RecordedMachine.__init__(

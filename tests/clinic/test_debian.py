@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.clinic.debian_host import CARD
 from tests.clinic.kit import SECONDS, UV
 
 pytestmark = [pytest.mark.realenv, pytest.mark.nightly, pytest.mark.timeout(7200)]
@@ -40,7 +41,7 @@ mount --bind {repository} {place}/root/mnt
 mount -t proc proc {place}/root/proc
 mount --rbind /dev {place}/root/dev
 exec chroot {place}/root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
-    PYTHONPATH=/opt/python PYTHONDONTWRITEBYTECODE=1 CLINIC_BOUND={bound} bash -ec "$0"
+    PYTHONPATH=/opt/python PYTHONDONTWRITEBYTECODE=1 {host} bash -ec "$0"
 """
 
 
@@ -53,13 +54,15 @@ class Root:
     """
 
     def __init__(self, base: Path, place: Path) -> None:
-        self.base, self.place, self.bound = base, place, ""
+        self.base, self.place = base, place
+        self.host: dict[str, str] = {}
         for name in ("upper", "work", "root"):
             (place / name).mkdir()
 
     def type(self, lines: str) -> subprocess.CompletedProcess[str]:
         """Type lines in the root, as its own root user; the first that fails ends it."""
-        script = MOUNT.format(base=self.base, place=self.place, repository=REPOSITORY, bound=self.bound)
+        host = " ".join(f"CLINIC_{key}={value}" for key, value in self.host.items())
+        script = MOUNT.format(base=self.base, place=self.place, repository=REPOSITORY, host=host)
         argv = ["unshare", "--mount", "bash", "-c", script, lines]
         return subprocess.run(argv, capture_output=True, text=True, timeout=3 * SECONDS)
 
@@ -118,13 +121,29 @@ def debian(base: Path, tmp_path: Path) -> Root:
     return root
 
 
-def test_no_driver(debian: Root) -> None:
+@pytest.mark.parametrize(("card", "package"), [(CARD, "nvidia-driver"), ("10de:1023", "nvidia-tesla-470-driver")])
+def test_no_driver(card: str, package: str, debian: Root) -> None:
+    debian.host = {"CARD": card}
     fix = _first(debian.check(), "driver.not-installed")["fixes"][0]
-    # All that it would install is found and fits together; the packages themselves are another test's.
-    debian.prepare("echo 'APT::Get::Simulate \"true\";' > /etc/apt/apt.conf.d/99simulate")
-    done = debian.type(_typed(fix))
-    assert done.returncode == 0, (fix["commands"], done.stderr[-2000:])
-    assert "Inst nvidia-" in done.stdout, (fix["commands"], done.stdout[-2000:])
+    assert f"Inst {package} " in _simulated(debian, fix)
+
+
+def test_left_over_next_to_another_vendors_gpu(debian: Root) -> None:
+    debian.prepare(DRIVER)
+    debian.host = {"CARD": "1002:744c", "BOUND": "amdgpu"}  # a Radeon RX 7900 XTX
+    finding = _first(debian.check(), "device.none")
+    assert finding["status"] == "advice"
+    done = debian.type(_typed(finding["fixes"][0]))
+    assert done.returncode == 0, (finding["fixes"][0]["commands"], done.stderr[-2000:])
+    assert not [f["message"] for f in debian.check() if f["check"] == "device.none"]
+
+
+def test_a_new_kernel_without_its_headers(debian: Root) -> None:
+    debian.prepare(DRIVER)
+    debian.host = {"KERNEL": "6.1.0-1-amd64"}  # an update removed its modules
+    fix = _first(debian.check(), "driver.no-module-for-kernel")["fixes"][0]
+    assert "Inst linux-headers-amd64 " in _simulated(debian, fix)
+    assert fix["commands"][-1] == "reboot"
 
 
 def test_headers_missing_then_built(debian: Root) -> None:
@@ -134,7 +153,7 @@ def test_headers_missing_then_built(debian: Root) -> None:
     assert done.returncode == 0, (finding["fixes"][0]["commands"], done.stderr[-2000:], done.stdout[-2000:])
     built = _first(debian.check(), "driver.not-loaded")
     assert "modprobe nvidia" in built["fixes"][0]["commands"], built["fixes"]
-    debian.bound = "nouveau"
+    debian.host = {"BOUND": "nouveau"}
     found = _first(debian.check(), "driver.nouveau-in-the-way")
     assert "It is blacklisted" in found["message"]
     done = debian.type(_typed(found["fixes"][0]))
@@ -148,8 +167,16 @@ def test_toolkit_of_the_distribution(debian: Root) -> None:
     assert not [f["message"] for f in debian.check() if f["check"].startswith("cuda.")]
 
 
+def _simulated(debian: Root, fix: dict[str, Any]) -> str:
+    """What apt would install, found and fitting together; the packages themselves are another test's."""
+    debian.prepare("echo 'APT::Get::Simulate \"true\";' > /etc/apt/apt.conf.d/99simulate")
+    done = debian.type(_typed(fix))
+    assert done.returncode == 0, (fix["commands"], done.stderr[-2000:])
+    return done.stdout
+
+
 def _typed(fix: dict[str, Any]) -> str:
-    return "\n".join(line for line in fix["commands"] if not set(NOT_HERE) & set(line.split()))
+    return "\n".join(line for line in fix["commands"] if line.split()[0] not in NOT_HERE)
 
 
 def _first(found: list[dict[str, Any]], cause: str) -> dict[str, Any]:

@@ -46,8 +46,11 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
         files = {f"torch/{name}": text for name, text in TORCH.items()}
         files["torch/version.py"] = f"__version__ = '{version}'\ncuda = None\n"
         files |= {f"torch/part_{number}.py": f"# {version}\n" * 40 for number in range(300)}
-        wheel(folder, "torch", version, files, "typing_extensions>=4.10", "triton==3.3.1; platform_system == 'Linux'")
+        needs = ("typing_extensions>=4.10", "triton==3.3.1; platform_system == 'Linux'", "nvidia-cudnn-cu12==9.5.1.17")
+        wheel(folder, "torch", version, files, *needs)
     wheel(folder, "torchvision", "0.22.1", {"torchvision/__init__.py": ""}, "torch==2.7.1")
+    for name, version in (("cu12", "9.5.1.17"), ("cu12", "9.10.2.21"), ("cu13", "9.26.0.51")):
+        wheel(folder, f"nvidia_cudnn_{name}", version, {"nvidia/cudnn/lib/libcudnn.so.9": f"{name} {version}\n"})
     wheel(folder, "triton", "3.3.1", {"triton/__init__.py": ""})
     wheel(folder, "typing_extensions", "4.15.0", {"typing_extensions.py": ""})
     return folder
@@ -58,6 +61,7 @@ class Env:
 
     def __init__(self, folder: Path, wheels: Path) -> None:
         self.folder, self.python = folder, folder / ".venv/bin/python"
+        self.installer: tuple[str | Path, ...] = (self.python, "-m", "pip")
         self.site = folder / f".venv/lib/python3.{sys.version_info[1]}/site-packages"
         quiet = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         (folder / "uv.toml").write_text(f"no-index = true\nfind-links = ['{wheels}']\n")
@@ -74,11 +78,13 @@ class Env:
         """Run a program in the project."""
         return subprocess.run(argv, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=300)
 
-    def check(self) -> dict[str, Any]:
-        """What gpudoctor says in the project's directory, with its .venv not activated."""
-        ran = self.run(sys.executable, "-m", "gpudoctor", "check", "--json", "--only", "python", "--only", "pytorch")
+    def check(self, *asked: Path) -> dict[str, Any]:
+        """What gpudoctor reports of an interpreter, else in the project's directory, with its .venv not activated."""
+        named = [word for path in asked for word in ("--python", path)]
+        areas = "python,pytorch,libraries"
+        ran = self.run(sys.executable, "-m", "gpudoctor", "check", "--json", "--only", areas, *named)
         reported: dict[str, Any] = json.loads(ran.stdout)
-        assert reported["python"]["path"] == str(self.python)
+        assert reported["python"]["path"] == str(asked[0] if asked else self.python)
         return reported
 
     def first(self) -> dict[str, Any]:
@@ -86,17 +92,22 @@ class Env:
         found: dict[str, Any] = self.check()["findings"][0]
         return found
 
+    def pip(self, *words: str) -> None:
+        """Run pip, or uv's pip, in the environment."""
+        done = self.run(*self.installer, *words)
+        assert done.returncode == 0, done.stderr
+
     def type(self, finding: dict[str, Any]) -> None:
         """Type the first fix as it stands."""
         for command in finding["fixes"][0]["commands"]:
             done = self.run("/bin/sh", "-c", command)
             assert done.returncode == 0, (command, done.stdout, done.stderr)
 
-    def whole(self) -> bool:
+    def whole(self, *asked: Path) -> bool:
         """Whether nothing is found any more, and the program runs."""
         code = "import torch, torchvision, importlib.metadata as m; print(torch.__version__, m.version('torch'))"
         ran = self.run(self.python, "-c", code)
-        return not self.check()["findings"] and ran.stdout.split() == ["2.7.1", "2.7.1"]
+        return not self.check(*asked)["findings"] and ran.stdout.split() == ["2.7.1", "2.7.1"]
 
 
 @pytest.fixture(scope="module", params=["pip", "uv"])
@@ -105,11 +116,10 @@ def healthy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     made = Env(tmp_path_factory.mktemp(str(request.param)), wheels)
     if request.param == "uv":
         made.run(UV, "venv", "-q", "--python", sys.executable, ".venv")
-        done = made.run(UV, "pip", "install", "-q", "torch==2.7.1", "torchvision")
+        made.installer = (UV, "pip")
     else:
         made.run(sys.executable, "-m", "venv", ".venv")
-        done = made.run(made.python, "-m", "pip", "install", "-q", "torch==2.7.1", "torchvision")
-    assert done.returncode == 0, done.stderr
+    made.pip("install", "-q", "torch==2.7.1", "torchvision")
     assert made.whole()
     return made
 
@@ -118,7 +128,10 @@ def healthy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def env(healthy: Env, tmp_path: Path, wheels: Path) -> Env:
     """A copy of it that a test may break."""
     copy(healthy.folder / ".venv", tmp_path / ".venv")
-    return Env(tmp_path, wheels)
+    made = Env(tmp_path, wheels)
+    if healthy.installer[0] == UV:
+        made.installer = healthy.installer
+    return made
 
 
 def uninstall(env: Env, name: str) -> None:
@@ -148,6 +161,12 @@ def lose(*names: str) -> Callable[[Env], None]:
     return remove
 
 
+def another_cudnn(env: Env) -> None:
+    """Two wheels with the same files; who removes one of them takes the files of both."""
+    env.pip("install", "-q", "nvidia-cudnn-cu13")
+    env.pip("uninstall", *(() if env.installer[0] == UV else ("-y",)), "nvidia-cudnn-cu13")
+
+
 CASES: dict[str, tuple[Callable[[Env], object], str, str]] = {
     "a requirement of the import": (
         lambda env: uninstall(env, "typing_extensions"),
@@ -159,6 +178,12 @@ CASES: dict[str, tuple[Callable[[Env], object], str, str]] = {
     "no METADATA": (lose("METADATA"), "python.metadata-lost", "warn"),
     "no RECORD": (lose("RECORD"), "python.metadata-lost", "warn"),
     "neither": (lose("METADATA", "RECORD"), "python.metadata-lost", "warn"),
+    "a newer cuDNN": (
+        lambda env: env.pip("install", "-q", "nvidia-cudnn-cu12==9.10.2.21"),
+        "libraries.cudnn-pin-broken",
+        "advice",
+    ),
+    "a cuDNN of another CUDA removed": (another_cudnn, "libraries.wheel-incomplete", "advice"),
     "a file of one's own": (
         lambda env: (env.folder / "random.py").write_text("x = 1\n"),
         "python.standard-library-hidden",
@@ -209,3 +234,14 @@ def test_pip_that_was_killed_before_its_last_step(env: Env) -> None:
     env.type(finding)
     assert not list(env.site.glob("~*"))
     assert env.whole()
+
+
+@pytest.mark.parametrize("env", ["pip"], indirect=True)
+def test_an_environment_that_was_moved(env: Env) -> None:
+    """It is made again next to where it is now, and the program runs there."""
+    (env.folder / ".venv").rename(env.folder / "moved")
+    finding = env.check(env.folder / "moved/bin/python")["findings"][0]
+    assert finding["check"] == "python.environment-moved"
+    env.type(finding)
+    env.python = env.folder / "moved-new/bin/python"
+    assert env.whole(env.python)

@@ -4,8 +4,9 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.checks.driver.repository_of_another_release import repository_of_another_release
-from gpudoctor.facts import Distribution, Facts, PackageSource
+from gpudoctor.facts import DiskModule, Distribution, Dkms, Facts, PackageSource
 from gpudoctor.fixes.driver import install_driver, library_packages
+from gpudoctor.fixes.module import into_new_kernel
 from gpudoctor.maybe import Unknown
 from tests.builders import FEDORA, ask, plain_host
 from tests.checks.driver.test_loading import GTX970
@@ -59,6 +60,48 @@ def test_the_newest_kernel_comes_with_its_headers(release: str, headers: object,
     facts = having(facts, host__kernel__release=release, host__kernel__headers=headers)
     command = f"sudo apt-get install {kernel}nvidia-driver firmware-misc-nonfree"
     assert install_driver(facts).commands[-1] == command
+
+
+@pytest.mark.parametrize(
+    ("release", "branch", "message", "last"),
+    [
+        (TRIXIE, 470, "Install Debian 12, whose archive has driver branch 470", None),
+        (TRIXIE, 390, "Install Debian 11, ", None),
+        (BOOKWORM, 390, "Install Debian 11, ", None),
+        (BOOKWORM, 470, "driver of branch 470", "nvidia-tesla-470-driver"),
+    ],
+)
+def test_a_branch_that_the_release_no_longer_has(
+    release: Distribution, branch: int, message: str, last: str | None
+) -> None:
+    fix = install_driver(debian(release, archive("main", *ALL)), branch, "proprietary")
+    assert message in fix.message
+    assert [command.split()[-1] for command in fix.commands[-1:]] == ([last] if last else [])
+
+
+@pytest.mark.parametrize(
+    ("distribution", "others", "commands"),
+    [
+        (BOOKWORM, (), ["apt-get update", "apt-get install linux-image-amd64 linux-headers-amd64", "reboot"]),
+        (BOOKWORM, (DiskModule(path="/lib/modules/b/nvidia.ko", kernel="b"),), ["reboot"]),
+        (BOOKWORM, Unknown("not read"), ["reboot"]),
+        (FEDORA, (), ["reboot"]),
+    ],
+)
+def test_a_new_kernel_without_a_module_gets_its_headers(
+    distribution: Distribution, others: object, commands: list[str]
+) -> None:
+    updated = having(
+        NOTHING,
+        host__distribution=distribution,
+        host__kernel__release="6.1.0-40-amd64",
+        host__kernel__modules=False,
+        nvidia__kernel__other_kernels=others,
+        nvidia__kernel__dkms=(Dkms(module="nvidia-current", version="535.261.03", state="added"),),
+    )
+    assert list(into_new_kernel(updated).commands) == [f"sudo {command}" for command in commands]
+    built = having(updated, nvidia__kernel__dkms=())
+    assert into_new_kernel(built).commands == ("sudo reboot",)
 
 
 @pytest.mark.parametrize(

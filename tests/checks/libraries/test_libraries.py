@@ -148,6 +148,8 @@ def test_wheel_missing() -> None:
     expected = "PyTorch 2.6.0 requires nvidia-cudnn-cu12==9.1.0.70, which is not installed."
     assert one(wheel_missing, facts) == ("problem", expected)
     assert "pip install nvidia-cudnn-cu12==9.1.0.70" in commands(wheel_missing, facts)
+    two = environment(ill, unmet=(lacks, msgspec.structs.replace(lacks, requires="nvidia-nccl-cu12==2.21.5")))
+    assert one(wheel_missing, two)[1].endswith("9.1.0.70, nvidia-nccl-cu12==2.21.5, which are not installed.")
     elsewhere = torch("2.6.0", needs=(need("libcudnn.so.9", "/usr/lib/libcudnn.so.9", "cache"),))
     assert one(wheel_missing, environment(elsewhere, unmet=(lacks,))) == ("pass", "")
     assert one(wheel_missing, environment(torch("2.6.0"))) == ("pass", "")

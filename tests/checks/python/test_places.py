@@ -130,6 +130,8 @@ def test_a_copied_environment(own: object, expected: tuple[str, str]) -> None:
         assert "/opt/env/bin/python -m venv /opt/env-new" in commands(environment_moved, facts)  # of the same release
         assert severity(environment_moved, facts) == "warn"
         assert severity(environment_moved, change(facts, "host.container", "docker")) == "advice"
+        built = change(facts, "pythons.0.packages", (package("torch", "2.7.1+cu126"), package("numpy", "2.3.4")))
+        assert "--extra-index-url https://download.pytorch.org/whl/cu126 -r /tmp/" in commands(environment_moved, built)
 
 
 def conda(version: str, installer: str = "pip", record: str = "2.5.1", **changes: object) -> Facts:

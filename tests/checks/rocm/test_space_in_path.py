@@ -7,7 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, with_framework
 from tests.checks.amd_machines import amd_host
-from tests.checks.environments import commands, one, severity
+from tests.checks.environments import commands, one, package, severity
 
 PLACE = "/srv/AI stuff/venv/lib/python3.11/site-packages/torch"
 
@@ -15,6 +15,7 @@ PLACE = "/srv/AI stuff/venv/lib/python3.11/site-packages/torch"
 def host(hip: object = "6.2.41133", place: str = PLACE, version: str = "2.5.1+rocm6.2") -> Facts:
     facts = change(amd_host(), "pythons.0.frameworks.0.location", place)
     facts = change(facts, "pythons.0.frameworks.0.version", version)
+    facts = change(facts, "pythons.0.packages", (package("torch", version),))
     return change(facts, "pythons.0.frameworks.0.hip", hip)
 
 
