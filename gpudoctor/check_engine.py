@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -235,7 +235,7 @@ def is_foreign(one: Check[Any], facts: Facts) -> bool:
     return facts.host.system != "Linux" and one.area in LINUX_ALONE and one.id not in EVERYWHERE
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True):
     """The result of one check on one target, with its problem and fixes."""
 
     check: Check[Any]

@@ -210,8 +210,8 @@ def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep
     pci: Bus = Lazy(foreign.pci if foreign else lambda: probes.PCI.run(inputs), Unknown(NO_ANSWER))
     system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci), options.quick)
     steps = [
-        ParallelStep(*probes.HOST[:2], host.make),
-        ParallelStep(*probes.PCI[:2], pci.make),
+        ParallelStep(probes.HOST.key, probes.HOST.label, host.make),
+        ParallelStep(probes.PCI.key, probes.PCI.label, pci.make),
         *_python_steps(machine, interpreters, options.quick, pci),  # they wait for children of their own: so first
         *(ParallelStep(*named) for named in system),
         *beside,

@@ -1,7 +1,8 @@
 """Debug variables are still set."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -11,7 +12,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.targets import cards_of, gpus_of
 
 
-class OnVariable(NamedTuple):
+class OnVariable(msgspec.Struct, frozen=True):
     """One environment variable that only debugging needs."""
 
     facts: Facts

@@ -1,6 +1,6 @@
 """Packages that do not know a GPU of this age or kind: they refuse it, or choose kernels that do not run on it."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, PackageImport
@@ -26,7 +26,7 @@ _REFUSED = pattern(
 )
 
 
-class _Refusal(NamedTuple):
+class _Refusal(msgspec.Struct, frozen=True):
     """A package whose import refuses the target of a GPU, and the others that fail with it."""
 
     one: PackageImport
@@ -121,10 +121,11 @@ def gpu_unknown(on: OnPython) -> Problem | None:
     """An import refuses the target of a visible GPU, or a row of the table is about one."""
     known(on.python.packages)
     if refusal := _refusal(on):
-        one, error, gpu, others = refusal
+        one, others = refusal.one, refusal.others
         more = f" The same applies to {', '.join(others)}." if others else ""
-        message = f"{one.package} {one.version} does not support {gpu}: {first_line(error).rstrip('.')}.{more}"
-        return Problem(message, (error[:500],))
+        why = first_line(refusal.error).rstrip(".")
+        message = f"{one.package} {one.version} does not support {refusal.gpu}: {why}.{more}"
+        return Problem(message, (refusal.error[:500],))
     found = _outgrown(on)
     if found is None:
         if visible_gpus(on.facts) or visible_amd(on.facts):

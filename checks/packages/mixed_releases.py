@@ -96,7 +96,7 @@ def mixed_releases(on: OnPython) -> Problem | None:
     found = mixed(on.python)
     if not found:
         return None
-    family, first, others = found[0]
+    family, first, others = found[0].family, found[0].first, found[0].others
     listed = " and ".join(f"{p.name} {p.version}" for p in others)
     verb = "do not match" if len(others) > 1 else "does not match"
     message = f"{listed} {verb} {first.name} {first.version}: {family.effect}."

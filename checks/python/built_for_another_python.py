@@ -1,6 +1,6 @@
 """A package whose compiled modules are for another Python version or CPU architecture."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -18,7 +18,7 @@ _TAG = pattern(r"\.cpython-(\d)(\d+)[a-z]*-(?:(\w+)-linux)?")
 _ARCHITECTURES = ("aarch64", "x86_64")
 
 
-class _Built(NamedTuple):
+class _Built(msgspec.Struct, frozen=True):
     """What an extension module is for."""
 
     minor: str  # "3.12"

@@ -3,7 +3,9 @@
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
@@ -34,7 +36,7 @@ NAMES = (
 JSONS = ("json", "sarif")  # what ASCII cannot hold is escaped in them, and replaced in the others
 
 
-class ReportOutput(NamedTuple):
+class ReportOutput(msgspec.Struct, frozen=True):
     """How the report is written.
 
     Attributes:
@@ -81,7 +83,7 @@ def chosen(arguments: argparse.Namespace) -> ReportOutput:
     return ReportOutput(name, mask, path, arguments.verbose)
 
 
-class Leaving(NamedTuple):
+class Leaving(msgspec.Struct, frozen=True):
     """What may leave the machine in a form.
 
     Attributes:

@@ -1,7 +1,9 @@
 """A framework's build against the driver, the GPU and the CUDA libraries: too new, too old, or for another vendor."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+import msgspec
 
 from gpudoctor.check_engine import Check, Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu, Need
@@ -74,7 +76,7 @@ def driver_too_old(
     return judged
 
 
-class GpuCode(NamedTuple):
+class GpuCode(msgspec.Struct, frozen=True):
     """The GPU code in a build.
 
     Attributes:

@@ -7,13 +7,14 @@ https://packaging.python.org/en/latest/specifications/recording-installed-packag
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 # The longest heads, with hundreds of extras, have some 100 kB.
 _LONGEST_HEAD = 1 << 20
 
 
-class MetadataHeader(NamedTuple):
+class MetadataHeader(msgspec.Struct, frozen=True):
     """The head of a METADATA file; None or empty where it does not say.
 
     `name` is as written, not normalised. `requires` holds the requirements with their markers.
