@@ -169,6 +169,8 @@ class Check(Generic[S]):
         essential: where it is unknown, the report is incomplete.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.
+        only_with: facts without which it finds nothing, so that its file need not be read where one of them is known
+            to be missing; `gpudoctor.areas` explains how each is written.
         module: the module of its file, where a function elsewhere makes it; else that of the function.
     """
 
@@ -188,6 +190,7 @@ class Check(Generic[S]):
         essential: bool = False,
         aliases: Sequence[str] = (),
         deprecated: str | None = None,
+        only_with: Sequence[str] = (),
         module: str | None = None,
     ) -> None:
         area, name = (module or function.__module__).split(".")[-2:]
@@ -199,6 +202,7 @@ class Check(Generic[S]):
         self.references, self.caused_by = tuple(references), tuple(caused_by)
         self.affects, self.validated_on = tuple(affects), tuple(validated_on)
         self.essential, self.aliases, self.deprecated = essential, tuple(aliases), deprecated
+        self.only_with = tuple(only_with)
 
     def __repr__(self) -> str:
         return f"<Check {self.id}>"

@@ -15,6 +15,7 @@ from gpudoctor.registry import FRAMEWORKS
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"
 VENDORS = {"nvidia": NVIDIA, "amd": AMD, "intel": INTEL}
+ANY_GPU = "gpus pci.role=gpu nvidia.cuda.devices"  # in `only_with`: as one of these facts every GPU is seen
 NAMES = {one.module: one.title for one in FRAMEWORKS}
 
 

@@ -7,7 +7,7 @@ from gpudoctor.fixes.python import conda_install, conda_of, lasting, python_mino
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import compiles_kernels
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, pythons
 from gpudoctor.tasks import cmd
 
 
@@ -38,6 +38,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/RosettaCommons/foundry/issues/221",
     ),
     targets=pythons,
+    only_with=(ANY_GPU, "pythons.packages.name=triton,pytorch-triton,triton-nightly"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

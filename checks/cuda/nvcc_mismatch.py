@@ -6,7 +6,7 @@ from gpudoctor.fixes.toolkit import toolkit
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import major, release
-from gpudoctor.targets import OnFramework, torches
+from gpudoctor.targets import ANY_GPU, OnFramework, torches
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -35,6 +35,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/1453",
     ),
     targets=torches,
+    only_with=(f"{ANY_GPU} pythons.frameworks.cuda?",),
     caused_by=("cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -57,6 +57,7 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
         "https://docs.jax.dev/en/latest/config_options.html",
     ),
     targets=_variables,
+    only_with=("pci.vendor=10de gpus.vendor=nvidia",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

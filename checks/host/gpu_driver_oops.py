@@ -116,6 +116,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1082",
     ),
     targets=_hosts,
+    only_with=("gpus targets:nvidia_machine",),
     caused_by=(
         "driver.built-for-another-kernel",
         "driver.stopped-by-ibt",

@@ -89,6 +89,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://huggingface.co/docs/bitsandbytes/installation",
     ),
     targets=torches,
+    only_with=("pythons.packages.name=bitsandbytes",),
     caused_by=("python.*", "pytorch.*"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -17,7 +17,7 @@ from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.loading import failures, import_of, know_all
 from gpudoctor.queries.packages import numbers, package, packages_of, release
 from gpudoctor.queries.visibility import visible_amd
-from gpudoctor.targets import OnPython, gpu_name, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, gpu_name, pythons
 
 # A target that an error calls unknown or unsupported; those that it lists as supported follow a full stop or a bracket.
 _REFUSED = pattern(
@@ -113,6 +113,7 @@ def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
         "https://github.com/facebookresearch/xformers/issues/1329",
     ),
     targets=pythons,
+    only_with=(f"{ANY_GPU} pythons.packages?",),
     caused_by=("pytorch.arch-missing",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -97,6 +97,7 @@ def _here(on: OnPython, missing: tuple[str, ...]) -> str:
         "https://github.com/SYSTRAN/faster-whisper/issues/1182",
     ),
     targets=pythons,
+    only_with=("pythons.extensions pythons.imports",),
     caused_by=(
         *("python.*", "libraries.*", "packages.extension-abi", "packages.built-for-another-torch", "pytorch.*"),
         *(

@@ -106,6 +106,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/blob/main/caffe2/CMakeLists.txt",
     ),
     targets=pythons,
+    only_with=("pythons.frameworks.variant=cuda,rocm,xpu pythons.packages?",),
     caused_by=("python.*", "pytorch.wrong-vendor", "packages.builds-overwrite"),
     affects=("wheels", "extensions"),
     validated_on=("simulated 2026-11",),

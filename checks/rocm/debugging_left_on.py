@@ -41,6 +41,7 @@ def _fixes(on: OnRocmVariable) -> tuple[Fix, ...]:
         "https://rocm.docs.amd.com/en/latest/reference/env-variables.html",
     ),
     targets=_variables,
+    only_with=("targets:amd_compute",),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -20,7 +20,7 @@ from gpudoctor.queries.frameworks import is_sole
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus, visible_gpus
 from gpudoctor.queries.libraries import family, needs_of, other_majors
 from gpudoctor.queries.packages import major, numbers, wheels
-from gpudoctor.targets import OnFramework, gpu_name, has_nvidia, has_rocm
+from gpudoctor.targets import ANY_GPU, OnFramework, gpu_name, has_nvidia, has_rocm
 
 SeverityOf = Callable[[OnFramework], Severity | None]
 Lines = Callable[[OnFramework], tuple[str, ...]]
@@ -65,6 +65,7 @@ def driver_too_old(
         "newer minor version is no problem.",
         fixes=fixes,
         targets=of.targets,
+        only_with=(f"{ANY_GPU} pythons.frameworks.cuda?",),
         caused_by=(*CUDA_SYSTEM, "python.*", *causes),
         affects=("wheels",),
         **{"references": (MINOR_VERSIONS, of.docs)} | texts,
@@ -130,6 +131,7 @@ def arch_missing(
         severity=Severity.ERROR,
         fixes=fixes_of,
         targets=of.targets,
+        only_with=(f"{ANY_GPU} pythons.frameworks.cuda?",),
         affects=("wheels",),
         **texts,
     )
@@ -330,6 +332,7 @@ def wrong_vendor(
         title=f"{of.title} is built for another vendor's GPUs",
         fixes=fixes_of,
         targets=of.targets,
+        only_with=(f"{ANY_GPU} pythons.frameworks.variant?",),
         affects=("wheels",),
         **texts,
     )
