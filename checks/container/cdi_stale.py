@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.containers import engine_host
+from gpudoctor.queries.driver import user_version
 from gpudoctor.targets import has_nvidia
 from gpudoctor.tasks import as_root, query
 

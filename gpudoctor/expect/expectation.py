@@ -12,8 +12,8 @@ from gpudoctor.expect.operators import shown
 from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
 from gpudoctor.facts.units import unit_of
-from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import UnknownFactError
+from gpudoctor.queries.driver import user_version
 from gpudoctor.report.numbers import quantity, spans
 from gpudoctor.targets import VENDORS
 
