@@ -5,9 +5,9 @@ Within an open area, `target_index` names the function that gives a check its ta
 
 A check may also name facts without which it finds nothing (`only_with`), each as paths in the tree of facts, separated
 by blanks, of which one has to lead to something: "pythons.unmet", "gpus.vendor=amd", "host.environment=CUDA_HOME". A
-path leads to something where any of its values is not empty, is one of those after "=" (separated by commas; of a
-dictionary it is the keys), or is unknown. With "?" at its end it asks for the latter alone. One with ":" names a
-function that gives targets.
+path leads to something where any of its values is not empty, is one of those after "=" (separated by commas; "*" at the
+end of one stands for more; of a dictionary it is the keys), or is unknown. With "?" at its end it asks for the latter
+alone. One with ":" names a function that gives targets.
 """
 
 from collections.abc import Callable, Mapping
@@ -148,5 +148,9 @@ def _has(thing: object, names: tuple[str, ...], values: frozenset[str]) -> bool:
     if thing is None or names == ("?",):
         return False
     if not names:
-        return str(thing) in values if values else bool(thing)
+        return _is_one(str(thing), values) if values else bool(thing)
     return _has(getattr(thing, names[0]), names[1:], values)
+
+
+def _is_one(text: str, values: frozenset[str]) -> bool:
+    return text in values or any(value[-1] == "*" and text.startswith(value[:-1]) for value in values)

@@ -229,6 +229,11 @@ def check(**texts: Any) -> Callable[[Callable[[S], Found]], Check[S]]:
     return made
 
 
+def names(every: Iterable[str]) -> str:
+    """Names of a table, as what follows "=" in a check's `only_with`."""
+    return ",".join(sorted(set(every)))
+
+
 # Areas that have nothing to judge on macOS and Windows, whatever else is known there.
 LINUX_ALONE = frozenset(area.name for area in AREAS if area.linux_alone)
 EVERYWHERE = frozenset({"device.no-gpu"})  # of those areas

@@ -1,5 +1,7 @@
 """The targets of checks by function, and what each finds nothing without; made by docs/generate.py."""
 
+# ruff: noqa: E501
+
 TARGETS = {
     "queries.amd_boards:boards": (
         "rocm.bad-pages rocm.firmware-regression rocm.held-slow rocm.narrow-link rocm.reserved-memory-unused "
@@ -241,6 +243,19 @@ ONLY_WITH = {
     ),
     "environment.ninja-not-on-path": ("targets:pythons", "pythons.own_ninja gpus pythons.packages?"),
     "environment.path-missing": ("targets:machine", "gpus", "toolkits.named_paths"),
+    "environment.selected-library-missing": (
+        "targets:torches",
+        "host.environment=BNB_CUDA_VERSION,BNB_ROCM_VERSION pythons.packages?",
+    ),
+    "environment.variable-refused": (
+        "targets:pythons",
+        "host.environment=CUDA_VISIBLE_DEVICES,DS_ACCELERATOR,ROCR_VISIBLE_DEVICES,VLLM_FLASH_ATTN_VERSION,XLA_PYTHON_CLIENT_ALLOCATOR pythons.packages?",
+        "pythons.packages.name=deepspeed,jaxlib,ray,vllm",
+    ),
+    "environment.variable-unread": (
+        "targets:pythons",
+        "host.environment=VLLM_ATTENTION_BACKEND,VLLM_DISABLE_FLASHINFER_PREFILL,VLLM_FLASH_ATTN_VERSION,VLLM_USE_V1 pythons.packages?",
+    ),
     "host.address-space-limit": ("targets:machine", "gpus", "host.address_space"),
     "host.disk-full": ("targets:machine", "gpus"),
     "host.far-cpus": ("targets:machine", "gpus pci.role=gpu nvidia.cuda.devices"),
@@ -293,8 +308,13 @@ ONLY_WITH = {
     "packages.keras-backend-missing": ("targets:pythons", "pythons.packages.name=keras,keras-nightly"),
     "packages.library-missing": ("targets:pythons", "pythons.extensions pythons.imports"),
     "packages.llama-cpp-cpu": ("targets:pythons", "pythons.packages.name=llama-cpp-python"),
+    "packages.mixed-releases": (
+        "targets:pythons",
+        "pythons.packages.name=cudf-cu*,cudf-polars-cu*,cugraph-cu*,cuml-cu*,cuspatial-cu*,cuvs-cu*,cuxfilter-cu*,dask-cudf-cu*,flashinfer-cubin,flashinfer-jit-cache,flashinfer-python,libcudf-cu*,libcugraph-cu*,libcuml-cu*,libcuspatial-cu*,libcuvs-cu*,libraft-cu*,librmm-cu*,pylibcudf-cu*,pylibcugraph-cu*,pylibraft-cu*,raft-dask-cu*,rmm-cu*,rocm,rocm-sdk-core,rocm-sdk-devel,rocm-sdk-device-*,rocm-sdk-libraries*,transformer-engine,transformer-engine-cu12,transformer-engine-cu13,transformer-engine-jax,transformer-engine-torch",
+    ),
     "packages.module-removed": ("targets:pythons", "pythons.imports pythons.packages?"),
     "packages.other-apex": ("targets:pythons", "pythons.packages.name=apex"),
+    "packages.part-missing": ("targets:pythons", "pythons.packages.name=numba-cuda,transformer-engine"),
     "packages.program-missing": ("targets:pythons", "pythons.imports"),
     "packages.torchcodec-mismatch": ("targets:torches", "pythons.packages.name=torchcodec"),
     "packages.torchvision-mismatch": (
@@ -302,6 +322,10 @@ ONLY_WITH = {
         "pythons.packages.name=torchvision,torchaudio pythons.frameworks.version?",
     ),
     "packages.triton-mismatch": ("targets:pythons", "pythons.unmet"),
+    "packages.undeclared-requirement": (
+        "targets:pythons",
+        "pythons.packages.name=cudf-cu12,flashinfer-python,nvidia-cudnn-frontend,sglang,vllm",
+    ),
     "packages.wrong-vendor": ("targets:pythons", "pythons.frameworks.variant=cuda,rocm,xpu pythons.packages?"),
     "python.bits-32": ("targets:pythons", "pythons.bits=32"),
     "python.conda-and-pip": ("targets:pythons", "pythons.conda pythons.packages?"),

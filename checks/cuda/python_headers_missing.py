@@ -3,10 +3,11 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import system
 from gpudoctor.fixes.environment import install_system
-from gpudoctor.fixes.python import lasting, python_minor
+from gpudoctor.fixes.python import lasting
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import compiles_kernels
+from gpudoctor.queries.packages import python_minor
 from gpudoctor.targets import ANY_GPU, OnPython, pythons
 from gpudoctor.tasks import cmd, query
 from gpudoctor.tasks.placeholders import NEW

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Facts, Gpu, Package
 from gpudoctor.fixes.variables import unset
 from gpudoctor.knowledge.variables import Refused, variables
@@ -76,6 +76,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/pull/35069",
     ),
     targets=pythons,
+    only_with=(
+        f"host.environment={names(row.name for row in variables().refused)} pythons.packages?",
+        f"pythons.packages.name={names(row.package for row in variables().refused)}",
+    ),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -13,7 +13,6 @@ from gpudoctor.fixes.python import (
     install,
     lasting,
     manager_of,
-    python_minor,
     torch_family,
 )
 from gpudoctor.fixes.verify_commands import framework_proof
@@ -25,7 +24,7 @@ from gpudoctor.maybe import Unknown, known, known_or, phrases, present, text_of
 from gpudoctor.queries.capability import gpu_words
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.libraries import family, needs_of
-from gpudoctor.queries.packages import major, numbers, packages_of, wheels
+from gpudoctor.queries.packages import major, numbers, packages_of, python_minor, wheels
 from gpudoctor.targets import ANY_GPU, OnPython, framework_name, pythons
 from gpudoctor.tasks import as_root
 

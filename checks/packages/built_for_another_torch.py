@@ -2,9 +2,6 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
-from gpudoctor.fixes.extensions import rebuild
-from gpudoctor.fixes.frameworks import verify
-from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.kernels import coverage
 from gpudoctor.knowledge.wanted import is_extension
@@ -52,6 +49,9 @@ def _without_library(on: OnPython) -> tuple[Package, tuple[str, ...]] | None:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    # Every machine with a Python reads this check, and few need a fix: they are imported for those alone.
+    from gpudoctor.fixes.extensions import rebuild
+
     unmet = _unmet(on)
     lacking = None if unmet else _without_library(on)
     if lacking:
@@ -64,6 +64,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, ...]) -> tuple[Fix, ...]:
     """Install the newest PyTorch that the package has a library for; a newer release of it may have one for this."""
+    from gpudoctor.fixes.frameworks import verify
+    from gpudoctor.fixes.python import install, lasting
+
     name, wanted = package.name, releases[-1]
     one = import_of(on.python, name)
     proof = verify(on.python, f"import {one.module if one else name.replace('-', '_')}")

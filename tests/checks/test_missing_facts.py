@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from gpudoctor import catalogue, check_engine
+from gpudoctor.areas import finding_nothing
 from gpudoctor.check_engine import Outcome, Verdict
+from gpudoctor.facts import Facts
 from tests.checks.rows import problems
 from tests.missing import Reads, fault, gaps, sentences
 
@@ -34,10 +36,16 @@ def test_no_check_shows_that_a_fact_is_missing() -> None:
             if gap.key not in reads.found or (case in done and not EVERYTHING):
                 continue
             done.add(case)
-            for what in _faults(check_engine.run(one, gap.in_(facts)), verbatim):
+            without = gap.in_(facts)
+            for what in (*_faults(check_engine.run(one, without), verbatim), *_unread(one.id, without)):
                 faults.setdefault((one.id, what), f"{one.id}: {what} ({gap})")
     assert len(done) > 5000
     assert list(faults.values()) == []
+
+
+def _unread(id_: str, facts: Facts) -> tuple[str, ...]:
+    """A check that found a problem may do so for an unknown fact, too: its file has to be read."""
+    return () if finding_nothing(facts)(id_) is None else ("is not read",)
 
 
 def _faults(verdicts: list[Verdict], verbatim: set[str]) -> Iterator[str]:
