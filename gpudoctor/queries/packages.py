@@ -31,7 +31,8 @@ def python_minor(python: Python) -> str | None:
 
 def names_torch(version: str) -> bool:
     """Whether the local part of a version names the PyTorch of its build: the package is compiled against it."""
-    return bool(LOCAL_TORCH.search(version.partition("+")[2]))
+    local = version.partition("+")[2]
+    return ("torch" in local or "pt" in local) and bool(LOCAL_TORCH.search(local))
 
 
 def package(python: Python, name: str) -> Package | None:

@@ -15,6 +15,8 @@ _BLANK = "\0"  # no blank to textwrap, and in no text that is clean
 
 def clean(text: str) -> str:
     """The text with each harmful character written as a backslash escape."""
+    if text.isascii() and text.isprintable():  # nearly every text; the expression takes long to compile
+        return text
     return _HARMFUL.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
 
 
@@ -45,6 +47,8 @@ def clean_json(data: bytes) -> bytes:
 
     An encoder escapes C0 controls itself; what is left is DEL, C1 and the direction marks.
     """
+    if data.isascii() and b"\x7f" not in data:
+        return data
     return _HARMFUL.sub(lambda m: f"\\u{ord(m[0]):04x}", data.decode("utf-8")).encode()
 
 
