@@ -23,10 +23,23 @@ _GIVEN = pattern(
     r"|(?i:authorization[\"']?:\s*[\"']?(?:bearer|basic|token)\s+))[^\s&;,'\"]{4,}"
 )
 # What a match holds, in small letters: the expressions take a millisecond to compile, and few texts need them.
-_OF_SECRET = ("hf_", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "sk-", "xox", "glpat-", "nvapi-", "pypi-")
+_OF_SECRET: tuple[str, ...] = (
+    "hf_",
+    "gho_",
+    "ghp_",
+    "ghs_",
+    "ghu_",
+    "ghr_",
+    "github_pat_",
+    "sk-",
+    "xox",
+    "glpat-",
+    "nvapi-",
+    "pypi-",
+)
 _OF_SECRET += ("dckr_pat_", "akia", "asia", "aiza", "eyj", "/t/", "@")
 _HEXADECIMAL = pattern(r"[0-9a-fA-F]{32}")
-_OF_GIVEN = (
+_OF_GIVEN: tuple[str, ...] = (
     "token",
     "passw",
     "secret",
