@@ -99,12 +99,12 @@ class Leaving(msgspec.Struct, frozen=True):
 
 def leaving(report: "Report", facts: "Facts", options: "CheckOptions", form: ReportOutput) -> Leaving:
     """What may leave: masked facts are judged anew, because a name may stand in any sentence or command."""
-    from gpudoctor.privacy.masks import Masks
     from gpudoctor.privacy.secrets import harmless, without_secrets
 
     if not form.mask:
         return Leaving(harmless(report), harmless(facts) if form.name == "html" else facts, without_secrets)
     from gpudoctor.pipeline import check
+    from gpudoctor.privacy.masks import Masks
 
     masks = Masks(facts)
     hidden = masks.facts()

@@ -1,7 +1,6 @@
 """Makes strings from facts harmless: no control character and no direction override reaches a terminal."""
 
 import os
-import textwrap
 from typing import Any
 
 from gpudoctor.lazy_regex import pattern
@@ -62,6 +61,8 @@ def wrapped(text: str, width: int, hang: str = "") -> list[str]:
         width: columns.
         hang: what each line but the first begins with.
     """
+    import textwrap  # JSON needs none of it
+
     lines = []
     for paragraph in clean(text).splitlines() or [""]:
         whole = _COMMAND.sub(lambda m: m[0].replace(" ", _BLANK) if len(m[0]) + len(hang) < width else m[0], paragraph)
