@@ -10,7 +10,7 @@ end of one stands for more; of a dictionary it is the keys), or is unknown. With
 alone. One with ":" names a function that gives targets.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -106,14 +106,49 @@ def finding_nothing(facts: Facts) -> Callable[[str], Targets[Any] | None]:
     """What gives the targets on which the check of an id passes for want of facts; None: it may find something."""
 
     @cache
+    def values(path: str) -> tuple[object, ...]:
+        return tuple(_values(facts, path.split(".")))
+
+    @cache
+    def texts(path: str) -> frozenset[str]:
+        return frozenset(map(str, values(path)))
+
+    @cache
+    def leads_on(path: str) -> bool:
+        if ":" in path:
+            return _gives(path, facts)
+        place, _, wanted = path.partition("=")
+        found = values(place.rstrip("?"))
+        if any(isinstance(one, Unknown) for one in found):
+            return True
+        if not wanted:
+            return not place.endswith("?") and any(found)
+        return any(_is_among(name, texts(place)) for name in wanted.split(","))
+
+    @cache
     def there(paths: str) -> bool:
-        return any(_gives(path, facts) if ":" in path else _has(facts, *_steps(path)) for path in paths.split())
+        return any(map(leads_on, paths.split()))
 
     def passed(id_: str) -> Targets[Any] | None:
         place, *paths = ONLY_WITH.get(id_, ("",))
         return None if all(map(there, paths)) else _targets(place)
 
     return passed
+
+
+def _values(thing: Any, names: Sequence[str]) -> Iterator[object]:
+    """The values at the end of a path in the tree of facts, and what is unknown on the way to one."""
+    if isinstance(thing, tuple):
+        for one in thing:
+            yield from _values(one, names)
+    elif isinstance(thing, Unknown) or not names:
+        yield from thing if isinstance(thing, dict) else (thing,)
+    elif thing is not None:
+        yield from _values(getattr(thing, names[0]), names[1:])
+
+
+def _is_among(name: str, texts: frozenset[str]) -> bool:
+    return any(text.startswith(name[:-1]) for text in texts) if name.endswith("*") else name in texts
 
 
 def _targets(place: str) -> Targets[Any]:
@@ -131,26 +166,3 @@ def _gives(place: str, facts: Facts) -> bool:
         return any(True for _ in _targets(place)(facts))
     except Exception:  # a fact is unknown, or it is broken: the check reports it
         return True
-
-
-def _steps(path: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    names, _, values = path.replace("?", ".?").partition("=")
-    return tuple(names.split(".")), frozenset(values.split(",") if values else ())
-
-
-def _has(thing: object, names: tuple[str, ...], values: frozenset[str]) -> bool:
-    if isinstance(thing, Unknown):
-        return True
-    if isinstance(thing, tuple):
-        return any(_has(one, names, values) for one in thing)
-    if isinstance(thing, dict):
-        return not values.isdisjoint(thing)
-    if thing is None or names == ("?",):
-        return False
-    if not names:
-        return _is_one(str(thing), values) if values else bool(thing)
-    return _has(getattr(thing, names[0]), names[1:], values)
-
-
-def _is_one(text: str, values: frozenset[str]) -> bool:
-    return text in values or any(value[-1] == "*" and text.startswith(value[:-1]) for value in values)
