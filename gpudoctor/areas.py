@@ -79,9 +79,17 @@ GATES = {area.name: gate for area in AREAS if (gate := _gate(area))}
 _INDEX = {id_: place for place, ids in TARGETS.items() for id_ in ids.split()}
 
 
-def always(id_: str) -> bool:
-    """Whether every machine may have targets for a check."""
-    return id_.split(".")[0] not in GATES and id_ not in _INDEX and id_ not in ONLY_WITH
+def likely(id_: str, gpu: bool) -> bool:
+    """Whether a check will most likely be read, which may be done before there are facts.
+
+    Args:
+        id_: of the check.
+        gpu: whether the machine seems to have a GPU with a driver.
+    """
+    if id_.split(".")[0] in GATES or id_ in _INDEX:
+        return False
+    _, *paths = ONLY_WITH.get(id_, ("",))
+    return all(gpu and "gpus" in each.split() for each in paths)
 
 
 def concerning(facts: Facts) -> Callable[[str], bool]:
