@@ -225,10 +225,7 @@ ONLY_WITH = {
         "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?",
     ),
     "device.faults-on-one-card": ("", "queries.cards:nvidia_addresses"),
-    "device.unexplained-log-errors": (
-        "",
-        "targets:nvidia_machine targets:amd_compute intel.level_zero pythons.frameworks.variant=xpu",
-    ),
+    "device.unexplained-log-errors": ("", "targets:nvidia_machine targets:amd_compute queries.intel:intel_machine"),
     "environment.allocator-settings": (
         "targets:torches",
         "host.environment=PYTORCH_CUDA_ALLOC_CONF,PYTORCH_ALLOC_CONF",

@@ -44,6 +44,9 @@ PLACES = {
     "an instance of a cloud": change(nvidia_host(), "cloud", Cloud(provider="aws", instance="p4d.24xlarge")),
     "a hosted notebook": change(plain_host(), "cloud", Cloud(notebook="colab")),
     "Intel's card": change(plain_host(), "pci", (ARC,)),
+    "Intel's card without Level Zero": change(
+        change(plain_host(), "pci", (ARC,)), "intel", IntelFacts(render=(), loader=None, level_zero=None)
+    ),
     "an Intel laptop with Level Zero": change(
         change(plain_host(), "pci", (UHD,)), "intel", IntelFacts(render=(), loader=None, level_zero="/usr/lib64/x.so")
     ),
