@@ -9,7 +9,6 @@ from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.extensions import built_for, library_releases, loads
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import visible_gpus
-from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import is_own_build, names_torch, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
@@ -66,6 +65,7 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
     """Install the newest PyTorch that the package has a library for; a newer release of it may have one for this."""
     from gpudoctor.fixes.frameworks import verify
     from gpudoctor.fixes.python import install, lasting
+    from gpudoctor.queries.loading import import_of
 
     name, wanted = package.name, releases[-1]
     one = import_of(on.python, name)
