@@ -210,9 +210,12 @@ def options_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) 
         UsageError: an interpreter is missing or is none.
     """
     from gpudoctor.pipeline import CheckOptions
-    from gpudoctor.smoketests import quick_suite
 
-    smoke = quick_suite() if getattr(arguments, "smoke", False) else None
+    smoke = None
+    if getattr(arguments, "smoke", False):
+        from gpudoctor.smoketests import quick_suite
+
+        smoke = quick_suite()
     return CheckOptions(
         pythons=tuple(arguments.python),
         quick=arguments.quick,
