@@ -33,6 +33,7 @@ FIXES = (
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid gpus.remap_failed",),
     caused_by=("device.fallen-off-the-bus",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
