@@ -82,6 +82,7 @@ def target_index() -> str:
 
 def _only_with(targets: Mapping[str, str]) -> Iterator[str]:
     """For each check that says what it finds nothing without: its targets, on which it passes then, and that."""
+    yield "# fmt: off"
     yield "# The function of the targets on which a check passes where one of the rest is missing; empty: it has none."
     yield "ONLY_WITH = {"
     for one in catalogue.load(checks.ids()):
@@ -89,13 +90,8 @@ def _only_with(targets: Mapping[str, str]) -> Iterator[str]:
             function = getattr(one.targets, "func", one.targets)
             every = "targets:pythons" if "OnPython" in str(function.__annotations__.get("return")) else ""
             place = targets.get(one.id, "targets:machine" if function is machine else every)
-            parts = [f'"{part}"' for part in (place, *one.only_with)]
-            line = f'    "{one.id}": ({", ".join(parts)}),'
-            yield from (
-                [line]
-                if len(line) <= 120
-                else [f'    "{one.id}": (', *(f"        {part}," for part in parts), "    ),"]
-            )
+            parts = ", ".join(f'"{part}"' for part in (place, *one.only_with))
+            yield f'    "{one.id}": ({parts}),'
     yield "}"
 
 
