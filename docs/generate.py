@@ -6,6 +6,7 @@ Usage: python docs/generate.py
 import argparse
 import sys
 import textwrap
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from gpudoctor.cli import parser
 from gpudoctor.cli.arguments import Parser
 from gpudoctor.cli.help_page import grouped_commands
 from gpudoctor.cli.help_texts import HELP_TEXTS
+from gpudoctor.targets import machine
 from scripts.completions import completions
 
 SCRIPTS = "../gpudoctor/cli/completions/"
@@ -61,7 +63,13 @@ def target_index() -> str:
         if shared and set(given) <= {"name"}:
             place = ":".join([module.removeprefix("gpudoctor."), name, *given.values()])
             found.setdefault(place, []).append(one.id)
-    lines = ['"""The targets of checks, by function; made by docs/generate.py from the checks."""', "", "TARGETS = {"]
+    lines = [
+        '"""The targets of checks by function, and what each finds nothing without; made by docs/generate.py."""',
+        "",
+        "# ruff: noqa: E501",
+        "",
+        "TARGETS = {",
+    ]
     for place, ids in sorted(found.items()):
         parts = textwrap.wrap(" ".join(ids), 109, break_on_hyphens=False)
         if len(parts) == 1 and len(place) + len(parts[0]) < 108:
@@ -69,7 +77,22 @@ def target_index() -> str:
         else:
             texts = [f'        "{part} "' for part in parts[:-1]]
             lines += [f'    "{place}": (', *texts, f'        "{parts[-1]}"', "    ),"]
-    return "\n".join([*lines, "}"]) + "\n"
+    return "\n".join([*lines, "}", *_only_with({id_: place for place, ids in found.items() for id_ in ids})]) + "\n"
+
+
+def _only_with(targets: Mapping[str, str]) -> Iterator[str]:
+    """For each check that says what it finds nothing without: its targets, on which it passes then, and that."""
+    yield "# fmt: off"
+    yield "# The function of the targets on which a check passes where one of the rest is missing; empty: it has none."
+    yield "ONLY_WITH = {"
+    for one in catalogue.load(checks.ids()):
+        if one.only_with:
+            function = getattr(one.targets, "func", one.targets)
+            every = "targets:pythons" if "OnPython" in str(function.__annotations__.get("return")) else ""
+            place = targets.get(one.id, "targets:machine" if function is machine else every)
+            parts = ", ".join(f'"{part}"' for part in (place, *one.only_with))
+            yield f'    "{one.id}": ({parts}),'
+    yield "}"
 
 
 def _page(one: Check[Any]) -> str:

@@ -2,19 +2,28 @@
 
 A gate is never narrower than the targets of its area's checks: where it is closed, each of them would be skipped.
 Within an open area, `target_index` names the function that gives a check its targets.
+
+A check may also name facts without which it finds nothing (`only_with`), each as paths in the tree of facts, separated
+by blanks, of which one has to lead to something: "pythons.unmet", "gpus.vendor=amd", "host.environment=CUDA_HOME". A
+path leads to something where any of its values is not empty, is one of those after "=" (separated by commas; "*" at the
+end of one stands for more; of a dictionary it is the keys), or is unknown. With "?" at its end it asks for the latter
+alone. One with ":" names a function that gives targets.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
+from typing import Any
 
+from gpudoctor.check_engine import Targets
 from gpudoctor.facts import Facts
+from gpudoctor.maybe import Unknown
 from gpudoctor.registry import AREAS, Area, Condition
-from gpudoctor.target_index import TARGETS
+from gpudoctor.target_index import ONLY_WITH, TARGETS
 from gpudoctor.targets import has_dxg, wants_nvidia
 
 
-def _has(facts: Facts, framework: str) -> bool:
+def _uses(facts: Facts, framework: str) -> bool:
     return any(found.name == framework for python in facts.pythons for found in python.frameworks)
 
 
@@ -56,7 +65,7 @@ _CONDITIONS: Mapping[Condition, Callable[[Facts], bool]] = {
 def _gate(area: Area) -> Callable[[Facts], bool] | None:
     """What opens an area; None: it is always open."""
     if area.framework:
-        return partial(_has, framework=area.framework)
+        return partial(_uses, framework=area.framework)
     return _CONDITIONS[area.condition] if area.condition else None
 
 
@@ -70,9 +79,17 @@ GATES = {area.name: gate for area in AREAS if (gate := _gate(area))}
 _INDEX = {id_: place for place, ids in TARGETS.items() for id_ in ids.split()}
 
 
-def always(id_: str) -> bool:
-    """Whether every machine may have targets for a check."""
-    return id_.split(".")[0] not in GATES and id_ not in _INDEX
+def likely(id_: str, gpu: bool) -> bool:
+    """Whether a check will most likely be read, which may be done before there are facts.
+
+    Args:
+        id_: of the check.
+        gpu: whether the machine seems to have a GPU with a driver.
+    """
+    if id_.split(".")[0] in GATES or id_ in _INDEX:
+        return False
+    _, *paths = ONLY_WITH.get(id_, ("",))
+    return all(gpu and "gpus" in each.split() for each in paths)
 
 
 def concerning(facts: Facts) -> Callable[[str], bool]:
@@ -85,13 +102,75 @@ def concerning(facts: Facts) -> Callable[[str], bool]:
 
     @cache
     def has(place: str) -> bool:
-        module, name, *given = place.split(":")
-        try:
-            return any(True for _ in getattr(import_module(f"gpudoctor.{module}"), name)(facts, *given))
-        except Exception:  # a fact is unknown, or it is broken: the check reports it
-            return True
+        return _gives(place, facts)
 
     def concerned(id_: str) -> bool:
         return opened(id_.split(".")[0]) and (id_ not in _INDEX or has(_INDEX[id_]))
 
     return concerned
+
+
+def finding_nothing(facts: Facts) -> Callable[[str], Targets[Any] | None]:
+    """What gives the targets on which the check of an id passes for want of facts; None: it may find something."""
+
+    @cache
+    def values(path: str) -> tuple[object, ...]:
+        return tuple(_values(facts, path.split(".")))
+
+    @cache
+    def texts(path: str) -> frozenset[str]:
+        return frozenset(map(str, values(path)))
+
+    @cache
+    def leads_on(path: str) -> bool:
+        if ":" in path:
+            return _gives(path, facts)
+        place, _, wanted = path.partition("=")
+        found = values(place.rstrip("?"))
+        if any(isinstance(one, Unknown) for one in found):
+            return True
+        if not wanted:
+            return not place.endswith("?") and any(found)
+        return any(_is_among(name, texts(place)) for name in wanted.split(","))
+
+    @cache
+    def there(paths: str) -> bool:
+        return any(map(leads_on, paths.split()))
+
+    def passed(id_: str) -> Targets[Any] | None:
+        place, *paths = ONLY_WITH.get(id_, ("",))
+        return None if all(map(there, paths)) else _targets(place)
+
+    return passed
+
+
+def _values(thing: Any, names: Sequence[str]) -> Iterator[object]:
+    """The values at the end of a path in the tree of facts, and what is unknown on the way to one."""
+    if isinstance(thing, tuple):
+        for one in thing:
+            yield from _values(one, names)
+    elif isinstance(thing, Unknown) or not names:
+        yield from thing if isinstance(thing, dict) else (thing,)
+    elif thing is not None:
+        yield from _values(getattr(thing, names[0]), names[1:])
+
+
+def _is_among(name: str, texts: frozenset[str]) -> bool:
+    return any(text.startswith(name[:-1]) for text in texts) if name.endswith("*") else name in texts
+
+
+def _targets(place: str) -> Targets[Any]:
+    """The function that a place of the index names: "module:name", with what it is given; none for ""."""
+    if not place:
+        return lambda _: ()
+    module, name, *given = place.split(":")
+    function: Callable[..., Any] = getattr(import_module(f"gpudoctor.{module}"), name)
+    return lambda facts: function(facts, *given)
+
+
+def _gives(place: str, facts: Facts) -> bool:
+    """Whether the function of a place gives targets."""
+    try:
+        return any(True for _ in _targets(place)(facts))
+    except Exception:  # a fact is unknown, or it is broken: the check reports it
+        return True

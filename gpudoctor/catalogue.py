@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from gpudoctor import checks
-from gpudoctor.areas import concerning, on_request
-from gpudoctor.check_engine import MACHINE, About, Check, Severity
+from gpudoctor.areas import concerning, finding_nothing, on_request
+from gpudoctor.check_engine import MACHINE, About, Check, Severity, Targets
 from gpudoctor.facts import Facts
 
 GROUP = "gpudoctor.checks"
@@ -33,17 +33,22 @@ def load(wanted: Iterable[str] | None = None) -> list[Check[Any]]:
 
 
 def load_for(facts: Facts, wanted: Iterable[str]) -> list[Check[Any]]:
-    """The checks with these ids; instead of our own of which the machine has no subject, ones that skip."""
+    """The checks with these ids; instead of our own that can find nothing on the machine, ones that skip or pass."""
     foreign = {one.id for one in others()}
-    wanted, concerned = list(wanted), concerning(facts)
-    needed = [id_ for id_ in wanted if id_ in foreign or concerned(id_)]
-    loaded = dict(zip(needed, load(needed), strict=True))
-    return [loaded.get(id_) or _silent(id_) for id_ in wanted]
+    wanted, concerned, passed = list(wanted), concerning(facts), finding_nothing(facts)
+    silent = {id_: passed(id_) if concerned(id_) else _no_targets for id_ in wanted if id_ not in foreign}
+    needed = [id_ for id_ in wanted if silent.get(id_) is None]
+    found = dict(zip(needed, load(needed), strict=True))
+    return [found.get(id_) or _silent(id_, silent[id_] or _no_targets) for id_ in wanted]
 
 
-def _silent(id_: str) -> Check[Any]:
-    """A check that stands for one that has nothing to look at here; its file is not even read."""
-    made: Check[Any] = Check(lambda _: None, title="", severity=Severity.ADVICE, cause="", targets=lambda _: ())
+def _no_targets(_: Facts) -> tuple[()]:
+    return ()
+
+
+def _silent(id_: str, targets: Targets[Any]) -> Check[Any]:
+    """A check that stands for one that can find nothing here, and passes on its targets; its file is not even read."""
+    made: Check[Any] = Check(lambda _: None, title="", severity=Severity.ADVICE, cause="", targets=targets)
     made.id, made.area = id_, id_.split(".")[0]
     return made
 

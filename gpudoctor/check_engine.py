@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -176,6 +176,8 @@ class Check(Generic[S]):
         read_from_files: whether its problem is read from files, without an import: a build, a missing library.
         aliases: former ids.
         deprecated: why it is not judged any more, and what took its place.
+        only_with: facts without which it finds nothing, so that its file need not be read where one of them is known
+            to be missing; `gpudoctor.areas` explains how each is written.
         module: the module of its file, where a function elsewhere makes it; else that of the function.
     """
 
@@ -201,6 +203,7 @@ class Check(Generic[S]):
         read_from_files: bool = False,
         aliases: Sequence[str] = (),
         deprecated: str | None = None,
+        only_with: Sequence[str] = (),
         module: str | None = None,
     ) -> None:
         area, name = (module or function.__module__).split(".")[-2:]
@@ -214,6 +217,7 @@ class Check(Generic[S]):
         self.essential, self.aliases, self.deprecated = essential, tuple(aliases), deprecated
         self._vendor, self._linux_alone, self._bearable = vendor, linux_alone, bearable
         self.explains, self.breaks_imports, self.read_from_files = explains, breaks_imports, read_from_files
+        self.only_with = tuple(only_with)
 
     def __repr__(self) -> str:
         return f"<Check {self.id}>"
@@ -259,12 +263,17 @@ def check(**texts: Any) -> Callable[[Callable[[S], Found]], Check[S]]:
     return made
 
 
+def names(every: Iterable[str]) -> str:
+    """Names of a table, as what follows "=" in a check's `only_with`."""
+    return ",".join(sorted(set(every)))
+
+
 def is_foreign(one: Check[Any], facts: Facts) -> bool:
     """Whether a check is about Linux, and the machine is none."""
     return facts.host.system != "Linux" and one.linux_alone
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True):
     """The result of one check on one target, with its problem and fixes."""
 
     check: Check[Any]

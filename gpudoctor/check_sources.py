@@ -12,6 +12,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gpudoctor import probes
 from gpudoctor.check_engine import Check
 from gpudoctor.facts import Facts
@@ -102,6 +104,8 @@ def _functions(thing: Any) -> Iterable[Any]:
         return [getattr(method, "fget", method) for method in methods]
     if isinstance(thing, Check):
         return [thing.function, thing.targets]
+    if isinstance(thing, msgspec.Struct):
+        return msgspec.structs.astuple(thing)
     if isinstance(thing, Mapping):
         return [part for value in thing.values() for part in (value if isinstance(value, tuple) else (value,))]
     return thing if isinstance(thing, tuple) else [thing]

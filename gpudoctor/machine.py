@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import msgspec
 
@@ -34,7 +34,7 @@ OUT_OF_TIME = "the run was out of time"
 SYSTEMS = {"darwin": "Darwin", "win32": "Windows"}
 
 
-class Status(NamedTuple):
+class Status(msgspec.Struct, frozen=True):
     """What stat(2) reports of a file: permission bits, owner, group, size in bytes, device numbers."""
 
     mode: int
@@ -46,7 +46,7 @@ class Status(NamedTuple):
     is_dir: bool
 
 
-class Space(NamedTuple):
+class Space(msgspec.Struct, frozen=True):
     """What statvfs(2) reports of a file system, in bytes."""
 
     size: int

@@ -7,7 +7,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ PATIENCE = 0.05
 P = TypeVar("P", bound=msgspec.Struct)
 
 
-class ParallelStep(NamedTuple):
+class ParallelStep(msgspec.Struct, frozen=True):
     """One step: its key, its name for people, and what it does."""
 
     key: str

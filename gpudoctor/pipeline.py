@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from gpudoctor import __version__, catalogue
-from gpudoctor.areas import always, on_request
+from gpudoctor.areas import likely, on_request
 from gpudoctor.check_engine import Check, Verdict, judge
 from gpudoctor.child import end_all
 from gpudoctor.facts import Facts, Gpu, Host, Nvidia, PciDevice, Python
@@ -120,9 +121,8 @@ def examine(machine: Machine | None, options: CheckOptions = ANYTHING, facts: Fa
     chosen = [id_ for id_ in chosen if options.only or id_ in own or not on_request(id_)]
     wanted = [id_ for id_ in chosen if id_ not in own]
     if facts is None:
-        general = [id_ for id_ in wanted if always(id_)]
-        load = ParallelStep("checks", "the checks", lambda: catalogue.load(general))  # while children answer
         machine = machine or Machine()
+        load = ParallelStep("checks", "the checks", partial(_load_ahead, machine, wanted))  # while children answer
         facts = yield from _gathering(gather_events(machine, options, load), wanted)
         if options.smoke is not None:
             facts = yield from _smoke(machine, facts, options.smoke)
@@ -132,6 +132,12 @@ def examine(machine: Machine | None, options: CheckOptions = ANYTHING, facts: Fa
     yield Judged(verdicts)
     chosen_only = bool(options.only or options.skip)
     yield Done(build(facts, verdicts, chosen=chosen_only, area=options.area, recorded=options.recorded), facts)
+
+
+def _load_ahead(machine: Machine, wanted: Sequence[str]) -> None:
+    """Load the checks that will most likely be asked."""
+    gpu = any(map(machine.exists, ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")))
+    catalogue.load(id_ for id_ in wanted if likely(id_, gpu))
 
 
 def _gathering(events: "Generator[Any, None, Facts]", wanted: Sequence[str]) -> "Generator[Event, None, Facts]":
@@ -210,8 +216,8 @@ def gather_events(machine: Machine, options: CheckOptions, *beside: ParallelStep
     pci: Bus = Lazy(foreign.pci if foreign else lambda: probes.PCI.run(inputs), Unknown(NO_ANSWER))
     system = foreign.steps if foreign else probes.system_steps(machine, host.get, lambda: _devices(pci), options.quick)
     steps = [
-        ParallelStep(*probes.HOST[:2], host.make),
-        ParallelStep(*probes.PCI[:2], pci.make),
+        ParallelStep(probes.HOST.key, probes.HOST.label, host.make),
+        ParallelStep(probes.PCI.key, probes.PCI.label, pci.make),
         *_python_steps(machine, interpreters, options.quick, pci),  # they wait for children of their own: so first
         *(ParallelStep(*named) for named in system),
         *beside,

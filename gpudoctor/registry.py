@@ -5,10 +5,12 @@ what its files tell, `workers/ask_<module>.py` to ask it, and its checks. `gpudo
 function in setup/choice.py, and smoke tests need a backend, `workers/smoke/backends/<area>.py`.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 
-class KnownFramework(NamedTuple):
+class KnownFramework(msgspec.Struct, frozen=True):
     """One framework.
 
     Attributes:
@@ -120,7 +122,7 @@ SMOKED = tuple(
 Condition = Literal["nvidia", "windows-host", "scheduler", "cloud", "smoke-results", "intel", "macos", "windows"]
 
 
-class Area(NamedTuple):
+class Area(msgspec.Struct, frozen=True):
     """One area of checks.
 
     Attributes:

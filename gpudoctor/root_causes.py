@@ -1,7 +1,8 @@
 """Orders causes before consequences: one root cause is one finding, with what follows from it under it."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import Outcome, Severity, Verdict
 from gpudoctor.registry import AREAS, BY_AREA, EXPECT
@@ -12,7 +13,7 @@ _CONTAINERS = {"containers"}
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True):
     """A root cause and what follows from it."""
 
     root: Verdict

@@ -5,7 +5,8 @@ whose hardware or software is not there.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, Gpu, LiveFramework, PciDevice, Python
@@ -14,31 +15,32 @@ from gpudoctor.registry import FRAMEWORKS
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"
 VENDORS = {"nvidia": NVIDIA, "amd": AMD, "intel": INTEL}
+ANY_GPU = "gpus pci.role=gpu nvidia.cuda.devices"  # in `only_with`: as one of these facts every GPU is seen
 NAMES = {one.module: one.title for one in FRAMEWORKS}
 
 
-class OnGpu(NamedTuple):
+class OnGpu(msgspec.Struct, frozen=True):
     """One GPU of the machine."""
 
     facts: Facts
     gpu: Gpu
 
 
-class OnCard(NamedTuple):
+class OnCard(msgspec.Struct, frozen=True):
     """One GPU as the PCI bus shows it, whether or not a driver answers."""
 
     facts: Facts
     card: PciDevice
 
 
-class OnPython(NamedTuple):
+class OnPython(msgspec.Struct, frozen=True):
     """One examined interpreter."""
 
     facts: Facts
     python: Python
 
 
-class OnFramework(NamedTuple):
+class OnFramework(msgspec.Struct, frozen=True):
     """One framework in one interpreter."""
 
     facts: Facts
@@ -51,7 +53,7 @@ class OnFramework(NamedTuple):
         return _placed(self.facts, self.python, self.framework)
 
 
-class OnLive(NamedTuple):
+class OnLive(msgspec.Struct, frozen=True):
     """One framework that was imported, and what it said."""
 
     facts: Facts
@@ -65,7 +67,7 @@ class OnLive(NamedTuple):
         return _placed(self.facts, self.python, self.framework)
 
 
-class OnPair(NamedTuple):
+class OnPair(msgspec.Struct, frozen=True):
     """One framework and one GPU that it would have to run on."""
 
     facts: Facts
@@ -292,13 +294,13 @@ def about_modules(about: About, modules: Iterable[str]) -> About:
 
 def frameworks(facts: Facts, name: str | None = None) -> Iterator[tuple[About, OnFramework]]:
     """Each framework of each interpreter, or those of one import name."""
-    for about, (_, python) in pythons(facts):
-        for framework in python.frameworks:
+    for about, on in pythons(facts):
+        for framework in on.python.frameworks:
             if name in (None, framework.name):
-                label = _placed(facts, python, framework)
+                label = _placed(facts, on.python, framework)
                 yield (
                     About(label, python=about.python, package=framework.name, vendor=built_for(framework)),
-                    OnFramework(facts, python, framework),
+                    OnFramework(facts, on.python, framework),
                 )
 
 
@@ -329,9 +331,9 @@ def onnxruntimes(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
 
 def lives(facts: Facts, name: str | None = None) -> Iterator[tuple[About, OnLive]]:
     """Each framework that was imported, or those of one name."""
-    for about, (_, python, framework) in frameworks(facts, name):
-        if framework.live is not None:
-            yield about, OnLive(facts, python, framework, framework.live)
+    for about, on in frameworks(facts, name):
+        if on.framework.live is not None:
+            yield about, OnLive(facts, on.python, on.framework, on.framework.live)
 
 
 def pairs(facts: Facts, name: str | None = None) -> Iterator[tuple[About, OnPair]]:
@@ -339,12 +341,12 @@ def pairs(facts: Facts, name: str | None = None) -> Iterator[tuple[About, OnPair
 
     Where no driver answers, the PCI device's compute capability stands in for the GPU's.
     """
-    for about, (_, python, framework) in frameworks(facts, name):
-        for gpu in _runs_on(facts, framework):
+    for about, on in frameworks(facts, name):
+        for gpu in _runs_on(facts, on.framework):
             label = f"{about.label} on GPU {gpu.index}"
             yield (
-                About(label, gpu_key(gpu), about.python, framework.name, about.vendor),
-                OnPair(facts, python, framework, gpu),
+                About(label, gpu_key(gpu), about.python, on.framework.name, about.vendor),
+                OnPair(facts, on.python, on.framework, gpu),
             )
 
 

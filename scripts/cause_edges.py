@@ -80,7 +80,13 @@ def _needed(facts: Facts, checks: list[Check[Any]]) -> Iterator[Edge]:
 
 def _shape(verdicts: list[Verdict]) -> object:
     found, open_ = findings(verdicts)
-    return [(f.root[:2], f.severity, [c[:2] for c in f.consequences]) for f in found], [v[:2] for v in open_]
+    return [(_place(f.root), f.severity, [_place(c) for c in f.consequences]) for f in found], [
+        _place(v) for v in open_
+    ]
+
+
+def _place(verdict: Verdict) -> object:
+    return verdict.check, verdict.about
 
 
 def is_needed(consequence: Check[Any], cause: str, checks: list[Check[Any]]) -> bool:

@@ -161,7 +161,9 @@ def test_the_page_names_every_action_outcome_and_attribute() -> None:
     assert outcomes == [[one.name, one.value] for one in gpudoctor.Outcome]
     report = Report()
     assert [name for row in table("Attribute") for name in in_code(row[0]) if not hasattr(report, name)] == []
-    fields = {*Fix.__struct_fields__, *Verdict._fields, *UnmetDemand._fields} - {"planned"}  # `fixes` has those
+    fields = {*Fix.__struct_fields__, *Verdict.__struct_fields__, *UnmetDemand._fields} - {
+        "planned"
+    }  # `fixes` has those
     assert [field for field in fields if f"`{field}`" not in PAGE.read_text()] == []
 
 

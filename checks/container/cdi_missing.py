@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import known, phrases
 from gpudoctor.queries.cards import may_serve
-from gpudoctor.targets import in_container, on_wsl
+from gpudoctor.queries.containers import engine_host
 from gpudoctor.tasks import as_root, cmd, query
 
 _SPECIFICATION = "/etc/cdi/nvidia.yaml"
@@ -20,8 +20,8 @@ _POD_PROOF = query(
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """Hosts whose containers get GPUs through CDI; next to Docker the toolkit is more likely there for Docker."""
     alone = isinstance(facts.containers.podman, str) and facts.containers.docker is None
-    if (alone or _by_mode(facts) or _by_service(facts)) and not in_container(facts) and not on_wsl(facts):
-        yield MACHINE, facts
+    if alone or _by_mode(facts) or _by_service(facts):
+        yield from engine_host(facts)
 
 
 def _by_mode(facts: Facts) -> bool:
@@ -78,6 +78,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/kaito-project/kaito/issues/2326",
     ),
     targets=_hosts,
+    only_with=(
+        "queries.containers:engine_host",
+        "containers.podman containers.runtime_mode=cdi containers.cdi_service",
+    ),
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("table 2026-11",),

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import container
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cards import may_serve
+from gpudoctor.queries.containers import engine_host
 from gpudoctor.queries.packages import numbers
-from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Edit, Tasks, as_root, cmd, query
 
 # Fields of nvidia-ctk cdi generate, and of the service that generates the specification at each boot.
@@ -21,8 +21,8 @@ _PROOF = cmd("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu"
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine with a Podman or a Docker that reads CDI specifications."""
     found = facts.containers
-    if (isinstance(found.podman, str) or found.docker_cdi is True) and not in_container(facts) and not on_wsl(facts):
-        yield MACHINE, facts
+    if isinstance(found.podman, str) or found.docker_cdi is True:
+        yield from engine_host(facts)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -85,6 +85,10 @@ def _refusing(facts: Facts) -> list[str]:
         "https://github.com/NVIDIA/nvidia-container-toolkit/pull/1419",
     ),
     targets=_hosts,
+    only_with=(
+        "queries.containers:engine_host",
+        "containers.podman containers.docker_cdi",
+    ),
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import nixos
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.cards import may_serve
+from gpudoctor.queries.containers import engine_host
 from gpudoctor.queries.packages import numbers
-from gpudoctor.targets import in_container, on_wsl
 from gpudoctor.tasks import Edit, cmd
 
 _DROP_IN = "/etc/containers/containers.conf.d/50-cdi.conf"
@@ -20,8 +20,8 @@ def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine with a Podman, and a specification of NVIDIA's for it."""
     found = facts.containers
     listed = any("nvidia" in path for path in known_or(found.cdi, ()))
-    if isinstance(found.podman, str) and listed and not in_container(facts) and not on_wsl(facts):
-        yield MACHINE, facts
+    if isinstance(found.podman, str) and listed:
+        yield from engine_host(facts)
 
 
 def _directory(path: str) -> str:
@@ -86,6 +86,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NixOS/nixpkgs/issues/417312",
     ),
     targets=_hosts,
+    only_with=("queries.containers:engine_host", "containers.podman", "containers.cdi"),
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 
-from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import known, known_or
-from gpudoctor.targets import has_nvidia, in_container, on_wsl
+from gpudoctor.queries.containers import engine_host
+from gpudoctor.queries.driver import user_version
+from gpudoctor.targets import has_nvidia
 from gpudoctor.tasks import as_root, query
 
 
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    if has_nvidia(facts) and not in_container(facts) and not on_wsl(facts):
-        yield MACHINE, facts
+    if has_nvidia(facts):
+        yield from engine_host(facts)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -37,6 +38,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",),
     targets=_hosts,
+    only_with=(
+        "queries.containers:engine_host",
+        "targets:nvidia_hardware",
+    ),
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),

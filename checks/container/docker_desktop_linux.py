@@ -45,6 +45,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ROCm/container-toolkit/issues/86",
     ),
     targets=_hosts,
+    only_with=(
+        "queries.containers:engine_host",
+        "containers.docker",
+    ),
     caused_by=("driver.*", "device.*"),
     affects=("containers",),
     validated_on=("simulated 2026-11",),

@@ -49,6 +49,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/ShaneIsrael/fireshare/issues/689",
     ),
     targets=_hosts,
+    only_with=(
+        "queries.containers:engine_host",
+        "containers.docker",
+    ),
     affects=("containers",),
     validated_on=("table 2026-11",),
 )

@@ -44,6 +44,7 @@ def _nested(facts: Facts) -> Iterator[tuple[About, Facts]]:
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/139",
     ),
     targets=_nested,
+    only_with=("containers.docker", "queries.containers:nvidia_container"),
     caused_by=("driver.*", "device.*", "container.no-gpus-passed", "container.driver-version-inside"),
     affects=("containers",),
     validated_on=("table 2026-11",),

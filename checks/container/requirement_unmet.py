@@ -95,6 +95,7 @@ def _inside_fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/",
     ),
     targets=_targets,
+    only_with=("queries.containers:nvidia_container queries.containers:docker_host",),
     caused_by=("driver.*", "device.*"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

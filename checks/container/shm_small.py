@@ -23,6 +23,7 @@ DEFAULT = 64 << 20
         "https://github.com/pytorch/pytorch/issues/5040",
     ),
     targets=machine,
+    only_with=("gpus", "host.container"),
     caused_by=("driver.*", "device.*"),
     affects=("several-gpus", "containers"),
     validated_on=("simulated 2026-11",),

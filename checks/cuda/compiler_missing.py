@@ -3,11 +3,12 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import system
 from gpudoctor.fixes.environment import install_system
-from gpudoctor.fixes.python import conda_install, conda_of, lasting, python_minor
+from gpudoctor.fixes.python import conda_install, conda_of, lasting
 from gpudoctor.knowledge import packages
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import compiles_kernels
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.queries.packages import python_minor
+from gpudoctor.targets import ANY_GPU, OnPython, pythons
 from gpudoctor.tasks import cmd
 
 
@@ -38,6 +39,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/RosettaCommons/foundry/issues/221",
     ),
     targets=pythons,
+    only_with=(ANY_GPU, "pythons.packages.name=triton,pytorch-triton,triton-nightly"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

@@ -13,7 +13,7 @@ from gpudoctor.maybe import known, present
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import compiling, numbers, packages_of
-from gpudoctor.targets import OnPython, gpus_of, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, gpus_of, pythons
 from gpudoctor.tasks import query
 
 
@@ -63,6 +63,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/marin-community/marin/pull/8502",
     ),
     targets=pythons,
+    only_with=(ANY_GPU, "pythons.frameworks.name=torch"),
     caused_by=("cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -10,7 +10,7 @@ from gpudoctor.maybe import known
 from gpudoctor.queries.driver import OFF_PATH, loaded_libcuda
 from gpudoctor.queries.frameworks import compiles_kernels
 from gpudoctor.queries.packages import numbers, packages_of
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, pythons
 from gpudoctor.tasks import Tasks, as_root, cmd, export, query
 
 _OWN = "~/.local/lib/libcuda-link"
@@ -62,6 +62,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/state-spaces/mamba/issues/123",
     ),
     targets=pythons,
+    only_with=(ANY_GPU, "pythons.packages.name=triton,pytorch-triton"),
     caused_by=("driver.*", "cuda.compiler-missing"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

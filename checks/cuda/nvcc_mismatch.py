@@ -7,7 +7,7 @@ from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import major, release
-from gpudoctor.targets import OnFramework, torches
+from gpudoctor.targets import ANY_GPU, OnFramework, torches
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -34,6 +34,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/1453",
     ),
     targets=torches,
+    only_with=(f"{ANY_GPU} pythons.frameworks.cuda?",),
     caused_by=("cuda.home-stale", "pytorch.arch-missing", "pytorch.driver-too-old"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -11,7 +11,7 @@ from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of, uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import compiling, packages_of, release
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, pythons
 
 
 def _torch(on: OnPython) -> Framework | None:
@@ -57,6 +57,7 @@ def _ready(on: OnPython, name: str, cuda: str) -> tuple[Fix, ...]:
         "https://github.com/sgl-project/sglang/issues/13468",
     ),
     targets=pythons,
+    only_with=(ANY_GPU,),
     caused_by=("cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -39,6 +39,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/numba/numba/issues/7006",
     ),
     targets=pythons,
+    only_with=("pythons.packages.name=numba-cuda",),
     caused_by=(*CUDA_SYSTEM, "python.*", "cuda.home-stale", "packages.part-missing"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

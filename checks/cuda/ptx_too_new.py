@@ -9,7 +9,7 @@ from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.driver import driver_cuda, driver_words
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import numbers, packages_of, wheels
-from gpudoctor.targets import OnPython, in_container, on_wsl, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, in_container, on_wsl, pythons
 from gpudoctor.tasks import export
 
 # conda's packages with libNVVM, in the order in which they are asked for their release; Numba looks there first.
@@ -86,6 +86,7 @@ def _runs(branch: int, cuda: str) -> bool:
         "https://github.com/numba/numba/issues/7006",
     ),
     targets=pythons,
+    only_with=(ANY_GPU, "pythons.packages.name=numba,numba-cuda"),
     caused_by=(*CUDA_SYSTEM, "python.*", "pytorch.driver-too-old", "jax.driver-too-old"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -12,7 +12,7 @@ from gpudoctor.queries.capability import gpu_words, sm
 from gpudoctor.queries.frameworks import compiles_kernels, one_of
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.packages import numbers, packages_of
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, pythons
 
 VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 _COMPILES = 'import torch; print(torch.compile(lambda x: x * 2)(torch.ones(8, device="cuda")))'
@@ -56,6 +56,7 @@ def _enough(version: object, needed: str) -> bool:
         "https://github.com/triton-lang/triton/issues/10331",
     ),
     targets=pythons,
+    only_with=(ANY_GPU, "pythons.packages.name=triton,pytorch-triton,triton-nightly"),
     caused_by=("python.*", "pytorch.arch-missing", "pytorch.nvrtc-too-old", "packages.triton-mismatch"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -32,6 +32,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/dynamic-page-retirement/visibility.html",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid",),
     caused_by=(
         "device.ecc-uncorrected",
         "device.row-remap-failed",

@@ -33,6 +33,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid gpus.ecc_uncorrected",),
     caused_by=(
         "device.row-remap-failed",
         "device.row-remap-pending",

@@ -56,6 +56,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/", "https://docs.nvidia.com/deploy/nvml-api/"),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid,lost-at-probe,fallen-off-bus gpus.status=lost",),
     caused_by=("device.wake-failed",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

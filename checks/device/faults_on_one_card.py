@@ -53,6 +53,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/51382",
     ),
     targets=_cards,
+    only_with=("queries.cards:nvidia_addresses",),
     caused_by=("device.fallen-off-the-bus", "device.xid-hardware", "device.ecc-uncorrected", "device.row-remap-failed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

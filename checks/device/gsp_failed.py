@@ -141,6 +141,7 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1104",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid,gsp-wpr2,gsp-failed,gfw-boot",),
     caused_by=(
         "device.fallen-off-the-bus",
         "device.power-cable-missing",

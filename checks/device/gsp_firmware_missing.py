@@ -104,6 +104,7 @@ def _commands(facts: Facts) -> Tasks:
         "https://github.com/kata-containers/kata-containers/pull/11875",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=gsp-firmware,gsp-failed,rm-init-failed",),
     caused_by=("driver.half-upgraded", "driver.mixed-installation"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

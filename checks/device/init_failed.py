@@ -54,6 +54,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/NVIDIA/open-gpu-kernel-modules",),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=rm-init-failed",),
     caused_by=(
         "device.vgpu-host-mismatch",
         "device.fallen-off-the-bus",

@@ -53,6 +53,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/gpu-operator/issues/649",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=no-interrupts,rm-init-failed",),
     caused_by=("device.fallen-off-the-bus", "device.gsp-failed"),
     affects=("everything",),
     validated_on=("table 2026-11",),

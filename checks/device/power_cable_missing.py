@@ -38,6 +38,7 @@ _FIXES = (
         "https://github.com/NVIDIA/open-gpu-kernel-modules/blob/main/src/nvidia/arch/nvalloc/unix/src/osinit.c",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid,power-cables,rm-init-failed gpus.status=no-power",),
     caused_by=("device.fallen-off-the-bus",),
     affects=("everything",),
     validated_on=("table 2026-11",),

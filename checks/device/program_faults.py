@@ -47,6 +47,7 @@ _FIXES = (
         "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid",),
     caused_by=(
         "device.faults-on-one-card",
         "device.fallen-off-the-bus",

@@ -19,6 +19,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/dynamic-page-retirement/index.html",),
     targets=nvidia_addresses,
+    only_with=("gpus.retired_pending",),
     caused_by=("device.row-remap-failed", "device.fallen-off-the-bus"),
     affects=("everything",),
     validated_on=("table 2026-11",),

@@ -17,6 +17,7 @@ from gpudoctor.queries.kernel_log import texts
         "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid gpus.remap_failed",),
     caused_by=("device.fallen-off-the-bus",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

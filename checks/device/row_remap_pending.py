@@ -39,6 +39,7 @@ def _rows(on: OnAddress) -> int:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html",),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid gpus.remap_pending",),
     caused_by=("device.row-remap-failed", "device.fallen-off-the-bus"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

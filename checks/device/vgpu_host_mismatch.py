@@ -26,6 +26,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://github.com/skypilot-org/skypilot/issues/10468",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

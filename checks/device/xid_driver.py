@@ -66,6 +66,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/962",
     ),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid",),
     caused_by=("device.fallen-off-the-bus", "device.gsp-failed", "device.xid-hardware", "device.nvlink-fault"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

@@ -49,6 +49,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",),
     targets=nvidia_addresses,
+    only_with=("log.events.kind=xid",),
     caused_by=("device.fallen-off-the-bus", "device.power-cable-missing"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

@@ -1,7 +1,8 @@
 """libcuda or libnvidia-ml is there, but the loader cannot load it."""
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Cuda, DriverLibrary, Facts, Nvml
@@ -39,7 +40,7 @@ _CAUSES = (
 )
 
 
-class Broken(NamedTuple):
+class Broken(msgspec.Struct, frozen=True):
     """A library that does not load: its name, the loader's message, and the copy that the loader picks."""
 
     soname: str

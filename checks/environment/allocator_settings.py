@@ -62,6 +62,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf",
     ),
     targets=torches,
+    only_with=(f"host.environment={VARIABLE},{NEWER}",),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -28,6 +28,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/183387",),
     targets=torches,
+    only_with=(f"host.environment={NEWER}",),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("table 2026-11",),

@@ -58,6 +58,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.pytorch.org/docs/stable/cpp_extension.html",),
     targets=torches,
+    only_with=(f"host.environment={VARIABLE}",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -1,7 +1,8 @@
 """Debug variables are still set."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -11,7 +12,7 @@ from gpudoctor.maybe import Unknown
 from gpudoctor.targets import cards_of, gpus_of
 
 
-class OnVariable(NamedTuple):
+class OnVariable(msgspec.Struct, frozen=True):
     """One environment variable that only debugging needs."""
 
     facts: Facts
@@ -56,6 +57,7 @@ def _fixes(on: OnVariable) -> tuple[Fix, ...]:
         "https://docs.jax.dev/en/latest/config_options.html",
     ),
     targets=_variables,
+    only_with=("pci.vendor=10de gpus.vendor=nvidia",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -78,6 +78,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/nccl/issues/1837",
     ),
     targets=machine,
+    only_with=("gpus", f"host.environment={','.join((SOCKET, *EXACT, HCA))}"),
     affects=("several-gpus",),
     validated_on=("simulated 2026-11",),
 )

@@ -37,6 +37,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/LMCache/LMCache/pull/1925",
     ),
     targets=pythons,
+    only_with=("pythons.own_ninja gpus pythons.packages?",),
     caused_by=("python.*", "cuda.nvcc-missing"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -32,6 +32,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py",
     ),
     targets=machine,
+    only_with=("gpus", "toolkits.named_paths"),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

@@ -1,6 +1,6 @@
 """A variable selects a library of a package that the package does not contain."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.variables import assign, unset
@@ -69,6 +69,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1878",
     ),
     targets=torches,
+    only_with=(f"host.environment={names(row.name for row in variables().selects.rows)} pythons.packages?",),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Facts, Gpu, Package
 from gpudoctor.fixes.variables import unset
 from gpudoctor.knowledge.variables import Refused, variables
@@ -19,7 +19,7 @@ from gpudoctor.tasks import Variable, export
 _GPUS = {"nvidia": nvidia_gpus, "amd": amd_gpus}
 
 
-class _Refusal(NamedTuple):
+class _Refusal(msgspec.Struct, frozen=True):
     """A row that applies here, the package, and the GPU that lacks the feature."""
 
     row: Refused
@@ -76,6 +76,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/pull/35069",
     ),
     targets=pythons,
+    only_with=(
+        f"host.environment={names(row.name for row in variables().refused)} pythons.packages?",
+        f"pythons.packages.name={names(row.package for row in variables().refused)}",
+    ),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
@@ -86,7 +90,7 @@ def variable_refused(on: OnPython) -> Problem | None:
     found = tuple(_found(on))
     if not found:
         return None
-    row, owner, gpu = found[0]
+    row, owner, gpu = found[0].row, found[0].owner, found[0].gpu
     values = on.facts.host.environment
     beside = f" and {row.other}={values[row.other]}" if row.when == "differs" else ""
     where = f" on {gpu_name(gpu)} (compute capability {present(gpu.capability)})" if gpu else ""

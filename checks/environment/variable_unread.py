@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.variables import unset
 from gpudoctor.knowledge.variables import Unread, variables
@@ -42,6 +42,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/pull/28204",
     ),
     targets=pythons,
+    only_with=(f"host.environment={names(row.name for row in variables().unread)} pythons.packages?",),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -42,6 +42,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://man7.org/linux/man-pages/man2/getrlimit.2.html",
     ),
     targets=machine,
+    only_with=("gpus", "host.address_space"),
     caused_by=("device.*",),
     affects=("everything",),
     validated_on=("table 2026-11",),

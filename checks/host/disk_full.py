@@ -66,6 +66,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables",
     ),
     targets=machine,
+    only_with=("gpus",),
     caused_by=("driver.*", "device.*"),
     affects=("wheels",),
     validated_on=("table 2026-11",),

@@ -5,7 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.maybe import known
 from gpudoctor.parsers.cpu_list import processors
 from gpudoctor.queries.gpus import visible_gpus
-from gpudoctor.targets import cards_of, machine
+from gpudoctor.targets import ANY_GPU, cards_of, machine
 from gpudoctor.tasks import cmd, query
 from gpudoctor.tasks.placeholders import COMMAND
 
@@ -53,6 +53,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/nvml-api/group__nvmlAffinity.html",
     ),
     targets=machine,
+    only_with=(ANY_GPU,),
     caused_by=("driver.*", "device.*"),
     affects=("everything",),
     validated_on=("table 2026-11",),

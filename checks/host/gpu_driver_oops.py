@@ -1,7 +1,8 @@
 """A GPU's driver crashed inside the kernel: an oops whose faulting instruction is in its module."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, LogEvent
@@ -17,7 +18,7 @@ _AT_ONCE = 2.0
 _SUSPENDS = ("nvidia-sleep.sh", "systemd-sleep", "pm-suspend", "rtcwake")
 
 
-class _Oops(NamedTuple):
+class _Oops(msgspec.Struct, frozen=True):
     """One oops in a driver: its header, the line of the instruction, and the process that it ended."""
 
     header: LogEvent
@@ -115,6 +116,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/1082",
     ),
     targets=_hosts,
+    only_with=("gpus targets:nvidia_machine",),
     caused_by=(
         "driver.built-for-another-kernel",
         "driver.stopped-by-ibt",

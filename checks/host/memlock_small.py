@@ -54,6 +54,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/nccl-tests/issues/206",
     ),
     targets=machine,
+    only_with=("gpus", "host.rdma"),
     affects=("several-gpus",),
     validated_on=("table 2026-11",),
 )

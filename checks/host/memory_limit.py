@@ -65,6 +65,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files",),
     targets=machine,
+    only_with=("gpus", "host.memory_limit host.memory_kills"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -52,6 +52,7 @@ def _instinct(facts: Facts) -> bool:
         "https://rocm.docs.amd.com/en/latest/how-to/system-optimization/mi300x.html",
     ),
     targets=machine,
+    only_with=("gpus.vendor=amd host.platform=grace",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

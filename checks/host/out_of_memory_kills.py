@@ -39,6 +39,7 @@ def _kills(facts: Facts) -> list[LogEvent]:
     ),
     references=("https://docs.kernel.org/admin-guide/mm/concepts.html",),
     targets=machine,
+    only_with=("gpus", "log.events.kind=oom-kill"),
     caused_by=("health.unified-memory-exhausted", "host.memory-limit"),
     affects=("wheels",),
     validated_on=("table 2026-11",),

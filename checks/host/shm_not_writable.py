@@ -36,6 +36,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://man7.org/linux/man-pages/man7/shm_overview.7.html",
     ),
     targets=machine,
+    only_with=("gpus",),
     caused_by=("driver.*", "device.*"),
     affects=("several-gpus", "wheels"),
     validated_on=("simulated 2026-11",),

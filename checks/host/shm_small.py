@@ -30,6 +30,7 @@ LITTLE = 256 << 20
         "https://www.kernel.org/doc/html/latest/filesystems/tmpfs.html",
     ),
     targets=machine,
+    only_with=("gpus",),
     caused_by=("driver.*", "device.*"),
     affects=("several-gpus",),
     validated_on=("table 2026-11",),

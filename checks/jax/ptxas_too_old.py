@@ -1,6 +1,6 @@
 """JAX with a ptxas that does not support the GPU, or with an older one on PATH than its own."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Nvcc, Package
@@ -16,7 +16,7 @@ from gpudoctor.targets import OnFramework, jaxes
 from gpudoctor.tasks import export
 
 
-class _Ptxas(NamedTuple):
+class _Ptxas(msgspec.Struct, frozen=True):
     """The ptxas that JAX runs: that of the wheel, or the one in the directory of an nvcc on PATH."""
 
     name: str

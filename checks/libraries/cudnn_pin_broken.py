@@ -103,6 +103,7 @@ def _separate(on: OnPython, other: Package, broken: UnmetRequirement) -> Fix:
         "https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html",
     ),
     targets=pythons,
+    only_with=("pythons.unmet",),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),

@@ -13,7 +13,6 @@ from gpudoctor.fixes.python import (
     install,
     lasting,
     manager_of,
-    python_minor,
     torch_family,
 )
 from gpudoctor.fixes.verify_commands import framework_proof
@@ -25,8 +24,8 @@ from gpudoctor.maybe import Unknown, known, known_or, phrases, present, text_of
 from gpudoctor.queries.capability import gpu_words
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.libraries import family, needs_of
-from gpudoctor.queries.packages import major, numbers, packages_of, wheels
-from gpudoctor.targets import OnPython, framework_name, pythons
+from gpudoctor.queries.packages import major, numbers, packages_of, python_minor, wheels
+from gpudoctor.targets import ANY_GPU, OnPython, framework_name, pythons
 from gpudoctor.tasks import as_root
 
 CUDNN = "cudnn"
@@ -132,6 +131,7 @@ def _system(on: OnPython, framework: Framework, first: str) -> Fix:
         "https://github.com/pytorch/pytorch/issues/172352",
     ),
     targets=pythons,
+    only_with=(ANY_GPU,),
     caused_by=(
         "python.*",
         "pytorch.arch-missing",

@@ -33,6 +33,7 @@ def _suffix(name: str) -> str:
     ),
     references=("https://github.com/pytorch/pytorch/issues/186591",),
     targets=pythons,
+    only_with=("pythons.frameworks.cuda",),
     caused_by=("python.*", "libraries.overlapping-wheels"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -36,6 +36,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/pytorch/pytorch/issues/186591",),
     targets=pythons,
+    only_with=("pythons.overlaps",),
     caused_by=("jax.several-plugins",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -88,6 +88,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://pip.pypa.io/en/stable/cli/pip_check/",
     ),
     targets=pythons,
+    only_with=("pythons.unmet",),
     caused_by=("python.*", "libraries.overlapping-wheels"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),

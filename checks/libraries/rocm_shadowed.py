@@ -60,6 +60,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://man7.org/linux/man-pages/man8/ld.so.8.html",
     ),
     targets=torches,
+    only_with=("pythons.frameworks.hip",),
     caused_by=("python.shadowed-module", "libraries.shadowed-by-path"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

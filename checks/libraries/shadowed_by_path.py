@@ -112,6 +112,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/35608",
     ),
     targets=pythons,
+    only_with=("pythons.frameworks.needs.how=LD_LIBRARY_PATH",),
     caused_by=("python.shadowed-module", "python.user-site-leaks"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),

@@ -81,6 +81,7 @@ def _removal(on: OnPython) -> Tasks:
         "https://github.com/pytorch/pytorch/issues/187824",
     ),
     targets=pythons,
+    only_with=("pythons.frameworks.needs.wheel",),
     caused_by=("python.*", "libraries.shadowed-by-path", "libraries.wheel-incomplete"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

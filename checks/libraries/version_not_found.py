@@ -39,6 +39,7 @@ def _cause(first: OldCopy) -> str:
         "https://github.com/kvcache-ai/ktransformers/issues/524",
     ),
     targets=pythons,
+    only_with=("pythons.extensions pythons.imports pythons.frameworks.live.import_error",),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

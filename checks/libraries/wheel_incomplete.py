@@ -44,6 +44,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
     targets=pythons,
+    only_with=("pythons.packages.cut pythons.packages.missing",),
     caused_by=("python.*", "libraries.overlapping-wheels", "onnxruntime.both-packages", "cupy.several-packages"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),

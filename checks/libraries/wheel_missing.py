@@ -70,6 +70,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/cuda/nvrtc/index.html#installation",
     ),
     targets=pythons,
+    only_with=("pythons.unmet",),
     caused_by=("python.*", "libraries.wheel-incomplete"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),

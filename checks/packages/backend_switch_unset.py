@@ -46,6 +46,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/Dao-AILab/flash-attention/pull/2343",
     ),
     targets=pythons,
+    only_with=("pythons.imports",),
     caused_by=("python.*", "pytorch.*"),
     affects=("wheels", "extensions"),
     validated_on=("simulated 2026-11",),

@@ -1,7 +1,8 @@
 """bitsandbytes without a binary for PyTorch's CUDA or ROCm release."""
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
@@ -18,7 +19,7 @@ _NEAREST_SINCE = (0, 50)
 _NAMES = {"cuda": "CUDA", "rocm": "ROCm"}
 
 
-class _Release(NamedTuple):
+class _Release(msgspec.Struct, frozen=True):
     """What PyTorch is built for: "cuda" or "rocm", with its numbers."""
 
     build: str
@@ -88,6 +89,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://huggingface.co/docs/bitsandbytes/installation",
     ),
     targets=torches,
+    only_with=("pythons.packages.name=bitsandbytes",),
     caused_by=("python.*", "pytorch.*"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -27,6 +27,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/189245",
     ),
     targets=pythons,
+    only_with=("pythons.kernels",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

@@ -52,6 +52,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://pypi.org/project/paddlepaddle-gpu/",
     ),
     targets=pythons,
+    only_with=("pythons.overlaps pythons.packages?",),
     caused_by=("pytorch.wrong-vendor",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -2,9 +2,6 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
-from gpudoctor.fixes.extensions import rebuild
-from gpudoctor.fixes.frameworks import verify
-from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.kernels import coverage
 from gpudoctor.knowledge.wanted import is_extension
@@ -12,7 +9,6 @@ from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.extensions import built_for, library_releases, loads
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.gpus import visible_gpus
-from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import and_more, is_own_build, names_torch, numbers, packages_of, release
 from gpudoctor.targets import OnPython, pythons
 
@@ -52,6 +48,9 @@ def _without_library(on: OnPython) -> tuple[Package, tuple[str, ...]] | None:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    # Every machine with a Python reads this check, and few need a fix: they are imported for those alone.
+    from gpudoctor.fixes.extensions import rebuild
+
     unmet = _unmet(on)
     lacking = None if unmet else _without_library(on)
     if lacking:
@@ -64,6 +63,10 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
 
 def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, ...]) -> tuple[Fix, ...]:
     """Install the newest PyTorch that the package has a library for; a newer release of it may have one for this."""
+    from gpudoctor.fixes.frameworks import verify
+    from gpudoctor.fixes.python import install, lasting
+    from gpudoctor.queries.loading import import_of
+
     name, wanted = package.name, releases[-1]
     one = import_of(on.python, name)
     proof = verify(on.python, f"import {one.module if one else name.replace('-', '_')}")

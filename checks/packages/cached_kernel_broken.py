@@ -32,6 +32,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/flashinfer-ai/flashinfer/issues/3229",
     ),
     targets=pythons,
+    only_with=("pythons.kernels",),
     caused_by=("python.*", "pytorch.cpu-build", "pytorch.wrong-vendor", "libraries.wheel-missing"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -12,7 +12,7 @@ from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import uses_gpu
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import major, package, packages_of
-from gpudoctor.targets import OnPython, gpu_name, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, gpu_name, pythons
 
 
 def _found(on: OnPython) -> tuple[CpuDistribution, Package] | None:
@@ -54,6 +54,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://pypi.org/project/faiss-gpu-cu12/",
     ),
     targets=pythons,
+    only_with=(f"{ANY_GPU} pythons.packages?",),
     caused_by=("packages.builds-overwrite",),
     affects=("extensions",),
     validated_on=("table 2026-11",),

@@ -58,6 +58,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/SYSTRAN/faster-whisper/issues/516",
     ),
     targets=pythons,
+    only_with=("pythons.packages.name=ctranslate2",),
     caused_by=("python.*", "libraries.*"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

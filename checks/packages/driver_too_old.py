@@ -13,7 +13,7 @@ from gpudoctor.queries.cause_groups import CUDA_SYSTEM
 from gpudoctor.queries.driver import driver_cuda, driver_runs, driver_words
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import and_more, major, package, packages_of
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, pythons
 
 # Its release is that of the CUDA runtime that cuda.bindings.runtime is linked with, statically:
 # https://nvidia.github.io/cuda-python/cuda-bindings/latest/release/13.0.3-notes.html
@@ -74,6 +74,7 @@ def _older_bindings(on: OnPython, ours: int, theirs: str) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
     ),
     targets=pythons,
+    only_with=(f"{ANY_GPU} pythons.packages?",),
     caused_by=(*CUDA_SYSTEM, "pytorch.driver-too-old"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -59,6 +59,7 @@ def _by_tag(on: OnPython, name: str) -> str:
         "https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html",
     ),
     targets=pythons,
+    only_with=("pythons.extensions pythons.imports",),
     caused_by=(
         *("python.*", "libraries.wheel-incomplete", "packages.wrong-vendor"),
         *("pytorch.cpu-build", "pytorch.wrong-vendor"),

@@ -9,7 +9,7 @@ from gpudoctor.maybe import known, present
 from gpudoctor.queries.capability import gpu_words
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.packages import numbers, packages_of
-from gpudoctor.targets import OnPython, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, pythons
 
 _INSTEAD = {
     "flash-attn": "Use PyTorch's own attention, which runs on this GPU: "
@@ -70,6 +70,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.rapids.ai/notices/rsn0034/",
     ),
     targets=pythons,
+    only_with=(f"{ANY_GPU} pythons.packages?",),
     caused_by=("pytorch.arch-missing",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

@@ -1,6 +1,6 @@
 """Packages that do not know a GPU of this age or kind: they refuse it, or choose kernels that do not run on it."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, PackageImport
@@ -17,7 +17,7 @@ from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.loading import failures, import_of, know_all
 from gpudoctor.queries.packages import numbers, package, packages_of, release
 from gpudoctor.queries.visibility import visible_amd
-from gpudoctor.targets import OnPython, gpu_name, pythons
+from gpudoctor.targets import ANY_GPU, OnPython, gpu_name, pythons
 
 # A target that an error calls unknown or unsupported; those that it lists as supported follow a full stop or a bracket.
 _REFUSED = pattern(
@@ -26,7 +26,7 @@ _REFUSED = pattern(
 )
 
 
-class _Refusal(NamedTuple):
+class _Refusal(msgspec.Struct, frozen=True):
     """A package whose import refuses the target of a GPU, and the others that fail with it."""
 
     one: PackageImport
@@ -113,6 +113,7 @@ def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
         "https://github.com/facebookresearch/xformers/issues/1329",
     ),
     targets=pythons,
+    only_with=(f"{ANY_GPU} pythons.packages?",),
     caused_by=("pytorch.arch-missing",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
@@ -121,10 +122,11 @@ def gpu_unknown(on: OnPython) -> Problem | None:
     """An import refuses the target of a visible GPU, or a row of the table is about one."""
     known(on.python.packages)
     if refusal := _refusal(on):
-        one, error, gpu, others = refusal
+        one, others = refusal.one, refusal.others
         more = f" The same applies to {', '.join(others)}." if others else ""
-        message = f"{one.package} {one.version} does not support {gpu}: {first_line(error).rstrip('.')}.{more}"
-        return Problem(message, (error[:500],))
+        why = first_line(refusal.error).rstrip(".")
+        message = f"{one.package} {one.version} does not support {refusal.gpu}: {why}.{more}"
+        return Problem(message, (refusal.error[:500],))
     found = _outgrown(on)
     if found is None:
         if visible_gpus(on.facts) or visible_amd(on.facts):

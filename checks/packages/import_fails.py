@@ -96,6 +96,7 @@ def _into_its_package(on: OnPython, one: PackageImport, outside: str, module: st
         "https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1941",
     ),
     targets=pythons,
+    only_with=("pythons.imports",),
     caused_by=(
         *(
             "python.*",

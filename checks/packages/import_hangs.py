@@ -35,6 +35,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.python.org/3/library/faulthandler.html",
     ),
     targets=pythons,
+    only_with=("pythons.imports",),
     caused_by=(
         *("python.*", "host.*", "driver.*", "device.*", "packages.build-lock-left", "pytorch.import-hangs"),
         *("rocm.hangs", "health.stuck-process"),

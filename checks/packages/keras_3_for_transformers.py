@@ -42,6 +42,7 @@ def _proof(on: OnPython) -> Task:
         "https://github.com/huggingface/transformers/issues/36410",
     ),
     targets=pythons,
+    only_with=("pythons.packages.name=transformers",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

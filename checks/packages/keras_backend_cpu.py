@@ -37,6 +37,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
     targets=pythons,
+    only_with=("pythons.packages.name=keras,keras-nightly",),
     caused_by=("tensorflow.cpu-build", "jax.cpu-only", "pytorch.cpu-build"),
     affects=("extensions",),
     validated_on=("table 2026-11",),

@@ -59,6 +59,7 @@ def _set(on: OnPython, message: str, backend: str, proof: Task) -> Fix:
     fixes=_fixes,
     references=("https://keras.io/getting_started/",),
     targets=pythons,
+    only_with=("pythons.packages.name=keras,keras-nightly",),
     caused_by=("python.half-removed", "tensorflow.placeholder"),
     affects=("extensions",),
     validated_on=("table 2026-11",),

@@ -1,6 +1,6 @@
 """A compiled GPU package needs a shared library that is not here."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.loading import bring, let_find
@@ -19,7 +19,7 @@ _OUT_OF_REACH = (
 )
 
 
-class _Lack(NamedTuple):
+class _Lack(msgspec.Struct, frozen=True):
     """A package and the libraries that it lacks."""
 
     package: str
@@ -97,6 +97,7 @@ def _here(on: OnPython, missing: tuple[str, ...]) -> str:
         "https://github.com/SYSTRAN/faster-whisper/issues/1182",
     ),
     targets=pythons,
+    only_with=("pythons.extensions pythons.imports",),
     caused_by=(
         *("python.*", "libraries.*", "packages.extension-abi", "packages.built-for-another-torch", "pytorch.*"),
         *(

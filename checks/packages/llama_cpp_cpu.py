@@ -46,6 +46,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/abetlen/llama-cpp-python/issues/1535",
     ),
     targets=pythons,
+    only_with=("pythons.packages.name=llama-cpp-python",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

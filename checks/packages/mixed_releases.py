@@ -1,10 +1,10 @@
 """Packages that belong together, of different releases."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting, uninstall
-from gpudoctor.knowledge.release_families import ReleaseFamily
+from gpudoctor.knowledge.release_families import ReleaseFamily, release_families
 from gpudoctor.knowledge.torch import cuda_variant
 from gpudoctor.maybe import known
 from gpudoctor.queries.frameworks import one_of
@@ -87,6 +87,7 @@ def _is_overridden(on: OnPython, family: ReleaseFamily) -> bool:
         "https://docs.rapids.ai/install/",
     ),
     targets=pythons,
+    only_with=(f"pythons.packages.name={names(name for row in release_families().family for name in row.members)}",),
     caused_by=("python.*", "packages.builds-overwrite"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
@@ -97,7 +98,7 @@ def mixed_releases(on: OnPython) -> Problem | None:
     found = mixed(on.python)
     if not found:
         return None
-    family, first, others = found[0]
+    family, first, others = found[0].family, found[0].first, found[0].others
     listed = " and ".join(f"{p.name} {p.version}" for p in others)
     verb = "do not match" if len(others) > 1 else "does not match"
     message = f"{listed} {verb} {first.name} {first.version}: {family.effect}."

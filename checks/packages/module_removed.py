@@ -62,6 +62,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/XPixelGroup/BasicSR/issues/649",
     ),
     targets=pythons,
+    only_with=("pythons.imports pythons.packages?",),
     caused_by=("python.*", "packages.undeclared-requirement"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -23,6 +23,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://pypi.org/project/apex/", "https://github.com/zai-org/CogVLM/pull/277"),
     targets=pythons,
+    only_with=("pythons.packages.name=apex",),
     affects=("extensions",),
     validated_on=("table 2026-11",),
 )

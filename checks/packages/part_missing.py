@@ -1,6 +1,6 @@
 """A package without the part of it that its framework needs."""
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting
@@ -56,6 +56,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/NVIDIA/numba-cuda/issues/294",
     ),
     targets=pythons,
+    only_with=(f"pythons.packages.name={names(row.of for row in release_families().part)}",),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

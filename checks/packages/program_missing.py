@@ -33,6 +33,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1969",
     ),
     targets=pythons,
+    only_with=("pythons.imports",),
     caused_by=("rocm.half-installed",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

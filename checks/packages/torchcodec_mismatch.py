@@ -34,6 +34,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/meta-pytorch/torchcodec/issues/1110",
     ),
     targets=torches,
+    only_with=("pythons.packages.name=torchcodec",),
     caused_by=("packages.torchvision-mismatch",),
     affects=("extensions",),
     validated_on=("table 2026-11",),

@@ -96,6 +96,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/mli/autocut/issues/106",
     ),
     targets=torches,
+    only_with=("pythons.packages.name=torchvision,torchaudio pythons.frameworks.version?",),
     caused_by=("python.*", "libraries.wheel-incomplete", "pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),

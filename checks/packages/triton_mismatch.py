@@ -42,6 +42,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/issues/152531",
     ),
     targets=pythons,
+    only_with=("pythons.unmet",),
     caused_by=("packages.builds-overwrite",),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),

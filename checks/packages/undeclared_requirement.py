@@ -4,7 +4,7 @@ import re
 
 from msgspec.structs import replace
 
-from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting
@@ -109,6 +109,7 @@ def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
         "https://github.com/verl-project/verl/issues/1832",
     ),
     targets=pythons,
+    only_with=(f"pythons.packages.name={names(row.package for row in release_families().undeclared)}",),
     caused_by=("python.*", "libraries.pin-broken"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -1,7 +1,8 @@
 """A package that is compiled for another vendor's GPUs than PyTorch."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.extensions import companions, own_index, same_build
@@ -25,7 +26,7 @@ _VENDORS = {"nvidia": "cuda", "amd": "rocm"}
 _NAMES = {"cuda": "CUDA (NVIDIA)", "rocm": "ROCm (AMD)", "xpu": "XPU (Intel)"}
 
 
-class _Stranger(NamedTuple):
+class _Stranger(msgspec.Struct, frozen=True):
     """A package, the vendor that it is compiled for ("cuda"), and what shows it."""
 
     package: str
@@ -105,6 +106,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/pytorch/pytorch/blob/main/caffe2/CMakeLists.txt",
     ),
     targets=pythons,
+    only_with=("pythons.frameworks.variant=cuda,rocm,xpu pythons.packages?",),
     caused_by=("python.*", "pytorch.wrong-vendor", "packages.builds-overwrite"),
     affects=("wheels", "extensions"),
     validated_on=("simulated 2026-11",),

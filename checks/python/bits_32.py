@@ -20,6 +20,7 @@ from gpudoctor.tasks import cmd
     ),
     references=("https://pypi.org/project/torch/#files", "https://www.tensorflow.org/install/pip"),
     targets=pythons,
+    only_with=("pythons.bits=32",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

@@ -1,14 +1,12 @@
 """A package whose compiled modules are for another Python version or CPU architecture."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
-from gpudoctor.fixes.python import install, python_minor
-from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, phrase
-from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.queries.packages import packages_of, python_minor, release
 from gpudoctor.targets import OnPython, pythons
 
 # The tag of an extension module, which has to match the interpreter: PEP 3149. On Linux it ends with the platform,
@@ -18,7 +16,7 @@ _TAG = pattern(r"\.cpython-(\d)(\d+)[a-z]*-(?:(\w+)-linux)?")
 _ARCHITECTURES = ("aarch64", "x86_64")
 
 
-class _Built(NamedTuple):
+class _Built(msgspec.Struct, frozen=True):
     """What an extension module is for."""
 
     minor: str  # "3.12"
@@ -53,6 +51,10 @@ def _fails(on: OnPython, package: Package) -> bool:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    # Every machine with a Python reads this check, and few need a fix: they are imported for those alone.
+    from gpudoctor.fixes.python import install
+    from gpudoctor.fixes.verify_commands import framework_proof
+
     specs = [f"{p.name}=={release(p.version)}" for p in _foreign(on)]
     message = f"Reinstall {' and '.join(specs)} with this interpreter's pip, which selects the matching wheels."
     command = install(on.python, *specs, force=True, no_deps=True)

@@ -65,6 +65,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html",),
     targets=pythons,
+    only_with=("pythons.conda pythons.packages?",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
 )

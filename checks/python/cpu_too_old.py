@@ -1,8 +1,6 @@
 """An installed package needs instructions that this CPU, or the virtual machine's CPU type, does not have."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.cpu_type import host_cpu
-from gpudoctor.fixes.python import install
 from gpudoctor.knowledge.cpu_features import CpuNeed, need
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.packages import numbers, packages_of
@@ -28,6 +26,10 @@ def _in_guest(on: OnPython) -> bool:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    # Every machine with a Python reads this check, and few need a fix: they are imported for those alone.
+    from gpudoctor.fixes.cpu_type import host_cpu
+    from gpudoctor.fixes.python import install
+
     missing = [row for _, row in _missing(on)]
     older = [f"{row.package}<{row.since}" for row in missing if row.package == "numpy"]
     fixes = [host_cpu()] if _in_guest(on) else []

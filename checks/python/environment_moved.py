@@ -35,6 +35,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.python.org/3/library/venv.html#how-venvs-work",),
     targets=pythons,
+    only_with=("pythons.own_pip pythons.kind?",),
     affects=("tools",),
     validated_on=("environment 2026-11",),
 )

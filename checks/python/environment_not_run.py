@@ -21,6 +21,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.python.org/3/library/site.html", "https://docs.astral.sh/uv/pip/environments/"),
     targets=pythons,
+    only_with=("pythons.not_run",),
     affects=("wheels",),
     validated_on=("table 2026-11",),
     bearable=True,

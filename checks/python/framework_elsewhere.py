@@ -11,7 +11,7 @@ from gpudoctor.maybe import known, text_of
 from gpudoctor.parsers.metadata import is_optional, required_name
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.packages import packages_of
-from gpudoctor.targets import NAMES, OnPython, pythons
+from gpudoctor.targets import ANY_GPU, NAMES, OnPython, pythons
 from gpudoctor.tasks import cmd, query
 from gpudoctor.tasks.placeholders import REST
 
@@ -90,6 +90,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.python.org/3/installing/index.html", "https://docs.python.org/3/library/venv.html"),
     targets=pythons,
+    only_with=("pythons.elsewhere", ANY_GPU),
     caused_by=("python.environment-not-run",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

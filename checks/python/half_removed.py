@@ -116,6 +116,7 @@ def _again(on: OnPython, module: str, name: str, version: str | None, whole: boo
         "https://github.com/vladmandic/sdnext/issues/3797",
     ),
     targets=_targets,
+    only_with=("pythons.remnants",),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
 )

@@ -35,6 +35,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://docs.python.org/3/library/venv.html",),
     targets=_all,
+    only_with=("pythons.error",),
     caused_by=("host.*",),
     affects=("everything",),
     validated_on=("facts 2026-11",),

@@ -40,6 +40,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
     targets=pythons,
+    only_with=("pythons.packages.lost",),
     caused_by=("python.half-removed",),
     affects=("tools",),
     validated_on=("environment 2026-11",),

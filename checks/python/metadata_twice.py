@@ -4,8 +4,6 @@ from collections import Counter
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Remnant
-from gpudoctor.fixes.reinstall import remove, same_again
-from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import matters
 from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.packages import package
@@ -23,6 +21,10 @@ def _open(on: OnPython) -> list[str]:
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    # Every machine with a Python reads this check, and few need a fix: they are imported for those alone.
+    from gpudoctor.fixes.reinstall import remove, same_again
+    from gpudoctor.fixes.verify_commands import framework_proof
+
     stale, verify = _stale(on), framework_proof(on.python)
     if stale:
         message = "Remove the stale metadata; the package itself stays as it is."

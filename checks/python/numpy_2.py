@@ -1,8 +1,6 @@
 """Packages compiled against NumPy 1, with NumPy 2 installed."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.frameworks import newer_tensorflow
-from gpudoctor.fixes.python import install, reinstall_torch
 from gpudoctor.knowledge.wanted import module_of
 from gpudoctor.maybe import known
 from gpudoctor.queries.packages import need_numpy1, numbers, package
@@ -15,6 +13,10 @@ _TORCH = (
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
+    # Every machine with a Python reads this check, and few need a fix: they are imported for those alone.
+    from gpudoctor.fixes.frameworks import newer_tensorflow
+    from gpudoctor.fixes.python import install, reinstall_torch
+
     old = need_numpy1(on.python)
     fixes = [Fix("Install NumPy 1, which these builds need.", (install(on.python, "numpy<2"),), "reinstall-package")]
     names = [p.name for p in old if module_of(p.name) not in ("torch", "tensorflow")]

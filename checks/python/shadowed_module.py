@@ -112,6 +112,7 @@ def _part(shadow: Shadow) -> str:
         "https://github.com/pytorch/pytorch/issues/7575",
     ),
     targets=_targets,
+    only_with=("pythons.shadows",),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
 )

@@ -54,6 +54,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://docs.python.org/3/whatsnew/3.13.html#improved-error-messages",
     ),
     targets=pythons,
+    only_with=("pythons.shadows",),
     affects=("wheels",),
     validated_on=("environment 2026-11",),
     bearable=True,

@@ -105,6 +105,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://packaging.python.org/en/latest/specifications/dependency-specifiers/",
     ),
     targets=pythons,
+    only_with=("pythons.unmet",),
     caused_by=("python.*", "libraries.*"),
     affects=("wheels",),
     validated_on=("environment 2026-11", "simulated 2026-11"),

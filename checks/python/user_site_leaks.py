@@ -56,6 +56,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/cloveranon/Clover-Edition/issues/128",
     ),
     targets=_targets,
+    only_with=("pythons.shadows",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -10,7 +10,7 @@ from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.history import framework_change, framework_line
-from gpudoctor.targets import OnFramework, gpu_name, gpus_of, torches
+from gpudoctor.targets import ANY_GPU, OnFramework, gpu_name, gpus_of, torches
 from gpudoctor.tasks import unset
 
 
@@ -97,6 +97,7 @@ def _on_windows(on: OnFramework) -> tuple[str, str] | None:
         "https://github.com/huggingface/lerobot/issues/4093",
     ),
     targets=torches,
+    only_with=("pythons.frameworks.variant=cpu", f"{ANY_GPU} pythons.frameworks.variant?"),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -8,7 +8,7 @@ from gpudoctor.maybe import known
 from gpudoctor.queries.capability import gpu_words
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.packages import major, numbers, wheels
-from gpudoctor.targets import OnFramework, torches
+from gpudoctor.targets import ANY_GPU, OnFramework, torches
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -34,6 +34,7 @@ def _nvrtc(on: OnFramework, cuda: str) -> str:
         "https://github.com/isaac-sim/IsaacLab/issues/5520",
     ),
     targets=torches,
+    only_with=(f"{ANY_GPU} pythons.frameworks.cuda? pythons.frameworks.version?",),
     caused_by=("python.*", "pytorch.arch-missing", "pytorch.driver-too-old"),
     affects=("wheels",),
     validated_on=("facts 2026-11",),

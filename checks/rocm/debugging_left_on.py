@@ -1,7 +1,8 @@
 """Debug variables that make ROCm synchronize, write logs or copy slowly are still set."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
@@ -10,7 +11,7 @@ from gpudoctor.knowledge import rocm
 from gpudoctor.targets import amd_compute
 
 
-class OnRocmVariable(NamedTuple):
+class OnRocmVariable(msgspec.Struct, frozen=True):
     """One environment variable that only debugging needs."""
 
     facts: Facts
@@ -40,6 +41,7 @@ def _fixes(on: OnRocmVariable) -> tuple[Fix, ...]:
         "https://rocm.docs.amd.com/en/latest/reference/env-variables.html",
     ),
     targets=_variables,
+    only_with=("targets:amd_compute",),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )

@@ -41,6 +41,7 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
     ),
     references=(f"{amd.INSTALL}reference/user-kernel-space-compat-matrix.html",),
     targets=_wheels,
+    only_with=("targets:amd_compute",),
     caused_by=("rocm.half-installed", "rocm.dkms-build-failed"),
     affects=("wheels",),
     validated_on=("table 2026-11",),

@@ -2,11 +2,12 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.fixes.python import python_minor, reinstall_torch
+from gpudoctor.fixes.python import reinstall_torch
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.queries.capability import compiled_for
 from gpudoctor.queries.gfx import OVERRIDE, amd_pairs, bare, covers, effective, override_text, same_isa
+from gpudoctor.queries.packages import python_minor
 from gpudoctor.queries.visibility import HIP, hip_numbers, visible_amd
 from gpudoctor.targets import OnPair, gpu_name
 from gpudoctor.tasks import cmd, export, unset

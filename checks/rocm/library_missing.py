@@ -77,6 +77,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/ROCm/legacy-rocm-build/issues/4403",
     ),
     targets=frameworks,
+    only_with=("pythons.frameworks.variant=rocm",),
     caused_by=("python.*", "rocm.half-installed", "container.*", "wsl.*"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

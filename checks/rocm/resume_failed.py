@@ -59,6 +59,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
         "https://github.com/ROCm/TheRock/issues/8232",
     ),
     targets=_boards,
+    only_with=("queries.amd_boards:boards",),
     caused_by=("rocm.bad-pages", "rocm.reset-failed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

@@ -31,6 +31,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
         "https://github.com/ROCm/legacy-rocm-build/issues/4478",
     ),
     targets=torches,
+    only_with=("pythons.frameworks.variant=rocm",),
     caused_by=("python.*", "rocm.gfx-not-in-wheel", "rocm.not-loaded", "rocm.kfd-missing", "rocm.not-driven"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),

@@ -73,6 +73,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE),
     targets=_wheels,
+    only_with=("host.wsl=2",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

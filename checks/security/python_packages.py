@@ -1,7 +1,6 @@
 """Python packages with known vulnerabilities: PyTorch, vLLM, Ray."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
@@ -22,7 +21,7 @@ _CAUSES = {
 }
 
 
-class _OnPackage(NamedTuple):
+class _OnPackage(msgspec.Struct, frozen=True):
     facts: Facts
     python: Python
     package: Package

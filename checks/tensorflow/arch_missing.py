@@ -6,11 +6,12 @@ from gpudoctor.facts import Gpu
 from gpudoctor.families import builds
 from gpudoctor.families.builds import GpuCode
 from gpudoctor.fixes.frameworks import newer_tensorflow, tensorflow_image, tensorflow_verify
-from gpudoctor.fixes.python import install, python_minor
+from gpudoctor.fixes.python import install
 from gpudoctor.knowledge import tensorflow
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.capability import compiled_for, covers, gpu_words, side
 from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.packages import python_minor
 from gpudoctor.targets import OnFramework
 
 

@@ -39,9 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
     from gpudoctor.facts.facts_file import write
     from gpudoctor.privacy.secrets import harmless
 
-    report, facts, _ = leaving(report, facts, options, ReportOutput("json", not arguments.no_mask))
-    packed = parts(harmless(facts), report)
-    data = archive(packed, facts.created)
+    left = leaving(report, facts, options, ReportOutput("json", not arguments.no_mask))
+    packed = parts(harmless(left.facts), left.report)
+    data = archive(packed, left.facts.created)
     _must_be_free(arguments.file, arguments.force)  # again: the examination took its time
     try:
         write(arguments.file, data, 0o600)

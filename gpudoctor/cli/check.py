@@ -118,13 +118,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     if not is_recorded(arguments):
         report = runnable_again(report, facts, arguments)
-    report, facts, hidden = leaving(report, facts, options, form)
+    left = leaving(report, facts, options, form)
+    report, facts = left.report, left.facts
     if arguments.demo is not None:
         report = _of_a_demo(report, arguments.demo, form)
     elif form.name == "text" and (report.findings or any("`gpudoctor" in line for line in report.next)):
         report = _started_by_path(report)
     if arguments.symptom:
-        report = attach(report, hidden(arguments.symptom), recorded=is_recorded(arguments))
+        report = attach(report, left.text(arguments.symptom), recorded=is_recorded(arguments))
     deliver(report, facts, form)
     return exit_code(report, form, arguments.fail_on)
 
@@ -209,9 +210,12 @@ def options_of(arguments: argparse.Namespace, only: list[str], skip: list[str]) 
         UsageError: an interpreter is missing or is none.
     """
     from gpudoctor.pipeline import CheckOptions
-    from gpudoctor.smoketests import quick_suite
 
-    smoke = quick_suite() if getattr(arguments, "smoke", False) else None
+    smoke = None
+    if getattr(arguments, "smoke", False):
+        from gpudoctor.smoketests import quick_suite
+
+        smoke = quick_suite()
     return CheckOptions(
         pythons=tuple(arguments.python),
         quick=arguments.quick,

@@ -3,7 +3,9 @@
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from gpudoctor.cli import UsageError
 from gpudoctor.cli.arguments import Parser
@@ -34,7 +36,7 @@ NAMES = (
 JSONS = ("json", "sarif")  # what ASCII cannot hold is escaped in them, and replaced in the others
 
 
-class ReportOutput(NamedTuple):
+class ReportOutput(msgspec.Struct, frozen=True):
     """How the report is written.
 
     Attributes:
@@ -81,7 +83,7 @@ def chosen(arguments: argparse.Namespace) -> ReportOutput:
     return ReportOutput(name, mask, path, arguments.verbose)
 
 
-class Leaving(NamedTuple):
+class Leaving(msgspec.Struct, frozen=True):
     """What may leave the machine in a form.
 
     Attributes:
@@ -97,12 +99,12 @@ class Leaving(NamedTuple):
 
 def leaving(report: "Report", facts: "Facts", options: "CheckOptions", form: ReportOutput) -> Leaving:
     """What may leave: masked facts are checked again, because a name may stand in any sentence or command."""
-    from gpudoctor.privacy.masks import Masks
     from gpudoctor.privacy.secrets import harmless, without_secrets
 
     if not form.mask:
         return Leaving(harmless(report), harmless(facts) if form.name == "html" else facts, without_secrets)
     from gpudoctor.pipeline import check
+    from gpudoctor.privacy.masks import Masks
 
     masks = Masks(facts)
     hidden = masks.facts()

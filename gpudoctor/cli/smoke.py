@@ -80,9 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     form = chosen(arguments)
     options = CheckOptions(pythons=tuple(arguments.python), quick=True, smoke=choice(arguments), area="smoke")
-    report, facts, _ = leaving(*report_and_facts(machine_of(arguments, smoke=True), options), options, form)
-    deliver(report, facts, form)
-    return exit_code(report, form, arguments.fail_on)
+    left = leaving(*report_and_facts(machine_of(arguments, smoke=True), options), options, form)
+    deliver(left.report, left.facts, form)
+    return exit_code(left.report, form, arguments.fail_on)
 
 
 def choice(arguments: argparse.Namespace) -> "SmokeOptions":

@@ -13,8 +13,8 @@ from gpudoctor.expect.paths import title_of
 from gpudoctor.expect.values import FoundValue, found
 from gpudoctor.facts import Facts
 from gpudoctor.facts.units import unit_of
-from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import UnknownFactError
+from gpudoctor.queries.driver import user_version
 from gpudoctor.registry import EXPECT
 from gpudoctor.report.numbers import quantity, spans
 from gpudoctor.targets import VENDORS

@@ -6,7 +6,8 @@ with its own module's name, to the function that makes the check.
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import Fix, Targets
 from gpudoctor.targets import NAMES, OnFramework, OnLive, frameworks, lives
@@ -14,7 +15,7 @@ from gpudoctor.targets import NAMES, OnFramework, OnLive, frameworks, lives
 Fitting = Callable[[OnFramework], tuple[Fix, ...]]
 
 
-class FrameworkFamily(NamedTuple):
+class FrameworkFamily(msgspec.Struct, frozen=True):
     """What a framework's checks have in common.
 
     Attributes:

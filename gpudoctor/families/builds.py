@@ -1,7 +1,9 @@
 """A framework's build against the driver, the GPU and the CUDA libraries: too new, too old, or for another vendor."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+import msgspec
 
 from gpudoctor.check_engine import Check, Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu, Need
@@ -18,7 +20,7 @@ from gpudoctor.queries.frameworks import is_sole
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus, visible_gpus
 from gpudoctor.queries.libraries import family, needs_of, other_majors
 from gpudoctor.queries.packages import major, numbers, wheels
-from gpudoctor.targets import OnFramework, gpu_name, has_nvidia, has_rocm
+from gpudoctor.targets import ANY_GPU, OnFramework, gpu_name, has_nvidia, has_rocm
 
 SeverityOf = Callable[[OnFramework], Severity | None]
 Lines = Callable[[OnFramework], tuple[str, ...]]
@@ -63,6 +65,7 @@ def driver_too_old(
         "newer minor version is no problem.",
         fixes=fixes,
         targets=of.targets,
+        only_with=(f"{ANY_GPU} pythons.frameworks.cuda?",),
         caused_by=(*CUDA_SYSTEM, "python.*", *causes),
         affects=("wheels",),
         read_from_files=True,
@@ -75,7 +78,7 @@ def driver_too_old(
     return judged
 
 
-class GpuCode(NamedTuple):
+class GpuCode(msgspec.Struct, frozen=True):
     """The GPU code in a build.
 
     Attributes:
@@ -129,6 +132,7 @@ def arch_missing(
         severity=Severity.ERROR,
         fixes=fixes_of,
         targets=of.targets,
+        only_with=(f"{ANY_GPU} pythons.frameworks.cuda?",),
         affects=("wheels",),
         read_from_files=True,
         **texts,
@@ -332,6 +336,7 @@ def wrong_vendor(
         title=f"{of.title} is built for another vendor's GPUs",
         fixes=fixes_of,
         targets=of.targets,
+        only_with=(f"{ANY_GPU} pythons.frameworks.variant?",),
         affects=("wheels",),
         read_from_files=True,
         **texts,

@@ -6,6 +6,7 @@ from typing import Any
 from gpudoctor.check_engine import Check, Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
 from gpudoctor.families import FrameworkFamily
+from gpudoctor.families.live_problems import crash, hang, import_problem, refusal
 from gpudoctor.fixes.frameworks import where_it_hangs
 from gpudoctor.fixes.imports import after_crash, install_again
 from gpudoctor.fixes.loading import libraries_of_wheels
@@ -14,7 +15,6 @@ from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.cause_groups import ENVIRONMENT, NO_LIBRARY, SYSTEM
-from gpudoctor.queries.frameworks import crash, hang, import_problem, refusal
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.loading import missing_in_words
 from gpudoctor.targets import OnLive

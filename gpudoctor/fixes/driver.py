@@ -10,7 +10,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import cloud, nixos, prebuilt
 from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
 from gpudoctor.knowledge import drivers, generations, packages, repositories
-from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import is_vgpu_guest
 from gpudoctor.queries.repositories import has_source, missing_components
 from gpudoctor.targets import cards_of, gpus_of, in_container
@@ -390,13 +390,3 @@ def release_before(facts: Facts, message: str) -> Fix:
     }
     commands = listed.get(family_of(facts) or "", ())
     return Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi"))
-
-
-def user_version(facts: Facts) -> str | None:
-    """The version of the NVIDIA libraries that programs load; None where it is unknown. For texts only."""
-    for found in (facts.nvidia.nvml.libraries, facts.nvidia.cuda.libraries):
-        if not isinstance(found, Unknown):
-            for library in found:
-                if isinstance(library.version, str) and library.kind in ("driver", "other", "wsl"):
-                    return library.version
-    return None

@@ -11,7 +11,6 @@ from gpudoctor.fixes.python import (
     install,
     lasting,
     new_environment,
-    python_minor,
     uninstall,
 )
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
@@ -19,7 +18,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import present
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.libraries import cuda_majors
-from gpudoctor.queries.packages import release, wanted_by, wheels
+from gpudoctor.queries.packages import python_minor, release, wanted_by, wheels
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnLive
 from gpudoctor.tasks import Command, Tasks, cmd, query

@@ -11,7 +11,7 @@ from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown, known_or, present
 from gpudoctor.queries import driver
 from gpudoctor.queries.gpus import torch_gfx
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.queries.packages import packages_of, python_minor
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import compute_gpus, in_container
 from gpudoctor.tasks import Command, Edit, FileSection, Tasks, cmd, lines, query
@@ -139,11 +139,6 @@ def conda_install(python: Python, *specs: str, channel: str | None = "conda-forg
 def prefix_of(python: Python) -> tuple[str, ...]:
     """The arguments that select conda's environment."""
     return () if isinstance(python.prefix, Unknown) else ("-p", python.prefix)
-
-
-def python_minor(python: Python) -> str | None:
-    """Major and minor of the interpreter's version, such as "3.11"; None where it is unknown."""
-    return None if isinstance(python.version, Unknown) else ".".join(python.version.split(".")[:2])
 
 
 def torch_choice(facts: Facts, python: Python, gpu: Gpu | None = None) -> torch.TorchChoice | None:

@@ -2,7 +2,6 @@
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 import msgspec
 
@@ -32,7 +31,7 @@ class Clouds(KnowledgeTable, frozen=True):
     family: list[InstanceFamily]
 
 
-class Instance(NamedTuple):
+class Instance(msgspec.Struct, frozen=True):
     """What one instance type has.
 
     Attributes:

@@ -35,7 +35,13 @@ def gpu_builds() -> GpuBuilds:
 
 def named_for_gpus(name: str) -> bool:
     """Whether a distribution has no build for the CPU; `name` is normalized (PEP 503)."""
-    return any(re.fullmatch(one.replace("*", ".*"), name) for one in gpu_builds().names)
+    return any(_stands_for(one, name) for one in gpu_builds().names)
+
+
+def _stands_for(pattern: str, name: str) -> bool:
+    """Whether a name is that of the table, whose * stands for anything."""
+    begin, star, end = pattern.partition("*")
+    return name.startswith(begin) and name.endswith(end) and len(name) >= len(begin + end) if star else name == pattern
 
 
 def labelled_for_gpus(name: str, version: str) -> str | None:

@@ -1,7 +1,7 @@
 """Which releases of drivers, container tools and packages have known vulnerabilities, and which fix them."""
 
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -46,7 +46,7 @@ class Vulnerabilities(KnowledgeTable, frozen=True):
     windows: list[Bulletin]
 
 
-class Vulnerability(NamedTuple):
+class Vulnerability(msgspec.Struct, frozen=True):
     """One that a release has.
 
     Attributes:

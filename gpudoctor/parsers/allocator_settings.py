@@ -1,7 +1,8 @@
 """Reads PYTORCH_CUDA_ALLOC_CONF as PyTorch's allocator does, which refuses what it does not understand."""
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 _BOOLEAN = (
     "expandable_segments",
@@ -13,7 +14,7 @@ _BOOLEAN = (
 _LEAST_MB = 20
 
 
-class Setting(NamedTuple):
+class Setting(msgspec.Struct, frozen=True):
     """One option, its value, and what is wrong with the two wherever the option is known; None: nothing."""
 
     name: str

@@ -1,7 +1,8 @@
 """Compilers' names and versions, from their own words and from the kernel's."""
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.lazy_regex import pattern
 
@@ -12,7 +13,7 @@ _OLD_GCC = pattern(rf"\bgcc version {_NUMBER}")
 _GCC = pattern(rf"\b(?:gcc|g\+\+|cc|c\+\+)(?:-[\d.]+)? \((?:[^()]|\([^()]*\))*\) {_NUMBER}")
 
 
-class Compiler(NamedTuple):
+class Compiler(msgspec.Struct, frozen=True):
     """A compiler: gcc or clang, and its version, such as 12.3.0."""
 
     name: str

@@ -5,14 +5,15 @@ package that was unlinked (-) or linked (+).
 """
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 _HEADER = re.compile(r"^==> (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) <==$", re.M)
 _LINE = re.compile(r"^([+-])(?:\S*::)?(\S+)-([^-\s]+)-([^-\s]+)$", re.M)
 _COMMAND = re.compile(r"^# cmd: (.*)$", re.M)
 
 
-class CondaChange(NamedTuple):
+class CondaChange(msgspec.Struct, frozen=True):
     """The last transaction that put a package into an environment."""
 
     time: str

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.lazy_regex import pattern
 
@@ -16,7 +17,7 @@ _BROKEN = pattern(
 )
 
 
-class DkmsModule(NamedTuple):
+class DkmsModule(msgspec.Struct, frozen=True):
     """One line: a module, its version, the kernel that it was built for, and its state.
 
     `state` is added, built, installed, installed-weak or broken; `note` is what follows, such as

@@ -1,10 +1,11 @@
 """What `docker info` says of the daemon, its runtimes and its control groups."""
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 
-class DockerInfo(NamedTuple):
+class DockerInfo(msgspec.Struct, frozen=True):
     """The fields that matter for GPUs; None or empty where `docker info` does not print them.
 
     `server_version` is None where the client did not reach a daemon; `error` then holds its words.

@@ -8,7 +8,9 @@ import os
 import struct
 import sys
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 _OLD_MAGIC = b"ld.so-1.7.0"
 _NEW_MAGIC = b"glibc-ld.so.cache1.1"
@@ -40,7 +42,7 @@ class CacheFormatError(ValueError):
     """The bytes are not a loader's cache, or it is cut short."""
 
 
-class _Header(NamedTuple):
+class _Header(msgspec.Struct, frozen=True):
     magic: bytes
     entries: int
     strings: int

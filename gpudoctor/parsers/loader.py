@@ -6,7 +6,9 @@ libraries further up, glibc-hwcaps folders below a folder of the search, and LD_
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 Why = Literal["RPATH", "LD_LIBRARY_PATH", "RUNPATH", "cache", "default directory"]
 
@@ -25,7 +27,7 @@ DEFAULT_DIRS = (
 _TOKENS = ("$ORIGIN", "${ORIGIN}")
 
 
-class LoaderStep(NamedTuple):
+class LoaderStep(msgspec.Struct, frozen=True):
     """One step of the search: a folder, or the loader's cache, which has no folder.
 
     `is_empty_entry` marks the current directory where an empty entry of LD_LIBRARY_PATH names it by accident.
@@ -43,7 +45,7 @@ class LoaderStep(NamedTuple):
         return (os.path.join(self.directory, soname),)
 
 
-class Resolved(NamedTuple):
+class Resolved(msgspec.Struct, frozen=True):
     """A library that the search met, and what led there."""
 
     path: str

@@ -7,13 +7,14 @@ https://packaging.python.org/en/latest/specifications/recording-installed-packag
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 # The longest heads, with hundreds of extras, have some 100 kB.
 _LONGEST_HEAD = 1 << 20
 
 
-class MetadataHeader(NamedTuple):
+class MetadataHeader(msgspec.Struct, frozen=True):
     """The head of a METADATA file; None or empty where it does not say.
 
     `name` is as written, not normalised. `requires` holds the requirements with their markers.
@@ -77,19 +78,15 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
             continue
         if name:
             yield name, value
-        name, _colon, value = (part.strip() for part in line.partition(":"))
-        name = name.lower()
+        name, _colon, value = line.partition(":")
+        name, value = name.strip().lower(), value.strip()
     if name:
         yield name, value
 
 
 def _head_lines(text: str) -> Iterator[str]:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        line = text[start:end].rstrip("\r")
+    for whole in text.partition("\n\n")[0].split("\n"):
+        line = whole.rstrip("\r")
         if not line:
             return
         yield line
-        start = end + 1

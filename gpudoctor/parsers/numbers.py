@@ -7,14 +7,14 @@ from gpudoctor.lazy_regex import pattern
 
 # What 64 bits hold: the widest field of sysfs, and the widest number that JSON documents are written with.
 _MOST = (1 << 64) - 1
-_WHOLE = pattern(r"[0-9]{1,20}")
+_DIGITS = 20  # of that
 _HEXADECIMAL = pattern(r"(?:0[xX])?([0-9a-fA-F]{1,16})")
 _SECONDS = pattern(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
 
 
 def whole(text: str) -> int | None:
     """A decimal number from 0 to 2^64 - 1; None where the text is none."""
-    number = int(text) if _WHOLE.fullmatch(text) else None
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
     return number if number is not None and number <= _MOST else None
 
 

@@ -1,7 +1,9 @@
 """Versions of the NVIDIA driver and toolkit, from the texts and names in which they stand."""
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 Flavour = Literal["open", "proprietary"]
 
@@ -9,7 +11,7 @@ Flavour = Literal["open", "proprietary"]
 _DRIVER = r"\d{3,4}\.\d+(?:\.\d+)*"
 
 
-class LoadedDriver(NamedTuple):
+class LoadedDriver(msgspec.Struct, frozen=True):
     """The kernel module's version, such as 550.54.14; its flavor is None where the text does not tell."""
 
     version: str

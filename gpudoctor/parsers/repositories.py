@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.lazy_regex import pattern
 
@@ -11,7 +12,7 @@ _LINE = pattern(r"(?m)^[ \t]*deb[ \t]+(?:\[[^\]]*\][ \t]+)?(\S+)[ \t]+(\S+)[ \t]
 _SECTION = pattern(r"(?m)^\[[^\]]+\]\s*$")
 
 
-class ListedRepository(NamedTuple):
+class ListedRepository(msgspec.Struct, frozen=True):
     """A repository that is enabled: its address, and of apt's its suite and components."""
 
     address: str

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.digits import number_of
 
 QUOTES = "'\"\u201c\u201d\u2018\u2019"  # straight ones, and those that word processors make of them
 
 
-class Mask(NamedTuple):
+class Mask(msgspec.Struct, frozen=True):
     """What a mask leaves of a list of GPUs.
 
     Attributes:

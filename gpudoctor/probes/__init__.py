@@ -10,7 +10,9 @@ Each is found out once, by the step that asks first, while the others wait.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from gpudoctor.facts import Facts, Framework, Host, IntelFacts, PciDevice, Python
 from gpudoctor.facts.amd import NO_AMD
@@ -30,7 +32,7 @@ _NOTHING = Facts()
 _NO_INTEL = Unknown("not looked for: there is no Intel GPU here")
 
 
-class Probe(NamedTuple):
+class Probe(msgspec.Struct, frozen=True):
     """One probe.
 
     Attributes:

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts import AppleFacts, Distribution, Gpu, Host, Kernel
 from gpudoctor.machine import Machine
@@ -16,7 +17,7 @@ VERSION = "/System/Library/CoreServices/SystemVersion.plist"
 _NAMES = ("hw.optional.arm64", "machdep.cpu.brand_string", "hw.memsize", "hw.model", "hw.ncpu")
 
 
-class Mac(NamedTuple):
+class Mac(msgspec.Struct, frozen=True):
     """What sysctl and the system's version say; a name that sysctl does not know is not in `values`."""
 
     values: Mapping[str, str] = MappingProxyType({})

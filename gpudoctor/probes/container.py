@@ -1,7 +1,8 @@
 """Whether this process runs in a container, and in whose."""
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.machine import Machine
 
@@ -30,7 +31,7 @@ _MANAGERS = {"systemd-nspawn": "systemd-nspawn", "lxc": "lxc", "lxc-libvirt": "l
 _MANAGERS |= {"podman": "podman", "oci": "oci", "rkt": "rkt", "container-other": "container", "incus": "lxc"}
 
 
-class DetectedContainer(NamedTuple):
+class DetectedContainer(msgspec.Struct, frozen=True):
     """What was seen: the engine's name (None: no container), and whether Kubernetes started it."""
 
     name: str | None

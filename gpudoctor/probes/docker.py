@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.child import ChildResult
 from gpudoctor.facts import ContainerHost, Host
@@ -47,7 +48,7 @@ _UNWANTED = Unknown("not asked: there is no GPU that a container could use")
 Runtimes = Maybe[tuple[str, ...] | None]
 
 
-class _Daemon(NamedTuple):
+class _Daemon(msgspec.Struct, frozen=True):
     """Docker's daemon: what it says, or why it says nothing; None: there is no Docker."""
 
     info: Maybe[DockerInfo | None]

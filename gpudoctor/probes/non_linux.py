@@ -4,7 +4,8 @@ The parts of the facts that no step fills are then what `gpudoctor.probes.Probe.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts import Gpu, Host, Nvidia, PciDevice
 from gpudoctor.lazy import Lazy
@@ -13,7 +14,7 @@ from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.probes import Named
 
 
-class Foreign(NamedTuple):
+class Foreign(msgspec.Struct, frozen=True):
     """What takes the place of Linux's probes: those of the machine and of its bus, and the further steps."""
 
     host: Callable[[], Host]

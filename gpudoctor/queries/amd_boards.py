@@ -1,7 +1,8 @@
 """AMD's cards: each once, however many partitions it has, with its log messages."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
@@ -18,7 +19,7 @@ _FAILURES = ("amdgpu-ring-timeout", "amdgpu-reset", "amdgpu-lost", "amdgpu-ras",
 INSTINCT = ("gfx908", "gfx90a", *WHOLE_HIVES)
 
 
-class OnBoard(NamedTuple):
+class OnBoard(msgspec.Struct, frozen=True):
     """One AMD card by its PCI address: what the bus shows, what amdgpu reports, and its GPUs in KFD.
 
     `board` is None where amdgpu is not bound to the card, `gpus` is empty where KFD does not list it.

@@ -1,7 +1,8 @@
 """NVIDIA's GPUs as the bus, the driver and the log name them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
@@ -105,7 +106,7 @@ def reset_since(gpu: Gpu) -> bool:
     return gpu.status == "ok" and gpu.recovery_action == "none"
 
 
-class OnAddress(NamedTuple):
+class OnAddress(msgspec.Struct, frozen=True):
     """One NVIDIA GPU by its PCI address: as NVML lists it, as PCI shows it, or only as the log names it."""
 
     facts: Facts

@@ -1,7 +1,8 @@
 """Queries about the cloud that a machine is rented from, answered from facts alone."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts
@@ -13,7 +14,7 @@ NAMES = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "oracle": "Oracl
 NOTEBOOKS = {"colab": "Google Colab", "kaggle": "Kaggle", "databricks": "Databricks"}
 
 
-class Rented(NamedTuple):
+class Rented(msgspec.Struct, frozen=True):
     """A rented machine whose instance type is in the tables."""
 
     facts: Facts

@@ -5,7 +5,16 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.maybe import Unknown, known
-from gpudoctor.targets import asked_for_nvidia, asks_for_nvidia, cards_of, gpus_of, has_dxg, in_container, wants_nvidia
+from gpudoctor.targets import (
+    asked_for_nvidia,
+    asks_for_nvidia,
+    cards_of,
+    gpus_of,
+    has_dxg,
+    in_container,
+    on_wsl,
+    wants_nvidia,
+)
 
 Subjects = Iterator[tuple[About, Facts]]
 
@@ -25,6 +34,12 @@ def windows_gpu(facts: Facts) -> Subjects:
 def container_host(facts: Facts) -> Subjects:
     """The machine with NVIDIA's GPU that is no container."""
     if not in_container(facts) and (cards_of(facts, "nvidia") or gpus_of(facts, "nvidia")):
+        yield MACHINE, facts
+
+
+def engine_host(facts: Facts) -> Subjects:
+    """The machine that is no container and no WSL: its container engine, if it has one, is its own."""
+    if not in_container(facts) and not on_wsl(facts):
         yield MACHINE, facts
 
 

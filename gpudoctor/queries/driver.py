@@ -187,3 +187,13 @@ def has_nvidia_driver(facts: Facts) -> bool:
     """Whether libcuda works and shows a GPU."""
     devices = facts.nvidia.cuda.devices
     return facts.nvidia.cuda.code == 0 and (isinstance(devices, Unknown) or bool(devices))
+
+
+def user_version(facts: Facts) -> str | None:
+    """The version of the NVIDIA libraries that programs load; None where it is unknown. For texts only."""
+    for found in (facts.nvidia.nvml.libraries, facts.nvidia.cuda.libraries):
+        if not isinstance(found, Unknown):
+            for library in found:
+                if isinstance(library.version, str) and library.kind in ("driver", "other", "wsl"):
+                    return library.version
+    return None

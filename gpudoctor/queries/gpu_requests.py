@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.knowledge.gpu_builds import conda_for_gpus, gpu_builds, labelled_for_gpus, named_for_gpus
@@ -15,7 +16,7 @@ from gpudoctor.targets import asks_for_nvidia, cards_of, gpus_of, has_dxg, has_r
 _NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-class GpuRequest(NamedTuple):
+class GpuRequest(msgspec.Struct, frozen=True):
     """Something that asks for a GPU.
 
     Attributes:

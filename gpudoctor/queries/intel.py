@@ -69,6 +69,12 @@ def concerned(facts: Facts) -> bool:
     return bool(discrete(facts) or wants_intel(facts) or extended(facts) or refused_functions(facts))
 
 
+def intel_machine(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where an Intel GPU could compute, or software for one is there."""
+    if concerned(facts):
+        yield MACHINE, facts
+
+
 def force_probe(facts: Facts, card: PciDevice) -> tuple[str, ...]:
     """The parameters force_probe of i915 and xe on the kernel command line that name this card.
 

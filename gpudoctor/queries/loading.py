@@ -1,7 +1,8 @@
 """Questions about compiled GPU packages, from facts alone: which load, and what the loader said of the others."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts import Facts, JitKernel, MissingLibrary, PackageImport, Python
 from gpudoctor.knowledge import system_libraries
@@ -25,7 +26,7 @@ NO_CUDA = pattern(r"\bcuInit\b|CUDA_ERROR_NO_DEVICE|no CUDA-capable device")
 _LIBRARY = pattern(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file")
 
 
-class OldCopy(NamedTuple):
+class OldCopy(msgspec.Struct, frozen=True):
     """A library that the loader took and that lacks a symbol version which another one needs."""
 
     who: str  # "flash-attn 2.8.2", "PyTorch 2.8.0+xpu"

@@ -1,6 +1,6 @@
 """Why the kernel refused a module that is installed for it, as its log shows."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.kernel_log import provider_of
@@ -21,7 +21,7 @@ _OPTIONAL = ("nvidia_peermem", "nvidia_fs")  # RDMA's and storage's: the driver 
 _OWN = {"nvidia": ("nvidia",), "amdgpu": ("amd",)}
 
 
-class Unprovided(NamedTuple):
+class Unprovided(msgspec.Struct, frozen=True):
     """A driver's module that the kernel refused, and the module of the kernel's own that it needs loaded before."""
 
     module: str

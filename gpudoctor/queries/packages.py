@@ -24,9 +24,15 @@ def packages_of(python: Python) -> tuple[Package, ...]:
     return tuple(found.values())
 
 
+def python_minor(python: Python) -> str | None:
+    """Major and minor of the interpreter's version, such as "3.11"; None where it is unknown."""
+    return None if isinstance(python.version, Unknown) else ".".join(python.version.split(".")[:2])
+
+
 def names_torch(version: str) -> bool:
     """Whether the local part of a version names the PyTorch of its build: the package is compiled against it."""
-    return bool(LOCAL_TORCH.search(version.partition("+")[2]))
+    local = version.partition("+")[2]
+    return ("torch" in local or "pt" in local) and bool(LOCAL_TORCH.search(local))
 
 
 def package(python: Python, name: str) -> Package | None:

@@ -1,13 +1,13 @@
 """Which installed packages of one family are of different releases, from facts alone."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.facts import Package, Python
 from gpudoctor.knowledge.release_families import ReleaseFamily, release_families
 from gpudoctor.queries.packages import numbers, packages_of, release
 
 
-class MixedReleases(NamedTuple):
+class MixedReleases(msgspec.Struct, frozen=True):
     """A family, the package that sets its release, and those of another one."""
 
     family: ReleaseFamily

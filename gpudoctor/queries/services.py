@@ -1,7 +1,8 @@
 """Queries about what services wrote into the journal, answered from facts alone."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, ServiceLine
@@ -11,7 +12,7 @@ from gpudoctor.targets import amd_compute, cards_of, in_container, wants_nvidia
 DAY = 86400.0
 
 
-class OnService(NamedTuple):
+class OnService(msgspec.Struct, frozen=True):
     """The known messages of a service since it was last started."""
 
     facts: Facts

@@ -1,6 +1,6 @@
 """Which GPUs the environment's masks leave visible, from the facts."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.check_engine import Problem, Severity
 from gpudoctor.facts import Facts, Gpu
@@ -94,7 +94,7 @@ def job_without_gpu(facts: Facts) -> bool:
 # -- AMD -----------------------------------------------------------------------------------------------------
 
 
-class AmdMasks(NamedTuple):
+class AmdMasks(msgspec.Struct, frozen=True):
     """What ROCr and then HIP leave of AMD's GPUs.
 
     Attributes:

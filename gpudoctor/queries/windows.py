@@ -1,7 +1,8 @@
 """Native Windows: its display adapters and what runs on them, from facts alone."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Adapter, Facts
@@ -11,7 +12,7 @@ from gpudoctor.targets import NAMES, OnFramework, OnLive, OnPython, frameworks, 
 VENDORS = {"10de": "NVIDIA", "1002": "AMD", "8086": "Intel"}
 
 
-class OnAdapter(NamedTuple):
+class OnAdapter(msgspec.Struct, frozen=True):
     """One display adapter of a vendor whose GPUs can compute."""
 
     facts: Facts

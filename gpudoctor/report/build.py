@@ -9,10 +9,9 @@ import msgspec
 from gpudoctor.check_engine import Outcome, Verdict
 from gpudoctor.facts import Facts, Framework, Gpu, PciDevice, Python
 from gpudoctor.facts.text_types import not_run
-from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, UnknownFactError
 from gpudoctor.queries.cards import LENDERS
-from gpudoctor.queries.driver import driver_cuda
+from gpudoctor.queries.driver import driver_cuda, user_version
 from gpudoctor.queries.frameworks import not_tested
 from gpudoctor.queries.gpu_requests import without_gpu
 from gpudoctor.registry import EXPECT, is_rule

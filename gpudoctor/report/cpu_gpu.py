@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import msgspec
 
@@ -17,7 +17,7 @@ HOUR = 3600.0
 Measured = dict[str, float]  # figures of one part by name
 
 
-class Crossing(NamedTuple):
+class Crossing(msgspec.Struct, frozen=True):
     """From where on the GPU is faster.
 
     Attributes:

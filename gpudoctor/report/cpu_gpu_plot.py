@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.report.cpu_gpu_model import ComparedPart, ComparedSize
 from gpudoctor.report.numbers import amount
@@ -15,14 +16,14 @@ CPU, GPU, COPIED = "cpu", "gpu", "copied"
 NAMES = {CPU: "CPU", GPU: "GPU", COPIED: "GPU with copies"}
 
 
-class SpeedCurve(NamedTuple):
+class SpeedCurve(msgspec.Struct, frozen=True):
     """One device's speeds; None: not measured at this size."""
 
     device: str  # cpu, gpu, copied
     speeds: tuple[float | None, ...]
 
 
-class SpeedPlot(NamedTuple):
+class SpeedPlot(msgspec.Struct, frozen=True):
     """The curves of one kind of work.
 
     Attributes:

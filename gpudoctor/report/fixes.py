@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
@@ -79,7 +80,7 @@ def _lacks_nvcc(tasks: Tasks, facts: Facts) -> bool:
     return builds and facts.toolkits.nvccs == () and facts.toolkits.home.nvcc is None and not has_rocm(facts)
 
 
-class TypedBlock(NamedTuple):
+class TypedBlock(msgspec.Struct, frozen=True):
     """What is typed in one go.
 
     Attributes:
@@ -110,7 +111,7 @@ def blocks(commands: Sequence[str], tasks: Sequence[Task | None]) -> list[TypedB
             first, _, command = command.partition("\n")
             path = first.removeprefix("# in ").removesuffix(":")
         if found and (found[-1].language, found[-1].path) == (name, path) and name in ("sh", "powershell", "python"):
-            found[-1] = found[-1]._replace(lines=(*found[-1].lines, command))
+            found[-1] = msgspec.structs.replace(found[-1], lines=(*found[-1].lines, command))
         else:
             found.append(TypedBlock(name, path, (command,)))
     return found

@@ -1,12 +1,13 @@
 """The formats of a report: their names, who reads them, and where each is written."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.report.model import Report
 
 
-class ReportFormat(NamedTuple):
+class ReportFormat(msgspec.Struct, frozen=True):
     """One format.
 
     Attributes:

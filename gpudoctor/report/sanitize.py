@@ -1,7 +1,6 @@
 """Makes strings from facts harmless: no control character and no direction override reaches a terminal."""
 
 import os
-import textwrap
 from typing import Any
 
 from gpudoctor.lazy_regex import pattern
@@ -15,6 +14,8 @@ _BLANK = "\0"  # no blank to textwrap, and in no text that is clean
 
 def clean(text: str) -> str:
     """The text with each harmful character written as a backslash escape."""
+    if text.isascii() and text.isprintable():  # nearly every text; the expression takes long to compile
+        return text
     return _HARMFUL.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
 
 
@@ -45,6 +46,8 @@ def clean_json(data: bytes) -> bytes:
 
     An encoder escapes C0 controls itself; what is left is DEL, C1 and the direction marks.
     """
+    if data.isascii() and b"\x7f" not in data:
+        return data
     return _HARMFUL.sub(lambda m: f"\\u{ord(m[0]):04x}", data.decode("utf-8")).encode()
 
 
@@ -58,6 +61,8 @@ def wrapped(text: str, width: int, hang: str = "") -> list[str]:
         width: columns.
         hang: what each line but the first begins with.
     """
+    import textwrap  # JSON needs none of it
+
     lines = []
     for paragraph in clean(text).splitlines() or [""]:
         whole = _COMMAND.sub(lambda m: m[0].replace(" ", _BLANK) if len(m[0]) + len(hang) < width else m[0], paragraph)

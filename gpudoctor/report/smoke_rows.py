@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.maybe import phrase
 from gpudoctor.registry import FRAMEWORKS
@@ -41,7 +42,7 @@ SHOWN: dict[str, tuple[tuple[str, str, Beside], ...]] = {
 }
 
 
-class SmokeRow(NamedTuple):
+class SmokeRow(msgspec.Struct, frozen=True):
     """One line: what, how much, which share of the limit, and what else is known."""
 
     name: str
@@ -78,7 +79,7 @@ def table_rows(entry: SmokeEntry) -> Iterator[SmokeRow]:
         again = test.outcome == "not reached" and test.message == reported
         reported = test.message
         for row in rows(test):
-            yield row._replace(remark="") if again else row
+            yield msgspec.structs.replace(row, remark="") if again else row
 
 
 def rows(test: SmokeTestEntry) -> Iterator[SmokeRow]:

@@ -1,13 +1,13 @@
 """The report as test cases, for formats that know nothing but tests."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.report.failures import way
 from gpudoctor.report.model import FindingEntry, Report, SmokeEntry, SmokeTestEntry, word
 from gpudoctor.report.numbers import number
 
 
-class Case(NamedTuple):
+class Case(msgspec.Struct, frozen=True):
     """One test case.
 
     Attributes:

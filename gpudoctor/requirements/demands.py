@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gpudoctor.facts import Facts, Framework, Gpu
-from gpudoctor.fixes.driver import user_version
 from gpudoctor.maybe import Maybe, Unknown, text_of
-from gpudoctor.queries.driver import driver_version
+from gpudoctor.queries.driver import driver_version, user_version
 from gpudoctor.queries.gpus import programs_open
 from gpudoctor.registry import BY_MODULE, FRAMEWORKS
 

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from gpudoctor import catalogue, check_engine
+from gpudoctor.areas import finding_nothing
 from gpudoctor.check_engine import Outcome, Verdict
+from gpudoctor.facts import Facts
 from tests.checks.rows import problems
 from tests.missing import Reads, fault, gaps, sentences
 
@@ -34,10 +36,19 @@ def test_no_check_shows_that_a_fact_is_missing() -> None:
             if gap.key not in reads.found or (case in done and not EVERYTHING):
                 continue
             done.add(case)
-            for what in _faults(check_engine.run(one, gap.in_(facts)), verbatim):
+            without = gap.in_(facts)
+            verdicts = check_engine.run(one, without)
+            for what in (*_faults(verdicts, verbatim), *_unread(verdicts, without)):
                 faults.setdefault((one.id, what), f"{one.id}: {what} ({gap})")
     assert len(done) > 5000
     assert list(faults.values()) == []
+
+
+def _unread(verdicts: list[Verdict], facts: Facts) -> Iterator[str]:
+    """Hold that a check is read where it finds something, or cannot know: `only_with` is wrong otherwise."""
+    asked = [one.check.id for one in verdicts if one.outcome not in (Outcome.PASS, Outcome.SKIPPED)]
+    if asked and finding_nothing(facts)(asked[0]) is not None:
+        yield "finds something, and is not read"
 
 
 def _faults(verdicts: list[Verdict], verbatim: set[str]) -> Iterator[str]:

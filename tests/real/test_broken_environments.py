@@ -222,7 +222,7 @@ def test_pip_that_was_killed(env: Env) -> None:
     assert env.whole()
 
 
-@pytest.mark.parametrize("env", ["pip"], indirect=True)
+@pytest.mark.parametrize("healthy", ["pip"], indirect=True)
 def test_pip_that_was_killed_before_its_last_step(env: Env) -> None:
     """The new release is there without the RECORD that pip writes last, next to the renamed former release."""
     for name in ("torch", "torch-2.7.1.dist-info"):
@@ -236,7 +236,7 @@ def test_pip_that_was_killed_before_its_last_step(env: Env) -> None:
     assert env.whole()
 
 
-@pytest.mark.parametrize("env", ["pip"], indirect=True)
+@pytest.mark.parametrize("healthy", ["pip"], indirect=True)
 def test_an_environment_that_was_moved(env: Env) -> None:
     """It is made again next to where it is now, and the program runs there."""
     (env.folder / ".venv").rename(env.folder / "moved")

@@ -1,7 +1,9 @@
 """The dynamic section of a shared library: its soname, what it needs, and where it looks for that."""
 
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
+
+import msgspec
 
 from gpudoctor.parsers.elf.headers import PT_DYNAMIC, ElfFile, NotElfError
 
@@ -20,7 +22,7 @@ _LONGEST_STRING = 1 << 18
 _MOST_TAGS = 1 << 14
 
 
-class Dynamic(NamedTuple):
+class Dynamic(msgspec.Struct, frozen=True):
     """What the dynamic loader reads first of a library.
 
     `rpath` (DT_RPATH) and `runpath` (DT_RUNPATH) hold the entries as they stand in the file, `$ORIGIN` included.

@@ -6,7 +6,9 @@ The layout is that of elf(5), https://man7.org/linux/man-pages/man5/elf.5.html.
 import os
 import struct
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
+
+import msgspec
 
 PT_LOAD = 1
 PT_DYNAMIC = 2
@@ -36,7 +38,7 @@ class NotElfError(ValueError):
     """The file is not an ELF file, is cut short, or contradicts itself."""
 
 
-class Segment(NamedTuple):
+class Segment(msgspec.Struct, frozen=True):
     """One program header: what is loaded, from where in the file, to which address, and how it may be used."""
 
     kind: int
@@ -46,7 +48,7 @@ class Segment(NamedTuple):
     flags: int
 
 
-class ElfSection(NamedTuple):
+class ElfSection(msgspec.Struct, frozen=True):
     """One section header that has bytes in the file."""
 
     name_at: int

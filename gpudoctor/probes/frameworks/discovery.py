@@ -1,7 +1,8 @@
 """Finds each framework in an environment without importing it: the folder `import` takes, and its distributions."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts.python import Package, Python
 from gpudoctor.knowledge.wanted import module_of
@@ -16,7 +17,7 @@ NAMES = tuple(one.module for one in sorted(FRAMEWORKS, key=lambda one: one.impor
 _OTHERS = ("onnxruntime-extensions", "onnxruntime-genai", "onnxruntime-tools")
 
 
-class FoundFramework(NamedTuple):
+class FoundFramework(msgspec.Struct, frozen=True):
     """A framework's place and its distributions; `packages` are all those of the environment."""
 
     name: str

@@ -3,7 +3,8 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts.framework import Framework, Need
 from gpudoctor.facts.python import Package
@@ -20,7 +21,7 @@ _ROCM = "_rocm_sdk_"
 _MOST = 100
 
 
-class Request(NamedTuple):
+class Request(msgspec.Struct, frozen=True):
     """A library that something asks for.
 
     `first` are paths that are tried before the loader, and `last` those after it, each with its reason.

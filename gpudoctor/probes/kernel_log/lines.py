@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts.kernel_log import LogEvent
 from gpudoctor.knowledge import kernel_log
@@ -29,7 +30,7 @@ MOST_LINES = 20
 _Line = tuple[float | None, str, int | None]
 
 
-class Message(NamedTuple):
+class Message(msgspec.Struct, frozen=True):
     """One message: seconds since boot, its lines, and its level (0 to 7) where the log knows levels."""
 
     seconds: float | None

@@ -53,7 +53,7 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
         switch_files=files,
         wsl_drivers=wsl_files.drivers(machine, host),
         dxgdmal=wsl_files.dxgdmal(machine, host),
-        **services.probe(machine, host, cards)._asdict(),
+        **msgspec.structs.asdict(services.probe(machine, host, cards)),
     )
     return found if inside or wsl else msgspec.structs.replace(found, signer_enrolled=_enrolled(machine, host, found))
 

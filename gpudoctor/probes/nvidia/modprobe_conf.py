@@ -1,6 +1,6 @@
 """Which modules modprobe.d and the kernel command line forbid, and which options they set."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -18,7 +18,7 @@ MATTER = pattern(
 )
 
 
-class ModprobeConf(NamedTuple):
+class ModprobeConf(msgspec.Struct, frozen=True):
     """Forbidden modules, and options by "module.parameter"; dashes in modules' names are underscores."""
 
     blacklists: tuple[str, ...]

@@ -1,7 +1,8 @@
 """The daemons beside NVIDIA's driver, the vGPU license, and the switches that turn a laptop's GPU off."""
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts import Host, PciDevice
 from gpudoctor.knowledge.pci_ids import is_nvswitch, needs_fabric
@@ -24,7 +25,7 @@ HOSTS = Unknown("the host's: not visible from the container")
 _NO_SWITCH = Unknown("not asked: no NVSwitch and no SXM board")
 
 
-class Services(NamedTuple):
+class Services(msgspec.Struct, frozen=True):
     """What `NvidiaKernel` says of them, under the same names."""
 
     fabric_manager: Maybe[str | None]

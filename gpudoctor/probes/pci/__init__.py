@@ -49,8 +49,10 @@ def _with_path(machine: Machine, device: PciDevice, everything: tuple[PciDevice,
     acs = len(peers) > 1 and machine.ids()[0] == 0
     way = path.path(machine, f"{DEVICES}/{device.address}", acs=acs)
     if not acs and len(peers) > 1:
-        way = way._replace(acs=Unknown("the configuration space of PCI bridges can be read by root only"))
-    return msgspec.structs.replace(device, **way._asdict())
+        way = msgspec.structs.replace(
+            way, acs=Unknown("the configuration space of PCI bridges can be read by root only")
+        )
+    return msgspec.structs.replace(device, **msgspec.structs.asdict(way))
 
 
 def _ids(machine: Machine, address: str) -> tuple[str, str, str] | None:

@@ -1,6 +1,6 @@
 """A device's PCIe link as sysfs shows it."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -13,7 +13,7 @@ WIDEST = 32
 BRIDGE = "0x0604"
 
 
-class PciLink(NamedTuple):
+class PciLink(msgspec.Struct, frozen=True):
     """Generation and lanes now, and the most that card and slot do together; None: no PCIe link."""
 
     generation: Maybe[int | None]

@@ -4,7 +4,8 @@ The kernel keeps all of it but ACS in memory, so that reading wakes no device.
 """
 
 import struct
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -22,7 +23,7 @@ _COUNTED = (1 << 62) - 1  # that two ends together stay within the 64 bits in wh
 _EXTENDED, _ACS, _CONTROL, _REDIRECT, _SIZE = 0x100, 0x000D, 6, 0x04, 4096
 
 
-class Path(NamedTuple):
+class Path(msgspec.Struct, frozen=True):
     """What `PciDevice` says of it, under the same names."""
 
     ports: Maybe[tuple[str, ...]]

@@ -30,6 +30,7 @@ __all__ = ["InterpreterError", "choose", "probe"]
 
 # A package's folder, a script, bytecode, and an extension module that was built in place.
 _SUFFIXES = ("", ".py", ".pyc", ".so", ".abi3.so")
+_SMALL = 1 << 14  # bytes of a directory: some hundred names
 
 
 def probe(machine: Machine, path: str, why: str = "", quick: bool = False) -> Python:
@@ -205,9 +206,11 @@ def _here(
     known = {machine.real(entry.path) for entry in folders}
     if not is_whole(here) or machine.env.get("PYTHONSAFEPATH") or machine.real(here) in known:
         return []
-    # It may hold any number of files: only the names that would hide something are looked up.
-    names = (f"{module}{suffix}" for module in wanted for suffix in suffixes)
-    there = frozenset(name for name in names if machine.exists(f"{here}/{name}"))
+    names = {f"{module}{suffix}" for module in wanted for suffix in suffixes}
+    # It may hold any number of files, or not be readable: then only the names that would hide something are looked up.
+    status = machine.status(here)
+    listed = machine.names(here) if status is not None and status.size <= _SMALL else ()
+    there = frozenset(name for name in names.intersection(listed or names) if machine.exists(f"{here}/{name}"))
     return [PathEntry(here, there, "working directory")]
 
 

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.machine import Machine
 from gpudoctor.probes.python.choice import ISOLATED
@@ -14,7 +15,7 @@ _SYSTEM = ("/usr/bin", "/usr/local/bin")
 _CONDAS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda")
 
 
-class FoundInterpreter(NamedTuple):
+class FoundInterpreter(msgspec.Struct, frozen=True):
     """An interpreter that nobody has asked yet.
 
     Attributes:

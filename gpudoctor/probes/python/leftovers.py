@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts.python import Remnant
 from gpudoctor.knowledge.wanted import is_framework, matters, module_of, modules
@@ -60,7 +61,7 @@ def _half_deleted(machine: Machine, entry: PathEntry) -> Iterator[Remnant]:
             yield Remnant(module=module, path=f"{entry.path}/{name}", reason=name, package=package, version=version)
 
 
-class _Record(NamedTuple):
+class _Record(msgspec.Struct, frozen=True):
     """Metadata that pip renamed: of which package, and the folders that it claims."""
 
     path: str

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts.python import Package
 from gpudoctor.knowledge.wanted import matters, wanted
@@ -17,7 +18,7 @@ _MOST_LIBRARIES = 400
 _NEEDED, _KEEP_RECORDS = ("METADATA", "RECORD"), ("pip", "uv", "poetry")
 
 
-class PathEntry(NamedTuple):
+class PathEntry(msgspec.Struct, frozen=True):
     """A folder of sys.path: its names, and how it came there.
 
     `because` is PYTHONPATH, user site, .pth, working directory, or empty for the environment's own folders.
@@ -29,7 +30,7 @@ class PathEntry(NamedTuple):
     is_site: bool = False
 
 
-class FoundDistribution(NamedTuple):
+class FoundDistribution(msgspec.Struct, frozen=True):
     """A distribution, its metadata's path, and the libraries and top modules that it claims (relative paths)."""
 
     package: Package

@@ -7,7 +7,8 @@ The rule: https://docs.astral.sh/uv/pip/environments/#discovery-of-python-enviro
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.machine import Machine
 from gpudoctor.probes.python.interpreter import is_whole
@@ -20,7 +21,7 @@ POINTED = f"named by the file .venv{_ANOTHER}"
 PROJECT = f"UV_PROJECT_ENVIRONMENT{_ANOTHER}"
 
 
-class Here(NamedTuple):
+class Here(msgspec.Struct, frozen=True):
     """An environment that nobody activated, and that belongs to the working directory.
 
     Attributes:

@@ -1,7 +1,9 @@
 """The targets of the smoke test checks, and queries that several of them share."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+import msgspec
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, SmokeRun, SmokeTest
@@ -18,7 +20,7 @@ PLAIN = {"driver": "the CUDA driver", "cpu": "NumPy"}
 REPORTED = ("done", "failed")
 
 
-class OnRun(NamedTuple):
+class OnRun(msgspec.Struct, frozen=True):
     """The smoke tests of one backend on one device."""
 
     facts: Facts
@@ -37,7 +39,7 @@ class OnRun(NamedTuple):
         return next((g for g in gpus_of(self.facts) if gpu_key(g) == self.run.gpu), None)
 
 
-class OnTests(NamedTuple):
+class OnTests(msgspec.Struct, frozen=True):
     """The tests of one name in one run: one per data type, direction, or pair of GPUs."""
 
     facts: Facts
@@ -60,7 +62,7 @@ class OnTests(NamedTuple):
         return self.on.gpu
 
 
-class OnDevice(NamedTuple):
+class OnDevice(msgspec.Struct, frozen=True):
     """One GPU with all runs that it was part of."""
 
     facts: Facts
@@ -133,14 +135,14 @@ def smoke_tests(facts: Facts, name: str, figure: str = "") -> Iterator[tuple[Abo
         name: of the tests; several with blanks between.
         figure: only tests that measured it; empty: all.
     """
-    for about, (_, run) in smoke_runs(facts):
+    for about, on in smoke_runs(facts):
         tests = tuple(
             t
-            for t in run.tests
+            for t in on.run.tests
             if t.name in name.split() and t.outcome in REPORTED and (not figure or t.figure(figure) is not None)
         )
         if tests:
-            yield about, OnTests(facts, run, tests)
+            yield about, OnTests(facts, on.run, tests)
 
 
 def gpu_tests(facts: Facts, name: str, figure: str = "") -> Iterator[tuple[About, OnTests]]:

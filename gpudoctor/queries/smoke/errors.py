@@ -1,6 +1,8 @@
 """How far from float64 a matmul may be in each data type, and what a difference means."""
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from gpudoctor.facts import SmokeTest
 from gpudoctor.queries.smoke import count, dtype_of, many, noted
@@ -8,7 +10,7 @@ from gpudoctor.queries.smoke import count, dtype_of, many, noted
 Kind = Literal["right", "reduced", "tf32", "exact", "wrong"]
 
 
-class Bounds(NamedTuple):
+class Bounds(msgspec.Struct, frozen=True):
     """Relative Frobenius norms of the error: up to `rounding` it is rounding, above `wrong` it is not."""
 
     rounding: float

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts import Facts, Gpu, SmokeRun, SmokeTest
 from gpudoctor.knowledge import gpu_peaks, pcie
@@ -26,7 +27,7 @@ FULL_LENGTH = 256 << 20  # bytes
 FEWEST_LANES = 8  # over fewer the link may be a tunnel (Thunderbolt, USB4), which carries less than its nominal rate
 
 
-class Limit(NamedTuple):
+class Limit(msgspec.Struct, frozen=True):
     """The maximum that a device can reach.
 
     Attributes:

@@ -1,6 +1,6 @@
 """Whether a speed that was measured may be judged, and how much of the limit it reached."""
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.check_engine import Severity
 from gpudoctor.facts import Facts, GpuProcess, SmokeRun, SmokeTest
@@ -15,7 +15,7 @@ from gpudoctor.targets import gpus_of
 LOOSE = 0.8
 
 
-class SpeedThresholds(NamedTuple):
+class SpeedThresholds(msgspec.Struct, frozen=True):
     """The parts of a limit under which a speed is low, and too low; None: no such threshold."""
 
     low: float
@@ -61,7 +61,7 @@ def memory_lines(on: OnRun) -> SpeedThresholds:
     return HBM if found.kind == "HBM" else GDDR
 
 
-class Share(NamedTuple):
+class Share(msgspec.Struct, frozen=True):
     """A measured speed with its limit.
 
     Attributes:

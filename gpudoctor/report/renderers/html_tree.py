@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.facts import Facts, Gpu, PciDevice
 from gpudoctor.maybe import Unknown, known_or, phrase
@@ -17,7 +18,7 @@ NARROW = ("link.narrow-pcie", "smoke.link-trained-down")
 VENDOR_NAMES = {code: SPELLED.get(name, name) for name, code in VENDORS.items()}
 
 
-class DrawnLink(NamedTuple):
+class DrawnLink(msgspec.Struct, frozen=True):
     """A PCIe link: lanes and generation, as they are and as they could be."""
 
     width: int
@@ -33,7 +34,7 @@ class DrawnLink(NamedTuple):
         return f"PCIe {self.best}.0{rest}, {lanes}"
 
 
-class DrawnBox(NamedTuple):
+class DrawnBox(msgspec.Struct, frozen=True):
     """One box of the picture.
 
     Attributes:

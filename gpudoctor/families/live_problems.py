@@ -1,0 +1,116 @@
+"""The problem of a framework that was imported: its import raises, its process crashes or hangs, or it refuses."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpudoctor.check_engine import Problem, Severity
+from gpudoctor.facts import Facts, Gpu, LiveFramework
+from gpudoctor.knowledge import import_errors
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import known
+from gpudoctor.parsers.crash_output import dying_words
+from gpudoctor.queries.cause_groups import NO_LIBRARY
+from gpudoctor.queries.driver import driver_words, has_nvidia_driver
+from gpudoctor.queries.frameworks import first_line, last_words
+from gpudoctor.queries.loading import lacks_driver_library
+from gpudoctor.targets import OnLive, gpu_name
+
+
+def refusal(
+    facts: Facts, name: str, live: LiveFramework, gpus: tuple[Gpu, ...], severity: Severity | None = None
+) -> Problem | None:
+    """The problem of a framework that was built for GPUs, was imported, and uses none although one is there.
+
+    Raises:
+        UnknownFactError: it did not come so far as to say.
+    """
+    if not gpus or live.import_error or live.died or live.hung or known(live.available):
+        return None
+    driver = f"The {driver_words(facts)} responds." if has_nvidia_driver(facts) else ""
+    # Its own words are evidence: where this is a consequence, the root cause has shown them already.
+    said = (*_once((*_evidence(live), last_words(live))), driver)
+    return Problem(f"{name} does not use {gpu_name(gpus[0])}.", evidence=tuple(e for e in said if e), severity=severity)
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts without those that another one holds."""
+    kept: list[str] = []
+    for text in texts:
+        if text and not any(text in other or other in text for other in kept):
+            kept.append(text)
+    return tuple(kept)
+
+
+def _evidence(live: LiveFramework) -> Iterator[str]:
+    if isinstance(live.error, str):
+        yield live.error[:1000]
+    if isinstance(live.count, int) and live.count:
+        yield f"It counts {live.count} GPUs through NVML but cannot use them."
+    yield from live.warnings[:3]
+
+
+def import_failure(name: str, live: LiveFramework) -> str | None:
+    """The sentence about a framework whose import raises."""
+    return f"{name} fails to import: {first_line(live.import_error)}" if live.import_error else None
+
+
+# Where an import fails over Python's own matters (a package of another version), no shared library explains it.
+_NATIVE = pattern(
+    r"\.so\b|\.dll\b|\.dylib|DLL|WinError|undefined symbol|shared object|\bnvidia\b|dlopen", re.IGNORECASE
+)
+
+
+def import_problem(on: OnLive, libraries: Sequence[str] = ()) -> Problem | None:
+    """The problem of a framework whose import raises, with the cause where the error's words are known.
+
+    Args:
+        on: the framework.
+        libraries: ids of its checks about compiled code, which explain nothing where the error names no library.
+    """
+    message = import_failure(on.name, on.live)
+    if message is None:
+        return None
+    error = on.live.import_error or ""
+    hint = import_errors.hint(error)
+    others = () if _NATIVE.search(error) else ("libraries.*", *libraries)
+    others += () if lacks_driver_library(error) else NO_LIBRARY
+    return Problem(message, evidence=(error[:1500],), cause=hint.cause if hint else None, not_caused_by=others)
+
+
+_SIGNALS = {  # signal(7)
+    "SIGILL": "The CPU, or the virtual machine's CPU type, lacks an instruction that this build uses.",
+    "SIGKILL": "The process was killed from outside, usually by the kernel's out-of-memory (OOM) killer.",
+    "SIGABRT": "A library aborted the process itself; its last output shows why.",
+}
+
+
+def crash(on: OnLive) -> Problem | None:
+    """The problem of a framework whose process is killed by a signal, with what it wrote last."""
+    live = on.live
+    if live.died is None:
+        return None
+    message = f"{on.name} crashes with {live.died} in the stage {live.stage}, before it reports any GPU."
+    return Problem(message, evidence=dying_words(live.stderr), cause=_SIGNALS.get(live.died))
+
+
+_WAITS = {  # stages of facts.Live
+    "start": "starting Python",
+    "import": "importing",
+    "version": "importing",
+    "devices": "listing devices",
+    "init": "initializing CUDA",
+    "libraries": "loading its libraries",
+}
+
+
+def hang(name: str, live: LiveFramework) -> str | None:
+    """The sentence about a framework that hangs.
+
+    Raises:
+        UnknownFactError: it was cut short before its full time, or ended without a word.
+    """
+    if live.hung:
+        return f"{name} hangs while {_WAITS.get(live.stage, live.stage)}."
+    if live.died is None and not live.import_error and live.stage != "done":
+        known(live.available)
+    return None
