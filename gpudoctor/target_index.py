@@ -294,7 +294,7 @@ ONLY_WITH = {
     "rocm.debugging-left-on": ("", "targets:amd_compute"),
     "rocm.driver-pair-untested": ("", "targets:amd_compute"),
     "rocm.library-missing": ("targets:frameworks", "pythons.frameworks.variant=rocm"),
-    "rocm.not-driven": ("", "targets:amd_compute"),
+    "rocm.not-driven": ("", "pci.vendor=1002"),
     "rocm.resume-failed": ("", "queries.amd_boards:boards"),
     "rocm.space-in-path": ("targets:torches", "pythons.frameworks.variant=rocm"),
     "rocm.wsl-runtime": ("", "host.wsl=2"),

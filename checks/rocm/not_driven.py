@@ -158,7 +158,7 @@ def _kernel(facts: Facts) -> Fix:
         "https://github.com/isc30/ryzen-gpu-passthrough-proxmox/issues/117",
     ),
     targets=_cards,
-    only_with=("targets:amd_compute",),
+    only_with=("pci.vendor=1002",),
     caused_by=("rocm.dkms-build-failed", "rocm.half-installed"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),

@@ -12,6 +12,7 @@ from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, ins
 from gpudoctor.knowledge import drivers, generations, packages, repositories
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import is_vgpu_guest
+from gpudoctor.queries.driver import user_version
 from gpudoctor.queries.repositories import has_source, missing_components
 from gpudoctor.targets import cards_of, gpus_of, in_container
 from gpudoctor.tasks import Command, Edit, Shell, Tasks, as_root, cmd, query
