@@ -20,7 +20,7 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     always: frozenset[str]
     sometimes: frozenset[str]
     ready: dict[str, str]
-    floor: dict[str, tuple[str, str]]  # first release, lowest compute capability
+    floor: dict[str, tuple[str, str, str]]  # first release, compute capabilities: from the first, below the second
 
 
 class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
