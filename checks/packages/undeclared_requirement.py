@@ -9,7 +9,7 @@ from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Undeclared
-from gpudoctor.maybe import known, known_or
+from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import numbers, package, release
@@ -40,10 +40,9 @@ def _seen(on: OnPython, row: Undeclared, owner: Package) -> _Broken | None:
     if _holds(on, row, other):
         return None
     one = import_of(on.python, owner.name) if row.error else None
-    if one is None or not (one.error is None or isinstance(one.error, str)):
+    if one is None or isinstance(one.error, Unknown):
         return _Broken(row, owner, other)
-    matches = one.error is not None and re.search(row.error, one.error)
-    return _Broken(row, owner, other, str(one.error)) if matches else None
+    return _Broken(row, owner, other, one.error) if one.error and re.search(row.error, one.error) else None
 
 
 def _holds(on: OnPython, row: Undeclared, other: Package | None) -> bool:

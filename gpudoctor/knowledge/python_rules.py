@@ -23,6 +23,16 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     floor: dict[str, tuple[str, str, str]]  # first release, compute capabilities: from the first, below the second
 
 
+class RunTimePtx(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package that compiles to PTX with NVRTC, for the driver to finish: from a release to before another."""
+
+    package: str
+    title: str
+    since: str
+    before: str
+    proof: str = ""  # a module that is run to show that it computes on the GPU
+
+
 class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The first release that needs no libcuda.so."""
 
@@ -106,6 +116,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     numpy2: dict[str, str]
     ctranslate2_cudnn: dict[str, str]
     nvcc: Compiling
+    run_time_ptx: tuple[RunTimePtx, ...]
     triton: TritonFloor
     torchaudio: Torchaudio
     serves_later: dict[str, tuple[str, str]]

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from gpudoctor.facts import Facts, FileOverlap, Package, Python
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.python_rules import first_for_numpy2, python_rules
+from gpudoctor.knowledge.python_rules import RunTimePtx, first_for_numpy2, python_rules
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.targets import gpus_of
@@ -59,6 +59,22 @@ def _has(facts: Facts, lowest: str, end: str) -> bool:
     found = [gpu.capability for gpu in gpus_of(facts, "nvidia")]
     reached = [version(lowest) <= version(c) < version(end) for c in found if isinstance(c, str)]
     return any(reached) or (bool(found) and not reached and bool(known(found[0])))
+
+
+def compiles_ptx(python: Python) -> list[tuple[RunTimePtx, Package]]:
+    """The packages that compile to PTX with NVRTC when they run; of one program the first.
+
+    A wheel's plugin for CUDA is a distribution of its own; conda's package contains it.
+    """
+    there = packages_of(python)
+    found: dict[str, tuple[RunTimePtx, Package]] = {}
+    for row in python_rules().run_time_ptx:
+        for one in there:
+            whole = one.name == row.package and one.installer == "conda"
+            part = row.package[-1] == "*" and one.name.startswith(row.package[:-1])
+            if (whole or part) and numbers(row.since) <= numbers(one.version) < numbers(row.before):
+                found.setdefault(row.title, (row, one))
+    return list(found.values())
 
 
 def need_numpy1(python: Python) -> list[Package]:
