@@ -99,15 +99,25 @@ class CpuDistribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Releases of a package, from `since` to before `before`, that choose wrong kernels above a compute capability."""
+    """Releases of a package, from `since` to before `before`, that fail above a compute capability.
+
+    Attributes:
+        package: its name, less the CUDA major where the name ends in one.
+        before: the first release that works; "999": there is none.
+        effect: what fails, as a sentence about the package goes on.
+        instead: what works with the installed release.
+        library: only where the package brings it; empty: always.
+        symptom: the message that shows it, where programs may as well never come to it; empty: they all do.
+    """
 
     package: str
     since: str
     before: str
     capability: str
     effect: str
-    instead: str
+    instead: str = ""
     library: str = ""
+    symptom: str = ""
 
 
 class PythonRules(KnowledgeTable, frozen=True):
