@@ -97,12 +97,9 @@ def _its_torch(owner: Package) -> str:
     return ", with the PyTorch that it requires" if any(line.startswith("torch") for line in owner.requires) else ""
 
 
-def _logged(on: OnPython, row: Ceiling) -> str:
-    """The line of a service that shows it; "" where none did."""
-    lines = known_or(on.facts.services.lines, ())
-    return next(
-        (f"{one.service} logged: {one.text}" for one in lines if row.symptom and one.symptom == row.symptom), ""
-    )
+def _is_logged(on: OnPython, row: Ceiling) -> bool:
+    """Whether a service logged the message that shows it."""
+    return any(line.symptom == row.symptom for line in known_or(on.facts.services.lines, ()))
 
 
 def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
@@ -152,6 +149,5 @@ def gpu_unknown(on: OnPython) -> Problem | None:
         return None
     row, owner, gpu = found
     message = f"{owner.name} {release(owner.version)} {row.effect.format(gpu=gpu)}."
-    logged = _logged(on, row)
-    mild = bool(row.symptom) and not logged
-    return Problem(message, (logged,) if logged else (), severity=Severity.ADVICE if mild else Severity.WARNING)
+    mild = bool(row.symptom) and not _is_logged(on, row)
+    return Problem(message, severity=Severity.ADVICE if mild else Severity.WARNING)

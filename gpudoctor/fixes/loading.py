@@ -11,9 +11,10 @@ from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
 from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
-from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
+from gpudoctor.knowledge.python_rules import companion_for, ctranslate2_without_cudnn
 from gpudoctor.maybe import known_or, text_of
 from gpudoctor.queries.driver import driver_cuda
+from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.queries.repositories import has_source
@@ -191,11 +192,24 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
     fixes = [_wheels(on, wheels, proof)] if wheels else []
     cuda = next((f.cuda.partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)), None)
     wanted = {major for name in missing for major in sonames.majors_of(name)}
-    if not wheels or (cuda and wanted and cuda not in wanted):
-        what = f" for CUDA {cuda}, as the other packages here" if cuda and wanted else ", or install what provides it"
-        message = f"Install a release of {package} that is built{what}.{lasting(on.facts)}"
-        fixes.append(Fix(message, (install(on.python, package, upgrade=True),), "reinstall-package", verify=proof))
+    if later := sonames.not_at_import(package, missing):
+        fixes += _loads_later(on, package, later, proof)
+    elif not wheels or (cuda and wanted and cuda not in wanted):
+        what = f"a release of {package} that is built for CUDA {cuda}, as the other packages here"
+        message = f"Install {what if cuda and wanted else f'a newer {package}, or what provides {missing[0]}'}."
+        task = install(on.python, package, upgrade=True)
+        fixes.append(Fix(f"{message}{lasting(on.facts)}", (task,), "reinstall-package", verify=proof))
     return tuple(fixes)
+
+
+def _loads_later(on: OnPython, package: str, later: sonames.NotAtImport, proof: Task | None) -> list[Fix]:
+    """Install a release that is imported without the libraries, where one is for this PyTorch."""
+    torch = one_of(on.python, "torch")
+    fitting = companion_for(package, ".".join(text_of(torch.version).split(".")[:2])) if torch else ""
+    if fitting is None or fitting.startswith("=="):
+        return []
+    message = f"Install {package} {later.since} or newer, which needs them only {later.use}.{lasting(on.facts)}"
+    return [Fix(message, (install(on.python, f"{package}>={later.since}"),), "reinstall-package", verify=proof)]
 
 
 def let_find(on: OnPython, package: str, copies: tuple[str, ...]) -> tuple[Fix, ...]:
