@@ -29,6 +29,7 @@ class NotAtImport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     libraries: frozenset[str]  # without ".so" and the version
     since: str
+    torch: str  # the first that these releases are for
     use: str
 
 
