@@ -8,6 +8,7 @@ from gpudoctor.checks.libraries.cudnn_pin_broken import cudnn_pin_broken
 from gpudoctor.checks.packages.import_fails import import_fails
 from gpudoctor.checks.packages.module_removed import module_removed
 from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
+from gpudoctor.checks.python.unmet_requirement import unmet_requirement
 from gpudoctor.facts import Facts, Package, PackageImport, UnmetRequirement
 from gpudoctor.maybe import Unknown
 from gpudoctor.workers.common import blamed
@@ -119,6 +120,33 @@ def test_an_older_release_is_offered_where_this_python_has_it(python: str, typed
     said = commands(module_removed, change(facts, "pythons.0.version", python))
     assert typed in said
     assert ("numpy<1.24" in said) == (python < "3.12")
+
+
+@pytest.mark.parametrize(
+    ("name", "requires", "found", "error", "severe"),
+    [
+        ("numba", "numpy<2.3,>=1.24", "2.3.1", "ImportError: Numba needs NumPy 2.2 or less. Got NumPy 2.3.", "fail"),
+        ("numba", "numpy<2.3,>=1.24", "2.3.1", None, None),  # many work with a newer NumPy than they name
+        (
+            "transformers",
+            "huggingface-hub<1.0,>=0.34.0",
+            "1.0.1",
+            "ImportError: huggingface-hub>=0.34.0,<1.0 is required for a normal functioning of this module, but found "
+            "huggingface-hub==1.0.1.",
+            "fail",
+        ),
+        ("transformers", "huggingface-hub<1.0,>=0.34.0", "1.0.1", "ImportError: libcudart.so.13: not found", "advice"),
+    ],
+)
+def test_a_requirement_that_an_import_fails_over(
+    name: str, requires: str, found: str, error: str | None, severe: str | None
+) -> None:
+    pin = UnmetRequirement(package=name, version="1.0", requires=requires, found=found)
+    facts = change(having(package("whisperx", "3.4.2"), error=error), "pythons.0.unmet", (pin,))
+    assert one(unmet_requirement, facts)[0] == ("problem" if severe else "pass")
+    if severe:
+        assert severity(unmet_requirement, facts) == severe
+        assert f"install '{requires}'" in commands(unmet_requirement, facts)
 
 
 def test_whom_an_error_is_about() -> None:
