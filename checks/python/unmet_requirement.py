@@ -59,14 +59,15 @@ def _is_close(unmet: UnmetRequirement) -> bool:
 
 
 def _failing(on: OnPython, unmet: UnmetRequirement) -> tuple[PackageImport, str] | None:
-    """The package whose import ends with an error about it, and that error: the name, and who asks for it or what was found.
+    """The package whose import ends with an error about it, and that error.
 
-    "Numba needs NumPy 2.2 or less. Got NumPy 2.3.", "huggingface-hub<1.0 is required ..., but found ...==1.0.1".
+    It names what is required, and who asks for it or what was found: "Numba needs NumPy 2.2 or less. Got NumPy 2.3.",
+    "huggingface-hub<1.0 is required ..., but found huggingface-hub==1.0.1".
     """
     name = re.sub(r"[-_.]+", "[-_.]", _name(unmet).lower())
-    for one, error in failures(on.python) if unmet.found is not None else ():
+    for one, error in failures(on.python) if unmet.found else ():
         text = error.lower()
-        if re.search(rf"\b{name}\b", text) and (unmet.package.lower() in text or f"{unmet.found}" in text):
+        if re.search(rf"\b{name}\b", text) and any(word in text for word in (unmet.package.lower(), unmet.found or "")):
             return one, error
     return None
 

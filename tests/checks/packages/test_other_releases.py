@@ -43,6 +43,10 @@ def having(*packages: Package, error: Any = None, number: str = "2.9.1", **chang
         (("cuml-cu12", "25.12.0"), ("scikit-learn", "1.8.0"), None, None),
         (("transformers", "5.0.0"), ("torch", "2.2.2"), None, "warn"),
         (("transformers", "5.0.0"), ("torch", "2.4.0"), None, None),
+        (("vllm", "0.11.0"), ("transformers", "5.1.0"), None, "warn"),
+        (("vllm", "0.11.0"), ("transformers", "4.57.6"), None, None),
+        (("vllm", "0.12.0"), ("transformers", "5.1.0"), None, None),
+        (("pyannote-audio", "3.4.0"), ("huggingface-hub", "1.1.5"), None, "warn"),
         (("xgboost", "2.0.3"), ("scikit-learn", "1.6.1"), None, "warn"),
     ],
 )
