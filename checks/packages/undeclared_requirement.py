@@ -14,6 +14,7 @@ from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.loading import import_of
 from gpudoctor.queries.packages import numbers, package, release
 from gpudoctor.queries.release_families import undeclared
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, on_wsl, pythons
 from gpudoctor.tasks import Task, export
 
@@ -77,6 +78,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         command = install(on.python, f"{row.other}{pin}")
     elif not row.wanted:
         return _install_amdsmi(on, row.other)
+    elif row.other in BY_MODULE:  # what is compiled against it stays
+        message = f"Install {owner.name}<{row.since}, which works with this {row.other}; or {row.other}{row.wanted}."
+        command = install(on.python, f"{owner.name}<{row.since}")
     else:
         spec = row.install or row.wanted
         later = f", or {owner.name} {row.before} or newer" if row.before != "999" and not row.switch else ""

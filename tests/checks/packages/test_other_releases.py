@@ -47,7 +47,8 @@ def having(*packages: Package, error: Any = None, number: str = "2.9.1", **chang
         (("vllm", "0.11.0"), ("transformers", "4.57.6"), None, None),
         (("vllm", "0.12.0"), ("transformers", "5.1.0"), None, None),
         (("pyannote-audio", "3.4.0"), ("huggingface-hub", "1.1.5"), None, "warn"),
-        (("xgboost", "2.0.3"), ("scikit-learn", "1.6.1"), None, "warn"),
+        (("xgboost", "2.0.3"), ("scikit-learn", "1.7.0"), None, "warn"),
+        (("autoawq", "0.2.9"), ("transformers", "4.57.1"), Unknown("not imported"), "warn"),
     ],
 )
 def test_newer_releases_of_others_that_break_a_package(
@@ -61,6 +62,17 @@ def test_newer_releases_of_others_that_break_a_package(
     if severe:
         assert severity(undeclared_requirement, facts) == severe
         assert f"{' '.join(other[1:])} is installed: " in outcome[1]
+
+
+def test_a_framework_stays_and_what_needs_a_newer_one_is_taken_back() -> None:
+    facts = having(package("transformers", "5.0.0"), number="2.2.2")
+    said = commands(undeclared_requirement, facts)
+    assert f"{PIP} install 'transformers<5'" in said
+    assert f"{PIP} install 'torch" not in said
+    old = having(package("autoawq", "0.2.9"), package("transformers", "4.57.1"))
+    assert f"{PIP} install 'transformers<4.52'" in commands(
+        undeclared_requirement, change(old, "pythons.0.imports", ())
+    )
 
 
 def sglang(cudnn: str, number: str = "2.9.1", **variables: str) -> Facts:
