@@ -6,7 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
 from gpudoctor.fixes.jetson import is_jetson
 from gpudoctor.fixes.loading import clear_executable_stack, import_proof, without_compiled_part
-from gpudoctor.fixes.other_release import blamed, other_release
+from gpudoctor.fixes.other_release import any_release, blamed, is_of_interface, other_release
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.import_errors import Survived, survived
@@ -71,6 +71,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         fixes = [Fix(step.message, step.tasks, "reinstall-package", verify=proof) for step in steps(row, on.facts)[:1]]
     if other:
         return (*fixes, *other_release(on, one, other))
+    if not fixes and not hint and is_of_interface(one):
+        return any_release(on, one)
     if one.dependent:  # it has no compiled code of its own that could be damaged
         message = f"Upgrade {one.package} to a release that fits what it imports.{lasting(on.facts)}"
         task = install(on.python, one.package, upgrade=True)

@@ -8,6 +8,7 @@ from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.import_errors import distribution_of
 from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import text_of
 from gpudoctor.queries.loading import is_native
 from gpudoctor.queries.packages import numbers, package, packages_of, release
 from gpudoctor.registry import BY_MODULE
@@ -20,17 +21,53 @@ _OF_INTERFACES = pattern(
 )
 
 
+# The package that an error names, where the child did not tell it.
+_NAMED = pattern(
+    r"No module named '(\w+)\.|cannot import name '\w+' from '(\w+)|\bmodule '(\w+)[\w.]*' has no attribute"
+)
+_WHOLE = pattern(r"No module named '\w+'")
+_NAME = pattern(r"[\w.-]+")
+
+
+def is_of_interface(one: PackageImport) -> bool:
+    """Whether an import fails over a name, a parameter or a method of something that it uses."""
+    if not isinstance(one.error, str) or is_native(one.error) or _WHOLE.search(one.error):
+        return False
+    return bool(_OF_INTERFACES.search(one.error))
+
+
 def blamed(on: OnPython, one: PackageImport) -> Package | None:
     """The installed package, other than its own, that the error of an import is about; None where it is none.
 
     An error of the loader, or of a module that is not installed at all, is about no release of another package.
     """
-    if one.blamed is None or not isinstance(one.error, str) or is_native(one.error):
+    if not is_of_interface(one):
         return None
-    if not _OF_INTERFACES.search(one.error):
-        return None
-    found = package(on.python, distribution_of(one.blamed))
+    named = _NAMED.search(text_of(one.error))
+    top = one.blamed or next((name for name in (named.groups() if named else ()) if name), "")
+    found = package(on.python, distribution_of(top)) if top != one.module else None
     return found if found and found.name != one.package and numbers(found.version) else None
+
+
+def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
+    """The same where nobody knows which package it is: what it requires without an upper bound may have outgrown it."""
+    owner, grown = package(on.python, one.package), []
+    for line in owner.requires if owner else ():
+        name = _NAME.match(line)
+        found = package(on.python, name[0].lower().replace("_", "-")) if name else None
+        if found is None or found.name in BY_MODULE or re.search(r"<|==|~=|extra", line):
+            continue
+        lowest = _bound(line, found.name)
+        if lowest and numbers(lowest)[:2] < numbers(found.version)[:2]:
+            grown.append(found)
+    if len(grown) == 1:
+        return other_release(on, one, grown[0])
+    message = f"Upgrade {one.package} to a release that fits what it imports.{lasting(on.facts)}"
+    task, proof = install(on.python, one.package, upgrade=True), import_proof(on, one)
+    newer = Fix(message, (task,), "reinstall-package", verify=proof)
+    listed = ", ".join(f"{p.name} {release(p.version)}" for p in grown[:6])
+    message = f"Install an older release of what it requires without an upper bound, one after the other: {listed}."
+    return (newer, Fix(message, verify=proof)) if grown else (newer,)
 
 
 def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:

@@ -121,6 +121,32 @@ def test_an_error_about_another_package_names_both_releases() -> None:
         assert "<4.61" not in commands(import_fails, other)
 
 
+def test_what_may_have_outgrown_a_package() -> None:
+    error = "AttributeError: type object 'BaseEstimator' has no attribute '_other'"
+    lines = ("scikit-learn>=1.5", "numpy<3.0,>=1.23", "libcuml-cu12==26.2.*")
+    there = package("cuml-cu12", "26.2.0", requires=lines)
+    alone = having(there, package("scikit-learn", "1.9.0"), package("numpy", "2.2.6"), error=error)
+    assert f"{PIP} install 'scikit-learn>=1.5,<1.9'" in commands(import_fails, alone)
+    two = package("cuml-cu12", "26.2.0", requires=(*lines, "scipy>=1.8.0"))
+    both = having(two, package("scikit-learn", "1.9.0"), package("scipy", "1.17.0"), error=error)
+    said = commands(import_fails, both)
+    assert f"{PIP} install --upgrade cuml-cu12" in said
+    assert "one after the other: scikit-learn 1.9.0, scipy 1.17.0" in said
+    for facts in (alone, both):
+        assert "--force-reinstall" not in commands(import_fails, facts)
+
+
+def test_the_words_of_an_error_name_a_package() -> None:
+    error = "ImportError: cannot import name 'Cache' from 'transformers.cache_utils' (/x/transformers/cache_utils.py)"
+    there = package("vllm", "0.11.0", requires=("transformers>=4.55.2",))
+    facts = having(there, package("transformers", "4.61.1"), error=error)
+    assert "'transformers>=4.55.2,<4.61'" in commands(import_fails, facts)
+    whole = having(
+        there, package("transformers", "4.61.1"), error="ModuleNotFoundError: No module named 'transformers'"
+    )
+    assert "<4.61" not in commands(import_fails, whole)  # it is not there, whatever its metadata says
+
+
 def test_an_error_that_is_of_no_interface_blames_nobody() -> None:
     there = (package("vllm", "0.11.0"), package("transformers", "4.61.1"))
     facts = having(*there, error="RuntimeError: no space left", blamed="transformers")
