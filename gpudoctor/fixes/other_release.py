@@ -67,7 +67,7 @@ def any_release(on: OnPython, one: PackageImport) -> tuple[Fix, ...]:
     newer = Fix(message, (task,), "reinstall-package", verify=proof)
     listed = ", ".join(f"{p.name} {release(p.version)}" for p in grown[:6])
     message = f"Install an older release of what it requires without an upper bound, one after the other: {listed}."
-    return (newer, Fix(message, verify=proof)) if grown else (newer,)
+    return (newer, Fix(message, (), "reinstall-package", verify=proof)) if grown else (newer,)
 
 
 def other_release(on: OnPython, one: PackageImport, other: Package) -> tuple[Fix, ...]:
