@@ -59,7 +59,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.kernel.org/PCI/pcieaer-howto.html",
     ),
     targets=_computing,
-    only_with=("targets:nvidia_machine targets:amd_compute queries.intel:intel_machine",),
+    only_with=("targets:nvidia_machine targets:amd_compute pci.vendor=1002 queries.intel:intel_machine",),
     # What these checks report is in the log in the driver's words too, and in more lines than they quote.
     caused_by=(
         "device.xid-driver",

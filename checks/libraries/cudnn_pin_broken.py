@@ -12,6 +12,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import present
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.packages import numbers, packages_of, release
+from gpudoctor.queries.release_families import is_wanted
 from gpudoctor.targets import NAMES, OnPython, pythons
 
 _LOWEST = pattern(r"(?:==|>=|~=)\s*([0-9][0-9.]*[0-9])")
@@ -113,6 +114,9 @@ def cudnn_pin_broken(on: OnPython) -> Problem | None:
     broken = _broken(on)
     if broken is None:
         return None
+    severity, name = _severity(on, broken), broken.requires.partition("==")[0].strip()
+    if severity is Severity.ADVICE and is_wanted(on.facts, on.python, name, broken.found or ""):
+        return None
     other = _bringer(on, broken)
     by = f" (installed by {other.name} {other.version})" if other else ""
     package, pin = broken.requires.split("==")[:2]
@@ -121,7 +125,7 @@ def cudnn_pin_broken(on: OnPython) -> Problem | None:
         f"{name} {broken.version} is built with cuDNN {pin}, but {package} {present(broken.found)} is installed{by}."
     )
     evidence = [f"{other.name} requires {line}" for line in other.requires if "cudnn" in line] if other else []
-    return Problem(message, (f"{broken.package} requires {broken.requires}", *evidence), severity=_severity(on, broken))
+    return Problem(message, (f"{broken.package} requires {broken.requires}", *evidence), severity=severity)
 
 
 def _severity(on: OnPython, broken: UnmetRequirement) -> Severity:

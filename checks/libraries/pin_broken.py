@@ -7,10 +7,11 @@ from gpudoctor.facts import UnmetRequirement
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.maybe import phrase, present
+from gpudoctor.maybe import phrase, present, text_of
+from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import failures, imports_of
-from gpudoctor.queries.packages import numbers, packages_of, stem
+from gpudoctor.queries.packages import compiles_ptx, numbers, packages_of, stem
 from gpudoctor.targets import NAMES, OnPython, pythons
 
 _CLAUSE = pattern(r"(==|>=)([\d.]+)")
@@ -27,10 +28,21 @@ def _broken(on: OnPython) -> list[tuple[UnmetRequirement, str, str]]:
     for unmet in on.python.unmet:
         text = unmet.requires.replace(" ", "")
         name, clause = _name(unmet), _CLAUSE.search(text)
-        ours = name.startswith("nvidia-") and not name.startswith("nvidia-cudnn")
+        ours = (
+            name.startswith("nvidia-") and not name.startswith("nvidia-cudnn") and not _serves_driver(on, name, unmet)
+        )
         if ours and unmet.found and clause and _older(unmet.found, clause[2]):
             found.append((unmet, clause[1], clause[2]))
     return sorted(found, key=lambda one: not _named(on, _name(one[0])))
+
+
+def _serves_driver(on: OnPython, name: str, unmet: UnmetRequirement) -> bool:
+    """Whether an older NVRTC of the same major is here for a package whose PTX the driver has to take (OpenMM)."""
+    if stem(name) != "nvidia-cuda-nvrtc" or not compiles_ptx(on.python):
+        return False
+    there, theirs = numbers(unmet.found or "")[:2], numbers(text_of(driver_cuda(on.facts)))[:2]
+    wanted = _CLAUSE.search(unmet.requires.replace(" ", ""))
+    return wanted is not None and there[:1] == theirs[:1] and there <= theirs < numbers(wanted[2])[:2]
 
 
 def _name(unmet: UnmetRequirement) -> str:

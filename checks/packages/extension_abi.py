@@ -1,19 +1,21 @@
 """Compiled extensions that lack symbols of the installed PyTorch."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Extension
+from gpudoctor.facts import Extension, Framework
 from gpudoctor.fixes.extensions import rebuild
 from gpudoctor.maybe import phrase, text_of
 from gpudoctor.queries.extensions import COMPANIONS, abi, built_for, lack, pin, strangers, unfit
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import failures, torch_symbol_in
-from gpudoctor.queries.packages import packages_of
+from gpudoctor.queries.packages import numbers, packages_of
 from gpudoctor.targets import OnPython, pythons
 
 _ABI = {
     "old": "It was compiled with the old C++ ABI (pre-C++11), the installed PyTorch with the new one.",
     "new": "It was compiled with the new C++ ABI (C++11), the installed PyTorch with the old one.",
 }
+# All builds have the new ABI from here on: https://github.com/pytorch/pytorch/issues/149044
+_NEW_SINCE = (2, 7)
 
 _RUNTIME = (
     "A compiled extension loads the CUDA runtime (libcudart) of the major version that it was compiled with. PyTorch "
@@ -40,6 +42,13 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     return tuple(fix for name, version in packages.items() for fix in rebuild(on, name, version, torch))[:4]
 
 
+def _abi_cause(first: Extension, torch: Framework | None) -> str | None:
+    """Why its symbols are another ABI's, where this PyTorch may have the other one."""
+    wanted = abi(first.unresolved)
+    has_new = torch is not None and numbers(text_of(torch.version))[:2] >= _NEW_SINCE
+    return None if wanted == "new" and has_new else _ABI.get(wanted or "")
+
+
 def _by_tag(on: OnPython, name: str) -> str:
     """The PyTorch and the CUDA of its build, where its version names them."""
     package = next((p for p in packages_of(on.python) if p.name == name), None)
@@ -61,7 +70,7 @@ def _by_tag(on: OnPython, name: str) -> str:
     targets=pythons,
     only_with=("pythons.extensions pythons.imports",),
     caused_by=(
-        *("python.*", "libraries.wheel-incomplete", "packages.wrong-vendor"),
+        *("python.*", "libraries.wheel-incomplete", "packages.wrong-vendor", "packages.torchcodec-mismatch"),
         *("pytorch.cpu-build", "pytorch.wrong-vendor"),
     ),
     affects=("wheels",),
@@ -85,5 +94,5 @@ def extension_abi(on: OnPython) -> Problem | None:
     )
     evidence = [f"{e.path}: undefined symbol: {s}" for e in found for s in e.unresolved[:2]]
     evidence += [f"{e.path}: {n} is not found" for e in found for n in strangers(e)]
-    cause = _ABI.get(abi(first.unresolved) or "") if first.unresolved else _RUNTIME
+    cause = _abi_cause(first, torch) if first.unresolved else _RUNTIME
     return Problem(message, tuple(evidence[:6]), cause=cause)

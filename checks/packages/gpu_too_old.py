@@ -14,7 +14,7 @@ from gpudoctor.targets import ANY_GPU, OnPython, pythons
 _INSTEAD = {
     "flash-attn": "Use PyTorch's own attention, which runs on this GPU: "
     'attn_implementation="sdpa" in transformers, torch.nn.functional.scaled_dot_product_attention elsewhere.',
-    "vllm": "Use an inference engine that stunsupported supports this GPU, such as llama.cpp or transformers.",
+    "vllm": "Use an inference engine supports this GPU, such as llama.cpp or transformers.",
 }
 
 
@@ -48,7 +48,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     twelve = f"{stem}-cu12"
     if cuda == "13" and (floor := lowest_capability(twelve, package.version)) and version(capability) >= version(floor):
         commands = (uninstall(on.python, package.name), install(on.python, twelve))
-        message = f"Install the build for CUDA 12, {twelve}, which stunsupported has code for this GPU."
+        message = f"Install the build for CUDA 12, {twelve}, which has code for this GPU."
         return (Fix(message, commands, "reinstall-package"),)
     other = (
         f"Use a GPU of compute capability {_unsupported(on)[0][1]} or newer for {stem}, or an older release of {stem}."

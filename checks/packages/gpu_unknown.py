@@ -8,9 +8,9 @@ from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting, uninstall
 from gpudoctor.fixes.variables import assign
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.python_rules import Ceiling, python_rules
+from gpudoctor.knowledge.python_rules import Ceiling, cuda_in_name, python_rules
 from gpudoctor.lazy_regex import pattern
-from gpudoctor.maybe import known, text_of
+from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.queries.capability import gpu_words, sm
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.gpus import visible_gpus
@@ -63,7 +63,7 @@ def _refused(error: str) -> str:
 def _outgrown(on: OnPython) -> tuple[Ceiling, Package, str] | None:
     """A package whose release chooses kernels of an older generation for a visible GPU, with that GPU."""
     for row in python_rules().ceiling:
-        found = next((p for p in packages_of(on.python) if p.name == row.package), None)
+        found = next((p for p in packages_of(on.python) if _stem(p.name) == row.package), None)
         if found is None or not numbers(row.since) <= numbers(found.version) < numbers(row.before):
             continue
         if row.library and not any(name.startswith(row.library) for name in found.libraries):
@@ -81,9 +81,25 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     row, owner, _ = found
-    message = f"Upgrade {owner.name} to {row.before} or newer, with the PyTorch that it requires.{lasting(on.facts)}"
+    fixes = [Fix(f"{'' if row.before == '999' else 'Or keep this release. '}{row.instead}")] if row.instead else []
+    if row.before == "999":
+        return tuple(fixes)
+    message = f"Upgrade {owner.name} to {row.before} or newer{_its_torch(owner)}.{lasting(on.facts)}"
     newer = Fix(message, (install(on.python, f"{owner.name}>={row.before}"),), "reinstall-package")
-    return newer, Fix(f"Or keep this release. {row.instead}")
+    return (newer, *fixes)
+
+
+def _stem(name: str) -> str:
+    return (cuda_in_name(name) or (name, ""))[0]
+
+
+def _its_torch(owner: Package) -> str:
+    return ", with the PyTorch that it requires" if any(line.startswith("torch") for line in owner.requires) else ""
+
+
+def _is_logged(on: OnPython, row: Ceiling) -> bool:
+    """Whether a service logged the message that shows it."""
+    return any(line.symptom == row.symptom for line in known_or(on.facts.services.lines, ()))
 
 
 def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
@@ -111,6 +127,7 @@ def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/pull/30952",
         "https://github.com/facebookresearch/xformers/issues/1251",
         "https://github.com/facebookresearch/xformers/issues/1329",
+        "https://github.com/OpenNMT/CTranslate2/issues/1865",
     ),
     targets=pythons,
     only_with=(f"{ANY_GPU} pythons.packages?",),
@@ -133,5 +150,6 @@ def gpu_unknown(on: OnPython) -> Problem | None:
             know_all(on.python)
         return None
     row, owner, gpu = found
-    message = f"{owner.name} {release(owner.version)} has no kernels for {gpu} where it looks first: {row.effect}."
-    return Problem(message, severity=Severity.WARNING)
+    message = f"{owner.name} {release(owner.version)} {row.effect.format(gpu=gpu)}."
+    mild = bool(row.symptom) and not _is_logged(on, row)
+    return Problem(message, severity=Severity.ADVICE if mild else Severity.WARNING)

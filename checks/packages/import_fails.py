@@ -6,6 +6,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import PackageImport
 from gpudoctor.fixes.jetson import is_jetson
 from gpudoctor.fixes.loading import clear_executable_stack, import_proof, without_compiled_part
+from gpudoctor.fixes.other_release import any_release, blamed, is_of_interface, other_release
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.import_errors import Survived, survived
@@ -61,12 +62,17 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     error = one.error if isinstance(one.error, str) else ""
     if one.outside and (name := _MODULE.search(error)):
         return _into_its_package(on, one, one.outside, name[1])
-    hint, row = import_errors.hint(error), recognise(first_line(error)) if error else None
+    hint, other = import_errors.hint(error), blamed(on, one)
+    row = recognise(first_line(error)) if error and not other else None
     fixes = [Fix(hint.fix, action="reinstall-package", verify=proof)] if hint and hint.fix else []
     if not fixes and row:
         from gpudoctor.fixes.row_steps import steps  # only where a package fails
 
         fixes = [Fix(step.message, step.tasks, "reinstall-package", verify=proof) for step in steps(row, on.facts)[:1]]
+    if other:
+        return (*fixes, *other_release(on, one, other))
+    if not fixes and not hint and is_of_interface(one):
+        return any_release(on, one)
     if one.dependent:  # it has no compiled code of its own that could be damaged
         message = f"Upgrade {one.package} to a release that fits what it imports.{lasting(on.facts)}"
         task = install(on.python, one.package, upgrade=True)
@@ -134,8 +140,10 @@ def import_fails(on: OnPython) -> Problem | None:
     if one.outside:
         where = f" That module is at {one.outside}, outside of its package."
         return Problem(f"{message.removesuffix(more)}{where}{more}", (error[:1500],), _OUTSIDE)
-    hint, row = import_errors.hint(error), recognise(first_line(error))
+    hint, about, row = import_errors.hint(error), blamed(on, one), recognise(first_line(error))
     cause = hint.cause if hint else f"{row.meaning[:1].upper()}{row.meaning[1:]}." if row else None
+    if about and not hint:
+        cause = f"The error is about {about.name} {about.version}: {name} was not written for that release."
     severity = Severity.ERROR if is_native(error) else None
     other = ("cuda.nvvm-missing",) if NO_CUDA.search(error) else ()
     lines = (error[:1500], *one.stderr.splitlines()[-3:])

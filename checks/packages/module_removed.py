@@ -7,7 +7,7 @@ from gpudoctor.facts import Package, PackageImport
 from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Removed, release_families
-from gpudoctor.maybe import known
+from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.loading import failures
 from gpudoctor.queries.packages import numbers, package, packages_of
@@ -32,6 +32,12 @@ def _is_wanted(on: OnPython, row: Removed) -> bool:
     return any(wanted.match(line) for p in packages_of(on.python) if p.name not in own for line in p.requires)
 
 
+def _has_older(on: OnPython, row: Removed) -> bool:
+    """Whether the older release exists for this Python."""
+    own = numbers(text_of(on.python.version))[:2]
+    return not row.python or (bool(own) and own <= numbers(row.python))
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found = _found(on)
     if found is None:
@@ -44,7 +50,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "reinstall-package",
         verify=proof,
     )
-    if not row.older or _is_wanted(on, row):
+    if not row.older or _is_wanted(on, row) or not _has_older(on, row):
         return (newer,)
     message = f"Install {row.older}, which still has the module.{lasting(on.facts)}"
     return (Fix(message, (install(on.python, row.older),), "reinstall-package", verify=proof), newer)

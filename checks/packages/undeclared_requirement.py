@@ -2,48 +2,49 @@
 
 import re
 
-from msgspec.structs import replace
+import msgspec
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
+from gpudoctor.fixes.loading import import_proof
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.knowledge.release_families import Undeclared, release_families
-from gpudoctor.maybe import known, known_or, text_of
-from gpudoctor.queries.frameworks import one_of
+from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.loading import import_of
-from gpudoctor.queries.packages import numbers, package
+from gpudoctor.queries.packages import numbers, package, release
+from gpudoctor.queries.release_families import undeclared
+from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnPython, on_wsl, pythons
+from gpudoctor.tasks import Task, export
 
 
-def _broken(on: OnPython) -> tuple[Undeclared, Package, Package | None] | None:
-    """The first row that does not hold, with the two packages; None in place of one that is not installed."""
-    for row in release_families().undeclared:
-        owner, other = package(on.python, row.package), package(on.python, row.other)
-        if owner is None or not _concerns(on, row, owner):
-            continue
-        if row.extra:
-            row = replace(row, wanted=_named_by_extra(row, owner))
-        if not _holds(on, row, other):
-            return row, owner, other
-    return None
+class _Broken(msgspec.Struct, frozen=True):
+    """A row that does not hold, with the two packages, and the error of the import that shows it."""
+
+    row: Undeclared
+    owner: Package
+    other: Package | None  # None: it is not installed
+    error: str = ""
 
 
-def _concerns(on: OnPython, row: Undeclared, owner: Package) -> bool:
-    """Whether a row is about this release of the package and this build of PyTorch."""
-    torch = one_of(on.python, "torch")
-    if row.build and (torch is None or torch.variant != row.build):
-        return False
-    if row.cuda and (torch is None or text_of(torch.cuda).partition(".")[0] != row.cuda):
-        return False
-    return numbers(row.since) <= numbers(owner.version) < numbers(row.before)
+def _broken(on: OnPython) -> _Broken | None:
+    """The first row that does not hold; one that an import shows before those that only versions do."""
+    found = [_seen(on, row, owner) for row, owner in undeclared(on.facts, on.python)]
+    broken = [one for one in found if one is not None]
+    return next((one for one in broken if one.error), None) or next(iter(broken), None)
 
 
-def _named_by_extra(row: Undeclared, owner: Package) -> str:
-    """The release that an extra of the package pins, as the lowest that it takes: ">=0.1.4"; "" where it names none."""
-    line = re.compile(rf"{re.escape(row.other)}\s*\(?==\s*([\w.]+)\)?\s*;.*extra == ['\"]{row.extra}['\"]")
-    found = next((match for text in owner.requires if (match := line.match(text))), None)
-    return f">={found[1]}" if found else ""
+def _seen(on: OnPython, row: Undeclared, owner: Package) -> _Broken | None:
+    """A row that does not hold; where its package fails at import, what the import did decides if that is known."""
+    other = package(on.python, row.other)
+    if _holds(on, row, other):
+        return None
+    one = import_of(on.python, owner.name) if row.error else None
+    if one is None or isinstance(one.error, Unknown):
+        return _Broken(row, owner, other)
+    return _Broken(row, owner, other, one.error) if one.error and re.search(row.error, one.error) else None
 
 
 def _holds(on: OnPython, row: Undeclared, other: Package | None) -> bool:
@@ -67,7 +68,8 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found = _broken(on)
     if found is None:
         return ()
-    row, owner, _ = found
+    row, owner, other = found.row, found.owner, found.other
+    proof = _proof(on, found)
     if row.library:
         message = f"Install {owner.name} {row.before} or newer, which opens the library of either CUDA release."
         command = install(on.python, f"{owner.name}>={row.before}")
@@ -77,10 +79,36 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         command = install(on.python, f"{row.other}{pin}")
     elif not row.wanted:
         return _install_amdsmi(on, row.other)
+    elif row.other in BY_MODULE:  # what is compiled against it stays
+        message = f"Install {owner.name}<{row.since}, which works with this {row.other}; or {row.other}{row.wanted}."
+        command = install(on.python, f"{owner.name}<{row.since}")
     else:
-        message = f"Install {row.other}{row.wanted}, or {owner.name} {row.before} or newer."
-        command = install(on.python, f"{row.other}{row.wanted}")
-    return (Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package"),)
+        spec = row.install or row.wanted
+        later = f", or {owner.name} {row.before} or newer" if row.before != "999" and not row.switch else ""
+        message = f"Install {row.other}{spec}{later}.{_past_pins(on, row, other)}"
+        command = install(on.python, f"{row.other}{spec}")
+    fix = Fix(f"{message}{lasting(on.facts)}", (command,), "reinstall-package", verify=proof)
+    if not row.switch:
+        return (fix,)
+    off = f"Turn the check of {owner.name} off, if your models do not use what it is about."
+    return fix, Fix(off, (export(row.switch, "1"),), "change-environment")
+
+
+def _past_pins(on: OnPython, row: Undeclared, other: Package | None) -> str:
+    """That pip names a conflict, where another package pins the release that is here: PyTorch does its libraries."""
+    pin = re.compile(rf"{re.escape(row.other)}\s*\(?==\s*{re.escape(release(other.version))}") if other else None
+    pinning = next((p.name for p in known(on.python.packages) for r in p.requires if pin and pin.match(r)), None)
+    if pinning is None or not row.other.startswith("nvidia-"):
+        return ""
+    return (
+        f" pip reports a conflict with the release that {pinning} pins, and installs it: newer releases of one major "
+        f"serve what was built with an older one."
+    )
+
+
+def _proof(on: OnPython, found: _Broken) -> Task | None:
+    one = import_of(on.python, found.owner.name)
+    return import_proof(on, one) if one and found.row.error else None
 
 
 def _install_amdsmi(on: OnPython, name: str) -> tuple[Fix, ...]:
@@ -120,7 +148,7 @@ def undeclared_requirement(on: OnPython) -> Problem | None:
     found = _broken(on)
     if found is None:
         return None
-    row, owner, other = found
+    row, owner, other, error = found.row, found.owner, found.other, found.error
     name = f"{owner.name} {owner.version}"
     if row.library:
         message = f"{name} opens {row.library} and no other, which is not found; PyTorch contains CUDA {row.cuda}'s"
@@ -131,4 +159,8 @@ def undeclared_requirement(on: OnPython) -> Problem | None:
         one = import_of(on.python, owner.name)
         elsewhere = one is not None and isinstance(one.error, str) and row.other not in one.error
         return Problem(message, severity=None if elsewhere else Severity.ERROR)
-    return Problem(f"{name} needs {row.other}{row.wanted}; {other.version} is installed: {row.effect}.")
+    message = f"{name} needs {row.other}{row.wanted}; {other.version} is installed: {row.effect}"
+    if error:
+        text = f"{message}: {first_line(error).rstrip('.')}."
+        return Problem(text, (error[:500],), severity=Severity.ERROR)
+    return Problem(f"{message}.")

@@ -3,13 +3,14 @@
 import re
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import Framework, UnmetRequirement
+from gpudoctor.facts import Framework, PackageImport, UnmetRequirement
 from gpudoctor.fixes.python import install
 from gpudoctor.fixes.reinstall import same_again
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.wanted import is_extension, is_framework, module_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.queries.frameworks import first_line, one_of
+from gpudoctor.queries.loading import failures
 from gpudoctor.queries.packages import need_numpy1, numbers, package
 from gpudoctor.queries.release_families import MixedReleases, mixed
 from gpudoctor.targets import NAMES, OnPython, pythons
@@ -26,7 +27,8 @@ def _name(unmet: UnmetRequirement) -> str:
 def _left(on: OnPython) -> list[UnmetRequirement]:
     """Those that no other check reports, the worst first."""
     left = [u for u in on.python.unmet if not _reported_elsewhere(on, u)]
-    return sorted(left, key=lambda u: (_victim(on, u) is None, u.found is not None, not _is_close(u)))
+    fails = {id(u): _victim(on, u) is not None or _failing(on, u) is not None for u in left}
+    return sorted(left, key=lambda u: (not fails[id(u)], u.found is not None, not _is_close(u)))
 
 
 def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
@@ -41,6 +43,8 @@ def _reported_elsewhere(on: OnPython, unmet: UnmetRequirement) -> bool:
         return one_of(on.python, "torch") is not None
     if unmet.found is not None and any(_are_of(found, name, unmet.package) for found in mixed(on.python)):
         return True
+    if name == "numpy" and not need_numpy1(on.python) and _failing(on, unmet):
+        return False
     about_torch = name == "torch" and (is_extension(unmet.package) or unmet.package == "vllm")
     return unmet.found is not None and (name.startswith("jax") or about_torch or name in ("numpy", "triton"))
 
@@ -52,6 +56,20 @@ def _are_of(found: MixedReleases, *names: str) -> bool:
 def _is_close(unmet: UnmetRequirement) -> bool:
     """Whether a framework itself requires it."""
     return is_framework(module_of(unmet.package) or "") or unmet.package.startswith("jax")
+
+
+def _failing(on: OnPython, unmet: UnmetRequirement) -> tuple[PackageImport, str] | None:
+    """The package whose import ends with an error about it, and that error.
+
+    It names what is required, and who asks for it or what was found: "Numba needs NumPy 2.2 or less. Got NumPy 2.3.",
+    "huggingface-hub<1.0 is required ..., but found huggingface-hub==1.0.1".
+    """
+    name = re.sub(r"[-_.]+", "[-_.]", _name(unmet).lower())
+    for one, error in failures(on.python) if unmet.found else ():
+        text = error.lower()
+        if re.search(rf"\b{name}\b", text) and any(word in text for word in (unmet.package.lower(), unmet.found or "")):
+            return one, error
+    return None
 
 
 def _victim(on: OnPython, unmet: UnmetRequirement) -> Framework | None:
@@ -120,6 +138,11 @@ def unmet_requirement(on: OnPython) -> Problem | None:
     lines = tuple(f"{u.package} {u.version} requires {u.requires}, found: {u.found or 'nothing'}" for u in left)
     more = f" ({len(left) - 1} more)" if len(left) > 1 else ""
     victim, first = _victim(on, left[0]), left[0]
+    if victim is None and (failing := _failing(on, first)):
+        one, words = failing
+        who = f"{one.package} {one.version}"
+        message = f"{lines[0]}{more}, so import {one.module} fails ({who}): {first_line(words).rstrip('.')}."
+        return Problem(message, lines[:6], severity=Severity.ERROR)
     if victim is None:
         if _name(first) in ("triton", "pytorch-triton", "pytorch-triton-rocm") and first.found is None:
             return Problem(f"{lines[0]}{more}: torch.compile fails.", lines[:6])

@@ -132,6 +132,7 @@ class PackageImport(msgspec.Struct, frozen=True, kw_only=True):
     executable_stack: tuple[str, ...] = ()  # as in LiveFramework
     stderr: str = ""  # its last lines
     outside: str | None = None  # where the module that an error does not find in a package is: next to the package
+    blamed: str | None = None  # the top package, other than its own, that the error is about: "sklearn"
     dependent: bool = False  # it only requires a package that computes on GPUs; an error is one about another package
 
 

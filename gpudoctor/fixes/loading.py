@@ -13,10 +13,11 @@ from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
 from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
 from gpudoctor.knowledge.regressions import regressions
-from gpudoctor.maybe import known_or, text_of
+from gpudoctor.maybe import known_or, phrase, text_of
 from gpudoctor.queries.driver import driver_cuda
+from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import OldCopy, import_of, imports_of
-from gpudoctor.queries.packages import packages_of, release
+from gpudoctor.queries.packages import numbers, packages_of, release
 from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import NAMES, OnLive, OnPython, gpus_of, in_container
@@ -192,11 +193,24 @@ def bring(on: OnPython, package: str, version: str, missing: tuple[str, ...]) ->
     fixes = [_wheels(on, wheels, proof)] if wheels else []
     cuda = next((f.cuda.partition(".")[0] for f in on.python.frameworks if isinstance(f.cuda, str)), None)
     wanted = {major for name in missing for major in sonames.majors_of(name)}
-    if not wheels or (cuda and wanted and cuda not in wanted):
-        what = f" for CUDA {cuda}, as the other packages here" if cuda and wanted else ", or install what provides it"
-        message = f"Install a release of {package} that is built{what}.{lasting(on.facts)}"
-        fixes.append(Fix(message, (install(on.python, package, upgrade=True),), "reinstall-package", verify=proof))
+    if later := sonames.not_at_import(package, missing):
+        fixes += _loads_later(on, package, later, proof)
+    elif not wheels or (cuda and wanted and cuda not in wanted):
+        what = f"Install a newer {package}, or what provides {missing[0]}."
+        ours = phrase("Install a release of {} that is built for CUDA {}, as the other packages here.", package, cuda)
+        message = ours if wanted and ours else what
+        task = install(on.python, package, upgrade=True)
+        fixes.append(Fix(f"{message}{lasting(on.facts)}", (task,), "reinstall-package", verify=proof))
     return tuple(fixes)
+
+
+def _loads_later(on: OnPython, package: str, later: sonames.NotAtImport, proof: Task | None) -> list[Fix]:
+    """Install a release that is imported without the libraries, where one is for this PyTorch."""
+    torch = one_of(on.python, "torch")
+    if torch is None or numbers(text_of(torch.version)) < numbers(later.torch):
+        return []
+    message = f"Install {package} {later.since} or newer, which needs them only {later.use}.{lasting(on.facts)}"
+    return [Fix(message, (install(on.python, f"{package}>={later.since}"),), "reinstall-package", verify=proof)]
 
 
 def let_find(on: OnPython, package: str, copies: tuple[str, ...]) -> tuple[Fix, ...]:

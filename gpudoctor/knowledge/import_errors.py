@@ -43,6 +43,7 @@ class ImportErrors(KnowledgeTable, frozen=True):
     hint: tuple[Hint, ...]
     survived: tuple[Survived, ...]
     program: tuple[StartedProgram, ...]
+    imported_as: dict[str, str]
 
 
 @cache
@@ -63,6 +64,11 @@ def survived(package: str, stderr: str) -> tuple[Survived, str] | None:
         if match:
             return row, (match[1] if match.re.groups else match[0]).strip()
     return None
+
+
+def distribution_of(module: str) -> str:
+    """Return the distribution that brings a top package, which mostly has its name: "sklearn" is scikit-learn's."""
+    return import_errors().imported_as.get(module) or module.replace("_", "-").lower()
 
 
 def not_started(stderr: str) -> tuple[StartedProgram, str] | None:

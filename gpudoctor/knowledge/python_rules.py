@@ -20,7 +20,17 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     always: frozenset[str]
     sometimes: frozenset[str]
     ready: dict[str, str]
-    floor: dict[str, tuple[str, str]]  # first release, lowest compute capability
+    floor: dict[str, tuple[str, str, str]]  # first release, compute capabilities: from the first, below the second
+
+
+class RunTimePtx(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A package that compiles to PTX with NVRTC, for the driver to finish: from a release to before another."""
+
+    package: str
+    title: str
+    since: str
+    before: str
+    proof: str = ""  # a module that is run to show that it computes on the GPU
 
 
 class TritonFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,15 +105,25 @@ class CpuDistribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Releases of a package, from `since` to before `before`, that choose wrong kernels above a compute capability."""
+    """Releases of a package, from `since` to before `before`, that fail above a compute capability.
+
+    Attributes:
+        package: its name, less the CUDA major where the name ends in one.
+        before: the first release that works; "999": there is none.
+        effect: what fails, as a sentence about the package goes on.
+        instead: what works with the installed release.
+        library: only where the package brings it; empty: always.
+        symptom: the message that shows it, where programs may as well never come to it; empty: they all do.
+    """
 
     package: str
     since: str
     before: str
     capability: str
     effect: str
-    instead: str
+    instead: str = ""
     library: str = ""
+    symptom: str = ""
 
 
 class PythonRules(KnowledgeTable, frozen=True):
@@ -112,6 +132,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     numpy2: dict[str, str]
     ctranslate2_cudnn: dict[str, str]
     nvcc: Compiling
+    run_time_ptx: tuple[RunTimePtx, ...]
     triton: TritonFloor
     torchaudio: Torchaudio
     serves_later: dict[str, tuple[str, str]]

@@ -50,6 +50,14 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `wanted` is empty where any release will do; `build` is the build of PyTorch for which it is needed ("rocm"). With
     `extra` the package asks for at least the release that this extra of it names. `library` is what it opens of the
     other one, wherever that is; `cuda` the CUDA major of the PyTorch that has it not.
+
+    Attributes:
+        package: its name; a last `*` stands for any ending.
+        error: what its import raises otherwise, as a pattern: an import that succeeds or fails with something else
+            shows that the row does not hold. Empty: it fails later.
+        torch: the one release of PyTorch with which it is needed.
+        install: the release to install, where not any that `wanted` takes.
+        switch: the variable that turns the package's own check of it off, if it is true.
     """
 
     package: str
@@ -62,12 +70,21 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extra: str = ""
     library: str = ""
     cuda: str = ""
+    error: str = ""
+    torch: str = ""
+    install: str = ""
+    switch: str = ""
+
+    def is_about(self, name: str) -> bool:
+        """Whether a distribution is the package of the row."""
+        return name == self.package or (self.package[-1] == "*" and name.startswith(self.package[:-1]))
 
 
 class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Modules that a package dropped in a release: their names, where they went, and the releases that have them.
 
-    `older` is what to install to have them again; "" where the package belongs to one release of PyTorch.
+    `older` is what to install to have them again; "" where the package belongs to one release of PyTorch. `python` is
+    the last minor release of Python ("3.11") for which that exists; "" where it does for all.
     """
 
     package: str
@@ -75,6 +92,7 @@ class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     now: str
     older: str = ""
+    python: str = ""
 
 
 class DeviceWheels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -24,6 +24,15 @@ class OpenedByName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opens: tuple[str, ...]  # without ".so" and the version
 
 
+class NotAtImport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Libraries that a package, from a release on, loads only where they are used, and for what."""
+
+    libraries: frozenset[str]  # without ".so" and the version
+    since: str
+    torch: str  # the first that these releases are for
+    use: str
+
+
 class Rocm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """ROCm's libraries: the first release with each major of some, and majors for which a link does."""
 
@@ -61,6 +70,7 @@ class Sonames(KnowledgeTable, frozen=True):
     library: dict[str, WheelLibrary]
     by_name: tuple[OpenedByName, ...]
     late: dict[str, str]
+    not_at_import: dict[str, NotAtImport]
     cudnn_part: dict[str, str]
     gcc: dict[str, str]
     ffmpeg: Ffmpeg
@@ -107,6 +117,12 @@ def opened_by(package: str, file: str) -> tuple[str, ...]:
     """Return the libraries that a file of a package opens by name, without their versions."""
     rows = (r for r in sonames().by_name if r.package == package and file.startswith(r.library))
     return tuple(stem for row in rows for stem in row.opens)
+
+
+def not_at_import(package: str, missing: tuple[str, ...]) -> NotAtImport | None:
+    """Return from which release on a package is imported without these libraries; None: no table names one."""
+    row = sonames().not_at_import.get(package)
+    return row if row and missing and {name.partition(".so")[0] for name in missing} <= row.libraries else None
 
 
 def first_part_of_cudnn(major: str) -> str | None:

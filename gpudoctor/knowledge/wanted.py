@@ -40,6 +40,7 @@ class Wanted(KnowledgeTable, frozen=True):
     extensions: frozenset[str]
     records: dict[str, str]
     computing: tuple[str, ...]
+    other_projects: tuple[str, ...]
     module: tuple[Module, ...]
     framework: tuple[OfFramework, ...]
     part: tuple[PartForFramework, ...]

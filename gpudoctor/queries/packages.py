@@ -4,7 +4,7 @@ from collections.abc import Collection, Sized
 
 from gpudoctor.facts import Facts, FileOverlap, Package, Python
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.python_rules import first_for_numpy2, python_rules
+from gpudoctor.knowledge.python_rules import RunTimePtx, first_for_numpy2, python_rules
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known
 from gpudoctor.parsers.metadata import is_optional, required_name
@@ -52,19 +52,35 @@ def compiling(facts: Facts, python: Python) -> tuple[list[str], bool]:
     """
     rules, there = python_rules().nvcc, {p.name: p for p in packages_of(python)}
     always = sorted(name for name in rules.always if name in there and "+pt" not in there[name].version)
-    floors = ((name, first, lowest) for name, (first, lowest) in rules.floor.items() if name in there)
-    suited = (n for n, first, lowest in floors if numbers(there[n].version) >= numbers(first) and _has(facts, lowest))
+    floors = ((name, *row) for name, row in rules.floor.items() if name in there)
+    suited = (n for n, first, *gpus in floors if numbers(there[n].version) >= numbers(first) and _has(facts, *gpus))
     always = sorted((*always, *suited))
     ready = {name for name, kernels in rules.ready.items() if kernels in there}
     sometimes = sorted((there.keys() & rules.sometimes) - ready)
     return (always, True) if always else (sometimes, False)
 
 
-def _has(facts: Facts, capability: str) -> bool:
-    """Whether a GPU has this compute capability or a higher one."""
+def _has(facts: Facts, lowest: str, end: str) -> bool:
+    """Whether a GPU has a compute capability from the first to below the second."""
     found = [gpu.capability for gpu in gpus_of(facts, "nvidia")]
-    reached = [version(c) >= version(capability) for c in found if isinstance(c, str)]
+    reached = [version(lowest) <= version(c) < version(end) for c in found if isinstance(c, str)]
     return any(reached) or (bool(found) and not reached and bool(known(found[0])))
+
+
+def compiles_ptx(python: Python) -> list[tuple[RunTimePtx, Package]]:
+    """The packages that compile to PTX with NVRTC when they run; of one program the first.
+
+    A wheel's plugin for CUDA is a distribution of its own; conda's package contains it.
+    """
+    there = packages_of(python)
+    found: dict[str, tuple[RunTimePtx, Package]] = {}
+    for row in python_rules().run_time_ptx:
+        for one in there:
+            whole = one.name == row.package and one.installer == "conda"
+            part = row.package[-1] == "*" and one.name.startswith(row.package[:-1])
+            if (whole or part) and numbers(row.since) <= numbers(one.version) < numbers(row.before):
+                found.setdefault(row.title, (row, one))
+    return list(found.values())
 
 
 def need_numpy1(python: Python) -> list[Package]:

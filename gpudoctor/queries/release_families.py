@@ -1,9 +1,15 @@
-"""Which installed packages of one family are of different releases, from facts alone."""
+"""Which installed packages are of releases that do not belong together, from facts alone."""
+
+import re
+from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
-from gpudoctor.facts import Package, Python
-from gpudoctor.knowledge.release_families import ReleaseFamily, release_families
+from gpudoctor.facts import Facts, Package, Python
+from gpudoctor.knowledge.release_families import ReleaseFamily, Undeclared, release_families
+from gpudoctor.maybe import text_of
+from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.packages import numbers, packages_of, release
 
 
@@ -40,3 +46,40 @@ def _agree(first: Package, other: Package, count: int) -> bool:
     if count:
         return numbers(ours)[:count] == numbers(theirs)[:count]
     return ours == theirs or theirs.startswith(f"{ours}.post") or ours.startswith(f"{theirs}.post")
+
+
+def undeclared(facts: Facts, python: Python) -> Iterator[tuple[Undeclared, Package]]:
+    """The rows of what no metadata names that are about an installed package, its release and this PyTorch."""
+    there = packages_of(python)
+    for row in release_families().undeclared:
+        owner = next((p for p in there if row.is_about(p.name)), None)
+        if owner is None or not _concerns(facts, python, row, owner):
+            continue
+        yield (replace(row, wanted=_named_by_extra(row, owner)) if row.extra else row), owner
+
+
+def is_wanted(facts: Facts, python: Python, name: str, version: str) -> str | None:
+    """The package that, by such a row, needs a distribution in no older release than this; None: none does."""
+    rows = ((row, owner) for row, owner in undeclared(facts, python) if row.other == name and row.wanted[:2] == ">=")
+    return next((owner.name for row, owner in rows if numbers(version) >= numbers(row.wanted[2:])), None)
+
+
+def _concerns(facts: Facts, python: Python, row: Undeclared, owner: Package) -> bool:
+    """Whether a row is about this release of the package and this build of PyTorch."""
+    torch = one_of(python, "torch")
+    if row.build and (torch is None or torch.variant != row.build):
+        return False
+    if row.cuda and (torch is None or text_of(torch.cuda).partition(".")[0] != row.cuda):
+        return False
+    if row.torch and (torch is None or release(text_of(torch.version)) != row.torch):
+        return False
+    if row.switch and facts.host.environment.get(row.switch, "").lower() in ("1", "true"):
+        return False
+    return numbers(row.since) <= numbers(owner.version) < numbers(row.before)
+
+
+def _named_by_extra(row: Undeclared, owner: Package) -> str:
+    """The release that an extra of the package pins, as the lowest that it takes: ">=0.1.4"; "" where it names none."""
+    line = re.compile(rf"{re.escape(row.other)}\s*\(?==\s*([\w.]+)\)?\s*;.*extra == ['\"]{row.extra}['\"]")
+    found = next((match for text in owner.requires if (match := line.match(text))), None)
+    return f">={found[1]}" if found else ""

@@ -78,8 +78,13 @@ class Teller:
         self.tell(**{name: value})
         return value
 
-    def bring(self, name: str) -> Any:
-        """Import the framework and tell how that went; None where it cannot be imported."""
+    def bring(self, name: str, blame: bool = False) -> Any:
+        """Import the framework and tell how that went; None where it cannot be imported.
+
+        Args:
+            name: its import name.
+            blame: tell as well which other package an error is about.
+        """
         import importlib
 
         self.stage("import")
@@ -88,6 +93,8 @@ class Teller:
             module = importlib.import_module(name)
         except (Exception, SystemExit) as error:
             self.tell(import_error=self.full_text(error), import_seconds=time.monotonic() - started)
+            if blame:
+                self.tell(blamed=blamed(error, name))
             return None
         self.tell(import_seconds=time.monotonic() - started, file=getattr(module, "__file__", None))
         self.stage("version")
@@ -134,6 +141,26 @@ class Teller:
         if text not in self._warnings and len(self._warnings) < MOST_WARNINGS:
             self._warnings.append(text)
             self.tell(warnings=self._warnings)
+
+
+def blamed(error: BaseException, name: str) -> str | None:
+    """The top package, other than the imported one, that an import's error is about; None where there is none.
+
+    It is the one whose name or attribute is missing, else the one in which the error was raised.
+    """
+    own, found, trace = name.partition(".")[0], [], error.__traceback__
+    while trace is not None:
+        found.append(str(trace.tb_frame.f_globals.get("__name__", "")))
+        trace = trace.tb_next
+    found = found[-1:]  # the innermost
+    thing = getattr(error, "obj", None)  # AttributeError, from Python 3.10 on
+    if isinstance(error, AttributeError) and thing is not None:
+        found.append(str(getattr(thing, "__module__", None) or getattr(thing, "__name__", "")))
+    if isinstance(error, ImportError):
+        found.append(error.name or "")
+    tops = [each.partition(".")[0] for each in reversed(found)]
+    ignored = (own, "", "__main__", "importlib", "builtins", "ctypes", "_gpudoctor_common")
+    return next((top for top in tops if top not in ignored and not top.startswith("_")), None)
 
 
 def mapped() -> list[str]:

@@ -84,7 +84,7 @@ def main(module: str, *first: str) -> None:
         except BaseException:  # its own import is reported elsewhere
             teller.tell(without=name)
             os._exit(0)
-    found = teller.bring(module)
+    found = teller.bring(module, blame=True)
     teller.tell(stage="done", imported=found is not None)
     sys.stdout.flush()
     sys.stderr.flush()

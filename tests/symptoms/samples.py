@@ -127,6 +127,7 @@ SAMPLES = [
     ),
     Sample("cuda-fork", "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you"),
     Sample("cublas-not-initialised", "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
+    Sample("ct2-int8", trace("RuntimeError: cuBLAS failed with status CUBLAS_STATUS_NOT_SUPPORTED", "faster_whisper/transcribe.py")),
     Sample("cublas-failed", "CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx( handle, opa, opb`"),
     Sample("cudnn-version", "RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH"),
     Sample(

@@ -168,6 +168,7 @@ def read(asked: PackageImport, ended: ChildResult, *, hurried: bool = False) -> 
         "seconds": said.get("import_seconds") if isinstance(said.get("import_seconds"), float) else None,
         "stderr": tail(ended.err, TAIL),
         "lock": lock if isinstance(lock, str) else None,
+        "blamed": said["blamed"] if isinstance(said.get("blamed"), str) else None,
     }
     error = said.get("import_error")
     if isinstance(error, str):

@@ -14,7 +14,18 @@ from gpudoctor.checks.cuda.nvcc_missing import nvcc_missing
 from gpudoctor.checks.cuda.nvcc_without_gpu import nvcc_without_gpu
 from gpudoctor.checks.cuda.ptx_too_new import ptx_too_new
 from gpudoctor.checks.cuda.python_headers_missing import python_headers_missing
-from gpudoctor.facts import CondaPackage, CudaHome, Distribution, Facts, Nvcc, PackageSource, Toolkits
+from gpudoctor.checks.libraries.pin_broken import pin_broken
+from gpudoctor.facts import (
+    CondaPackage,
+    CudaHome,
+    Distribution,
+    Facts,
+    Nvcc,
+    Package,
+    PackageSource,
+    Toolkits,
+    UnmetRequirement,
+)
 from gpudoctor.fixes.toolkit import new_toolkit
 from gpudoctor.maybe import Unknown, known_or, text_of
 from tests.builders import ask, change, host, library, nvidia_host
@@ -160,6 +171,49 @@ def test_ptx_of_conda() -> None:
     assert one(ptx_too_new, environment(facts=machine("12.6"), **changes)) == ("pass", "")
 
 
+def openmm(nvrtc: str, driver: str, *others: Package, **changes: Any) -> Facts:
+    """OpenMM's plugin for CUDA 12, NVRTC, and PyTorch, which pins a release of that."""
+    pin = package("torch", "2.8.0", requires=("nvidia-cuda-nvrtc-cu12==12.6.77",))
+    here = (package("openmm", "8.3.1"), package("openmm-cuda-12", "8.3.1"), package("nvidia-cuda-nvrtc-cu12", nvrtc))
+    return environment(packages=(*here, pin, *others), facts=machine(driver), **changes)
+
+
+def test_ptx_of_nvrtc() -> None:
+    facts = openmm("12.6.77", "12.4")
+    expected = (
+        "OpenMM (openmm-cuda-12 8.3.1) compiles with NVRTC of CUDA 12.6.77 (nvidia-cuda-nvrtc-cu12); the driver "
+        "570.169 (CUDA 12.4) supports PTX up to CUDA 12.4."
+    )
+    assert one(ptx_too_new, facts) == ("problem", expected)
+    assert severity(ptx_too_new, facts) == "warn"
+    said = commands(ptx_too_new, facts)
+    assert "install 'nvidia-cuda-nvrtc-cu12==12.4.*'" in said
+    assert "pip reports a conflict with torch, which pins 12.6.77" in said
+    assert one(ptx_too_new, openmm("12.4.127", "12.4")) == ("pass", "")
+    of_13 = openmm("12.4.127", "12.4", package("nvidia-cuda-nvrtc", "13.0.88"))
+    assert one(ptx_too_new, of_13) == ("pass", "")  # the plugin for CUDA 12 loads NVRTC 12
+
+
+def test_the_older_nvrtc_is_not_taken_back() -> None:
+    pin = UnmetRequirement(
+        package="torch", version="2.8.0", requires="nvidia-cuda-nvrtc-cu12==12.6.77", found="12.4.127"
+    )
+    assert one(pin_broken, openmm("12.4.127", "12.4", unmet=(pin,))) == ("pass", "")
+    assert one(pin_broken, openmm("12.4.127", "12.8", unmet=(pin,)))[0] == "problem"  # nothing needs it there
+
+
+def test_condas_openmm_contains_its_plugin() -> None:
+    tools = (CondaPackage(name="cuda-nvrtc", version="12.9.86", build="h"),)
+    there: dict[str, Any] = {
+        "packages": (package("openmm", "8.3.1", installer="conda"),),
+        "manager": "conda",
+        "kind": "conda",
+    }
+    facts = environment(facts=machine("12.4"), conda=tools, **there)
+    assert one(ptx_too_new, facts)[0] == "problem"
+    assert "conda install -p /opt/env -c conda-forge cuda-version=12.4" in commands(ptx_too_new, facts)
+
+
 BLACKWELL_HERE = "(NVIDIA GeForce RTX 5090, Blackwell, compute capability 12.0, sm_120)"
 PASCAL_HERE = "(NVIDIA GeForce GTX 1080 Ti, Pascal, compute capability 6.1, sm_61)"
 
@@ -269,6 +323,7 @@ def test_nvcc_missing() -> None:
     [
         ("sgl-kernel", "0.3.17", "10.0", "problem"),
         ("sgl-kernel", "0.3.17", "9.0", "problem"),
+        ("sgl-kernel", "0.3.17", "12.0", "pass"),  # its DeepGEMM has no kernels for it
         ("sgl-kernel", "0.3.17", "8.9", "pass"),  # SGLang imports deep_gemm for Hopper and Blackwell alone
         ("sgl-kernel", "0.0.5", "9.0", "pass"),  # without deep_gemm
         ("deep-gemm", "2.1.1", "9.0", "problem"),

@@ -5,15 +5,17 @@ from typing import Any
 import pytest
 
 from gpudoctor.checks.libraries.pin_broken import pin_broken
+from gpudoctor.checks.packages.another_project import another_project
 from gpudoctor.checks.packages.builds_overwrite import builds_overwrite
 from gpudoctor.checks.packages.built_for_another_torch import built_for_another_torch
 from gpudoctor.checks.packages.driver_too_old import driver_too_old
 from gpudoctor.checks.packages.gpu_too_old import gpu_too_old
 from gpudoctor.checks.packages.llama_cpp_cpu import llama_cpp_cpu
-from gpudoctor.checks.packages.other_apex import other_apex
 from gpudoctor.checks.packages.torchcodec_mismatch import torchcodec_mismatch
 from gpudoctor.checks.packages.triton_mismatch import triton_mismatch
 from gpudoctor.facts import Extension, Facts, FileOverlap, UnmetRequirement
+from gpudoctor.knowledge.requests import requests
+from gpudoctor.knowledge.wanted import wanted
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.extensions import built_for
 from tests.builders import change, live, plain_host
@@ -33,6 +35,7 @@ from tests.checks.environments import (
 
 TURING = {"name": "Tesla T4", "generation": "Turing", "capability": "7.5", "chip": "TU104"}
 VOLTA = {"name": "Tesla V100-SXM2-16GB", "generation": "Volta", "capability": "7.0", "chip": "GV100"}
+PIP = "/opt/env/bin/python -m pip"
 CLOSED = bare_python(packages=Unknown("closed"))
 
 
@@ -263,13 +266,46 @@ def test_triton() -> None:
     assert one(triton_mismatch, environment(torch())) == ("pass", "")
 
 
-def test_apex() -> None:
-    facts = environment(torch(), packages=(package("apex", "0.9.10.dev0"),))
-    message = "apex 0.9.10.dev0 is PyPI's web toolkit of that name, not NVIDIA's PyTorch extension."
-    assert one(other_apex, facts) == ("problem", message)
-    assert one(other_apex, environment(torch(), packages=(package("apex", "0.1"),))) == ("pass", "")
-    assert one(other_apex, environment(packages=(package("apex", "0.9.10.dev0"),))) == ("pass", "")
-    assert one(other_apex, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
+def other(name: str, version: str, *users: str) -> Facts:
+    """PyTorch next to a package, and what would use it."""
+    return environment(torch(), packages=(package(name, version), *(package(user, "1.0") for user in users)))
+
+
+def test_packages_that_are_another_project() -> None:
+    facts = other("apex", "0.9.10.dev0")
+    assert one(another_project, facts)[1].startswith(
+        "apex 0.9.10.dev0 is PyPI's web toolkit of that name, not NVIDIA's PyTorch extension"
+    )
+    assert one(another_project, environment(packages=(package("apex", "0.9.10.dev0"),))) == ("pass", "")
+    assert one(another_project, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
+    said = commands(another_project, other("nunchaku", "0.1.0"))
+    assert f"{PIP} uninstall -y nunchaku" in said
+    assert "nunchaku-RELEASE+torch2.7-cp311-cp311-linux_x86_64.whl" in said
+    assert "git+https://github.com/openai/CLIP.git" in commands(another_project, other("clip", "0.2.0"))
+    assert f"{PIP} install openai-whisper" in commands(another_project, other("whisper", "1.1.10"))
+    assert "flash-attn" in commands(another_project, other("flash-attention", "1.0.0"))
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "users", "outcome"),
+    [
+        ("nunchaku", "0.1.0", (), "problem"),
+        ("nunchaku", "0.16.1", ("diffusers",), "problem"),
+        ("nunchaku", "0.16.1", (), "pass"),  # of use by itself
+        ("nunchaku", "0.3.1+torch2.7", ("diffusers",), "pass"),  # the engine's own wheel
+        ("nunchaku", "0.1.0+torch2.5", (), "pass"),
+        ("nunchaku", "1.0.1", ("diffusers",), "pass"),
+        ("apex", "0.1", (), "pass"),
+        ("clip", "1.0", (), "pass"),
+        ("openai-whisper", "20250625", (), "pass"),
+    ],
+)
+def test_other_projects_by_their_versions(name: str, version: str, users: tuple[str, ...], outcome: str) -> None:
+    assert one(another_project, other(name, version, *users))[0] == outcome
+
+
+def test_the_names_of_other_projects_are_listed_once() -> None:
+    assert wanted().other_projects == tuple(sorted({row.name for row in requests().other_project}))
 
 
 # -- libraries -----------------------------------------------------------------------------------------------

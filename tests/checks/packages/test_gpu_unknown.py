@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.checks.packages.gpu_unknown import gpu_unknown
 from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
-from gpudoctor.facts import Facts, PackageImport
+from gpudoctor.facts import Facts, PackageImport, ServiceLine, ServiceLog
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework
 from tests.checks.amd_machines import amd_host
@@ -91,3 +91,37 @@ def test_kernels_of_an_older_generation(
     if outcome == "problem":
         assert severity(gpu_unknown, facts) == "warn"
         assert "xformers>=0.0.33" in commands(gpu_unknown, facts)
+
+
+NOT_SUPPORTED = ServiceLine(
+    service="python", symptom="ct2-int8", text="RuntimeError: cuBLAS failed with status CUBLAS_STATUS_NOT_SUPPORTED"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "card", "severe", "typed"),
+    [
+        ("ctranslate2", "4.6.0", BLACKWELL, "advice", "ctranslate2>=4.6.2"),
+        ("ctranslate2", "4.6.2", BLACKWELL, None, ""),
+        ("ctranslate2", "4.6.0", HOPPER, None, ""),
+        ("tensorrt-cu12", "10.7.0", BLACKWELL, "warn", "tensorrt-cu12>=10.8"),
+        ("tensorrt", "10.8.0", BLACKWELL, None, ""),
+        ("flash-attn-3", "3.0.0b1", BLACKWELL, "warn", "attn_implementation"),
+        ("flash-attn-3", "3.0.0b1", HOPPER, None, ""),
+    ],
+)
+def test_releases_that_fail_on_newer_gpus(
+    name: str, version: str, card: dict[str, Any], severe: str | None, typed: str
+) -> None:
+    facts = environment(torch(), packages=(package(name, version),), facts=machine(card=card))
+    assert one(gpu_unknown, facts)[0] == ("problem" if severe else "pass")
+    if severe:
+        assert severity(gpu_unknown, facts) == severe
+        assert typed in commands(gpu_unknown, facts)
+        assert "999" not in commands(gpu_unknown, facts)
+
+
+def test_a_message_of_a_service_shows_what_may_not_happen_to_every_program() -> None:
+    facts = environment(torch(), packages=(package("ctranslate2", "4.6.0"),), facts=machine(card=BLACKWELL))
+    assert severity(gpu_unknown, change(facts, "services", ServiceLog(lines=(NOT_SUPPORTED,)))) == "warn"
+    assert severity(gpu_unknown, change(facts, "services", ServiceLog(lines=Unknown("closed")))) == "advice"

@@ -297,3 +297,14 @@ def test_a_linker_that_lacks_a_function_has_to_be_newer() -> None:
     assert "install 'nvidia-nvjitlink-cu12>=12.9,<13'" in commands(version_not_found, facts)
     conda = change(facts, "pythons.0.conda", (CondaPackage(name="libnvjitlink", version="12.8", build="h"),))
     assert "'libnvjitlink>=12.9,<13'" in commands(version_not_found, conda)
+
+
+def test_npp_is_a_wheel_of_its_own() -> None:
+    one_import = imported("torchcodec", "0.11.0+cu130", error=f"OSError: libnppicc.so.13: {LOADER}")
+    facts = machine(one_import, torch=torch("2.11.0+cu130", cuda="13.0"))
+    said = commands(library_missing, facts)
+    assert "install 'nvidia-npp==13.*'" in said
+    assert "nvidia/cu13/lib" in said
+    assert "torchcodec>=0.13" in said  # serves PyTorch 2.11, and loads NPP only where it decodes on the GPU
+    older = machine(one_import, torch=torch("2.10.0+cu130", cuda="13.0"))
+    assert "torchcodec>=" not in commands(library_missing, older)

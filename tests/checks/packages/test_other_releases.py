@@ -1,0 +1,206 @@
+"""Packages whose import fails because another one is of a release that they were not written for."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.libraries.cudnn_pin_broken import cudnn_pin_broken
+from gpudoctor.checks.packages.import_fails import import_fails
+from gpudoctor.checks.packages.module_removed import module_removed
+from gpudoctor.checks.packages.undeclared_requirement import undeclared_requirement
+from gpudoctor.checks.python.unmet_requirement import unmet_requirement
+from gpudoctor.facts import Facts, Package, PackageImport, UnmetRequirement
+from gpudoctor.maybe import Unknown
+from gpudoctor.workers.common import blamed
+from tests.builders import change
+from tests.checks.environments import commands, environment, one, package, severity, torch
+
+PIP = "/opt/env/bin/python -m pip"
+AIMV2 = "ValueError: 'aimv2' is already used by a Transformers config, pick another name."
+REQUESTS = "AttributeError: type object 'BaseEstimator' has no attribute '_get_default_requests'"
+PINNED = UnmetRequirement(package="torch", version="2.9.1", requires="nvidia-cudnn-cu12==9.10.2.21", found="9.16.0.29")
+
+
+def having(*packages: Package, error: Any = None, number: str = "2.9.1", **changes: Any) -> Facts:
+    """An environment whose first package was imported with this outcome."""
+    first = packages[0]
+    module = first.name.replace("-cu12", "").replace("-", "_")
+    done = PackageImport(package=first.name, version=first.version, module=module, error=error, **changes)
+    return change(environment(torch(number), packages=packages), "pythons.0.imports", (done,))
+
+
+@pytest.mark.parametrize(
+    ("owner", "other", "error", "severe"),
+    [
+        (("vllm", "0.9.2"), ("transformers", "4.54.0"), AIMV2, "fail"),
+        (("vllm", "0.9.2"), ("transformers", "4.54.0"), Unknown("not imported"), "warn"),
+        (("vllm", "0.9.2"), ("transformers", "4.54.0"), None, None),  # it was imported: the row does not hold
+        (("vllm", "0.9.2"), ("transformers", "4.54.0"), "ImportError: something else", None),
+        (("vllm", "0.9.2"), ("transformers", "4.53.3"), AIMV2, None),
+        (("vllm", "0.10.0"), ("transformers", "4.56.0"), AIMV2, None),
+        (("cuml-cu12", "25.10.0"), ("scikit-learn", "1.8.0"), REQUESTS, "fail"),
+        (("cuml-cu13", "25.10.0"), ("scikit-learn", "1.8.0"), REQUESTS, "fail"),
+        (("cuml-cu12", "25.12.0"), ("scikit-learn", "1.8.0"), None, None),
+        (("transformers", "5.0.0"), ("torch", "2.2.2"), None, "warn"),
+        (("transformers", "5.0.0"), ("torch", "2.4.0"), None, None),
+        (("vllm", "0.11.0"), ("transformers", "5.1.0"), None, "warn"),
+        (("vllm", "0.11.0"), ("transformers", "4.57.6"), None, None),
+        (("vllm", "0.12.0"), ("transformers", "5.1.0"), None, None),
+        (("pyannote-audio", "3.4.0"), ("huggingface-hub", "1.1.5"), None, "warn"),
+        (("xgboost", "2.0.3"), ("scikit-learn", "1.7.0"), None, "warn"),
+        (("autoawq", "0.2.9"), ("transformers", "4.57.1"), Unknown("not imported"), "warn"),
+    ],
+)
+def test_newer_releases_of_others_that_break_a_package(
+    owner: tuple[str, str], other: tuple[str, str], error: Any, severe: str | None
+) -> None:
+    number = other[1] if other[0] == "torch" else "2.9.1"
+    others = () if other[0] == "torch" else (package(*other),)
+    facts = having(package(*owner), *others, error=error, number=number)
+    outcome = one(undeclared_requirement, facts)
+    assert outcome[0] == ("problem" if severe else "pass"), outcome
+    if severe:
+        assert severity(undeclared_requirement, facts) == severe
+        assert f"{' '.join(other[1:])} is installed: " in outcome[1]
+
+
+def test_a_framework_stays_and_what_needs_a_newer_one_is_taken_back() -> None:
+    facts = having(package("transformers", "5.0.0"), number="2.2.2")
+    said = commands(undeclared_requirement, facts)
+    assert f"{PIP} install 'transformers<5'" in said
+    assert f"{PIP} install 'torch" not in said
+    old = having(package("autoawq", "0.2.9"), package("transformers", "4.57.1"))
+    assert f"{PIP} install 'transformers<4.52'" in commands(
+        undeclared_requirement, change(old, "pythons.0.imports", ())
+    )
+
+
+def sglang(cudnn: str, number: str = "2.9.1", **variables: str) -> Facts:
+    pin = package("nvidia-cudnn-cu12", cudnn)
+    facts = having(package("sglang", "0.5.8"), pin, number=number)
+    return change(facts, "host.environment", variables)
+
+
+def test_a_check_of_a_package_that_its_metadata_does_not_name() -> None:
+    facts = sglang("9.10.2.21")
+    assert one(undeclared_requirement, facts)[1].startswith(
+        "sglang 0.5.8 needs nvidia-cudnn-cu12>=9.15; 9.10.2.21 is installed: SGLang refuses to start a vision model"
+    )
+    said = commands(undeclared_requirement, facts)
+    assert f"{PIP} install nvidia-cudnn-cu12==9.16.0.29" in said
+    assert "export SGLANG_DISABLE_CUDNN_CHECK=1" in said
+    for well in (
+        sglang("9.16.0.29"),
+        sglang("9.10.2.21", "2.9.0"),
+        sglang("9.10.2.21", "2.10.0"),
+        sglang("9.10.2.21", SGLANG_DISABLE_CUDNN_CHECK="1"),
+    ):
+        assert one(undeclared_requirement, well) == ("pass", "")
+
+
+def test_what_one_check_asks_for_no_other_takes_back() -> None:
+    facts = change(sglang("9.16.0.29"), "pythons.0.unmet", (PINNED,))
+    assert one(cudnn_pin_broken, facts) == ("pass", "")
+    assert one(cudnn_pin_broken, change(facts, "pythons.0.packages", ()))[0] == "problem"
+
+
+def test_an_error_about_another_package_names_both_releases() -> None:
+    error = "ImportError: cannot import name 'Cache' from 'transformers' (/x/transformers/__init__.py)"
+    there = package("vllm", "0.11.0", requires=("transformers[x]>=4.55.2", "torch==2.9.1"))
+    facts = having(there, package("transformers", "4.61.1"), error=error, blamed="transformers")
+    said = commands(import_fails, facts)
+    assert f"{PIP} install 'transformers>=4.55.2,<4.61'" in said
+    assert f"{PIP} install --upgrade vllm" in said
+    assert "--force-reinstall" not in said
+    # Another package needs the newer one, or nobody knows which of the two is too old.
+    third = package("sglang", "0.5.8", requires=("transformers==4.61.1",))
+    held = having(there, package("transformers", "4.61.1"), third, error=error, blamed="transformers")
+    unbound = having(package("vllm", "0.11.0"), package("transformers", "4.61.1"), error=error, blamed="transformers")
+    for other in (held, unbound):
+        assert "install --upgrade vllm" in commands(import_fails, other)
+        assert "<4.61" not in commands(import_fails, other)
+
+
+def test_what_may_have_outgrown_a_package() -> None:
+    error = "AttributeError: type object 'BaseEstimator' has no attribute '_other'"
+    lines = ("scikit-learn>=1.5", "numpy<3.0,>=1.23", "libcuml-cu12==26.2.*")
+    there = package("cuml-cu12", "26.2.0", requires=lines)
+    alone = having(there, package("scikit-learn", "1.9.0"), package("numpy", "2.2.6"), error=error)
+    assert f"{PIP} install 'scikit-learn>=1.5,<1.9'" in commands(import_fails, alone)
+    two = package("cuml-cu12", "26.2.0", requires=(*lines, "scipy>=1.8.0"))
+    both = having(two, package("scikit-learn", "1.9.0"), package("scipy", "1.17.0"), error=error)
+    said = commands(import_fails, both)
+    assert f"{PIP} install --upgrade cuml-cu12" in said
+    assert "one after the other: scikit-learn 1.9.0, scipy 1.17.0" in said
+    for facts in (alone, both):
+        assert "--force-reinstall" not in commands(import_fails, facts)
+
+
+def test_the_words_of_an_error_name_a_package() -> None:
+    error = "ImportError: cannot import name 'Cache' from 'transformers.cache_utils' (/x/transformers/cache_utils.py)"
+    there = package("vllm", "0.11.0", requires=("transformers>=4.55.2",))
+    facts = having(there, package("transformers", "4.61.1"), error=error)
+    assert "'transformers>=4.55.2,<4.61'" in commands(import_fails, facts)
+    whole = having(
+        there, package("transformers", "4.61.1"), error="ModuleNotFoundError: No module named 'transformers'"
+    )
+    assert "<4.61" not in commands(import_fails, whole)  # it is not there, whatever its metadata says
+
+
+def test_an_error_that_is_of_no_interface_blames_nobody() -> None:
+    there = (package("vllm", "0.11.0"), package("transformers", "4.61.1"))
+    facts = having(*there, error="RuntimeError: no space left", blamed="transformers")
+    assert "--force-reinstall --no-deps vllm==0.11.0" in commands(import_fails, facts)
+
+
+@pytest.mark.parametrize(
+    ("python", "typed"), [("3.11.7", "install 'numpy<1.24'"), ("3.12.4", "install --upgrade old-package")]
+)
+def test_an_older_release_is_offered_where_this_python_has_it(python: str, typed: str) -> None:
+    error = "AttributeError: module 'numpy' has no attribute 'bool'."
+    facts = having(package("old-package", "1.0"), package("numpy", "1.26.4"), error=error)
+    said = commands(module_removed, change(facts, "pythons.0.version", python))
+    assert typed in said
+    assert ("numpy<1.24" in said) == (python < "3.12")
+
+
+@pytest.mark.parametrize(
+    ("name", "requires", "found", "error", "severe"),
+    [
+        ("numba", "numpy<2.3,>=1.24", "2.3.1", "ImportError: Numba needs NumPy 2.2 or less. Got NumPy 2.3.", "fail"),
+        ("numba", "numpy<2.3,>=1.24", "2.3.1", None, None),  # many work with a newer NumPy than they name
+        (
+            "transformers",
+            "huggingface-hub<1.0,>=0.34.0",
+            "1.0.1",
+            "ImportError: huggingface-hub>=0.34.0,<1.0 is required for a normal functioning of this module, but found "
+            "huggingface-hub==1.0.1.",
+            "fail",
+        ),
+        ("transformers", "huggingface-hub<1.0,>=0.34.0", "1.0.1", "ImportError: libcudart.so.13: not found", "advice"),
+    ],
+)
+def test_a_requirement_that_an_import_fails_over(
+    name: str, requires: str, found: str, error: str | None, severe: str | None
+) -> None:
+    pin = UnmetRequirement(package=name, version="1.0", requires=requires, found=found)
+    facts = change(having(package("whisperx", "3.4.2"), error=error), "pythons.0.unmet", (pin,))
+    assert one(unmet_requirement, facts)[0] == ("problem" if severe else "pass")
+    if severe:
+        assert severity(unmet_requirement, facts) == severe
+        assert f"install '{requires}'" in commands(unmet_requirement, facts)
+
+
+def test_whom_an_error_is_about() -> None:
+    def caught(code: str) -> str | None:
+        try:
+            exec(compile(code, "x", "exec"), {"__name__": "vllm.config"})
+        except Exception as error:
+            return blamed(error, "vllm")
+        return None
+
+    assert caught("from msgspec import Nothing") == "msgspec"
+    assert caught("import msgspec.nothing") == "msgspec"
+    assert caught("from packaging.version import Version; Version('x')") == "packaging"
+    assert caught("import json; json.loads('{')") == "json"
+    assert caught("raise ValueError(1)") is None
