@@ -163,4 +163,4 @@ def undeclared_requirement(on: OnPython) -> Problem | None:
     if error:
         text = f"{message}: {first_line(error).rstrip('.')}."
         return Problem(text, (error[:500],), severity=Severity.ERROR)
-    return Problem(f"{message}.")
+    return Problem(f"{message}.", severity=Severity.ADVICE if row.seldom else None)

@@ -58,6 +58,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         torch: the one release of PyTorch with which it is needed.
         install: the release to install, where not any that `wanted` takes.
         switch: the variable that turns the package's own check of it off, if it is true.
+        seldom: most programs never meet it, so it is advice.
     """
 
     package: str
@@ -74,6 +75,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     torch: str = ""
     install: str = ""
     switch: str = ""
+    seldom: bool = False
 
     def is_about(self, name: str) -> bool:
         """Whether a distribution is the package of the row."""

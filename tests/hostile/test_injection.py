@@ -194,7 +194,9 @@ def test_no_form_runs_what_a_machine_says(form: str, tmp_path: Path) -> None:
     scripts = []
     for seed in range(max(6, FILES // 10)):
         path.write_bytes(msgspec.json.encode(tainted(grounds[seed % 3], seed, SHELL)))
-        ran = held(("setup", "--facts", str(path), "--format", form, EVERYTHING[seed % 5], "--container-toolkit"), len)
+        ran = held(
+            ("setup", "--facts", str(path), "--format", form, EVERYTHING[seed % 5], "--container-toolkit"), len, 3
+        )
         scripts += FORMS[form](ran.out)
     run_without_programs("\n".join(scripts), tmp_path)
 
