@@ -32,7 +32,8 @@ PROGRAMS = frozenset(
     py py-spy python python3 qsub reboot rm rmmod rocminfo rpm-ostree sbatch sed service setpci setsebool sh snap
     softwareupdate sort srun sudoedit supergfxctl sycl-ls sysctl system76-power system_profiler systemctl
     systemd-cgls systemd-nspawn tail taskset tee timeout toolbox udevadm uname update-alternatives update-grub
-    update-initramfs update-secureboot-policy uptime usermod gpasswd uv wc winget wsl wsl.exe xargs yay yum zypper ulimit
+    update-initramfs update-secureboot-policy uptime usermod gpasswd uv wc winget wsl wsl.exe xargs yay yum zypper
+    ulimit
     """.split()  # noqa: SIM905
 )
 # Programs whose words are programs of another language.
