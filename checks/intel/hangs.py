@@ -80,7 +80,7 @@ def hangs(on: OnCard) -> Problem | None:
     named = f" ({', '.join(engines)})" if engines else ""
     what = f"reset an engine{named}" if resets else "ended a job"
     times = "once" if len(found) == 1 else f"{len(found)} times"
-    running = f", while {' and '.join(who[:3])} was running" if who else ""
+    running = f", while {' and '.join(who[:3])} {'were' if len(who) > 1 else 'was'} running" if who else ""
     message = f"{card_name(on.card)} hung: the driver {what} {times}{ago(on.facts, last)}{running}."
     if wedged:
         message += " It then declared the GPU wedged: no program can use it until a reboot."

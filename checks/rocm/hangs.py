@@ -90,7 +90,7 @@ def hangs(on: OnBoard) -> Problem | None:
     if not found:
         return None
     who = sorted({e.what["process"] for e in since_loaded(on, "amdgpu-culprit") if "process" in e.what})
-    names = f", most recently while {' and '.join(who[:3])} was running" if who else ""
+    names = f", most recently while {' and '.join(who[:3])} {'were' if len(who) > 1 else 'was'} running" if who else ""
     times = "once" if len(found) == 1 else f"{len(found)} times"
     message = f"{on.name} stopped responding {times} since amdgpu was loaded{ago(on.facts, found[-1])}{names}."
     bug, cause = _bug(on), None

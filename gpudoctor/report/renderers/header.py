@@ -61,6 +61,9 @@ def _driver(report: Report) -> str:
     parts = _nvidia(m) if m.driver or m.driver_libraries else []
     if any(gpu.vendor == "amd" and gpu.status != "no driver" for gpu in report.gpus):
         parts.append(f"amdgpu{phrase(' {}', m.amdgpu)}")
+    intel = (gpu.status or "" for gpu in report.gpus if gpu.vendor == "intel")
+    modules = (text.removeprefix("driver ") for text in intel if text.startswith("driver "))
+    parts += dict.fromkeys(name for name in modules if name.isidentifier())  # on Windows it is a version
     return ", ".join(parts) or "not detected"
 
 
