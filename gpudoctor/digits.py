@@ -1,8 +1,15 @@
 """Texts of digits as numbers: those of machines are anything, and `int` takes neither "²" nor ten thousand digits."""
 
+import re
+
 MOST = 18  # digits: what every word of 64 bits holds
 
 
 def number_of(text: str) -> int | None:
     """The whole number that a text is; None where it is anything but ASCII digits, or more than any counter has."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST else None
+
+
+def numbers_in(text: str) -> tuple[int, ...]:
+    """All numbers in a text, for an order of kernel releases with their builds: "6.8.0-60-generic" is (6, 8, 0, 60)."""
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,9}", text))

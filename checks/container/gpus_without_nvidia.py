@@ -6,7 +6,7 @@ from gpudoctor.check_engine import MACHINE, About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.container import again
 from gpudoctor.maybe import known, known_or
-from gpudoctor.targets import cards_of, gpus_of, has_dxg, in_container
+from gpudoctor.targets import cards_of, has_dxg, has_nvidia, in_container
 from gpudoctor.tasks import cmd
 from gpudoctor.tasks.placeholders import REST
 
@@ -16,7 +16,7 @@ _DEVICES = {"amd": ("/dev/kfd", "/dev/dri"), "intel": ("/dev/dri",)}
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The host with Docker and without a GPU of NVIDIA's."""
     docker = isinstance(facts.containers.docker, str) and not in_container(facts) and not has_dxg(facts)
-    if docker and isinstance(facts.pci, tuple) and not cards_of(facts, "nvidia") and not gpus_of(facts, "nvidia"):
+    if docker and isinstance(facts.pci, tuple) and not has_nvidia(facts):
         yield MACHINE, facts
 
 

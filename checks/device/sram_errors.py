@@ -1,6 +1,7 @@
 """A GPU had more errors in its on-chip memory than NVIDIA tolerates."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.card_firmware import HAVE_REPLACED
 from gpudoctor.maybe import known
 from gpudoctor.queries.kernel_log import texts, xids
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
@@ -14,13 +15,7 @@ _FIXES = (
         root=True,
         impact="none",
     ),
-    Fix(
-        "Have the card replaced (RMA): collect a report for the vendor's support.",
-        (query("nvidia-bug-report.sh", root=True),),
-        "ask-vendor",
-        root=True,
-        impact="none",
-    ),
+    HAVE_REPLACED,
 )
 
 

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import intel
 from gpudoctor.maybe import known
 from gpudoctor.queries.intel import discrete, lists_one_of_several, runtime_bug, xpu_torches
-from gpudoctor.targets import OnLive
+from gpudoctor.targets import OnLive, in_container
 
 # What chooses devices (https://oneapi-src.github.io/level-zero-spec/, ONEAPI_DEVICE_SELECTOR of intel/llvm).
 _SELECTORS = ("ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK")
@@ -35,6 +35,9 @@ def fewer_gpus(on: OnLive) -> Problem | None:
     if len(cards) < 2 or on.live.import_error or known(on.live.available) is not True:
         return None
     if any(name in on.facts.host.environment for name in _SELECTORS):
+        return None
+    # A container sees all of its host's cards in sysfs, and may have been given some.
+    if in_container(on.facts) and len(known(on.facts.intel.render)) < len(cards):
         return None
     counted = known(on.live.count)
     if counted >= len(cards):

@@ -24,8 +24,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _works(facts: Facts) -> bool:
-    """Whether a framework uses the GPU: wheels bring a HIP runtime of their own, with all that it needs."""
-    return any(f.live and f.live.available is True for python in facts.pythons for f in python.frameworks)
+    """Whether a framework for ROCm uses the GPU: wheels bring a HIP runtime of their own, with all that it needs."""
+    found = (f for python in facts.pythons for f in python.frameworks if isinstance(f.hip, str))
+    return any(f.live and f.live.available is True for f in found)
 
 
 @check(

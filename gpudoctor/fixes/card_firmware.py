@@ -27,6 +27,13 @@ _KVM = (
     ("-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string={megabytes}",),
 )
 
+HAVE_REPLACED = Fix(
+    "Have the card replaced (RMA): collect a report for the vendor's support.",
+    (query("nvidia-bug-report.sh", root=True),),
+    "ask-vendor",
+    root=True,
+    impact="none",
+)
 # Of a card whose memory is defective.
 REPLACE_CARD = (
     Fix(
@@ -35,13 +42,7 @@ REPLACE_CARD = (
         "replace-hardware",
         impact="none",
     ),
-    Fix(
-        "Have the card replaced (RMA): collect a report for the vendor's support.",
-        (query("nvidia-bug-report.sh", root=True),),
-        "ask-vendor",
-        root=True,
-        impact="none",
-    ),
+    HAVE_REPLACED,
 )
 
 

@@ -90,20 +90,17 @@ def newer_guc(facts: Facts, card: PciDevice, bug: Regression) -> tuple[Fix, ...]
         "fedora": (as_root("dnf", "upgrade", "--refresh", "linux-firmware", "intel-gpu-firmware"),),
         "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-firmware*")),
     }
-    where = "On the host: install" if in_container(facts) else "Install"
-    commands = upgrade.get(family or "", ())
-    message = (
-        f"{where} the newest linux-firmware, with GuC {bug.fixed} or newer, rebuild the initramfs, and reboot."
-        f"{system.initramfs_hint(facts)}"
-    )
+    newest = f"the newest linux-firmware, with GuC {bug.fixed} or newer, rebuild the initramfs, and reboot."
+    if in_container(facts):  # whose distribution is not the host's
+        message = f"On the host: install {newest}"
+        return (Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=GUC, place="outside"),)
     package = Fix(
-        message,
-        (*commands, *system.initramfs(facts), as_root("reboot")),
+        f"Install {newest}{system.initramfs_hint(facts)}",
+        (*upgrade.get(family or "", ()), *system.initramfs(facts), as_root("reboot")),
         "reinstall-package",
         root=True,
         needs="reboot",
         verify=GUC,
-        place="outside" if in_container(facts) else "here",
     )
     if path is None:
         return (package,)

@@ -1,6 +1,7 @@
 """Kernel, its modules and the driver's module from one build: the packages of the running kernel."""
 
 from gpudoctor.check_engine import Fix
+from gpudoctor.digits import numbers_in
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, system
 from gpudoctor.fixes.boot import into_kernel
@@ -8,7 +9,7 @@ from gpudoctor.fixes.hold import hold_kernel
 from gpudoctor.knowledge import packages
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known_or
-from gpudoctor.queries.known_bugs import kernel_without
+from gpudoctor.queries.known_bugs import kernel_without, running_kernel
 from gpudoctor.queries.module_refusals import Unprovided, lacks_extra_modules
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, query
@@ -144,17 +145,21 @@ def _older(facts: Facts) -> Tasks:
 
 
 def before_update(facts: Facts, verify: Task) -> tuple[Fix, ...]:
-    """Boot the other installed kernel, where what is wrong may have begun with an update; none where there is no other.
+    """Boot the installed kernel before this one, where what is wrong may have begun with an update; none without one.
 
     Args:
         facts: the machine.
         verify: the command that shows that it helped.
     """
-    others = known_or(facts.host.kernel.others, ())
-    if not others or in_container(facts):
+    running = running_kernel(facts)
+    if not running or in_container(facts):
         return ()
-    message = f"If it began with an update to kernel {system.kernel_of(facts)}: boot {others[-1]}, which is installed."
-    return (into_kernel(facts, others[-1], message, verify),)
+    older = (name for name in known_or(facts.host.kernel.others, ()) if numbers_in(name) < numbers_in(running))
+    before = max(older, key=numbers_in, default=None)
+    if before is None:
+        return ()
+    message = f"If it began with an update to kernel {running}: boot {before}, which is installed."
+    return (into_kernel(facts, before, message, verify),)
 
 
 def load_provider(facts: Facts, missing: Unprovided, modules: tuple[str, ...], verify: Task) -> tuple[Fix, ...]:

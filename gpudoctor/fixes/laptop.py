@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import nixos
 from gpudoctor.fixes.system import family_of, install
 from gpudoctor.maybe import known_or
-from gpudoctor.tasks import Command, Edit, Tasks, as_root, cmd, lines, query
+from gpudoctor.tasks import Command, Edit, Tasks, as_root, cmd, query
 
 # The READMEs of bayasdev/envycontrol, gitlab.com/asus-linux/supergfxctl, pop-os/system76-power and
 # Askannz/optimus-manager.
@@ -82,8 +83,10 @@ def start_powerd(facts: Facts) -> tuple[Fix, ...]:
     message = "Start nvidia-powerd now and at boot."
     if state is None:
         message = "Install nvidia-powerd of this driver's release, and start it now and at boot."
-        if facts.host.distribution.id == "nixos":
-            return (_ON_NIXOS,)
+        if nixos.is_nixos(facts):  # NixOS/nixpkgs#364986: the option starts nvidia-powerd
+            setting = "hardware.nvidia.dynamicBoost.enable = true;"
+            enable = "Enable Dynamic Boost in the configuration, and rebuild the system."
+            return (nixos.rebuild(enable, setting, "change-environment", _LIMITS),)
         if known_or(facts.host.distribution.id, "") != "debian" or family_of(facts) != "debian":
             return (Fix(message, (), "reinstall-package", root=True, impact="persistent", verify=_LIMITS),)
         begin, shipped = install(facts, "nvidia-powerd"), tuple(f"{_DEBIAN}/{name}" for name in _EXAMPLES)
@@ -100,17 +103,6 @@ def start_powerd(facts: Facts) -> tuple[Fix, ...]:
     return (Fix(message, (*begin, start), action, root=True, impact="persistent", verify=_LIMITS),)
 
 
-# NixOS/nixpkgs#364986: dynamicBoost starts nvidia-powerd.
-_ON_NIXOS = Fix(
-    "Enable Dynamic Boost in the configuration, and rebuild the system.",
-    (lines("hardware.nvidia.dynamicBoost.enable = true;"), as_root("nixos-rebuild", "boot"), as_root("reboot")),
-    "change-environment",
-    root=True,
-    needs="reboot",
-    impact="persistent",
-    undo=(as_root("nixos-rebuild", "boot", "--rollback"),),
-    verify=_LIMITS,
-)
 _EXAMPLES = ("nvidia-powerd.service", "nvidia-dbus.conf")
 _RELOAD = (as_root("systemctl", "daemon-reload"), as_root("systemctl", "reload", "dbus"))
 

@@ -9,7 +9,7 @@ from gpudoctor.fixes.system import kernel_of as kernel_of
 from gpudoctor.knowledge import build_errors, packages
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.driver import branch, library_version, module_flavor
-from gpudoctor.tasks import Command, Tasks, as_root, cmd, query
+from gpudoctor.tasks import Tasks, as_root, cmd, query
 
 _LLVM = ("clang", "lld", "llvm")
 _LIBELF = {"debian": "libelf-dev", "fedora": "elfutils-libelf-devel", "suse": "libelf-devel", "arch": "libelf"}
@@ -89,15 +89,24 @@ def _gcc(facts: Facts, name: str, major: str) -> str:
 def _matching_compiler(facts: Facts, compiler: str) -> Fix:
     name, _, version = compiler.partition(" ")
     major = version.split(".")[0]
-    use: tuple[Command, ...] = ()
-    if system.family_of(facts) in ("debian", "suse") and name == "gcc":
-        use = (as_root("update-alternatives", "--install", "/usr/bin/gcc", "gcc", f"/usr/bin/gcc-{major}", major),)
+    chosen = system.family_of(facts) in ("debian", "suse") and name == "gcc"
+    use, undo = _default_gcc(facts, major) if chosen else ((), ())
     return _build(
         facts,
         f"Install {name} {major}, which built the kernel, make it the default compiler, and rebuild the module.",
         (*system.install(facts, _gcc(facts, name, major)), *use),
-        (as_root("update-alternatives", "--remove", "gcc", f"/usr/bin/gcc-{major}"),),
+        undo,
     )
+
+
+def _default_gcc(facts: Facts, major: str) -> tuple[Tasks, Tasks]:
+    """The commands that make an installed gcc the default, and those that make the distribution's it again.
+
+    The alternative takes the place of the package's own link, which goes with it when it is removed.
+    """
+    use = as_root("update-alternatives", "--install", "/usr/bin/gcc", "gcc", f"/usr/bin/gcc-{major}", major)
+    back = as_root("update-alternatives", "--remove", "gcc", f"/usr/bin/gcc-{major}")
+    return (use,), (back, *system.reinstall(facts, "gcc"))
 
 
 def _without_crash(facts: Facts) -> tuple[Fix, ...]:
@@ -116,10 +125,9 @@ def _without_crash(facts: Facts) -> tuple[Fix, ...]:
     version, name, major = tried(facts), own.partition(" ")[0], own.partition(" ")[2].partition(".")[0]
     if family in ("debian", "suse") and name == "gcc" and major.isdigit():
         older = str(int(major) - 1)
-        use = as_root("update-alternatives", "--install", "/usr/bin/gcc", "gcc", f"/usr/bin/gcc-{older}", "100")
-        undo = (as_root("update-alternatives", "--remove", "gcc", f"/usr/bin/gcc-{older}"),)
+        use, undo = _default_gcc(facts, older)
         message = f"Build with the compiler before it, gcc {older}."
-        found.append(_build(facts, message, (*system.install(facts, _gcc(facts, "gcc", older)), use), undo))
+        found.append(_build(facts, message, (*system.install(facts, _gcc(facts, "gcc", older)), *use), undo))
     if version and not module.uses_akmods(facts):
         found.append(_with_fewer_passes(facts, f"/usr/src/nvidia-{version}/src/nvidia/Makefile"))
     newer = "Upgrade the compiler and the driver, once a release without the bug is out, then build again."

@@ -43,7 +43,9 @@ def probe(machine: Machine, wanted: bool) -> ServiceLog:
     argv = ["journalctl", "-b", "-p", "info", "-n", str(LINES), "--no-pager", "-o", "short-monotonic"]
     # patient: one that is late here may still be asked for the kernel's log.
     ended = machine.run([*argv, "-t", "systemd", *named], SECONDS, patient=True)
-    return ServiceLog(lines=messages(ended.out[-BYTES:].splitlines()) if ended.ok else _UNREADABLE)
+    lines = [line for line in ended.out[-BYTES:].splitlines() if not line.startswith("-- ")]
+    # Of systemd there is always something; who may not read the journal gets none of it.
+    return ServiceLog(lines=messages(lines) if ended.ok and lines else _UNREADABLE)
 
 
 class _Reader:

@@ -14,7 +14,7 @@ from gpudoctor.targets import amd_compute, cards_of, gpus_of, has_nvidia
 
 # Data center products with HBM, whose links and partitions the node's vendor has fixed (MI300, MI350 series).
 WHOLE_HIVES = ("gfx942", "gfx950")
-# What amdgpu logs of a GPU that fails, whoever uses it.
+# What amdgpu logs of a GPU that fails, under any program.
 _FAILURES = ("amdgpu-ring-timeout", "amdgpu-reset", "amdgpu-lost", "amdgpu-ras", "amdgpu-bad-pages", "kfd-hang")
 INSTINCT = ("gfx908", "gfx90a", *WHOLE_HIVES)
 

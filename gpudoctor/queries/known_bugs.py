@@ -1,7 +1,7 @@
 """Known bugs of the running kernel, and the installed kernels that do not have them, from facts alone."""
 
+from gpudoctor.digits import numbers_in
 from gpudoctor.facts import Facts
-from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression, bugs
 from gpudoctor.maybe import known_or
 
@@ -29,7 +29,7 @@ def kernel_without(facts: Facts, bug: Regression) -> str | None:
     """The newest other installed kernel that does not have a bug; None where there is none, or they are unknown."""
     others = known_or(facts.host.kernel.others, ())
     found = (name for name in others if not (bug.has(name) if bug.component == "kernel" else bug.shows_with(name)))
-    return max(found, key=version, default=None)
+    return max(found, key=numbers_in, default=None)
 
 
 def known_kernel(facts: Facts, bug: Regression) -> str:

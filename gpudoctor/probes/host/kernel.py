@@ -2,6 +2,7 @@
 
 import re
 
+from gpudoctor.digits import numbers_in
 from gpudoctor.facts.host import Kernel
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
@@ -120,7 +121,7 @@ def _others(machine: Machine, release: str, foreign: bool) -> Maybe[tuple[str, .
     if foreign:
         return Unknown("the kernel is the host's, and so are the others")
     found = {name for base in MODULE_FOLDERS for name in machine.names(base) if name[:1].isdigit()} - {release}
-    newest = sorted(found, key=lambda name: [int(part) for part in re.findall(r"[0-9]{1,9}", name)])[-_MOST_KERNELS:]
+    newest = sorted(found, key=numbers_in)[-_MOST_KERNELS:]
     return tuple(name for name in newest if _has_modules(machine, name))
 
 

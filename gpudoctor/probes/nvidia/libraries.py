@@ -124,7 +124,7 @@ class _DriverLibrarySearch:
 
 
 def asked_with(machine: Machine, libraries: Maybe[Found]) -> Mapping[str, str]:
-    """Return the environment in which a child loads the driver's libraries: where they are NixOS's, with their folder.
+    """Return the environment in which a child loads the driver's libraries: NixOS's, with their directory.
 
     NixOS's loader does not look there; the programs of nixpkgs, nvidia-smi too, do by their run path
     (https://nixos.org/manual/nixpkgs/, addDriverRunpath). Without it a driver that works would count as missing.

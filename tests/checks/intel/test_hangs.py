@@ -98,11 +98,11 @@ def test_firmware_by_package_then_by_file(distribution: str, release: str, first
 
 
 def test_without_a_known_bug_the_kernel_before_is_offered() -> None:
-    facts = change(machine(RESET), "host.kernel.others", ("6.17.0-14-generic",))
+    facts = change(machine(RESET), "host.kernel.others", ("6.5.0-14-generic",))
     look, boot = run(hangs, facts)[0].fixes
     assert look.impact == "none"
     assert boot.commands == (
-        "sudo grub-reboot 'Advanced options for Ubuntu>Ubuntu, with Linux 6.17.0-14-generic'",
+        "sudo grub-reboot 'Advanced options for Ubuntu>Ubuntu, with Linux 6.5.0-14-generic'",
         "sudo reboot",
     )
     assert "i915" in run(hangs, change(machine(RESET), "pci.0.driver", "i915"))[0].fixes[0].message
