@@ -26,6 +26,7 @@ STOPPED = "Docker could not start fireshare: this machine has no NVIDIA GPU"
         (host(arc_host()), PASS),
         (host(arc_host(), refused=WHY), UNKNOWN),
         (host(refused=REFUSED), SKIPPED),  # with a GPU of NVIDIA's: the toolkit is missing
+        (change(host(plain_host(pci=()), refused=REFUSED), "host.platform", "jetson"), SKIPPED),  # on no bus, and there
         (change(host(arc_host(), refused=REFUSED), "host.container", "docker"), SKIPPED),
         (change(host(arc_host(), refused=REFUSED), "pci", WHY), SKIPPED),
     ],

@@ -99,6 +99,8 @@ def test_firmware_by_package_then_by_file(distribution: str, release: str, first
 
 def test_without_a_known_bug_the_kernel_before_is_offered() -> None:
     facts = change(machine(RESET), "host.kernel.others", ("6.5.0-14-generic",))
+    newer = change(facts, "host.kernel.others", ("6.17.0-14-generic",))
+    assert len(run(hangs, newer)[0].fixes) == 1  # who has booted the older one already
     look, boot = run(hangs, facts)[0].fixes
     assert look.impact == "none"
     assert boot.commands == (
