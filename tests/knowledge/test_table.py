@@ -54,3 +54,44 @@ def test_an_entry_that_the_type_does_not_know_is_refused() -> None:
 def test_a_table_that_does_not_exist_is_refused() -> None:
     with pytest.raises(FileNotFoundError):
         load("nothing", KnowledgeTable)
+
+
+class _Small(KnowledgeTable):
+    word: str
+
+
+SMALL = (
+    'word = "{}"\n[meta]\ncollected = "2026-11"\nconfidence = "high"\n[[source]]\nid = "a"\nwhat = "b"\ndate = "2026"\n'
+)
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table of a checkout of its own, read once."""
+    monkeypatch.setattr("gpudoctor.knowledge.table.__file__", str(tmp_path / "table.py"))
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "small.toml").write_text(SMALL.format("one"))
+    assert load("small", _Small).word == "one"
+    return tmp_path
+
+
+def test_a_table_that_was_edited_is_read_again(small: Path) -> None:
+    (small / "small.toml").write_text(SMALL.format("another"))
+    assert load("small", _Small).word == "another"
+
+
+def test_a_table_is_parsed_once(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tomllib, "loads", lambda _: pytest.fail("parsed again"))
+    assert load("small", _Small).word == "one"
+    assert [kept.name for kept in (small / "__pycache__").iterdir()] == ["small.toml.json"]
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_where_nothing_can_be_kept_it_is_parsed(small: Path, folder: bool) -> None:
+    kept = small / "__pycache__" / "small.toml.json"
+    kept.unlink()
+    if folder:
+        kept.mkdir()
+    else:
+        kept.parent.rmdir()
+    assert load("small", _Small).word == "one"
