@@ -126,7 +126,9 @@ BEFORE = {"alpha": "1.0+cpu", "beta": "1.0", "rival": "3.1", "other": "1.0"}
 AFTER = {"alpha": "2.0+cu126", "beta": "2.0", "gamma": "1.0", "rival": "3.1", "other": "1.0"}
 
 
-@pytest.fixture(scope="module", params=["pip", "uv"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("pip", marks=pytest.mark.realenv), "uv"]
+)  # pip takes half a minute
 def template(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Place:
     """An environment of each installer, with a build that is not the wished one, and others that must stay."""
     by, uv = str(request.param), Path(sys.executable).with_name("uv")

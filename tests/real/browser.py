@@ -62,6 +62,7 @@ class Page:
 
     def __init__(self, driver: str, session: str) -> None:
         self._at = f"{driver}/session/{session}"
+        self._listens = False
 
     def call(self, path: str, method: str = "POST", **words: Any) -> Any:
         """One of WebDriver's commands."""
@@ -69,8 +70,17 @@ class Page:
 
     def open(self, url: str) -> None:
         """Go somewhere, and listen to what the page hears."""
-        self.call("goog/cdp/execute", cmd="Page.addScriptToEvaluateOnNewDocument", params={"source": LISTEN})
+        if not self._listens:
+            self.call("goog/cdp/execute", cmd="Page.addScriptToEvaluateOnNewDocument", params={"source": LISTEN})
+            self._listens = True
         self.call("url", url=url)
+
+    def clear(self) -> None:
+        """Leave the page, without its cookies and what was noted of it."""
+        self.call("cookie", method="DELETE")
+        self.call("url", url="about:blank")
+        for name in ("browser", "performance"):
+            self.call("se/log", type=name)
 
     def run(self, script: str) -> Any:
         """The value of some JavaScript."""

@@ -30,13 +30,20 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield made
 
 
-@pytest.fixture
-def page(served: Served, tmp_path: Path) -> Iterator[Page]:
-    """The page, drawn."""
-    with browser(tmp_path, more=ALONE) as one:
-        one.open(served.url)
-        one.shows("sudo reboot")
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A window for one test after the other: to start a browser takes longer than most of them."""
+    with browser(tmp_path_factory.mktemp("browser"), more=ALONE) as one:
         yield one
+
+
+@pytest.fixture
+def page(served: Served, window: Page) -> Iterator[Page]:
+    """The page, drawn."""
+    window.open(served.url)
+    window.shows("sudo reboot")
+    yield window
+    window.clear()
 
 
 def test_it_asks_nobody_else_and_keeps_no_token(served: Served, page: Page) -> None:
