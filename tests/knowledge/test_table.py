@@ -56,7 +56,7 @@ def test_a_table_that_does_not_exist_is_refused() -> None:
         load("nothing", KnowledgeTable)
 
 
-class _Small(KnowledgeTable):
+class _Small(KnowledgeTable, frozen=True):
     word: str
 
 
