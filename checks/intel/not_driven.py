@@ -133,6 +133,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://gitlab.freedesktop.org/drm/xe/kernel/-/issues/6356",
     ),
     targets=intel_cards,
+    caused_by=("intel.firmware-missing",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -287,13 +287,14 @@ def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
     found = known_or(facts.nvidia.kernel.packages, ())
     names = [name for name, version, state in found if user in version and state[:1] not in "rp"]
     back: Tasks = ()
-    if names and family == "fedora":
-        back = (as_root("dnf", "downgrade", *(f"{name}-{source}" for name in names)),)
+    if family == "fedora":
+        back = (as_root("dnf", "downgrade", *([f"{name}-{source}" for name in names] or ["*nvidia*"])),)
     elif names and family == "debian":
         back = (as_root("apt-get", "install", "--allow-downgrades", *(f"{name}={source}*" for name in names)),)
     message = f"Go back to driver {source}, whose module DKMS builds, then reboot."
     verify = query("nvidia-smi")
-    first = Fix(message, (*back, as_root("reboot")), "reinstall-package", root=True, needs="reboot", verify=verify)
+    back = (*back, as_root("reboot")) if back else ()  # a reboot alone would change nothing
+    first = Fix(message, back, "reinstall-package", root=True, needs="reboot", verify=verify)
     message = f"Upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
     newer: Tasks = {
         "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),

@@ -321,25 +321,36 @@ def test_a_restart_is_advised_only_where_it_helps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("identity", "first"),
+    ("identity", "names", "first"),
     [
-        ("fedora", "sudo dnf downgrade dkms-nvidia-520.56.06 nvidia-driver-cuda-520.56.06"),
+        (
+            "fedora",
+            ("dkms-nvidia", "nvidia-driver-cuda"),
+            ("sudo dnf downgrade dkms-nvidia-520.56.06 nvidia-driver-cuda-520.56.06", "sudo reboot"),
+        ),
+        ("fedora", (), ("sudo dnf downgrade '*nvidia*'", "sudo reboot")),
         (
             "ubuntu",
-            "sudo apt-get install --allow-downgrades 'dkms-nvidia=520.56.06*' 'nvidia-driver-cuda=520.56.06*'",
+            ("dkms-nvidia", "nvidia-driver-cuda"),
+            (
+                "sudo apt-get install --allow-downgrades 'dkms-nvidia=520.56.06*' 'nvidia-driver-cuda=520.56.06*'",
+                "sudo reboot",
+            ),
         ),
-        ("arch", "sudo reboot"),
+        ("arch", ("dkms-nvidia",), ()),
     ],
 )
-def test_a_package_with_the_source_of_another_release(identity: str, first: str) -> None:
-    packages = tuple((name, "3:525.85.12-1", "ii") for name in ("dkms-nvidia", "nvidia-driver-cuda"))
+def test_a_package_with_the_source_of_another_release(
+    identity: str, names: tuple[str, ...], first: tuple[str, ...]
+) -> None:
+    packages = tuple((name, "3:525.85.12-1", "ii") for name in names)
     entry = Dkms(module="nvidia", version="525.85.12", state="installed", source="520.56.06")
     faulty = having(HALF, nvidia__kernel__dkms=(entry,), nvidia__kernel__packages=packages)
     faulty = change(change(faulty, "host.distribution.id", identity), "host.distribution.like", ())
     (verdict,) = run(catalogue.load(["driver.half-upgraded"])[0], faulty)
     assert verdict.problem
     assert "NVIDIA_VERSION in version.mk" in (verdict.problem.cause or "")
-    assert verdict.fixes[0].commands[0] == first
+    assert verdict.fixes[0].commands == first
     # a source that is right, and a module on disk that is not from it
     right = change(faulty, "nvidia.kernel.dkms", (msgspec.structs.replace(entry, source="525.85.12"),))
     assert run(catalogue.load(["driver.half-upgraded"])[0], right)[0].fixes[0].message.startswith("Finish the upgrade")
