@@ -140,7 +140,7 @@ def test_the_evidence_is_what_rocminfo_printed() -> None:
 
 def test_a_release_of_the_driver_with_a_known_bug() -> None:
     (verdict,) = run(rocminfo_fails, laptop(FAILED))
-    assert "The package amdgpu-dkms 6.14.14 has a known bug: on gfx1150" in verdict.message
+    assert "The package amdgpu-dkms 6.14.14 has a known bug: ROCm does not work with gfx1150" in verdict.message
     (remove,) = verdict.fixes
     assert remove.commands == (
         "sudo apt-get purge amdgpu-dkms amdgpu-dkms-firmware",
@@ -155,11 +155,19 @@ def test_the_kernels_own_amdgpu_has_to_know_the_gpu() -> None:
     assert remove.commands[:2] == ("sudo apt-get update", "sudo apt-get install linux-oem-24.04c")
 
 
-@pytest.mark.parametrize(("works", "root"), [(False, "rocm.rocminfo-fails"), (True, "rocm.gfx-not-in-wheel")])
-def test_a_wheel_that_lists_the_gpu_does_not_wait_for_the_runtime(works: bool, root: str) -> None:
-    facts = laptop(FAILED)
+@pytest.mark.parametrize(
+    ("found", "works", "root"),
+    [
+        (FAILED, False, "rocm.rocminfo-fails"),
+        (HUNG, False, "rocm.rocminfo-hangs"),
+        (FAILED, True, "rocm.gfx-not-in-wheel"),
+    ],
+)
+def test_a_wheel_that_lists_the_gpu_does_not_wait_for_the_runtime(found: Rocminfo, works: bool, root: str) -> None:
+    facts = laptop(found)
     report = check(facts=change(facts, "pythons.0.frameworks.0.live", live(1)) if works else facts)
     assert report.findings[0].check == root
+    assert ("rocm.gfx-not-in-wheel" in {one.check for one in report.findings}) is works
 
 
 def test_from_a_container_the_host_is_told_what_to_do() -> None:
