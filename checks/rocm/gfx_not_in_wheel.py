@@ -74,6 +74,10 @@ def _none(on: OnPair, gfx: str) -> Fix:
     )
 
 
+# Where ROCm's runtime does not start, and the framework sees no GPU either, no other wheel helps before it does.
+_RUNTIME = ("rocm.rocminfo-fails", "rocm.rocminfo-hangs")
+
+
 @check(
     title="The framework has no kernels for this AMD GPU",
     severity=Severity.ERROR,
@@ -92,6 +96,7 @@ def _none(on: OnPair, gfx: str) -> Fix:
         "visibility.hip-selects-integrated",
         "rocm.not-loaded",
         "rocm.kfd-failed",
+        *_RUNTIME,
         "pytorch.wrong-vendor",
     ),
     affects=("wheels",),
@@ -105,6 +110,8 @@ def gfx_not_in_wheel(on: OnPair) -> Problem | None:
     target, text = effective(on.facts, on.gpu), override_text(on.facts, on.gpu)
     if text is not None and (target is None or not same_isa(gfx, target) or covers(archs, target)):
         return None  # a matching override helps; a wrong one is another check's
+    live = on.framework.live
+    blind = live is not None and live.available is False
     names = " ".join(dict.fromkeys(bare(a) for a in archs))
     name = known_or(on.gpu.name, "the GPU")
     good = _good(on)
@@ -115,4 +122,5 @@ def gfx_not_in_wheel(on: OnPair) -> Problem | None:
         f"{names}.{set_}{other}",
         (f"{on.framework.name} targets: {names}", f"GPU {on.gpu.index}: {gfx}"),
         severity=Severity.WARNING if good else None,
+        not_caused_by=() if blind else _RUNTIME,
     )

@@ -97,6 +97,7 @@ FACTS: tuple[ComparisonRule, ...] = (
     *_all(DifferenceGroup.DRIVER, "nvidia.cuda.libraries", "nvidia.nvml.libraries", "nvidia.cuda.libraries.*.kind"),
     *_all(DifferenceGroup.DRIVER, "amd.loaded", "amd.version", "amd.kfd.*", "amd.kfd.*.error", "amd.render.*.error"),
     *_all(DifferenceGroup.DRIVER, "amd.topology", "amd.blacklisted", "amd.dkms.*.**", "pci.*.driver"),
+    *_all(DifferenceGroup.DRIVER, "amd.rocminfo", "amd.rocminfo.*", "amd.rocminfo.*.**"),
     *_all(DifferenceGroup.DRIVER, "amd.boards.*.*_partition", "amd.boards.*.performance_level", "amd.rocdxg"),
     *_all(DifferenceGroup.DRIVER, "host.kernel.release", "host.kernel.command_line", "host.kernel.secure_boot"),
     *_all(DifferenceGroup.DRIVER, "host.kernel.lockdown", "host.kernel.reboot_required"),

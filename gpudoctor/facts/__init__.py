@@ -1,6 +1,6 @@
 """The typed tree of facts: everything a check may judge, and nothing else."""
 
-from gpudoctor.facts.amd import Amd, AmdRepository, Board
+from gpudoctor.facts.amd import Amd, AmdRepository, Board, Rocminfo, RocrAgent
 from gpudoctor.facts.apple import AppleFacts
 from gpudoctor.facts.cloud import Cloud
 from gpudoctor.facts.cluster import Cluster
@@ -100,6 +100,8 @@ __all__ = [
     "PciDevice",
     "Python",
     "Remnant",
+    "Rocminfo",
+    "RocrAgent",
     "ServiceLine",
     "ServiceLog",
     "Shadow",

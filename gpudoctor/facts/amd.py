@@ -8,6 +8,7 @@ from gpudoctor.facts.text_types import Count, Small, Version
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
+NOT_RUN = Unknown("rocminfo was not run")
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +33,24 @@ class AmdRepository(msgspec.Struct, frozen=True, kw_only=True):
     path: str  # of the file
     address: str  # "https://repo.radeon.com/rocm/apt/6.3.4"
     suite: str | None = None  # "jammy"; None: package managers of RPM have none
+
+
+class RocrAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU that ROCm's runtime (ROCr) lists."""
+
+    gfx: str  # "gfx1150"
+    name: str | None = None  # as it is sold: "AMD Radeon Graphics"
+
+
+class Rocminfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rocminfo`, which starts ROCm's runtime (ROCr) and lists what it finds, printed, and how it ended."""
+
+    path: str
+    agents: tuple[RocrAgent, ...] = ()  # GPUs alone; CPUs are agents too
+    status: str | None = None  # of the call that failed: "HSA_STATUS_ERROR_OUT_OF_RESOURCES"; None: none did
+    died: str | None = None  # the signal that ended it
+    hung: bool = False  # it did not end within its full time
+    lines: tuple[str, ...] = ()  # those that name what failed, verbatim
 
 
 class Amd(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +81,7 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
         NOT  # bytes that all drivers' buffers in RAM may take (ttm.pages_limit); None: no TTM
     )
     closed_nodes: Maybe[Small] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs
+    rocminfo: Maybe[tuple[Rocminfo, ...]] = NOT_RUN  # of the first on PATH; empty: there is no such program
 
 
 # On macOS and native Windows.

@@ -2,14 +2,15 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import DeviceNode, Facts
-from gpudoctor.fixes import system
+from gpudoctor.fixes import kernel_packages, system
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.container import engine
 from gpudoctor.fixes.system_container import OVERFLOW, holds_a_system, open_node
-from gpudoctor.knowledge import packages
+from gpudoctor.knowledge import packages, rocm
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import Unknown, known_or
-from gpudoctor.targets import cards_of, in_container
+from gpudoctor.targets import cards_of, gpus_of, in_container
 from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, cmd, filtered, lines, query
 from gpudoctor.tasks.placeholders import CONTAINER, CTID, REST
 
@@ -17,6 +18,7 @@ INSTALL = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/"
 POST_INSTALL = f"{INSTALL}install/prerequisites.html"
 CONTAINERS = f"{INSTALL}how-to/docker.html"
 PROOF = filtered(query("rocminfo"), query("grep", "-E", "Name: +gfx"))
+_LOADED = Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True)
 UDEV = 'KERNEL=="kfd", GROUP="render", MODE="0660"'
 _RULES = "/etc/udev/rules.d/70-amdgpu.rules"
 
@@ -194,19 +196,13 @@ def finish_packages(facts: Facts, names: tuple[str, ...]) -> tuple[Fix, ...]:
 
 def without_dkms(facts: Facts, bug: Regression) -> tuple[Fix, ...]:
     """Remove the package of AMD's own amdgpu with a known bug, or install the release that does not have it."""
-    names = ("amdgpu-dkms", "amdgpu-dkms-firmware")  # the firmware's files take precedence over linux-firmware's
-    where = Shell("modinfo -F filename amdgpu; ls -l /dev/kfd", lookup=True)
-    remove = Fix(
+    remove = remove_dkms(
+        facts,
         "Remove amdgpu-dkms: the kernel's own (in-tree) amdgpu does not have the bug and works with ROCm too. Later "
         "run amdgpu-install with --no-dkms.",
-        (*system.remove(facts, *names), *system.initramfs(facts), as_root("reboot")),
-        "reinstall-package",
-        root=True,
-        needs="reboot",
-        impact="persistent",
-        undo=system.install(facts, *names),
-        verify=where,
     )
+    if not bug.fixed:
+        return (remove,)
     listed = {"debian": (query("apt-cache", "policy", "amdgpu-dkms"),)}.get(system.family_of(facts) or "", ())
     newer = Fix(
         f"To keep AMD's own driver: switch AMD's repository to amdgpu {bug.fixed} or newer, upgrade amdgpu-dkms, and "
@@ -216,9 +212,42 @@ def without_dkms(facts: Facts, bug: Regression) -> tuple[Fix, ...]:
         root=True,
         needs="reboot",
         impact="persistent",
-        verify=where,
+        verify=_LOADED,
     )
     return remove, newer
+
+
+def remove_dkms(facts: Facts, message: str) -> Fix:
+    """Remove AMD's own amdgpu, so that the kernel's own is loaded; with a kernel that drives the GPUs.
+
+    Args:
+        facts: the machine.
+        message: what to do, and why.
+    """
+    if in_container(facts):
+        there = f"On the host: {message[0].lower()}{message[1:]} Then reboot."
+        return Fix(there, (), "reinstall-package", root=True, needs="reboot", verify=PROOF, place="outside")
+    names = ("amdgpu-dkms", "amdgpu-dkms-firmware")  # the firmware's files take precedence over linux-firmware's
+    newer: Tasks = ()
+    running = known_or(facts.host.kernel.release, "")
+    first = max(filter(None, map(rocm.first_kernel, _targets(facts))), key=version, default="")
+    if first and running[:1].isdigit() and version(running)[:2] < version(first):
+        message += f" Its own amdgpu drives this GPU from kernel {first} on: install a newer kernel first."
+        newer = kernel_packages.newest_kernel(facts)
+    return Fix(
+        message,
+        (*newer, *system.remove(facts, *names), *system.initramfs(facts), as_root("reboot")),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        impact="persistent",
+        undo=system.install(facts, *names),
+        verify=_LOADED,
+    )
+
+
+def _targets(facts: Facts) -> tuple[str, ...]:
+    return tuple(known_or(gpu.gfx, None) or "" for gpu in gpus_of(facts, "amd"))
 
 
 def log_lines(facts: Facts, *kinds: str) -> tuple[str, ...]:

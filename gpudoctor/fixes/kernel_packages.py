@@ -85,18 +85,7 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
     if in_container(facts):
         there = f"On the host: {message} Then reboot."
         return Fix(there, (), "reinstall-package", root=True, needs="reboot", verify=verify, place="outside")
-    own, family = facts.host.distribution, system.family_of(facts)
-    commands: Tasks = ()
-    if (own.id, own.version) == ("ubuntu", "24.04"):
-        commands = (as_root("apt-get", "update"), *system.install(facts, "linux-oem-24.04c"))
-    elif system.is_image(facts):
-        commands = (as_root("rpm-ostree", "upgrade"),)
-    elif family == "fedora":
-        commands = (as_root("dnf", "upgrade", "--refresh", "kernel*"),)
-    elif family == "arch":
-        commands = (as_root("pacman", "-Syu"),)
-    elif family == "suse":
-        commands = (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-default"))
+    commands = newest_kernel(facts)
     reboot = (as_root("reboot"),) if commands else ()
     return Fix(
         f"{message} Then reboot.",
@@ -107,6 +96,22 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
         impact="persistent",
         verify=verify,
     )
+
+
+def newest_kernel(facts: Facts) -> Tasks:
+    """The commands that install the kernel of `newer_kernel`; none where they are not known."""
+    own, family = facts.host.distribution, system.family_of(facts)
+    if (own.id, own.version) == ("ubuntu", "24.04"):
+        return (as_root("apt-get", "update"), *system.install(facts, "linux-oem-24.04c"))
+    if system.is_image(facts):
+        return (as_root("rpm-ostree", "upgrade"),)
+    if family == "fedora":
+        return (as_root("dnf", "upgrade", "--refresh", "kernel*"),)
+    if family == "arch":
+        return (as_root("pacman", "-Syu"),)
+    if family == "suse":
+        return (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-default"))
+    return ()
 
 
 def without_bug(facts: Facts, bug: Regression, verify: Task) -> tuple[Fix, ...]:

@@ -44,6 +44,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     generic: dict[str, str]
     without_kfd: dict[str, str]
     kernel: dict[str, str]
+    hsa_init: dict[str, str]
     debugging: dict[str, tuple[str, str]]
     cards: dict[str, str]
     space_in_path: SpaceInPath
@@ -139,6 +140,11 @@ def debugging(name: str, value: str) -> str | None:
     """Return what a variable for debugging does to all programs, or None where it is none or switched off."""
     row = rocm().debugging.get(name)
     return row[1] if row and re.fullmatch(row[0], value.strip()) else None
+
+
+def start_fails(status: str) -> str:
+    """Return what a status means that ROCm's runtime returns when it starts, as the rest of a sentence; "": unknown."""
+    return rocm().hsa_init.get(status, "")
 
 
 def first_kernel(gfx: str) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.facts import Facts, Framework, Host, IntelFacts, PciDevice, Python
-from gpudoctor.facts.amd import NO_AMD
+from gpudoctor.facts.amd import NO_AMD, NOT_RUN
 from gpudoctor.facts.apple import NO_MAC
 from gpudoctor.facts.kernel_log import NO_LOG
 from gpudoctor.facts.nvidia import NO_KERNEL
@@ -86,6 +86,16 @@ PROBES = (
     Probe("nvidia kernel", "NVIDIA's kernel driver", "nvidia.kernel", ("nvidia.kernel",), NVIDIA, absent=NO_KERNEL),
     Probe("amd", "AMD's driver", "amd", vendor=AMD, absent=NO_AMD),
     Probe("kfd", "AMD's GPUs", "amd:gpus", ("gpus",), AMD),
+    Probe(
+        "rocminfo",
+        "ROCm's runtime",
+        "amd.rocminfo",
+        ("amd.rocminfo",),
+        AMD,
+        idle=Unknown("rocminfo was not run: there is no AMD GPU here"),
+        absent=NOT_RUN,
+        slow=True,
+    ),
     Probe(
         "intel",
         "Intel's driver",

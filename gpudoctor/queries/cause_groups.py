@@ -119,9 +119,34 @@ ROCM = (
     "rocm.render-node-closed",
     "rocm.reset-failed",
     "rocm.resume-failed",
+    "rocm.rocminfo-fails",
+    "rocm.rocminfo-hangs",
+    "rocm.rocminfo-without-gpu",
     "rocm.uncorrectable-errors",
     "rocm.wsl-runtime",
     "rocm.xnack-without-kernels",
+)
+# What keeps ROCm's own runtime from its GPUs; wheels, and what they were built for, have nothing to do with it.
+ROCR = (
+    "rocm.bad-pages",
+    "rocm.dkms-build-failed",
+    "rocm.gpu-without-kfd",
+    "rocm.half-installed",
+    "rocm.hangs",
+    "rocm.kfd-failed",
+    "rocm.kfd-missing",
+    "rocm.kfd-no-permission",
+    "rocm.kfd-refused",
+    "rocm.no-topology",
+    "rocm.not-driven",
+    "rocm.not-loaded",
+    "rocm.override-of-another-isa",
+    "rocm.pcie-atomics",
+    "rocm.render-node-closed",
+    "rocm.reset-failed",
+    "rocm.resume-failed",
+    "rocm.uncorrectable-errors",
+    "rocm.wsl-runtime",
 )
 # What is below every CUDA program; AMD's cards and ROCm next to it explain nothing there.
 CUDA_SYSTEM = (

@@ -4,6 +4,7 @@ from gpudoctor.digits import numbers_in
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge.regressions import Regression, bugs
 from gpudoctor.maybe import known_or
+from gpudoctor.targets import in_container
 
 
 def running_kernel(facts: Facts) -> str:
@@ -39,13 +40,21 @@ def known_kernel(facts: Facts, bug: Regression) -> str:
     return f"Kernel {running_kernel(facts)} has a known bug: {bug.what}. Kernels {works} work."
 
 
-def dkms_bug(facts: Facts, lines: tuple[str, ...]) -> Regression | None:
-    """The known bug that the loaded amdgpu of AMD's package has with the running kernel, and that the log shows."""
+def dkms_bug(facts: Facts, lines: tuple[str, ...], *gpus: str) -> Regression | None:
+    """The known bug that the loaded amdgpu of AMD's package has with the running kernel, and that lines show.
+
+    Args:
+        facts: the machine.
+        lines: what the log, or a program, has about the GPU.
+        gpus: the gfx targets of its GPUs.
+    """
     kernel = running_kernel(facts)
     if not kernel or not isinstance(facts.amd.version, str):
         return None
     packages = known_or(facts.amd.packages, ())
     own = (text for name, text, state in packages if name == "amdgpu-dkms" and state[1:2] == "i")
-    release = next(own, "").rpartition(":")[2].partition("-")[0]
-    found = bugs("amdgpu-dkms", release, kernel=kernel) if release[:1].isdigit() else ()
+    # The host's package is not visible from a container; its release begins with the version of the loaded module.
+    loaded = facts.amd.version if in_container(facts) else ""
+    release = next(own, loaded).rpartition(":")[2].partition("-")[0]
+    found = bugs("amdgpu-dkms", release, *gpus, kernel=kernel) if release[:1].isdigit() else ()
     return next((row for row in found if any(row.sign in line for line in lines)), None)

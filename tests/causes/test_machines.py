@@ -49,6 +49,7 @@ EXPECTED = {
         "driver.not-loaded fail < cupy.no-gpu driver.cuda-error driver.nvml-error jax.no-gpu pytorch.no-gpu "
         "tensorflow.no-gpu"
     ),
+    "driver-that-does-not-fit-the-apu": "rocm.rocminfo-fails fail < pytorch.no-gpu rocm.gfx-not-in-wheel",
     "dust-in-the-fan": "health.overheated warn",
     "exclusive-mode-left-on": "device.exclusive-mode fail",
     "fabric-manager-down": (

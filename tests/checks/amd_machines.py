@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Amd, Board, DeviceNode, Facts, Gpu, User
+from gpudoctor.facts import Amd, Board, DeviceNode, Facts, Gpu, Rocminfo, RocrAgent, User
 from gpudoctor.facts.host import UserGroup
-from gpudoctor.maybe import known_or
+from gpudoctor.maybe import known_or, text_of
 from tests.builders import card, change, framework, gpu, host, live, plain_host, python
 
 RENDER, VIDEO = UserGroup(gid=110, name="render"), UserGroup(gid=44, name="video")
@@ -74,6 +74,12 @@ def instinct_node(cards: int = 8, parts: int = 1, iommu: str | None = "identity"
     return change(seen, "amd.boards", reported)
 
 
+def listing(gpus: tuple[Gpu, ...] = (RADEON,), **changes: Any) -> Rocminfo:
+    """What rocminfo shows of a machine with these GPUs."""
+    agents = tuple(RocrAgent(gfx=text_of(g.gfx), name="AMD Radeon Graphics") for g in gpus)
+    return Rocminfo(**({"path": "/opt/rocm/bin/rocminfo", "agents": agents} | changes))
+
+
 def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx1030", "gfx1100"), **amd: Any) -> Facts:
     """A healthy machine with AMD GPUs, ROCm 6.3 and a PyTorch wheel for it; a user in render and video."""
     plain: dict[str, Any] = {
@@ -95,6 +101,7 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "opens_for_caller": None,
         "gtt_size": None,
         "ttm_limit": 16 << 30,
+        "rocminfo": (listing(gpus),),
     }
     cards = tuple(
         card(

@@ -26,6 +26,14 @@ def user_not_in_render() -> Facts:
     return blind(having(facts, host__user__groups=(), host__user__known_groups=(RENDER, VIDEO)))
 
 
+@machine("rocm.rocminfo-fails")
+def driver_that_does_not_fit_the_apu() -> Facts:
+    """A laptop with a Radeon 890M and AMD's amdgpu-dkms 6.14.14."""
+    from tests.checks.rocm.test_rocminfo import FAILED, laptop
+
+    return blind(laptop(FAILED))
+
+
 @machine("rocm.gfx-not-in-wheel")
 def card_that_the_wheel_does_not_know() -> Facts:
     """A Radeon RX 6700 XT: the wheel has no code for gfx1031."""

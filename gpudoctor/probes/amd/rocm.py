@@ -16,7 +16,7 @@ def release(machine: Machine) -> tuple[Maybe[str | None], Maybe[str | None]]:
 
     ROCM_PATH comes first, then /opt/rocm, which is a link to the release chosen, then the other releases.
     """
-    for folder in _folders(machine):
+    for folder in folders(machine):
         if found := _release_written(machine, folder):
             return found, folder
     return _without_file(machine)
@@ -25,7 +25,7 @@ def release(machine: Machine) -> tuple[Maybe[str | None], Maybe[str | None]]:
 def releases(machine: Machine) -> tuple[tuple[str, str], ...]:
     """Return folder and release of every ROCm, links resolved, the chosen first; "" where nothing names a release."""
     found: dict[str, str] = {}
-    for folder in _folders(machine):
+    for folder in folders(machine):
         if any(machine.exists(f"{folder}/{part}") for part in ("bin", "lib", ".info")):
             found.setdefault(machine.real(folder), _release_in(machine, folder) or "")
     chosen, path = release(machine)
@@ -44,14 +44,15 @@ def _release_written(machine: Machine, folder: str) -> str | None:
     return next((found[0] for text in texts if (found := _RELEASE.match(text))), None)
 
 
-def _folders(machine: Machine) -> list[str]:
+def folders(machine: Machine) -> list[str]:
+    """The directories in which AMD's packages install ROCm, the chosen one first; not all of them exist."""
     chosen = machine.env.get("ROCM_PATH", "")
-    folders = [chosen.rstrip("/")] if chosen.startswith("/") else []
-    folders.append("/opt/rocm")
+    found = [chosen.rstrip("/")] if chosen.startswith("/") else []
+    found.append("/opt/rocm")
     # Since 7.x packages may lie in /opt/rocm/core-7.x, with /opt/rocm/core as the link.
-    folders += [f"/opt/rocm/{name}" for name in _newest(machine.names("/opt/rocm"), "core")]
-    folders += [f"/opt/{name}" for name in _newest(machine.names("/opt"), "rocm-")]
-    return folders
+    found += [f"/opt/rocm/{name}" for name in _newest(machine.names("/opt/rocm"), "core")]
+    found += [f"/opt/{name}" for name in _newest(machine.names("/opt"), "rocm-")]
+    return found
 
 
 def _newest(names: list[str], prefix: str) -> list[str]:
@@ -60,7 +61,7 @@ def _newest(names: list[str], prefix: str) -> list[str]:
 
 
 def _without_file(machine: Machine) -> tuple[Maybe[str | None], Maybe[str | None]]:
-    for folder in _folders(machine):
+    for folder in folders(machine):
         if machine.exists(f"{folder}/bin") or machine.exists(f"{folder}/lib"):
             named = _RELEASE.search(folder)
             return named[0] if named else Unknown(f"{folder}/.info/version is missing"), folder
