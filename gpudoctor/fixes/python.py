@@ -55,15 +55,19 @@ def install(
     return pip(_installer(python), python.path, "install", *_permission(python), *newer, *again, *flags, *specs)
 
 
+def project_of(python: Python) -> str | None:
+    """The directory of the project of uv or poetry whose lock file decides what is installed here; None: none."""
+    return python.project if manager_of(python) in ("uv", "poetry") and isinstance(python.project, str) else None
+
+
 def _into_project(python: Python) -> tuple[str, ...]:
     """The arguments that add packages to a project's own file; none where there is none."""
     manager = manager_of(python)
     if manager == "pixi":
         return ("pixi", "add", *manifest_of(python), "--pypi")
-    if manager not in ("uv", "poetry") or not isinstance(python.project, str):
+    if (project := project_of(python)) is None:
         return ()
-    uv = ("uv", "add", "--project", python.project)
-    return uv if manager == "uv" else ("poetry", "--directory", python.project, "add")
+    return ("uv", "add", "--project", project) if manager == "uv" else ("poetry", "--directory", project, "add")
 
 
 def manifest_of(python: Python) -> tuple[str, ...]:
@@ -73,7 +77,7 @@ def manifest_of(python: Python) -> tuple[str, ...]:
     return ("--manifest-path", place) if place and (place == python.project or "/.pixi/" in prefix) else ()
 
 
-def _pixi(python: Python, *arguments: str) -> Command:
+def pixi(python: Python, *arguments: str) -> Command:
     """A command of pixi's, which otherwise looks for the workspace in the working directory."""
     verb, *rest = arguments
     place = manifest_of(python)
@@ -132,7 +136,7 @@ def _permission(python: Python) -> tuple[str, ...]:
 def conda_install(python: Python, *specs: str, channel: str | None = "conda-forge") -> Command:
     """The command that installs conda packages here, by conda or pixi; without a channel, from the user's own."""
     if manager_of(python) == "pixi":
-        return _pixi(python, "add", *specs)
+        return pixi(python, "add", *specs)
     return cmd("conda", "install", *prefix_of(python), *(("-c", channel) if channel else ()), *specs)
 
 
@@ -189,7 +193,7 @@ def reinstall_torch(
     if choice is None:
         other = _choice(facts, _first(facts, gpu), None)
         return (_with_another_python(facts, python, other, names),) if other else ()
-    if manager_of(python) in ("uv", "poetry") and isinstance(python.project, str):
+    if project_of(python):
         return (_project(facts, python, choice, names),)
     by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
     if by_conda or manager_of(python) == "pixi":
@@ -224,7 +228,7 @@ def lasting(facts: Facts) -> str:
     """How to keep the change in a container, or in a project with a lock file."""
     if in_container(facts):
         return " Add it to the image's Dockerfile too, or it is lost with this container."
-    locked = [p for p in facts.pythons if manager_of(p) in ("uv", "poetry") and isinstance(p.project, str)]
+    locked = [p for p in facts.pythons if project_of(p)]
     if len(facts.pythons) != 1 or not locked:
         return ""
     again = "`uv sync` or `uv run`" if manager_of(locked[0]) == "uv" else "`poetry sync`"
@@ -365,7 +369,7 @@ def _by_pixi(python: Python, cuda: str) -> Fix:
     place = manifest_of(python)[1:]
     tasks = (
         Edit(f"{place[0]}/pixi.toml", sections=(requires,)) if place else lines(f"# in pixi.toml:\n{requires.text}"),
-        _pixi(python, "add", "pytorch-gpu"),
+        pixi(python, "add", "pytorch-gpu"),
     )
     message = (
         "Declare with the lines below that this project's machines have CUDA; otherwise pixi selects "
