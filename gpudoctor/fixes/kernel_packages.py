@@ -13,6 +13,7 @@ from gpudoctor.queries.known_bugs import kernel_without, running_kernel
 from gpudoctor.queries.module_refusals import Unprovided, lacks_extra_modules
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, query
+from gpudoctor.tasks.as_typed import quoted
 
 # Packages of Debian's, Fedora's and SUSE's kernels; those of Ubuntu and its derivatives have modules of their own.
 _NAMES = {
@@ -85,18 +86,10 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
     if in_container(facts):
         there = f"On the host: {message} Then reboot."
         return Fix(there, (), "reinstall-package", root=True, needs="reboot", verify=verify, place="outside")
-    own, family = facts.host.distribution, system.family_of(facts)
-    commands: Tasks = ()
+    own = facts.host.distribution
+    commands = system.upgrade(facts, fedora=("kernel*",), suse=("kernel-default",))
     if (own.id, own.version) == ("ubuntu", "24.04"):
         commands = (as_root("apt-get", "update"), *system.install(facts, "linux-oem-24.04c"))
-    elif system.is_image(facts):
-        commands = (as_root("rpm-ostree", "upgrade"),)
-    elif family == "fedora":
-        commands = (as_root("dnf", "upgrade", "--refresh", "kernel*"),)
-    elif family == "arch":
-        commands = (as_root("pacman", "-Syu"),)
-    elif family == "suse":
-        commands = (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-default"))
     reboot = (as_root("reboot"),) if commands else ()
     return Fix(
         f"{message} Then reboot.",
@@ -107,6 +100,40 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
         impact="persistent",
         verify=verify,
     )
+
+
+def with_module(facts: Facts, user: str, path: str) -> tuple[Fix, ...]:
+    """Another kernel, or a module of akmods, where the running kernel's package brings an older module.
+
+    Args:
+        facts: the machine.
+        user: the libraries' version.
+        path: of the module that the kernel's package brought.
+    """
+    verify = query("modinfo", "-F", "version", "nvidia")
+    newer = newer_kernel(facts, f"Upgrade the kernel to a release whose package brings module {user}.", verify)
+    message = "Until then: boot kernel {}, which has a module of its own; the command shows its version."
+    boot = tuple(
+        into_kernel(facts, one.kernel, message.format(one.kernel), query("modinfo", "-F", "version", one.path))
+        for one in known_or(facts.nvidia.kernel.other_kernels, ())[-1:]
+    )
+    if system.family_of(facts) != "fedora" or system.is_image(facts) or not module.uses_akmods(facts):
+        return (newer, *boot)
+    without = Fix(
+        "Or, if a package of its own brings the kernel's module (kernel-...-nvidia-open), remove that one, so that "
+        "akmods builds the module of the libraries' version, then reboot. The command finds no package if the module "
+        "is part of the kernel's.",
+        (
+            Shell(f"dnf remove \"$(rpm -qf --qf '%{{NAME}}\\n' {quoted(path)} | grep nvidia)\"", root=True),
+            as_root("akmods", "--force", "--kernels", system.kernel_of(facts)),
+            as_root("reboot"),
+        ),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=verify,
+    )
+    return (newer, *boot, without)
 
 
 def without_bug(facts: Facts, bug: Regression, verify: Task) -> tuple[Fix, ...]:
