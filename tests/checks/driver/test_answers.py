@@ -1,19 +1,15 @@
 """What the loaded driver answers, its versions, libraries and nodes: each illness by a machine that has it."""
 
-from typing import Any
-
 import msgspec
 import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Problem, judge, run
-from gpudoctor.facts import Distribution, Dkms, Facts
+from gpudoctor.facts import Dkms, Facts
 from gpudoctor.root_causes import findings
-from tests.builders import FEDORA, ask, card, change, library, nvidia_host, plain_host
+from tests.builders import ask, card, change, library, nvidia_host, plain_host
 from tests.checks.nvidia_machines import (
-    KERNEL,
     WHY,
-    disk,
     event,
     failing,
     having,
@@ -345,40 +341,6 @@ def test_a_package_with_the_source_of_another_release(identity: str, first: str)
     # a source that is right, and a module on disk that is not from it
     right = change(faulty, "nvidia.kernel.dkms", (msgspec.structs.replace(entry, source="525.85.12"),))
     assert run(catalogue.load(["driver.half-upgraded"])[0], right)[0].fixes[0].message.startswith("Finish the upgrade")
-
-
-def test_a_kernel_that_brings_an_older_module() -> None:
-    path = f"/lib/modules/{KERNEL}/nvidia/nvidia.ko.zst"
-    old = disk(path=path, version="575.64.05")
-    there = disk(kernel="6.15.10-200.fc42.x86_64", path="/lib/modules/6.15.10-200.fc42.x86_64/extra/nvidia.ko.xz")
-    faulty = having(HALF, nvidia__kernel__on_disk=(old,), nvidia__kernel__other_kernels=(there,))
-    faulty = having(faulty, nvidia__kernel__packages=(("akmod-nvidia", "580.82.09-1", "ii"),))
-    faulty = change(change(faulty, "host.distribution.id", "fedora"), "host.distribution.like", ())
-    (verdict,) = run(catalogue.load(["driver.half-upgraded"])[0], faulty)
-    assert verdict.problem
-    assert "The running kernel's own package contains NVIDIA's module" in (verdict.problem.cause or "")
-    newer, boot, without = verdict.fixes
-    assert newer.commands == ("sudo dnf upgrade --refresh 'kernel*'", "sudo reboot")
-    assert boot.commands[0] == "sudo grubby --set-default /boot/vmlinuz-6.15.10-200.fc42.x86_64"
-    # the kernel's own package has no "nvidia" in its name, and stays
-    assert without.commands[0] == f"sudo dnf remove \"$(rpm -qf --qf '%{{NAME}}\\n' {path} | grep nvidia)\""
-    assert without.commands[1] == f"sudo akmods --force --kernels {KERNEL}"
-
-
-@pytest.mark.parametrize(
-    ("changes", "first"),
-    [
-        ({"nvidia__kernel__image_keys": ()}, ("sudo rpm-ostree upgrade", "sudo reboot")),
-        ({"host__distribution": Distribution(id="void", like=())}, ()),
-    ],
-)
-def test_a_kernel_with_an_older_module_elsewhere(changes: dict[str, Any], first: tuple[str, ...]) -> None:
-    old = disk(path=f"/lib/modules/{KERNEL}/nvidia/nvidia.ko.zst", version="575.64.05")
-    facts = having(HALF, nvidia__kernel__on_disk=(old,), host__distribution=FEDORA)
-    facts = having(facts, nvidia__kernel__packages=(("akmod-nvidia", "580.82.09-1", "ii"),))
-    fixes = run(catalogue.load(["driver.half-upgraded"])[0], having(facts, **changes))[0].fixes
-    assert fixes[0].commands == first
-    assert not any("dnf" in command for fix in fixes for command in fix.commands)
 
 
 def test_a_path_that_hides_the_driver_is_taken_out_of_the_variable() -> None:
