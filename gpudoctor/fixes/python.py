@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.fixes import jetson
-from gpudoctor.fixes.pip import Installer, pip, replace, twice
+from gpudoctor.fixes.pip import Installer, only, pip, replace, twice
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown, known_or, present
 from gpudoctor.queries import driver
@@ -46,13 +46,15 @@ def install(
         no_deps: leave dependencies alone.
         options: further options of pip, each word for itself.
     """
-    flags = [*(("--index-url", index) if index else ()), *(("--no-deps",) if no_deps else ()), *options]
+    source, env, note = only(_installer(python), index, known_or(python.extra_index, None))
+    flags = [*source, *(("--no-deps",) if no_deps else ()), *options]
     manager = manager_of(python)
     if not (force or flags) and (into := _into_project(python)):
         return cmd(*into, *(_newer(manager, specs) if upgrade else specs), person=not _is_found(python))
     newer = ("--upgrade",) if upgrade else ()
     again = () if not force else ("--reinstall",) if manager == "uv" else ("--force-reinstall",)
-    return pip(_installer(python), python.path, "install", *_permission(python), *newer, *again, *flags, *specs)
+    words = (*_permission(python), *newer, *again, *flags, *specs)
+    return pip(_installer(python), python.path, "install", *words, env=env, note=note)
 
 
 def project_of(python: Python) -> str | None:
@@ -112,7 +114,8 @@ def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[Command, ..
 
 def another_build(python: Python, *names: str, index: str | None) -> Tasks:
     """The commands that install these packages from an index, over those in this environment."""
-    return replace(_installer(python), python.path, index, names, *_permission(python))
+    configured = known_or(python.extra_index, None)
+    return replace(_installer(python), python.path, index, names, *_permission(python), configured=configured)
 
 
 def uninstall(python: Python, *names: str) -> Command:
