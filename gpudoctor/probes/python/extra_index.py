@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Unknown
+from gpudoctor.maybe import Maybe, Unknown
 
 _VARIABLES = {"pip": ("PIP_EXTRA_INDEX_URL",), "uv": ("UV_INDEX", "UV_EXTRA_INDEX_URL")}
 # "extra-index-url = ADDRESS" in an INI file or a list of them in TOML; [[index]] is TOML's.
 _SETTING = pattern(r"(?m)^\s*(?:extra[-_]index[-_]url\s*=\s*(?!\[\s*\])\S|\[\[index\]\])")
 
 
-def extra_index(machine: Machine, prefix: str, installer: str) -> str | None | Unknown:
+def extra_index(machine: Machine, prefix: str, installer: str) -> Maybe[str | None]:
     """The variable or the file that configures one; None: nothing does.
 
     https://pip.pypa.io/en/stable/topics/configuration/, https://docs.astral.sh/uv/concepts/configuration-files/
@@ -25,7 +25,7 @@ def extra_index(machine: Machine, prefix: str, installer: str) -> str | None | U
     for name in _VARIABLES[by]:
         if machine.env.get(name, "").strip():
             return name
-    closed = None
+    closed: Maybe[str | None] = None
     for path in _uv_files(machine) if by == "uv" else _pip_files(machine, prefix):
         if not machine.exists(path):
             continue

@@ -38,6 +38,5 @@ def test_extra_index(files: dict[str, str], env: dict[str, str], installer: str,
 
 
 def test_a_file_that_cannot_be_read() -> None:
-    machine = RecordedMachine({"/etc/pip.conf": SET}, env=HOME)
-    machine.line = lambda _: None  # type: ignore[method-assign]
+    machine = RecordedMachine({"/etc/pip.conf/closed": ""}, env=HOME)  # a directory cannot be read, either
     assert extra_index(machine, "/opt/env", "pip") == Unknown("/etc/pip.conf cannot be read")
