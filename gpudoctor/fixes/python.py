@@ -342,9 +342,10 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
         f"{_fits(facts, choice)}; the distribution's own package stays as it is. (On Debian and Ubuntu venv is in the "
         f"package python3-venv.){lasting(facts)}"
     )
+    source, env, note = only("pip", choice.index, known_or(python.extra_index, None))
     commands = (
         cmd(python.path, "-m", "venv", NEW),
-        cmd(f"{NEW}/bin/python", "-m", "pip", "install", "--index-url", choice.index, *names),
+        cmd(f"{NEW}/bin/python", "-m", "pip", "install", *source, *names, env=env, note=note),
     )
     return Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.fixes.python import another_build, install
+from gpudoctor.facts import Package
+from gpudoctor.fixes.python import another_build, install, reinstall_torch
 from gpudoctor.tasks.as_typed import shown, typed
-from tests.builders import python
+from tests.builders import framework, python, with_framework
 
 INDEX = "https://download.pytorch.org/whl/cu126"
 
@@ -25,6 +26,14 @@ def test_pip_asks_one_index_alone() -> None:
     for none in python(), python(extra_index=None):
         assert not any("EXTRA" in line for line in typed(another_build(none, "torch", index=INDEX)))
     assert shown(install(conf, "numpy")) == "/opt/env/bin/python -m pip install numpy"
+
+
+def test_so_does_a_new_environment() -> None:
+    debians = Package(name="torch", version="2.6.0", directory="/usr/lib/python3/dist-packages")
+    facts = with_framework(framework(), packages=(debians,), extra_index="/etc/pip.conf")
+    (fix,) = reinstall_torch(facts, facts.pythons[0])
+    assert fix.commands[1].startswith("PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cu1")
+    assert "the extra index of /etc/pip.conf" in fix.message
 
 
 def test_uv_asks_one_index_first() -> None:
