@@ -18,6 +18,7 @@ from typing import Any
 from gpudoctor.check_engine import Targets
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
+from gpudoctor.name_pattern import stands_for
 from gpudoctor.registry import AREAS, Area, Condition
 from gpudoctor.target_index import ONLY_WITH, TARGETS
 from gpudoctor.targets import has_dxg, wants_nvidia
@@ -131,7 +132,7 @@ def finding_nothing(facts: Facts) -> Callable[[str], Targets[Any] | None]:
             return True
         if not wanted:
             return not place.endswith("?") and any(found)
-        return any(_is_among(name, texts(place)) for name in wanted.split(","))
+        return any(stands_for(name, text) for name in wanted.split(",") for text in texts(place))
 
     @cache
     def there(paths: str) -> bool:
@@ -153,10 +154,6 @@ def _values(thing: Any, names: Sequence[str]) -> Iterator[object]:
         yield from thing if isinstance(thing, dict) else (thing,)
     elif thing is not None:
         yield from _values(getattr(thing, names[0]), names[1:])
-
-
-def _is_among(name: str, texts: frozenset[str]) -> bool:
-    return any(text.startswith(name[:-1]) for text in texts) if name.endswith("*") else name in texts
 
 
 def _targets(place: str) -> Targets[Any]:

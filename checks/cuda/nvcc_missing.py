@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework
+from gpudoctor.fixes.by_message import assumed_cuda
 from gpudoctor.fixes.python import conda_of, install, version_of
 from gpudoctor.fixes.toolkit import devel_image, toolkit
 from gpudoctor.knowledge.python_rules import python_rules
@@ -23,7 +24,7 @@ def _cuda(on: OnPython) -> str:
     """The release to build for: PyTorch's, else the driver's."""
     torch = _torch(on)
     releases = (torch.cuda if torch else None, on.facts.nvidia.cuda.version)
-    return next((v for v in releases if isinstance(v, str) and "." in v), "12.8")
+    return next((v for v in releases if isinstance(v, str) and "." in v), assumed_cuda())
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:

@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
+from gpudoctor.fixes.by_message import assumed_cuda
 from gpudoctor.fixes.python import driver_cuda
 from gpudoctor.fixes.toolkit import build_with, devel_image, new_toolkit
 from gpudoctor.knowledge.generations import toolkits_of
@@ -40,7 +41,7 @@ def _wanted(facts: Facts, capability: str) -> str:
     for release in torch:
         if "." in release and _compiles(release, capability):
             return release
-    first, last = toolkits_of(capability) or ("12.8", None)
+    first, last = toolkits_of(capability) or (assumed_cuda(), None)
     newest = min(filter(None, (driver_cuda(facts), last)), key=_release, default=first)
     return max(first, newest, key=_release)
 

@@ -1,14 +1,11 @@
 """ECC is off on a GPU whose memory has it at no cost."""
 
 from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.knowledge.generations import has_hbm
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import virtual
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, query
-
-# Those with HBM, which has bits of its own for ECC: P100, V100, A100, H100, B200. GDDR gives up memory and speed for
-# it, so off is a reasonable choice there.
-_HBM = ("6.0", "7.0", "8.0", "9.0", "10.0", "10.3")
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -44,6 +41,6 @@ def ecc_off(on: OnGpu) -> str | None:
     """Off now and after the next reset; a virtual GPU's ECC is up to its host."""
     if known(on.gpu.ecc) is not False:
         return None
-    if known(on.gpu.capability) not in _HBM or virtual(on.facts, on.gpu) or known(on.gpu.ecc_pending) is True:
+    if not has_hbm(known(on.gpu.capability)) or virtual(on.facts, on.gpu) or known(on.gpu.ecc_pending) is True:
         return None
     return f"ECC is off on {gpu_name(on.gpu)}: memory errors go unnoticed."

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module
+from gpudoctor.fixes import kernel_packages, module
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import disk_version, first_module, library_version, own_kernel
@@ -24,7 +24,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     user = library_version(facts) or "the libraries' version"
     source, path = _source(facts, user), _of_kernel(facts)
     if path:
-        return module.with_kernel(facts, user, path)
+        return kernel_packages.with_module(facts, user, path)
     return module.older_libraries(facts, user, source) if source else module.finish_upgrade(facts, user)
 
 

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.driver import newest_release, release_before
 from gpudoctor.fixes.laptop import start_powerd, stop_powerd
 from gpudoctor.knowledge.regressions import regressions
-from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.maybe import Unknown, known, known_or, phrase
 from gpudoctor.queries.gpus import LIMITED, busy, mobile
 from gpudoctor.queries.power import boost_errors, impossible_power, missing_boost
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
@@ -106,7 +106,17 @@ def power_capped(on: OnGpu) -> Problem | None:
     )
     # A laptop's firmware shares one budget between CPU, GPU and battery; a lowered limit was set on purpose.
     meant = known_or(on.facts.host.platform, "") == "laptop"
-    return Problem(message, severity=None if odd and not meant else Severity.ADVICE)
+    return Problem(message, _unread(on) if low else (), severity=None if odd and not meant else Severity.ADVICE)
+
+
+def _unread(on: OnGpu) -> tuple[str, ...]:
+    """That a laptop's lowered limit may be nvidia-powerd's, where its messages cannot be read."""
+    errors = boost_errors(on.facts)
+    if not isinstance(errors, Unknown) or not mobile(on.facts, on.gpu):
+        return ()
+    if known_or(on.facts.nvidia.kernel.power_daemon, "active") != "active":
+        return ()
+    return (f"Whether nvidia-powerd reports that the firmware refuses Dynamic Boost is unknown: {errors.unknown}",)
 
 
 def _impossible(on: OnGpu, clock: int, most: int) -> Problem | None:
@@ -138,7 +148,7 @@ def _without_boost(on: OnGpu, clock: int, most: int) -> Problem | None:
         message = (
             f"{gpu_name(on.gpu)} is held at a power limit of {limit}{base} and {slow}; nvidia-powerd reports errors."
         )
-        evidence = tuple(line.text for line in boost_errors(on.facts))
+        evidence = tuple(line.text for line in known_or(boost_errors(on.facts), ()))
         return Problem(message, evidence, cause=_REFUSED, fixes=stop_powerd())
     daemon = {None: "is not installed", "no-unit": "is installed without its service"}.get(
         known_or(on.facts.nvidia.kernel.power_daemon, None), "is not running"

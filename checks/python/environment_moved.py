@@ -1,7 +1,7 @@
 """A virtual environment that was copied or moved: its pip is another environment's."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.recreate import recreate
+from gpudoctor.fixes.recreate import from_list, in_place
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.targets import OnPython, in_container, pythons
 from gpudoctor.tasks import cmd, query
@@ -12,9 +12,9 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     own, old = on.python.path, present(on.python.prefix)
     new = f"{old}-new"
     verify = query("head", "-1", f"{old}/bin/pip")
-    again = Fix(
+    again = in_place(on.python) or Fix(
         "Create a new environment next to it, from the list of its packages.",
-        recreate(on.python, new),
+        from_list(on.python, new),
         "reinstall-package",
         undo=(cmd("rm", "-r", new),),
     )

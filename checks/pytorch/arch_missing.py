@@ -5,6 +5,7 @@ from gpudoctor.checks.pytorch import PYTORCH
 from gpudoctor.facts import Gpu
 from gpudoctor.families import builds
 from gpudoctor.families.builds import GpuCode
+from gpudoctor.fixes.by_message import assumed_cuda
 from gpudoctor.fixes.cuda import newer_driver
 from gpudoctor.fixes.python import reinstall_torch
 from gpudoctor.maybe import known, present
@@ -26,7 +27,7 @@ def _fixes(on: OnFramework, code: GpuCode, gpu: Gpu) -> tuple[Fix, ...]:
     wheel = reinstall_torch(on.facts, on.python, on.framework, gpu)
     if wheel:
         return wheel
-    newer = newer_driver(on.facts, "12.8") if side(code.archs, present(gpu.capability)) == "newer" else ()
+    newer = newer_driver(on.facts, assumed_cuda()) if side(code.archs, present(gpu.capability)) == "newer" else ()
     return newer or (
         Fix(
             "Build PyTorch from source for this compute capability, or use another GPU: no wheel for this Python and "

@@ -1,22 +1,20 @@
 """A PyTorch for ROCm 6 in a directory whose path has a space."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.python import NEW, REMOVE_NEW
-from gpudoctor.fixes.recreate import recreate
+from gpudoctor.fixes.python import NEW
+from gpudoctor.fixes.recreate import elsewhere
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.gpus import amd_gpus
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import OnFramework, torches
-from gpudoctor.tasks import query, unset
+from gpudoctor.tasks import unset
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     leads = " " in on.facts.host.environment.get("PYTHONPATH", "")  # what it leads to would be found first
-    tasks = recreate(on.python, NEW, *((unset("PYTHONPATH"),) if leads else ()))
-    message = "Recreate the environment in a directory whose path has no space, from the list of its packages."
-    proof = query(f"{NEW}/bin/python", "-c", BY_MODULE["torch"].proof)
-    return (Fix(message, tasks, "reinstall-package", undo=(REMOVE_NEW,), verify=proof),)
+    before = (unset("PYTHONPATH"),) if leads else ()
+    return (elsewhere(on.python, NEW, *before, proof=BY_MODULE["torch"].proof),)
 
 
 @check(

@@ -168,6 +168,8 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     manager: Maybe[str] = NOT  # uv, pip, conda, pixi, poetry: who installs packages here
     project: Maybe[str | None] = NOT  # folder of the pyproject.toml that uv or poetry works from; None: none
     externally_managed: Maybe[bool] = NOT  # PEP 668
+    # The variable or file by which its installer asks more package indexes than a command names; None: nothing does.
+    extra_index: Maybe[str | None] = NOT
     sys_path: Maybe[tuple[str, ...]] = NOT
     user_site: Maybe[str | None] = NOT  # where it takes part in sys.path; None: it does not
     site_packages: Maybe[str] = NOT

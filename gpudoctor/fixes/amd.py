@@ -269,17 +269,30 @@ def passthrough(facts: Facts) -> tuple[Fix, ...]:
 
 def newer_firmware(facts: Facts, message: str = "Install the newest AMD GPU firmware.") -> Fix:
     """Install newer firmware for AMD's GPUs: AMD's own driver has its own package, otherwise the distribution's."""
+    if in_container(facts):  # whose distribution is not the host's
+        return _firmware(
+            f"On the host: {message[:1].lower()}{message[1:]} Then rebuild the initramfs, and reboot.", facts
+        )
     family, identity = system.family_of(facts), known_or(facts.host.distribution.id, "")
     name = packages.amd_firmware_package(family, identity) if family else ""
     name = "amdgpu-dkms-firmware" if isinstance(facts.amd.version, str) and family == "debian" else name
+    newer = system.upgrade(facts, fedora=(name,), suse=(name,))
+    if family == "debian" and name:  # where the package may be missing
+        newer = system.install(facts, name)
+    rebuild = "Then" if system.is_image(facts) else "Then rebuild the initramfs, and"
+    return _firmware(f"{message} {rebuild} reboot.", facts, *newer)
+
+
+def _firmware(message: str, facts: Facts, *changed: Task) -> Fix:
     return Fix(
-        f"{message} Then rebuild the initramfs, and reboot.",
-        (*(system.install(facts, name) if name else ()), *system.initramfs(facts), as_root("reboot")),
+        message,
+        (*changed, *system.initramfs(facts), as_root("reboot")) if changed else (),
         "reinstall-package",
         root=True,
         needs="reboot",
         impact="persistent",
         verify=PROOF,
+        place="outside" if in_container(facts) else "here",
     )
 
 
@@ -295,22 +308,17 @@ def older_firmware(facts: Facts, good: str = "") -> tuple[Fix, ...]:
     message = "If that is the newest already, or the faults began with an update: go back to the firmware before it"
     if good:
         message = f"If that is not newer yet: go back to the firmware of release {good}"
+    if in_container(facts):
+        there = f"On the host: {message[:1].lower()}{message[1:]}, rebuild the initramfs, and reboot."
+        return (_firmware(there, facts),)
     back: Tasks = ()
-    if name and family == "fedora" and not system.is_image(facts):
+    if system.is_image(facts):
+        back = (query("rpm-ostree", "status"), as_root("rpm-ostree", "rollback"))
+    elif name and family == "fedora":
         archive = identity == "fedora" and good  # the repositories of updates keep the newest release alone
         old = (as_root("dnf", "install", "fedora-repos-archive"),) if archive else ()
         where = ("--enablerepo=updates-archive", "downgrade") if archive else ("downgrade",)
         down = as_root("dnf", *where, f"{name}-{good}" if good else name)
-        back = (*old, down, *system.initramfs(facts), as_root("reboot"))
+        back = (*old, down)
     hint = "" if back else " (the distribution's archive has older packages), rebuild the initramfs"
-    return (
-        Fix(
-            f"{message}{hint}, and reboot.",
-            back,
-            "reinstall-package",
-            root=True,
-            needs="reboot",
-            impact="persistent",
-            verify=PROOF,
-        ),
-    )
+    return (_firmware(f"{message}{hint}, and reboot.", facts, *back),)

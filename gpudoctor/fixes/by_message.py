@@ -15,7 +15,7 @@ _PTXAS = "\"$(python -c 'import nvidia.{0} as m; print(list(m.__path__)[0])')/bi
 
 
 def assumed_cuda() -> str:
-    """The CUDA release that is assumed of a driver that no message names."""
+    """The CUDA release that is assumed of a driver or a build that nothing names."""
     return torch.torch().unnamed.driver_cuda
 
 

@@ -2,9 +2,10 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.variables import places
 from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import as_root, export, pipe, query, sentence, unset
+from gpudoctor.tasks import Shell, as_root, export, filtered, pipe, query, sentence, unset
 
 
 def out_of_the_way(facts: Facts, path: str, what: str, alone: bool = True) -> Fix:
@@ -18,18 +19,31 @@ def out_of_the_way(facts: Facts, path: str, what: str, alone: bool = True) -> Fi
     """
     folder = path.rpartition("/")[0]
     variable = facts.host.environment.get("LD_LIBRARY_PATH", "").split(":")
-    if not folder or folder in [part.rstrip("/") for part in variable]:
-        return _out_of_the_variable(facts, folder or "its directory", variable)
+    if not folder:
+        return _look(facts)
+    if folder in [part.rstrip("/") for part in variable]:
+        return _out_of_the_variable(facts, folder, variable)
     return _out_of_the_configuration(facts, folder, what) if alone else _delete(facts, path)
+
+
+def _look(facts: Facts) -> Fix:
+    directories = r"""echo "$LD_LIBRARY_PATH" | tr : '\n' | xargs -I{} find {} -maxdepth 1 -name 'libcuda.so*'"""
+    return Fix(
+        "Find the libcuda that comes before the driver's own: first in the directories of LD_LIBRARY_PATH, then in the "
+        "loader's configuration. Take its directory out of them.",
+        (Shell(directories, lookup=True), filtered(query("ldconfig", "-p"), query("grep", r"libcuda\.so"))),
+        impact="none",
+        verify=cuda_proof(facts),
+    )
 
 
 def _out_of_the_variable(facts: Facts, folder: str, variable: list[str]) -> Fix:
     rest = ":".join(part for part in variable if part and part.rstrip("/") != folder)
     command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
-    where = ", here and in the shell or module file that sets it"
-    if in_container(facts):
-        where = f", here, and for new containers in the image (ENV) or with docker run -e LD_LIBRARY_PATH={rest}"
-    message = f"Remove {folder} from LD_LIBRARY_PATH{where}, so that programs load the driver's own libcuda."
+    message = (
+        f"Remove {folder} from LD_LIBRARY_PATH, here and where it is set ({places(facts)}), so that programs load the "
+        "driver's own libcuda."
+    )
     return Fix(message, (command,), "change-environment", verify=cuda_proof(facts))
 
 

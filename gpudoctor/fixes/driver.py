@@ -8,7 +8,16 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import cloud, nixos, prebuilt
-from gpudoctor.fixes.system import driver_packages, family_of, has_yum_only, install, is_image, kernel_of, remove
+from gpudoctor.fixes.system import (
+    driver_packages,
+    family_of,
+    has_yum_only,
+    install,
+    is_image,
+    kernel_of,
+    remove,
+    upgrade,
+)
 from gpudoctor.knowledge import drivers, generations, packages, repositories
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.clouds import is_vgpu_guest
@@ -349,16 +358,8 @@ def other_release(facts: Facts) -> tuple[Fix, ...]:
 
 def newest_release(facts: Facts, message: str) -> Fix:
     """Update the driver within its branch; the command takes the packages that are installed."""
-    family = family_of(facts)
     names = [name for name in driver_packages(facts) if "nvidia" in name]
-    newer: Tasks = {
-        "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
-        "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", "--only-upgrade", *names[:12])),
-        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*")),
-        "arch": (as_root("pacman", "-Syu"),),
-    }.get(family or "", ())
-    newer = (as_root("rpm-ostree", "upgrade"),) if is_image(facts) else newer
-    newer = () if family == "debian" and not names else newer
+    newer = upgrade(facts, debian=names[:12], fedora=("*nvidia*",), suse=("*nvidia*",))
     return Fix(
         message,
         (*newer, as_root("reboot")) if newer else (),

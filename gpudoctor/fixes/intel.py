@@ -65,16 +65,12 @@ def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
     message += ", with the graphics compiler (IGC) of that release."
     family = system.family_of(facts)
     names = [name for name in intel.packages(family or "") if "loader" not in name and name != "libze1"]
-    newer: dict[str, Tasks] = {
-        "arch": (as_root("pacman", "-Syu"), Shell("ls /var/cache/pacman/pkg/intel-compute-runtime-*", lookup=True)),
-        "debian": (
-            as_root("apt-get", "update"),
-            as_root("apt-get", "install", "--only-upgrade", *names),
-            query("apt-cache", "policy", *names),
-        ),
-        "fedora": (as_root("dnf", "upgrade", "--refresh", *_RUNTIME_RPMS),),
+    older: dict[str, Tasks] = {
+        "arch": (Shell("ls /var/cache/pacman/pkg/intel-compute-runtime-*", lookup=True),),
+        "debian": (query("apt-cache", "policy", *names),),
     }
-    return Fix(message, newer.get(family or "", ()), "reinstall-package", root=True, verify=verify)
+    newer = (*system.upgrade(facts, debian=names, fedora=_RUNTIME_RPMS), *older.get(family or "", ()))
+    return Fix(message, newer, "reinstall-package", root=True, verify=verify)
 
 
 def newer_guc(facts: Facts, card: PciDevice, bug: Regression) -> tuple[Fix, ...]:
@@ -84,25 +80,23 @@ def newer_guc(facts: Facts, card: PciDevice, bug: Regression) -> tuple[Fix, ...]
     split = own == "ubuntu" and known_or(facts.host.distribution.version, None) in _SPLIT
     name = "linux-firmware-intel-graphics" if split else "linux-firmware"
     name = "firmware-intel-graphics" if own == "debian" else name
-    upgrade: dict[str, Tasks] = {
-        "arch": (as_root("pacman", "-Syu"),),
-        "debian": (as_root("apt-get", "update"), *system.install(facts, name)),
-        "fedora": (as_root("dnf", "upgrade", "--refresh", "linux-firmware", "intel-gpu-firmware"),),
-        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-firmware*")),
-    }
-    newest = f"the newest linux-firmware, with GuC {bug.fixed} or newer, rebuild the initramfs, and reboot."
+    newer = system.upgrade(facts, fedora=("linux-firmware", "intel-gpu-firmware"), suse=("kernel-firmware*",))
+    if family == "debian":  # where the package may be missing
+        newer = (as_root("apt-get", "update"), *system.install(facts, name))
+    rebuild = "" if system.is_image(facts) else " rebuild the initramfs,"
+    newest = f"the newest linux-firmware, with GuC {bug.fixed} or newer,{rebuild} and reboot."
     if in_container(facts):  # whose distribution is not the host's
         message = f"On the host: install {newest}"
         return (Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=GUC, place="outside"),)
     package = Fix(
         f"Install {newest}{system.initramfs_hint(facts)}",
-        (*upgrade.get(family or "", ()), *system.initramfs(facts), as_root("reboot")),
+        (*newer, *system.initramfs(facts), as_root("reboot")) if newer else (),
         "reinstall-package",
         root=True,
         needs="reboot",
         verify=GUC,
     )
-    if path is None:
+    if path is None or system.is_image(facts):  # whose /usr cannot be written
         return (package,)
     file, there = path.rpartition("/")[2], f"/lib/firmware/updates/{path}"
     direct = Fix(

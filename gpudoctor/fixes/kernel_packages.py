@@ -13,6 +13,7 @@ from gpudoctor.queries.known_bugs import kernel_without, running_kernel
 from gpudoctor.queries.module_refusals import Unprovided, lacks_extra_modules
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, query
+from gpudoctor.tasks.as_typed import quoted
 
 # Packages of Debian's, Fedora's and SUSE's kernels; those of Ubuntu and its derivatives have modules of their own.
 _NAMES = {
@@ -100,18 +101,44 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
 
 def newest_kernel(facts: Facts) -> Tasks:
     """The commands that install the kernel of `newer_kernel`; none where they are not known."""
-    own, family = facts.host.distribution, system.family_of(facts)
+    own = facts.host.distribution
     if (own.id, own.version) == ("ubuntu", "24.04"):
         return (as_root("apt-get", "update"), *system.install(facts, "linux-oem-24.04c"))
-    if system.is_image(facts):
-        return (as_root("rpm-ostree", "upgrade"),)
-    if family == "fedora":
-        return (as_root("dnf", "upgrade", "--refresh", "kernel*"),)
-    if family == "arch":
-        return (as_root("pacman", "-Syu"),)
-    if family == "suse":
-        return (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel-default"))
-    return ()
+    return system.upgrade(facts, fedora=("kernel*",), suse=("kernel-default",))
+
+
+def with_module(facts: Facts, user: str, path: str) -> tuple[Fix, ...]:
+    """Another kernel, or a module of akmods, where the running kernel's package brings an older module.
+
+    Args:
+        facts: the machine.
+        user: the libraries' version.
+        path: of the module that the kernel's package brought.
+    """
+    verify = query("modinfo", "-F", "version", "nvidia")
+    newer = newer_kernel(facts, f"Upgrade the kernel to a release whose package brings module {user}.", verify)
+    message = "Until then: boot kernel {}, which has a module of its own; the command shows its version."
+    boot = tuple(
+        into_kernel(facts, one.kernel, message.format(one.kernel), query("modinfo", "-F", "version", one.path))
+        for one in known_or(facts.nvidia.kernel.other_kernels, ())[-1:]
+    )
+    if system.family_of(facts) != "fedora" or system.is_image(facts) or not module.uses_akmods(facts):
+        return (newer, *boot)
+    without = Fix(
+        "Or, if a package of its own brings the kernel's module (kernel-...-nvidia-open), remove that one, so that "
+        "akmods builds the module of the libraries' version, then reboot. The command finds no package if the module "
+        "is part of the kernel's.",
+        (
+            Shell(f"dnf remove \"$(rpm -qf --qf '%{{NAME}}\\n' {quoted(path)} | grep nvidia)\"", root=True),
+            as_root("akmods", "--force", "--kernels", system.kernel_of(facts)),
+            as_root("reboot"),
+        ),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=verify,
+    )
+    return (newer, *boot, without)
 
 
 def without_bug(facts: Facts, bug: Regression, verify: Task) -> tuple[Fix, ...]:

@@ -3,7 +3,6 @@
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import prebuilt, system
-from gpudoctor.fixes.boot import into_kernel
 from gpudoctor.fixes.driver import debian_kernel, flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
@@ -11,7 +10,7 @@ from gpudoctor.knowledge import packages
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.cards import USERS
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Shell, Task, Tasks, as_root, filtered, query
+from gpudoctor.tasks import Task, Tasks, as_root, filtered, query
 from gpudoctor.tasks.placeholders import VERSION
 
 # The order in which the modules can be unloaded.
@@ -228,53 +227,6 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
     )
 
 
-def with_kernel(facts: Facts, user: str, path: str) -> tuple[Fix, ...]:
-    """Another kernel, or a module of akmods or DKMS, where the running kernel's package brings an older module.
-
-    Args:
-        facts: the facts.
-        user: the libraries' version.
-        path: of the module that the kernel's package brought.
-    """
-    family, others = system.family_of(facts), known_or(facts.nvidia.kernel.other_kernels, ())
-    verify = query("modinfo", "-F", "version", "nvidia")
-    upgrade: dict[str, Tasks] = {
-        "fedora": (query("rpm", "-qf", path), as_root("dnf", "upgrade", "--refresh", "kernel*")),
-        "arch": (as_root("pacman", "-Syu"),),
-        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "kernel*")),
-        "debian": (as_root("apt-get", "update"), as_root("apt-get", "dist-upgrade")),
-    }
-    newer = Fix(
-        f"Upgrade the kernel to a release whose package brings module {user}, then reboot.",
-        (*upgrade.get(family or "", ()), as_root("reboot")),
-        "reinstall-package",
-        root=True,
-        needs="reboot",
-        verify=verify,
-    )
-    message = "Until then: boot kernel {}, which has a module of its own; the command shows its version."
-    boot = tuple(
-        into_kernel(facts, one.kernel, message.format(one.kernel), query("modinfo", "-F", "version", one.path))
-        for one in others[-1:]
-    )
-    if family != "fedora" or not uses_akmods(facts):
-        return (newer, *boot)
-    without = Fix(
-        "Or remove the package with the kernel's module, so that akmods builds that of the libraries' version, then "
-        "reboot.",
-        (
-            Shell(f"dnf remove \"$(rpm -qf --qf '%{{NAME}}' {path})\"", root=True),
-            as_root("akmods", "--force", "--kernels", system.kernel_of(facts)),
-            as_root("reboot"),
-        ),
-        "reinstall-package",
-        root=True,
-        needs="reboot",
-        verify=verify,
-    )
-    return (newer, *boot, without)
-
-
 def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
     """Go back to the version of the module's source, or on to a release of which the package is right.
 
@@ -296,12 +248,7 @@ def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
     back = (*back, as_root("reboot")) if back else ()  # a reboot alone would change nothing
     first = Fix(message, back, "reinstall-package", root=True, needs="reboot", verify=verify)
     message = f"Upgrade, once the repository has a driver newer than {user} with the right source, then reboot."
-    newer: Tasks = {
-        "fedora": (as_root("dnf", "upgrade", "--refresh", "*nvidia*"),),
-        "debian": (as_root("apt-get", "update"), as_root("apt-get", "install", *names)),
-        "suse": (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*")),
-        "arch": (as_root("pacman", "-Syu"),),
-    }.get(family or "", ())
+    newer = system.upgrade(facts, debian=names, fedora=("*nvidia*",), suse=("*nvidia*",))
     return (first, Fix(message, newer, "reinstall-package", root=True, needs="reboot", verify=verify))
 
 
@@ -315,11 +262,9 @@ def _finish(facts: Facts, family: packages.Family) -> Tasks:
             as_root("apt-get", "--fix-broken", "install"),
         )
         return (*first, *again, *_build(facts))
-    if family == "fedora":
+    if family == "fedora" and not system.is_image(facts):
         return (as_root("dnf", "distro-sync", "*nvidia*", "cuda-drivers*"), *_build(facts))
-    if family == "suse":
-        return (as_root("zypper", "refresh"), as_root("zypper", "update", "*nvidia*"))
-    return (as_root("pacman", "-Syu"),)
+    return system.upgrade(facts, suse=("*nvidia*",))
 
 
 def _build(facts: Facts) -> Tasks:

@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from gpudoctor.tasks import Command, PackageChange, Tasks, cmd
 
 Installer = Literal["pip", "uv"]
+Env = tuple[tuple[str, str], ...]
 
 
-def pip(installer: Installer, interpreter: str, verb: str, *arguments: str) -> Command:
+def pip(installer: Installer, interpreter: str, verb: str, *arguments: str, env: Env = (), note: str = "") -> Command:
     """The command of pip, or of uv in its place.
 
     Args:
@@ -19,13 +20,52 @@ def pip(installer: Installer, interpreter: str, verb: str, *arguments: str) -> C
         interpreter: the environment's Python.
         verb: install, uninstall.
         arguments: what follows the verb.
+        env: variables for it alone.
+        note: a sentence about it.
     """
     first = ("uv", "pip", verb, "--python", interpreter) if installer == "uv" else (interpreter, "-m", "pip", verb)
     resolve = (*first, "--dry-run", *arguments) if verb == "install" else ()
-    return cmd(*first, *arguments, packages=PackageChange(interpreter, installer, resolve))
+    return cmd(*first, *arguments, env=env, note=note, packages=PackageChange(interpreter, installer, resolve))
 
 
-def replace(installer: Installer, interpreter: str, index: str | None, names: Sequence[str], *options: str) -> Tasks:
+class Source(NamedTuple):
+    """How a command asks one package index alone."""
+
+    options: tuple[str, ...] = ()
+    env: Env = ()
+    note: str = ""
+
+
+def only(installer: Installer, index: str | None, configured: str | None) -> Source:
+    """The index that a command asks, without those of the user's configuration.
+
+    pip takes the highest release of all indexes, so that an extra one has its way; a variable replaces those of
+    files. uv takes a package from the first index that has it, and --index comes first.
+
+    Args:
+        installer: pip or uv.
+        index: the address; None: the usual one.
+        configured: the variable or file that adds further indexes; None: nothing does.
+    """
+    if index is None:
+        return Source()
+    source = ("--index-url", index)
+    if configured is None:
+        return Source(source)
+    if installer == "uv":
+        return Source(("--index", index, *source), note=f"--index comes before the indexes of {configured}.")
+    note = f"PIP_EXTRA_INDEX_URL replaces the extra index of {configured}, which may have another build."
+    return Source(source, (("PIP_EXTRA_INDEX_URL", index),), note)
+
+
+def replace(
+    installer: Installer,
+    interpreter: str,
+    index: str | None,
+    names: Sequence[str],
+    *options: str,
+    configured: str | None = None,
+) -> Tasks:
     """The commands that replace installed builds with those of another index, and nothing else.
 
     pip and uv keep an installed version that satisfies a requirement, whatever build it is. Nothing is removed first:
@@ -38,13 +78,17 @@ def replace(installer: Installer, interpreter: str, index: str | None, names: Se
         index: the address of the only index that is asked; None: the usual one.
         names: the packages, as requirements.
         options: further options.
+        configured: as of `only`.
     """
-    source = (*options, *(("--index-url", index) if index else ()))
+    chosen, env, note = only(installer, index, configured)
+    source = (*options, *chosen)
     if installer == "uv":
         again = [word for name in names for word in ("--reinstall-package", re.split(r"[^\w.-]", name)[0])]
-        return (pip(installer, interpreter, "install", *again, *source, *names),)
-    first = pip(installer, interpreter, "install", "--force-reinstall", "--no-deps", *source, *names)
-    rest = pip(installer, interpreter, "install", *source, *names)
+        return (pip(installer, interpreter, "install", *again, *source, *names, env=env, note=note),)
+    first = pip(
+        installer, interpreter, "install", "--force-reinstall", "--no-deps", *source, *names, env=env, note=note
+    )
+    rest = pip(installer, interpreter, "install", *source, *names, env=env)
     asked = pip(installer, interpreter, "install", "--force-reinstall", *source, *names).packages
     return (
         msgspec.structs.replace(first, packages=asked),

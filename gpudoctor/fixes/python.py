@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.fixes import jetson
-from gpudoctor.fixes.pip import Installer, pip, replace, twice
+from gpudoctor.fixes.pip import Installer, only, pip, replace, twice
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import Unknown, known_or, present
 from gpudoctor.queries import driver
@@ -46,13 +46,20 @@ def install(
         no_deps: leave dependencies alone.
         options: further options of pip, each word for itself.
     """
-    flags = [*(("--index-url", index) if index else ()), *(("--no-deps",) if no_deps else ()), *options]
+    source, env, note = only(_installer(python), index, known_or(python.extra_index, None))
+    flags = [*source, *(("--no-deps",) if no_deps else ()), *options]
     manager = manager_of(python)
     if not (force or flags) and (into := _into_project(python)):
         return cmd(*into, *(_newer(manager, specs) if upgrade else specs), person=not _is_found(python))
     newer = ("--upgrade",) if upgrade else ()
     again = () if not force else ("--reinstall",) if manager == "uv" else ("--force-reinstall",)
-    return pip(_installer(python), python.path, "install", *_permission(python), *newer, *again, *flags, *specs)
+    words = (*_permission(python), *newer, *again, *flags, *specs)
+    return pip(_installer(python), python.path, "install", *words, env=env, note=note)
+
+
+def project_of(python: Python) -> str | None:
+    """The directory of the project of uv or poetry whose lock file decides what is installed here; None: none."""
+    return python.project if manager_of(python) in ("uv", "poetry") and isinstance(python.project, str) else None
 
 
 def _into_project(python: Python) -> tuple[str, ...]:
@@ -60,10 +67,9 @@ def _into_project(python: Python) -> tuple[str, ...]:
     manager = manager_of(python)
     if manager == "pixi":
         return ("pixi", "add", *manifest_of(python), "--pypi")
-    if manager not in ("uv", "poetry") or not isinstance(python.project, str):
+    if (project := project_of(python)) is None:
         return ()
-    uv = ("uv", "add", "--project", python.project)
-    return uv if manager == "uv" else ("poetry", "--directory", python.project, "add")
+    return ("uv", "add", "--project", project) if manager == "uv" else ("poetry", "--directory", project, "add")
 
 
 def manifest_of(python: Python) -> tuple[str, ...]:
@@ -73,7 +79,7 @@ def manifest_of(python: Python) -> tuple[str, ...]:
     return ("--manifest-path", place) if place and (place == python.project or "/.pixi/" in prefix) else ()
 
 
-def _pixi(python: Python, *arguments: str) -> Command:
+def pixi(python: Python, *arguments: str) -> Command:
     """A command of pixi's, which otherwise looks for the workspace in the working directory."""
     verb, *rest = arguments
     place = manifest_of(python)
@@ -108,7 +114,8 @@ def add(python: Python, *specs: str, upgrade: bool = False) -> tuple[Command, ..
 
 def another_build(python: Python, *names: str, index: str | None) -> Tasks:
     """The commands that install these packages from an index, over those in this environment."""
-    return replace(_installer(python), python.path, index, names, *_permission(python))
+    configured = known_or(python.extra_index, None)
+    return replace(_installer(python), python.path, index, names, *_permission(python), configured=configured)
 
 
 def uninstall(python: Python, *names: str) -> Command:
@@ -132,7 +139,7 @@ def _permission(python: Python) -> tuple[str, ...]:
 def conda_install(python: Python, *specs: str, channel: str | None = "conda-forge") -> Command:
     """The command that installs conda packages here, by conda or pixi; without a channel, from the user's own."""
     if manager_of(python) == "pixi":
-        return _pixi(python, "add", *specs)
+        return pixi(python, "add", *specs)
     return cmd("conda", "install", *prefix_of(python), *(("-c", channel) if channel else ()), *specs)
 
 
@@ -189,7 +196,7 @@ def reinstall_torch(
     if choice is None:
         other = _choice(facts, _first(facts, gpu), None)
         return (_with_another_python(facts, python, other, names),) if other else ()
-    if manager_of(python) in ("uv", "poetry") and isinstance(python.project, str):
+    if project_of(python):
         return (_project(facts, python, choice, names),)
     by_conda = [c for c in conda_of(python) if c.name in ("pytorch", "libtorch", "pytorch-mutex", "cpuonly")]
     if by_conda or manager_of(python) == "pixi":
@@ -224,7 +231,7 @@ def lasting(facts: Facts) -> str:
     """How to keep the change in a container, or in a project with a lock file."""
     if in_container(facts):
         return " Add it to the image's Dockerfile too, or it is lost with this container."
-    locked = [p for p in facts.pythons if manager_of(p) in ("uv", "poetry") and isinstance(p.project, str)]
+    locked = [p for p in facts.pythons if project_of(p)]
     if len(facts.pythons) != 1 or not locked:
         return ""
     again = "`uv sync` or `uv run`" if manager_of(locked[0]) == "uv" else "`poetry sync`"
@@ -335,9 +342,10 @@ def _own_environment(facts: Facts, python: Python, choice: torch.TorchChoice, na
         f"{_fits(facts, choice)}; the distribution's own package stays as it is. (On Debian and Ubuntu venv is in the "
         f"package python3-venv.){lasting(facts)}"
     )
+    source, env, note = only("pip", choice.index, known_or(python.extra_index, None))
     commands = (
         cmd(python.path, "-m", "venv", NEW),
-        cmd(f"{NEW}/bin/python", "-m", "pip", "install", "--index-url", choice.index, *names),
+        cmd(f"{NEW}/bin/python", "-m", "pip", "install", *source, *names, env=env, note=note),
     )
     return Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 
@@ -365,7 +373,7 @@ def _by_pixi(python: Python, cuda: str) -> Fix:
     place = manifest_of(python)[1:]
     tasks = (
         Edit(f"{place[0]}/pixi.toml", sections=(requires,)) if place else lines(f"# in pixi.toml:\n{requires.text}"),
-        _pixi(python, "add", "pytorch-gpu"),
+        pixi(python, "add", "pytorch-gpu"),
     )
     message = (
         "Declare with the lines below that this project's machines have CUDA; otherwise pixi selects "

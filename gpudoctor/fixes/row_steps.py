@@ -38,7 +38,8 @@ _WHICH = "sys.executable"
 _CONTAINERS = ("container", "docker", "kubernetes")
 _PLACES = {
     "container": "in a container", "docker": "in Docker", "kubernetes": "in Kubernetes", "wsl": "in WSL",
-    "conda": "in conda", "host": "on the host", "node": "on the node",
+    "conda": "in conda", "host": "on the host", "node": "on the node", "vm": "in a virtual machine",
+    "windows": "on Windows",
 }  # fmt: skip
 _DISTRIBUTIONS = {
     "ubuntu": "Ubuntu", "debian": "Debian", "fedora": "Fedora", "rhel": "RHEL", "suse": "SUSE", "arch": "Arch",
@@ -78,6 +79,10 @@ def is_elsewhere(fix: SymptomFix, facts: Facts) -> bool:
         return True
     if fix.where == "wsl":
         return facts.host.wsl is None
+    if fix.where == "windows":  # which WSL is a part of
+        return facts.host.wsl is None and facts.host.system in ("Linux", "Darwin")
+    if fix.where == "vm":
+        return facts.host.virtual is None or isinstance(facts.host.wsl, int)
     only_conda = bool(fix.commands) and all(line.startswith(_CONDA) for line in alternatives(fix))
     return (fix.where == "conda" or only_conda) and _without_conda(facts)
 
@@ -110,12 +115,13 @@ def order(fix: SymptomFix, facts: Facts) -> int:
     """What is taken in a container or in WSL comes first there, and last elsewhere."""
     if fix.where in _CONTAINERS:
         return -1 if in_container(facts) else int(facts.host.container is None)
-    return -1 if fix.where == "wsl" and isinstance(facts.host.wsl, int) else 0
+    here = {"vm": facts.host.virtual, "wsl": facts.host.wsl, "windows": facts.host.system == "Windows" or None}
+    return -1 if isinstance(here.get(fix.where or ""), str | int) else 0
 
 
 def is_of_host(fix: SymptomFix, container: bool) -> bool:
     """Whether a step is taken where the kernel and the driver are, or the engine that starts containers."""
-    if fix.where not in (None, "host", "node"):
+    if fix.where not in (None, "host", "node", "vm"):
         return False
     return (container and fix.where is not None) or any(
         _HOST.search(one) or (container and _ENGINE.search(one)) for one in alternatives(fix)

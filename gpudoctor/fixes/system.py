@@ -1,5 +1,7 @@
 """Fixes by the distribution's package manager, and by restarting what still has the old state."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from gpudoctor.check_engine import Fix
@@ -81,6 +83,29 @@ def remove(facts: Facts, *names: str) -> tuple[Command, ...]:
     """The commands that remove system packages."""
     family = family_of(facts)
     return () if family is None else (_own(facts, packages.remove_command(family, names)),)
+
+
+def upgrade(facts: Facts, **names: Sequence[str]) -> Tasks:
+    """The commands that bring newer releases of packages; of everything, where parts are not upgraded alone.
+
+    Args:
+        facts: the machine.
+        names: the packages in each family: debian, fedora, suse; a family without names has no command.
+    """
+    family = family_of(facts)
+    own = names.get(family or "", ())
+    if is_image(facts):
+        return (as_root("rpm-ostree", "upgrade"),)
+    if family == "arch":
+        return (as_root("pacman", "-Syu"),)
+    if not own:
+        return ()
+    if family == "fedora":
+        fresh = () if has_yum_only(facts) else ("--refresh",)
+        return (_own(facts, as_root("dnf", "upgrade", *fresh, *own)),)
+    if family == "suse":
+        return (as_root("zypper", "refresh"), as_root("zypper", "update", *own))
+    return (as_root("apt-get", "update"), as_root("apt-get", "install", "--only-upgrade", *own))
 
 
 def driver_packages(facts: Facts) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ def assign(name: str, value: str, message: str, verify: Task | None = None) -> F
 
 def places(facts: Facts) -> str:
     """Where variables are set, on this machine."""
+    if facts.host.kubernetes is True:
+        return "the image (ENV) or env of the pod"
     if in_container(facts):
         return "the image (ENV), the -e option, env_file or environment of Compose, or env of the pod"
     return "the launch script, ~/.bashrc, ~/.profile, /etc/environment or the service's unit"

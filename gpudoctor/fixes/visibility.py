@@ -2,10 +2,11 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.variables import places
 from gpudoctor.fixes.verify_commands import cuda_proof, hip_proof
 from gpudoctor.parsers.visible_devices import is_quoted, listed
 from gpudoctor.queries.visibility import CUDA, HIP, ROCR, amd_masks, job_without_gpu, read_cuda
-from gpudoctor.targets import gpus_of, in_container
+from gpudoctor.targets import gpus_of
 from gpudoctor.tasks import Shell, cmd, export, unset
 from gpudoctor.tasks.placeholders import JOB_SCRIPT
 
@@ -18,7 +19,7 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
     verify = cuda_proof(facts)
     fixes = [
         Fix(
-            f"Unset {CUDA}, and remove it from where it is set: {_sources(facts)}.",
+            f"Unset {CUDA}, and remove it from where it is set: {places(facts)}.",
             (unset(CUDA),),
             action="change-environment",
             needs="restart of the program",
@@ -56,12 +57,6 @@ def _ask_slurm() -> Fix:
     )
 
 
-def _sources(facts: Facts) -> str:
-    if in_container(facts):
-        return "the image (ENV), the -e option, env_file or environment of Compose, or env of the pod"
-    return "the launch script, ~/.bashrc, ~/.profile, /etc/environment or the service's unit"
-
-
 def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
     """Unset AMD's masks, or set one of them to the discrete GPUs."""
     masks = amd_masks(facts)
@@ -69,7 +64,7 @@ def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
         return ()
     names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
     verify = hip_proof(facts)
-    message = f"Unset {' and '.join(names)}, and remove it from where it is set: {_sources(facts)}."
+    message = f"Unset {' and '.join(names)}, and remove it from where it is set: {places(facts)}."
     free = Fix(message, tuple(unset(n) for n in names), action="change-environment", verify=verify)
     good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
     if not good or good == masks.hip:

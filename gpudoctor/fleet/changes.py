@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpudoctor.expect.smoke_tolerances import MARGIN, SIGMAS
+from gpudoctor.fleet.aggregate.drift import DRIVER, OF_DRIVER
 from gpudoctor.fleet.aggregate.nodeset_expansion import unfolded
 from gpudoctor.fleet.fact_names import fact_name
 from gpudoctor.fleet.nodesets import fold
@@ -98,13 +99,19 @@ def facts(before: Fleet, now: Fleet) -> Iterator[Change]:
 
 
 def _updates(updates: Mapping[tuple[str, str, str], Having], new: _Agreed) -> Iterator[Change]:
-    """An update each; the same of the same nodes once (the driver as NVML tells it), and many packages in one line."""
+    """An update each; the same of the same nodes once (the driver as NVML tells it), and many packages in one line.
+
+    The newest CUDA that a driver runs follows from its version.
+    """
+    drivers = [ways for (fact, _, _), ways in updates.items() if fact == DRIVER]
     packages: dict[Having, dict[str, str]] = {}
     reported = set()
     for (fact, was, is_), ways in updates.items():
         message = f"{fact_name(fact)}: {was} before, {is_} now"
         if fact.startswith("packages"):
             packages.setdefault(ways, {})[fact] = message
+        elif fact == OF_DRIVER and ways in drivers:
+            continue
         elif (echo := (was, is_, ways)) not in reported:
             reported.add(echo)
             yield change("fact", message, new.having(ways))

@@ -19,6 +19,7 @@ class GpuGeneration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     open_module: Literal["no", "optional", "required"] = "optional"
     last_cuda: str | None = None
     nvml: int | None = None
+    hbm: tuple[str, ...] = ()
 
 
 class Generations(KnowledgeTable, frozen=True):
@@ -36,6 +37,11 @@ def generations() -> tuple[GpuGeneration, ...]:
 def generation_of_capability(capability: str) -> GpuGeneration | None:
     """Return the generation of a compute capability such as "8.6", or None where it is unknown."""
     return next((g for g in generations() if capability in g.capabilities), None)
+
+
+def has_hbm(capability: str | None) -> bool:
+    """Whether the GPUs of a capability have HBM, so that ECC takes neither memory nor speed from them."""
+    return any(capability in generation.hbm for generation in generations())
 
 
 def generation_of_code(code: str) -> GpuGeneration | None:

@@ -5,6 +5,7 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.name_pattern import stands_for
 
 
 class ReleaseFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,7 +24,7 @@ class ReleaseFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def pattern_of(self, name: str) -> str | None:
         """Return the member that stands for a distribution, or None where it is no member."""
-        return next((m for m in self.members if name == m or (m[-1] == "*" and name.startswith(m[:-1]))), None)
+        return next((member for member in self.members if stands_for(member, name)), None)
 
     def built_for(self, variant: str) -> bool:
         """Whether the members of an index by variant exist for a build of PyTorch, such as "cu130"."""
@@ -79,7 +80,7 @@ class Undeclared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def is_about(self, name: str) -> bool:
         """Whether a distribution is the package of the row."""
-        return name == self.package or (self.package[-1] == "*" and name.startswith(self.package[:-1]))
+        return stands_for(self.package, name)
 
 
 class Removed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -39,7 +39,7 @@ class SymptomFix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     message: str
     commands: tuple[str | dict[Distribution, str], ...] = ()
-    where: Literal["container", "docker", "kubernetes", "node", "host", "wsl", "conda"] | None = None
+    where: Literal["container", "docker", "kubernetes", "node", "host", "vm", "windows", "wsl", "conda"] | None = None
     distribution: tuple[Distribution, ...] = ()
     compiler: str = ""
     without_driver: bool = False

@@ -6,6 +6,7 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.name_pattern import stands_for
 from gpudoctor.registry import BY_MODULE
 
 
@@ -67,7 +68,7 @@ def module_of(name: str) -> str | None:
     """Return the import name that a distribution brings, or None where the table does not know it."""
     for module in wanted().module:
         for pattern in module.distributions:
-            if name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])):
+            if stands_for(pattern, name):
                 return module.name
     return None
 
@@ -80,7 +81,7 @@ def is_framework(module: str) -> bool:
 def computes(name: str) -> bool:
     """Whether a distribution beside the frameworks runs code of its own on the GPU."""
     patterns = wanted().computing
-    return is_extension(name) or any(name == p or (p.endswith("*") and name.startswith(p[:-1])) for p in patterns)
+    return is_extension(name) or any(stands_for(pattern, name) for pattern in patterns)
 
 
 def part_for(package: str, frameworks: Collection[str]) -> str | None:

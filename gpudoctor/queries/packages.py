@@ -7,6 +7,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import RunTimePtx, first_for_numpy2, python_rules
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import Unknown, known
+from gpudoctor.name_pattern import stands_for
 from gpudoctor.parsers.metadata import is_optional, required_name
 from gpudoctor.targets import gpus_of
 
@@ -76,9 +77,8 @@ def compiles_ptx(python: Python) -> list[tuple[RunTimePtx, Package]]:
     found: dict[str, tuple[RunTimePtx, Package]] = {}
     for row in python_rules().run_time_ptx:
         for one in there:
-            whole = one.name == row.package and one.installer == "conda"
-            part = row.package[-1] == "*" and one.name.startswith(row.package[:-1])
-            if (whole or part) and numbers(row.since) <= numbers(one.version) < numbers(row.before):
+            named = stands_for(row.package, one.name) and (one.installer == "conda" or row.package.endswith("*"))
+            if named and numbers(row.since) <= numbers(one.version) < numbers(row.before):
                 found.setdefault(row.title, (row, one))
     return list(found.values())
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from gpudoctor.facts import Facts, Gpu, ServiceLine
-from gpudoctor.maybe import Unknown, known_or
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.queries.gpus import mobile
 
 # Above every limit of the board by this factor, at a fraction of its clock: no GPU draws that. Readings that were:
@@ -42,7 +42,7 @@ def missing_boost(facts: Facts, gpu: Gpu) -> Literal["off", "refused"] | None:
 
     Off: nvidia-powerd does not run, and the limit is the base power. Refused: it runs, reports that the firmware
     refuses it, and the limit is below the base power. None: neither, or a laptop on battery or in a quiet profile,
-    which has to be slow; what is unknown counts for nothing.
+    which has to be slow. What is unknown counts for nothing here; a journal that cannot be read is evidence.
     """
     draw, limit, base = (known_or(one, None) for one in (gpu.power, gpu.power_limit, gpu.power_default))
     capability = known_or(gpu.capability, None)
@@ -54,7 +54,7 @@ def missing_boost(facts: Facts, gpu: Gpu) -> Literal["off", "refused"] | None:
     daemon, most = facts.nvidia.kernel.power_daemon, known_or(gpu.power_max, None)
     if limit < base * _AT_BASE[0]:
         runs = isinstance(daemon, Unknown) or daemon == "active"
-        return "refused" if runs and boost_errors(facts) else None
+        return "refused" if runs and known_or(boost_errors(facts), ()) else None
     room = most is None or limit < most * _NEAR_MAXIMUM
     return "off" if room and limit <= base * _AT_BASE[1] and daemon in (None, "inactive", "no-unit") else None
 
@@ -64,6 +64,7 @@ def _reasons(gpu: Gpu) -> set[str]:
     return set(found) if isinstance(found, tuple) else set()
 
 
-def boost_errors(facts: Facts) -> tuple[ServiceLine, ...]:
-    """What nvidia-powerd wrote into the journal since it was last started, of that which is known."""
-    return tuple(one for one in known_or(facts.services.lines, ()) if one.service == POWERD)
+def boost_errors(facts: Facts) -> Maybe[tuple[ServiceLine, ...]]:
+    """What nvidia-powerd wrote into the journal since it was last started."""
+    lines = facts.services.lines
+    return lines if isinstance(lines, Unknown) else tuple(one for one in lines if one.service == POWERD)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, ServiceLog
 from gpudoctor.maybe import Unknown
 
 # What a machine of the demos has, where None, False and an empty list are not it.
@@ -13,7 +13,7 @@ TRUE = {"architecture": "x86_64"}
 
 def settled(facts: Facts) -> Facts:
     """The facts with everything that no recipe names: there is none of it."""
-    found: Facts = _walk(facts)
+    found: Facts = _walk(msgspec.structs.replace(facts, services=ServiceLog(lines=())))
     return found
 
 

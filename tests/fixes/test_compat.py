@@ -11,6 +11,7 @@ from gpudoctor.fixes.compat import out_of_the_way
 from gpudoctor.maybe import Unknown
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.report.fixes import can_carry, entry
+from gpudoctor.tasks import is_lookup
 from tests.builders import change, library, nvidia_host
 
 COMPAT = library(
@@ -87,4 +88,12 @@ def test_what_a_library_that_does_not_run_reports_is_not_the_drivers() -> None:
 
 def test_in_a_container_the_variable_is_of_the_image_too() -> None:
     inside = change(ahead(LD_LIBRARY_PATH="/usr/local/cuda/compat:/opt/lib"), "host.container", "docker")
-    assert "docker run -e LD_LIBRARY_PATH=/opt/lib" in away(inside).message
+    assert "(the image (ENV), the -e option, env_file or environment of Compose" in away(inside).message
+    pod = change(inside, "host.kubernetes", True)
+    assert "here and where it is set (the image (ENV) or env of the pod)" in away(pod).message
+
+
+def test_a_library_of_unknown_path_is_looked_for() -> None:
+    fix = out_of_the_way(ahead(LD_LIBRARY_PATH="/opt/lib"), "", "the package cuda-compat")
+    assert all(map(is_lookup, fix.tasks))
+    assert "libcuda" in fix.commands[0]

@@ -149,6 +149,11 @@ def test_the_same_update_is_told_once() -> None:
     driver = ("nvidia.kernel.loaded", "nvidia.nvml.driver_version")
     found = reported(of_group("n1", dict.fromkeys(driver, "570.1")), of_group("n1", dict.fromkeys(driver, "580.2")))
     assert found == [("fact", "driver (loaded): 570.1 before, 580.2 now", "n1")]
+    old, new = dict.fromkeys(driver, "570.1"), dict.fromkeys(driver, "580.2")
+    cuda = "nvidia.cuda.version"
+    assert reported(of_group("n1", old | {cuda: "12.8"}), of_group("n1", new | {cuda: "13.0"})) == found
+    other = reported(of_group("n1", old | {cuda: "12.8"}), of_group("n1", old | {cuda: "13.0"}))
+    assert other == [("fact", "CUDA version of the driver: 12.8 before, 13.0 now", "n1")]
 
 
 def test_many_packages_are_one_line() -> None:

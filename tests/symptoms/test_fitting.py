@@ -275,3 +275,20 @@ def test_a_driver_is_installed_with_this_distributions_command() -> None:
 @pytest.mark.parametrize("row", [row.id for row in ROWS])
 def test_no_command_of_a_message_has_a_remark_behind_it(row: str) -> None:
     assert [one for one in written(row) if re.search(r"(^|\s)# ", one)] == []
+
+
+@pytest.mark.parametrize(
+    ("id_", "path", "value", "first", "there"),
+    [
+        ("triton-module", "host.wsl", None, "Reinstall PyTorch", False),
+        ("triton-module", "host.system", "Windows", "On Windows: install Triton's builds", True),
+        ("triton-module", "host.wsl", 2, "Reinstall PyTorch", True),
+        ("amdgpu-no-vbios", "host.virtual", None, "Reseat the card", False),
+        ("amdgpu-no-vbios", "host.virtual", "kvm", "In a virtual machine: pass the VBIOS", True),
+        ("amdgpu-no-vbios", "host.virtual", Unknown("x"), "In a virtual machine: pass the VBIOS", True),
+    ],
+)
+def test_steps_of_windows_and_of_virtual_machines(id_: str, path: str, value: object, first: str, there: bool) -> None:
+    found = [one.message for one in fitting(known(id_), change(UBUNTU, path, value))]
+    assert found[0].startswith(first)
+    assert any(one.startswith(("On Windows: ", "In a virtual machine: ")) for one in found) is there

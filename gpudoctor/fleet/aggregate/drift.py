@@ -21,6 +21,7 @@ ORDER = (
     "gpus.*.link", "gpus.*.nvlinks", "gpus.*.", "nvidia.", "host.kernel.", "host.", "packages.torch",
     "packages.nvidia-", "packages.jax", "packages.tensorflow", "packages", "",
 )  # fmt: skip
+DRIVER, OF_DRIVER = "nvidia.kernel.loaded", "nvidia.cuda.version"  # the second follows from the first
 LISTED = 20  # values of one fact
 # A fact with a value of its own on more than this share of the nodes names the nodes, and does not describe them.
 _OWN, _OWN_LEAST, _OWN_LISTED = 0.5, 8, 3
@@ -172,11 +173,17 @@ def _departures(
 
 
 def _without_echoes(drifts: Iterable[Drift]) -> Iterator[Drift]:
-    """Each drift, but for one that says of the same nodes the same as one before: the driver as NVML tells it."""
-    reported = set()
+    """Each drift, but for one that says of the same nodes the same as one before: the driver as NVML tells it.
+
+    The newest CUDA that a driver runs follows from its version.
+    """
+    reported, drivers = set(), dict[str, set[str]]()
     for drift in drifts:
-        key = drift.hardware, drift.majority, drift.departures
-        if key not in reported or not drift.departures:
+        key, nodes = (drift.hardware, drift.majority, drift.departures), {one.nodes for one in drift.departures}
+        if drift.fact == DRIVER:
+            drivers[drift.hardware] = nodes
+        echo = key in reported or (drift.fact == OF_DRIVER and nodes <= drivers.get(drift.hardware, set()))
+        if not echo or not drift.departures:
             yield drift
         reported.add(key)
 

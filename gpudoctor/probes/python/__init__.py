@@ -23,6 +23,7 @@ from gpudoctor.probes.python import (
 )
 from gpudoctor.probes.python import packages as python_packages
 from gpudoctor.probes.python.choice import ON_PATH, OURS, InterpreterError, choose
+from gpudoctor.probes.python.extra_index import extra_index
 from gpudoctor.probes.python.interpreter import Said, is_whole
 from gpudoctor.probes.python.packages import DirectoryNames, FoundDistribution, PathEntry, text_of
 
@@ -177,9 +178,11 @@ def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> d
     found = manager.project(machine, said.prefix) if kind in ("venv", "conda") else None
     folder, lock = found or (None, None)
     own_ninja = f"{said.prefix}/bin/ninja" if machine.exists(f"{said.prefix}/bin/ninja") else None
+    installer = manager.manager(machine, said.prefix, kind, lock, packages)
     return {
         "kind": kind,
-        "manager": manager.manager(machine, said.prefix, kind, lock, packages),
+        "manager": installer,
+        "extra_index": extra_index(machine, said.prefix, installer),
         "project": folder,
         "conda": manager.conda(machine, said.prefix),
         "ninja": machine.which("ninja"),

@@ -9,9 +9,7 @@ from gpudoctor.facts import Dkms, Facts
 from gpudoctor.root_causes import findings
 from tests.builders import ask, card, change, library, nvidia_host, plain_host
 from tests.checks.nvidia_machines import (
-    KERNEL,
     WHY,
-    disk,
     event,
     failing,
     having,
@@ -354,22 +352,6 @@ def test_a_package_with_the_source_of_another_release(
     # a source that is right, and a module on disk that is not from it
     right = change(faulty, "nvidia.kernel.dkms", (msgspec.structs.replace(entry, source="525.85.12"),))
     assert run(catalogue.load(["driver.half-upgraded"])[0], right)[0].fixes[0].message.startswith("Finish the upgrade")
-
-
-def test_a_kernel_that_brings_an_older_module() -> None:
-    path = f"/lib/modules/{KERNEL}/nvidia/nvidia.ko.zst"
-    old = disk(path=path, version="575.64.05")
-    there = disk(kernel="6.15.10-200.fc42.x86_64", path="/lib/modules/6.15.10-200.fc42.x86_64/extra/nvidia.ko.xz")
-    faulty = having(HALF, nvidia__kernel__on_disk=(old,), nvidia__kernel__other_kernels=(there,))
-    faulty = having(faulty, nvidia__kernel__packages=(("akmod-nvidia", "580.82.09-1", "ii"),))
-    faulty = change(change(faulty, "host.distribution.id", "fedora"), "host.distribution.like", ())
-    (verdict,) = run(catalogue.load(["driver.half-upgraded"])[0], faulty)
-    assert verdict.problem
-    assert "The running kernel's own package contains NVIDIA's module" in (verdict.problem.cause or "")
-    newer, boot, without = verdict.fixes
-    assert newer.commands[0] == f"rpm -qf {path}"
-    assert boot.commands[0] == "sudo grubby --set-default /boot/vmlinuz-6.15.10-200.fc42.x86_64"
-    assert without.commands[1] == f"sudo akmods --force --kernels {KERNEL}"
 
 
 def test_a_path_that_hides_the_driver_is_taken_out_of_the_variable() -> None:

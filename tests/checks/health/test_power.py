@@ -168,6 +168,9 @@ def test_powerd_that_the_firmware_refuses_holds_the_limit() -> None:
 def test_a_lowered_limit_without_that_is_advice(own: dict[str, Any]) -> None:
     (verdict,) = run(power_capped, laptop(own, **FALLBACK))
     assert (verdict.severity, "nvidia-powerd" in verdict.message) == (Severity.ADVICE, False)
+    assert verdict.problem
+    unread = "Whether nvidia-powerd reports that the firmware refuses Dynamic Boost is unknown: "
+    assert verdict.problem.evidence == ((f"{unread}{WHY.unknown}",) if own["services__lines"] is WHY else ())
 
 
 def test_an_impossible_reading_is_named() -> None:

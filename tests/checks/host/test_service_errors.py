@@ -36,17 +36,22 @@ def test_problems(facts: Facts, message: str) -> None:
 @pytest.mark.parametrize(
     "facts",
     [
-        nvidia_host(),
         logged(),
         logged(CDI, base=plain_host()),
         change(logged(CDI), "host.container", "docker"),
         change(logged(CDI), "host.wsl", 2),
         change(logged(CPU), "host.uptime", 2 * 86400.0),
-        change(logged(CPU), "services.lines", Unknown("closed")),
+        change(plain_host(), "services.lines", Unknown("closed")),
     ],
 )
 def test_nothing_to_look_at(facts: Facts) -> None:
     assert ask(service_errors, facts) == [("skipped", "")]
+
+
+def test_a_closed_journal_is_unknown() -> None:
+    facts = change(nvidia_host(), "services.lines", Unknown("closed"))
+    assert ask(service_errors, facts) == [("unknown", "closed")]
+    assert ask(service_errors, change(facts, "host.container", "docker")) == [("skipped", "")]
 
 
 def test_a_row_of_a_newer_release_is_passed_over() -> None:

@@ -97,6 +97,13 @@ def test_firmware_by_package_then_by_file(distribution: str, release: str, first
     assert package.commands[-1] == file.commands[-1] == "sudo reboot"
 
 
+def test_firmware_of_an_image() -> None:
+    facts = change(machine(loaded("70.58.0"), RESET, distribution="fedora"), "nvidia.kernel.image_keys", ())
+    (package,) = run(hangs, facts)[0].fixes
+    assert package.commands == ("sudo rpm-ostree upgrade", "sudo reboot")
+    assert "initramfs" not in package.message
+
+
 def test_without_a_known_bug_the_kernel_before_is_offered() -> None:
     facts = change(machine(RESET), "host.kernel.others", ("6.5.0-14-generic",))
     newer = change(facts, "host.kernel.others", ("6.17.0-14-generic",))

@@ -132,6 +132,25 @@ def test_a_copied_environment(own: object, expected: tuple[str, str]) -> None:
         assert severity(environment_moved, change(facts, "host.container", "docker")) == "advice"
         built = change(facts, "pythons.0.packages", (package("torch", "2.7.1+cu126"), package("numpy", "2.3.4")))
         assert "--extra-index-url https://download.pytorch.org/whl/cu126 -r /tmp/" in commands(environment_moved, built)
+        lines = commands(environment_moved, change(built, "pythons.0.manager", "uv"))
+        assert "uv pip freeze --python /opt/env/bin/python | tee /tmp/packages.txt" in lines
+        assert "uv venv --python /opt/env/bin/python /opt/env-new" in lines
+        assert "uv pip install --python /opt/env-new/bin/python --extra-index-url https://" in lines
+        assert "/cu126 --index-strategy unsafe-best-match -r /tmp/packages.txt" in lines
+
+
+@pytest.mark.parametrize(
+    ("manager", "typed"),
+    [
+        ("uv", "uv sync --project /srv/p"),
+        ("poetry", "POETRY_VIRTUALENVS_IN_PROJECT=true poetry --directory /srv/p install"),
+    ],
+)
+def test_a_copied_environment_of_a_project(manager: str, typed: str) -> None:
+    facts = environment(torch(), manager=manager, project="/srv/p", prefix="/srv/p/.venv")
+    lines = commands(environment_moved, change(facts, "pythons.0.own_pip", "/old/bin/python"))
+    assert f"mv /srv/p/.venv /srv/p/.venv-moved\n{typed}" in lines
+    assert "freeze" not in lines
 
 
 def conda(version: str, installer: str = "pip", record: str = "2.5.1", **changes: object) -> Facts:

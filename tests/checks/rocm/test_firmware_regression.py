@@ -8,6 +8,7 @@ from gpudoctor.checks.rocm.firmware_regression import firmware_regression
 from gpudoctor.checks.rocm.page_faults import page_faults
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.facts.host import Distribution
+from gpudoctor.fixes import amd
 from gpudoctor.maybe import Unknown
 from gpudoctor.root_causes import findings
 from tests.builders import ask, change
@@ -63,8 +64,21 @@ def test_what_is_typed_and_what_follows() -> None:
     (finding,) = findings(verdicts)[0]
     assert (finding.root.check.id, len(finding.consequences)) == ("rocm.firmware-regression", 1)
     newer, older = finding.root.fixes
-    assert "dnf install amd-gpu-firmware" in newer.commands[0]
+    assert "dnf upgrade --refresh amd-gpu-firmware" in newer.commands[0]
     assert older.commands[:2] == (
         "sudo dnf install fedora-repos-archive",
         "sudo dnf --enablerepo=updates-archive downgrade amd-gpu-firmware-20251111",
     )
+
+
+def test_firmware_is_the_hosts() -> None:
+    facts = change(machine(), "host.container", "docker")
+    for fix in amd.newer_firmware(facts), *amd.older_firmware(facts, "20251111"):
+        assert (fix.place, fix.commands) == ("outside", ())
+        assert fix.message.startswith("On the host: ")
+
+
+def test_firmware_of_an_image() -> None:
+    facts = change(machine(), "nvidia.kernel.image_keys", ())
+    assert amd.newer_firmware(facts).commands == ("sudo rpm-ostree upgrade", "sudo reboot")
+    assert amd.older_firmware(facts)[0].commands[1:] == ("sudo rpm-ostree rollback", "sudo reboot")

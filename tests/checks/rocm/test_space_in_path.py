@@ -55,3 +55,49 @@ def test_the_environment_is_recreated(path: str, unset: bool) -> None:
 
 def test_a_build_of_no_index_is_installed_from_pypi() -> None:
     assert "index-url" not in commands(space_in_path, host(version="2.5.0a0+git1234"))
+
+
+PIXI = "/srv/AI stuff/.pixi/envs/default"
+
+
+@pytest.mark.parametrize(
+    ("changes", "typed"),
+    [
+        (
+            {"manager": "uv"},
+            [
+                "uv pip freeze --python /opt/env/bin/python | tee /tmp/packages.txt",
+                "uv venv --python /opt/env/bin/python ~/gpu-env",
+                "uv pip install --python ~/gpu-env/bin/python --extra-index-url https://download.pytorch.org/whl/rocm6.2"
+                " --index-strategy unsafe-best-match -r /tmp/packages.txt",
+            ],
+        ),
+        (
+            {"manager": "uv", "project": "/srv/AI stuff"},
+            ["UV_PROJECT_ENVIRONMENT=~/gpu-env uv sync --project '/srv/AI stuff'"],
+        ),
+        (
+            {"manager": "poetry", "project": "/srv/AI stuff"},
+            [
+                "/opt/env/bin/python -m venv ~/gpu-env",
+                "VIRTUAL_ENV=~/gpu-env poetry --directory '/srv/AI stuff' install",
+            ],
+        ),
+        (
+            {"manager": "conda", "prefix": "/srv/AI stuff/env"},
+            ["conda create -p ~/gpu-env --clone '/srv/AI stuff/env'"],
+        ),
+        (
+            {"manager": "pixi", "prefix": PIXI},
+            [
+                "pixi config set --local --manifest-path '/srv/AI stuff' detached-environments true",
+                "pixi install --manifest-path '/srv/AI stuff'",
+            ],
+        ),
+    ],
+)
+def test_its_own_installer_recreates_it(changes: dict[str, str], typed: list[str]) -> None:
+    facts = host()
+    for name, value in changes.items():
+        facts = change(facts, f"pythons.0.{name}", value)
+    assert commands(space_in_path, facts).splitlines()[1 : len(typed) + 1] == typed

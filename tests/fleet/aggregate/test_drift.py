@@ -52,6 +52,19 @@ def test_who_departs_from_the_majority(other: Report, fact: str | None, majority
     assert [one[4] for one in found] == ([[(value, "n6", 1)]] if fact else [])
 
 
+@pytest.mark.parametrize(
+    ("driver", "expected"),
+    [
+        ("570", ["nvidia.kernel.loaded"]),  # its CUDA follows from it
+        ("580.95.05", ["nvidia.cuda.version"]),  # of a package cuda-compat
+    ],
+)
+def test_the_cuda_of_another_driver_is_no_drift_of_its_own(driver: str, expected: list[str]) -> None:
+    usual = [report(machine={"nvidia.cuda.version": "13.0"}) for _ in range(5)]
+    other = report(machine={"nvidia.kernel.loaded": driver, "nvidia.cuda.version": "12.8"})
+    assert [one[0] for one in _drifts([*usual, other])] == expected
+
+
 def test_the_folder_of_a_user_hides_no_drift() -> None:
     homes = [{f"/home/{name}/venv/bin/python": PACKAGES} for name in "abcd"]
     other = {"/root/venv/bin/python": PACKAGES | {"torch": "2.8.0"}}
