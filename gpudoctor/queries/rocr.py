@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.check_engine import About, Severity
 from gpudoctor.facts import Facts, Rocminfo
-from gpudoctor.maybe import Unknown, known, known_or
+from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import amd_compute, built_for, framework_name, gpu_name, gpus_of
 
 
@@ -47,13 +47,11 @@ class OnRocr(msgspec.Struct, frozen=True):
 
 
 def asked_rocr(facts: Facts) -> Iterator[tuple[About, OnRocr]]:
-    """The machine where `rocminfo` is installed and AMD's GPUs are meant for compute; a quick check does not run it.
+    """The machine where `rocminfo` is installed and AMD's GPUs are meant for compute.
 
     Raises:
-        UnknownFactError: it could not be run.
+        UnknownFactError: it could not be run, or this was a quick check.
     """
-    if facts.quick and isinstance(facts.amd.rocminfo, Unknown):
-        return
     for about, _ in amd_compute(facts):
         for found in known(facts.amd.rocminfo):
             yield about, OnRocr(facts, found)
