@@ -35,6 +35,9 @@ def main() -> "NoReturn":
     if sys.platform != "win32":
         # inherited as ignored, the kernel would take our children's codes
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    from gpudoctor.spared_imports import start_fast
+
+    start_fast()
     from gpudoctor.cli import main as run
 
     end(run())
