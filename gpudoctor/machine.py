@@ -176,10 +176,14 @@ class Machine:
 
     def names(self, folder: str) -> list[str]:
         """The sorted names in a directory; empty where it is missing or not readable."""
+        return self.listed(folder) or []
+
+    def listed(self, folder: str) -> list[str] | None:
+        """The sorted names in a directory; None where it is missing or not readable."""
         try:
             return sorted(os.listdir(self.place(folder)))
         except OSError:
-            return []
+            return None
 
     def exists(self, path: str) -> bool:
         """Whether a path exists, links followed."""

@@ -36,7 +36,6 @@ else:
             return of | Unknown
 
 
-
 class UnknownFactError(Exception):
     """Raised by `known`; the check that asked is then UNKNOWN with this reason."""
 

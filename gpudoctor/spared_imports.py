@@ -78,7 +78,7 @@ def spared(instead: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def _without_compiling() -> Iterator[None]:
-    """msgspec tries whether ForwardRef takes an argument, which it does from Python 3.11 on, with the text "Foo".
+    """Msgspec tries whether ForwardRef takes an argument, which it does from Python 3.11 on, with the text "Foo".
 
     It would compile that text, as nothing else does, for which Python makes the types of its syntax trees: 1 ms.
     """
