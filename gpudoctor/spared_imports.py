@@ -46,6 +46,7 @@ def _unused(name: str) -> type:
 # written in C is enough. argparse would translate its texts.
 _OF_MSGSPEC: Mapping[str, Any] = {
     "typing_extensions": None,
+    "datetime": import_module("_datetime"),
     "uuid": SimpleNamespace(UUID=_unused("UUID"), SafeUUID=SimpleNamespace(unknown=None)),
     "decimal": SimpleNamespace(Decimal=_unused("Decimal")),
     "msgspec._json_schema": SimpleNamespace(
