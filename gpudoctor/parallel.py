@@ -117,7 +117,9 @@ def found_or(result: Any, part: type[P], known: Mapping[str, Any] = MappingProxy
 
 def unanswered(part: type[P], why: str, known: Mapping[str, Any] = MappingProxyType({})) -> P:
     """A part of the facts in which everything that can be unknown is, with the reason, except what is given."""
-    found = {f.name: _unknown(f.default, why) for f in msgspec.structs.fields(part) if f.name not in known}
+    # msgspec.structs.fields would look into the types, too: half a millisecond.
+    defaults = dict(zip(reversed(part.__struct_fields__), reversed(part.__struct_defaults__), strict=False))
+    found = {name: _unknown(default, why) for name, default in defaults.items() if name not in known}
     return part(**{name: value for name, value in found.items() if value is not None}, **known)
 
 

@@ -1,5 +1,6 @@
 """What probes found, held to the same bounds as a facts file: a value that cannot be is unknown, with what was read."""
 
+from types import NoneType
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -53,7 +54,7 @@ def _hold(part: msgspec.Struct) -> None:
         elif isinstance(value, tuple) and value and len(value) <= _FEW and isinstance(value[0], msgspec.Struct):
             for one in value:
                 _hold(one)
-        elif value != ():
+        elif value != () and (value is not None or NoneType not in get_args(kinds[name])):
             msgspec.convert(msgspec.to_builtins(value), kinds[name])
 
 
