@@ -23,6 +23,8 @@ def main() -> "NoReturn":
     if not getattr(sys.flags, "safe_path", False) and sys.path:  # from Python 3.11 on
         sys.path[0] = os.path.dirname(os.__file__)
     import gc
+
+    gc.set_threshold(100_000, 50, 50)  # 10 ms of collecting garbage that is none
     import signal
 
     from gpudoctor.own_imports import install
@@ -31,10 +33,12 @@ def main() -> "NoReturn":
     from gpudoctor.process_cleanup import end_on_signals
 
     end_on_signals()
-    gc.set_threshold(100_000, 50, 50)  # 10 ms of collecting garbage that is none
     if sys.platform != "win32":
         # inherited as ignored, the kernel would take our children's codes
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    from gpudoctor.spared_imports import start_fast
+
+    start_fast()
     from gpudoctor.cli import main as run
 
     end(run())

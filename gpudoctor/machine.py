@@ -176,10 +176,14 @@ class Machine:
 
     def names(self, folder: str) -> list[str]:
         """The sorted names in a directory; empty where it is missing or not readable."""
+        return self.listed(folder) or []
+
+    def listed(self, folder: str) -> list[str] | None:
+        """The sorted names in a directory; None where it is missing or not readable."""
         try:
             return sorted(os.listdir(self.place(folder)))
         except OSError:
-            return []
+            return None
 
     def exists(self, path: str) -> bool:
         """Whether a path exists, links followed."""
@@ -191,14 +195,8 @@ class Machine:
             s = os.stat(self.place(path))
         except (OSError, ValueError):
             return None
-        return Status(
-            stat.S_IMODE(s.st_mode),
-            s.st_uid,
-            s.st_gid,
-            s.st_size,
-            *((os.major(s.st_rdev), os.minor(s.st_rdev)) if sys.platform != "win32" else (0, 0)),
-            stat.S_ISDIR(s.st_mode),
-        )
+        device = (os.major(s.st_rdev), os.minor(s.st_rdev)) if sys.platform != "win32" else (0, 0)
+        return Status(stat.S_IMODE(s.st_mode), s.st_uid, s.st_gid, s.st_size, *device, stat.S_ISDIR(s.st_mode))
 
     def age(self, path: str, written: bool = False) -> float | None:
         """Seconds since a file was put here (st_ctime: packages keep the build's mtime), or written; None: unknown."""

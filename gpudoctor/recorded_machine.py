@@ -112,11 +112,11 @@ class RecordedMachine(Machine):
         """The recorded lines of /dev/kmsg."""
         return self.text("/dev/kmsg", limit).splitlines()
 
-    def names(self, folder: str) -> list[str]:
-        """What the recorded paths put into a folder."""
+    def listed(self, folder: str) -> list[str] | None:
+        """What the recorded paths put into a folder; None where they put nothing there, as in one of no machine."""
         prefix = self.place(folder).rstrip("/") + "/"
         paths = [*self._files, *self._links, *self._statuses, *self._folders]
-        return sorted({p[len(prefix) :].split("/")[0] for p in paths if p.startswith(prefix) and p != prefix})
+        return sorted({p[len(prefix) :].split("/")[0] for p in paths if p.startswith(prefix) and p != prefix}) or None
 
     def status(self, path: str) -> Status | None:
         """The recorded status, or that of an ordinary file or folder of root's."""

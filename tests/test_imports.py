@@ -50,6 +50,7 @@ def test_a_quick_check_imports_few_modules_and_starts_few_children() -> None:
     """Counts, since they are the same however busy the machine is; raise them only for what a user gets for it."""
     code = (
         "import contextlib, io, json, sys\n"
+        "from gpudoctor.spared_imports import start_fast; start_fast()\n"
         "from gpudoctor import cli\n"
         "out, children = io.StringIO(), []\n"
         "sys.addaudithook(lambda event, args: children.append(args[1]) if event == 'subprocess.Popen' else None)\n"

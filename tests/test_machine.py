@@ -52,6 +52,9 @@ def test_limits_and_missing_files(tmp_path: Path) -> None:
         machine.data(str(large), limit=10)
     assert machine.line(str(tmp_path / "none")) is None
     assert machine.names(str(tmp_path / "none")) == []
+    assert machine.listed(str(tmp_path / "none")) is None
+    (tmp_path / "empty").mkdir()
+    assert machine.listed(str(tmp_path / "empty")) == []
     assert machine.status(str(tmp_path / "none")) is None
     assert machine.space(str(tmp_path / "none")) is None
 

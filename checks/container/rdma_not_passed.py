@@ -45,6 +45,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/vllm-project/vllm/issues/42075",
     ),
     targets=machine,
+    only_with=(f"host.environment={_HCA},{_DISABLE},{_NET}",),
     affects=("several-gpus",),
     validated_on=("simulated 2026-11",),
 )

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import amd, container
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.gpu_requests import GpuRequest, requests, without_gpu
 from gpudoctor.targets import framework_name, in_container, machine, on_wsl
@@ -104,6 +103,8 @@ def _give(facts: Facts, asked: tuple[GpuRequest, ...]) -> tuple[Fix, ...]:
 
 def _passed(facts: Facts, vendors: set[str | None]) -> tuple[Fix, ...]:
     """How this container's engine passes GPUs in: those of the vendor that is asked for, else NVIDIA's and AMD's."""
+    from gpudoctor.fixes import amd, container  # imported for containers alone: all else reads this check in each run
+
     if "amd" in vendors and "nvidia" not in vendors:
         return amd.pass_devices(facts)
     nvidia = container.pass_gpus(facts)

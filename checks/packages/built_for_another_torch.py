@@ -2,7 +2,6 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
-from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.kernels import coverage
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.maybe import known, phrase, present, text_of
@@ -84,6 +83,8 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
 
 def _runs_here(on: OnPython, number: str) -> bool:
     """Whether PyPI's build of a PyTorch release has a wheel for this Python, and code for the GPUs here."""
+    from gpudoctor.knowledge import torch as torch_table
+
     gpus = visible_gpus(on.facts)
     row, python = torch_table.release(number), text_of(on.python.version)
     if not gpus or row is None or not torch_table.fits_python(row, ".".join(python.split(".")[:2]) or None):

@@ -36,7 +36,7 @@ class _Built(msgspec.Struct, frozen=True):
 
 def _built(package: Package) -> set[_Built]:
     """What its extension modules are for; stable-ABI modules (abi3) have no such tag."""
-    found = (_TAG.search(name) for name in package.libraries)
+    found = (_TAG.search(name) for name in package.libraries if ".cpython-" in name)
     return {_Built(f"{match[1]}.{match[2]}", match[3] or "") for match in found if match}
 
 

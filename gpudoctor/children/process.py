@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.children.output import KeptOutput, LineSplitter
+from gpudoctor.spared_imports import Deferred, function, spared
 
 if sys.platform != "win32":
     import fcntl
@@ -44,8 +46,6 @@ class Child:
     closing = False
 
     def __init__(self, argv: tuple[str, ...], on_line: Callable[[str], object] | None) -> None:
-        import selectors
-
         self.argv = argv
         self.out, self.err = KeptOutput(), KeptOutput()
         self.lines = LineSplitter(on_line) if on_line else None
@@ -53,7 +53,9 @@ class Child:
         self.status: os.waitid_result | None = None
         self.cancelled = self.timed_out = False
         self.gone = True  # not started yet, or collected: its pid, if it has one, may be anybody's
-        self._selector = selectors.PollSelector()  # unlike epoll it needs no descriptor of its own
+        # Unlike epoll it needs no descriptor of its own, and unlike `selectors` no millisecond to import.
+        self._poll = select.poll()
+        self._streams: dict[int, Callable[[bytes], object] | None] = {}  # who takes what is read; None: stdin
         self._popen: subprocess.Popen[bytes] | None = None
         self._spawned = threading.Event()
         self._input = b""
@@ -70,9 +72,8 @@ class Child:
         That is why a thread starts it, and why by fork: with vfork the whole interpreter stands still
         until exec returns. The fork costs 1.3 ms more (measured at 30 MiB resident).
         """
-        import subprocess
-
-        subprocess._USE_VFORK = False  # type: ignore[misc]
+        subprocess = _subprocess()
+        subprocess._USE_VFORK = False
         self._input = stdin
         self._popen = subprocess.Popen.__new__(subprocess.Popen)  # shows its pid while __init__ still waits
         with LOCK:
@@ -88,8 +89,7 @@ class Child:
             pass
 
     def _spawn(self, popen: subprocess.Popen[bytes], env: Mapping[str, str] | None, cwd: str) -> None:
-        import subprocess
-
+        subprocess = _subprocess()
         stdin = subprocess.PIPE if self._input else subprocess.DEVNULL
         try:
             held, self._lifeline = os.pipe()
@@ -129,16 +129,16 @@ class Child:
         self._drain()
 
     def _open(self) -> None:
-        import selectors
-
         popen = self._popen
         if not self._spawned.is_set() or self.gone or not (popen and popen.stdout and popen.stderr):
             return
-        self._selector.register(popen.stdout, selectors.EVENT_READ, self._take_out)
-        self._selector.register(popen.stderr, selectors.EVENT_READ, self.err.add)
+        self._streams = {popen.stdout.fileno(): self._take_out, popen.stderr.fileno(): self.err.add}
+        for fd in self._streams:
+            self._poll.register(fd, select.POLLIN)
         if popen.stdin:
             os.set_blocking(popen.stdin.fileno(), False)
-            self._selector.register(popen.stdin, selectors.EVENT_WRITE)
+            self._streams[popen.stdin.fileno()] = None
+            self._poll.register(popen.stdin, select.POLLOUT)
 
     def _take_out(self, data: bytes) -> None:
         self.out.add(data)
@@ -152,21 +152,25 @@ class Child:
             left, poll = deadline - now, min(_SLOWEST_POLL, max(_POLL, (now - begun) / _OF_AGE))
             if left <= 0 or leave():
                 return False
-            if not self._selector.get_map():  # both streams closed: most likely it is about to exit
+            if not self._streams:  # both streams closed: most likely it is about to exit
                 pause = min(2 * pause, _POLL)
-            self._read(min(left, pause if not self._selector.get_map() else poll))
+            self._read(min(left, poll if self._streams else pause))
         return True
 
     def _read(self, seconds: float) -> bool:
-        ready = self._selector.select(seconds)
-        for key, _ in ready:
-            if key.data is None:
-                self._feed(key.fd)
-            elif data := os.read(key.fd, _CHUNK):
-                key.data(data)
+        ready = self._poll.poll(int(seconds * 1000) + 1)
+        for fd, _ in ready:
+            if (take := self._streams[fd]) is None:
+                self._feed(fd)
+            elif data := os.read(fd, _CHUNK):
+                take(data)
             else:
-                self._selector.unregister(key.fd)
+                self._forget(fd)
         return bool(ready)
+
+    def _forget(self, fd: int) -> None:
+        self._poll.unregister(fd)
+        del self._streams[fd]
 
     def _feed(self, fd: int) -> None:
         try:
@@ -174,16 +178,15 @@ class Child:
         except BrokenPipeError:
             self._input = b""
         if not self._input and self._popen and self._popen.stdin:
-            self._selector.unregister(fd)
+            self._forget(fd)
             self._popen.stdin.close()
 
     def _drain(self) -> None:
         """Read what is left; a grandchild may hold the pipes open, so not until they close."""
         end = time.monotonic() + _DRAIN
-        for key in tuple(self._selector.get_map().values()):
-            if key.data is None:  # stdin: nobody will read it
-                self._selector.unregister(key.fd)
-        while self._selector.get_map() and time.monotonic() < end and self._read(_QUIET):
+        for fd in [fd for fd, take in self._streams.items() if take is None]:  # stdin: nobody will read it
+            self._forget(fd)
+        while self._streams and time.monotonic() < end and self._read(_QUIET):
             pass
 
     def send(self, *signals: signal.Signals) -> None:
@@ -229,13 +232,21 @@ class Child:
             if not self.reap():
                 ABANDONED.append(self)
             LIVE.discard(self)
-        self._selector.close()
+        self._streams.clear()
         for stream in (getattr(self._popen, name, None) for name in ("stdin", "stdout", "stderr")):
             if stream:
                 stream.close()
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
+
+
+def _subprocess() -> Any:
+    """The module, without what it needs for texts and `communicate`, which we do not use: 2 ms."""
+    selectors = Deferred("selectors", PollSelector=function("selectors", "PollSelector"))  # what it looks for at once
+    with spared({"locale": Deferred("locale"), "selectors": selectors}):
+        import subprocess
+    return subprocess
 
 
 def _nobody() -> None:

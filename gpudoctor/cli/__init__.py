@@ -4,8 +4,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpudoctor import __version__
 
@@ -55,7 +54,6 @@ def parser(command: str | None = None) -> "Parser":
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit code. Signals are the matter of `gpudoctor.__main__`."""
-    start_fast()
     from gpudoctor.cli import output
 
     output.fill_closed()
@@ -75,32 +73,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception:  # 1, Python's own code for a traceback, would say that the machine is ill
         output.complain_of_ourselves()
         return _end(INCOMPLETE)
-
-
-def start_fast() -> None:
-    """Spare what every start would pay for: 8 ms of typing_extensions, 2 ms of platform, 1 ms of gettext and textwrap.
-
-    msgspec takes typing_extensions where it is installed, and with it `inspect`; without it, `typing`, which has all of
-    ours. `uuid` imports platform, which compiles nine patterns, for the name of the system; not on macOS and Windows.
-    argparse would translate its texts, and msgspec's JSON Schema reads docstrings.
-    """
-    if "msgspec" in sys.modules:
-        return
-    spared: dict[str, Any] = {
-        "typing_extensions": None,
-        "platform": SimpleNamespace(system=lambda: "Linux"),
-        "gettext": SimpleNamespace(gettext=str, ngettext=lambda one, several, n: one if n == 1 else several),
-        "textwrap": SimpleNamespace(dedent=lambda text: import_module("textwrap").dedent(text)),
-    }
-    spared = {name: instead for name, instead in spared.items() if name not in sys.modules}
-    sys.modules.update(spared)
-    try:
-        import argparse  # noqa: F401
-
-        import msgspec  # noqa: F401
-    finally:
-        for name in spared:
-            del sys.modules[name]
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -18,7 +18,7 @@ from gpudoctor.facts.pci import PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.service_log import ServiceLog
 from gpudoctor.facts.smoke import Smoke
-from gpudoctor.facts.text_types import Duration, Moment, moment
+from gpudoctor.facts.text_types import Duration, Moment, is_moment, moment
 from gpudoctor.facts.toolkit import Toolkits
 from gpudoctor.facts.windows import Windows
 from gpudoctor.facts.wsl import Wsl
@@ -58,5 +58,5 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Hold that the moment is one: the 30th of February has its form, too."""
-        if self.created:
+        if self.created and not is_moment(self.created):
             moment(self.created)

@@ -34,7 +34,7 @@ def kernel_compiler(text: str) -> Compiler | None:
 
 
 def _compiler_in(text: str) -> Compiler | None:
-    if clang := _CLANG.search(text):
+    if "clang" in text and (clang := _CLANG.search(text)):
         return Compiler("clang", clang[1])
-    gcc = _OLD_GCC.search(text) or _GCC.search(text)
+    gcc = ("gcc version" in text and _OLD_GCC.search(text)) or _GCC.search(text)
     return Compiler("gcc", gcc[1]) if gcc else None

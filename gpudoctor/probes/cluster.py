@@ -54,7 +54,8 @@ def _job(machine: Machine) -> tuple[str | None, str | None]:
             return name, machine.env[variable]
     if machine.env.get("JOB_ID") and machine.env.get("SGE_ROOT"):
         return "sge", machine.env["JOB_ID"]
-    adopted = _ADOPTED.search(machine.line("/proc/self/cgroup") or "")
+    groups = machine.line("/proc/self/cgroup") or ""
+    adopted = _ADOPTED.search(groups) if "/slurm" in groups else None
     return ("slurm", adopted[1]) if adopted else (None, None)
 
 

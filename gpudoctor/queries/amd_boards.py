@@ -7,7 +7,6 @@ import msgspec
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
 from gpudoctor.facts.amd import Board
-from gpudoctor.knowledge import intel
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import amd_compute, cards_of, gpus_of, has_nvidia
@@ -96,6 +95,8 @@ def logged_boards(facts: Facts) -> Iterator[tuple[About, OnBoard]]:
 
 def no_other_vendor(facts: Facts) -> bool:
     """Whether AMD's GPUs are the only ones that could be meant: programs compute on them without ROCm too (Vulkan)."""
+    from gpudoctor.knowledge import intel  # each run asks this module whether there is an AMD card
+
     others = (
         has_nvidia(facts) or gpus_of(facts, "nvidia") or any(intel.family(c.device) for c in cards_of(facts, "intel"))
     )

@@ -1,18 +1,21 @@
 """NVIDIA's GPUs as the bus, the driver and the log name them."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu, LogEvent, PciDevice
 from gpudoctor.facts.text_types import not_run
-from gpudoctor.knowledge import generations
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.kernel_log import age, events, xids
 from gpudoctor.targets import OnCard, cards_of, gpu_key, gpu_name, gpus_of, has_dxg, has_rocm
 from gpudoctor.tasks import Shell, Tasks, as_root
+
+if TYPE_CHECKING:
+    from gpudoctor.knowledge.generations import GpuGeneration
 
 # The drivers that reserve a card for virtual machines.
 LENDERS = ("vfio-pci", "pci-stub", "pciback", "xen-pciback")
@@ -32,8 +35,10 @@ ACTIONS = {
 _CHANGED = pattern(r"changed from .*? to 0x[0-9a-fA-F]+ \(([^)]+)\)")
 
 
-def generation_of(card: PciDevice) -> generations.GpuGeneration | None:
+def generation_of(card: PciDevice) -> "GpuGeneration | None":
     """What is known of the card's generation; None where the card is not in the tables."""
+    from gpudoctor.knowledge import generations  # not on machines without a card, which need this module, too
+
     return generations.generation_named(card.generation) if isinstance(card.generation, str) else None
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 
 from gpudoctor.facts import Extension, Framework, Package, Python
-from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.wanted import is_extension
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, phrase
@@ -116,6 +115,8 @@ def _torch_in(local: str, build: str) -> str | None:
     if dot:
         return f"{first}.{rest.partition('.')[0]}"
     minors = [digits[1:]] if name == "pt" or len(digits) == 2 else [digits[1:-1], digits[1:]]  # torch260, torch210
+    from gpudoctor.knowledge import torch as torch_table  # few environments have a package that needs it
+
     rows = [(f"{digits[0]}.{minor}", torch_table.release(f"{digits[0]}.{minor}")) for minor in minors if minor]
     if len(rows) > 1:
         rows = [(number, row) for number, row in rows if row and (build in row.wheels or not _VARIANT.fullmatch(build))]
@@ -127,7 +128,7 @@ def library_releases(package: Package) -> tuple[str, ...]:
 
     DGL opens libgraphbolt_pytorch_2.2.1.so with PyTorch 2.2.1, and libtensoradapter_pytorch_2.2.1.so.
     """
-    found = {match[1] for name in package.libraries if (match := _OF_RELEASE.search(name))}
+    found = {match[1] for name in package.libraries if "torch" in name and (match := _OF_RELEASE.search(name))}
     return tuple(sorted(found, key=numbers))
 
 

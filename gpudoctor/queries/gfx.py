@@ -1,10 +1,12 @@
-"""Which AMD GPU runs which kernels: the target of the GPU, of an override, and those of a wheel."""
+"""Which AMD GPU runs which kernels: the target of the GPU, of an override, and those of a wheel.
+
+The tables are imported where there is such a GPU: each run asks this module whether there is.
+"""
 
 from collections.abc import Iterator
 
 from gpudoctor.check_engine import About
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.knowledge import rocm
 from gpudoctor.queries.visibility import visible_amd
 from gpudoctor.targets import OnPair, gpus_of, pairs
 
@@ -18,18 +20,24 @@ def bare(target: str) -> str:
 
 def covers(archs: tuple[str, ...], gfx: str) -> bool:
     """Whether a library compiled for these targets has kernels for this GPU."""
+    from gpudoctor.knowledge import rocm
+
     names = {bare(a) for a in archs}
     return gfx in names or any(gfx in rocm.generic_targets(n) for n in names)
 
 
 def same_isa(one: str, other: str) -> bool:
     """Whether two targets run one another's kernels, as far as their instructions go."""
+    from gpudoctor.knowledge import rocm
+
     family = rocm.isa_family(one)
     return (family is not None and family == rocm.isa_family(other)) or both_old(one, other)
 
 
 def both_old(one: str, other: str) -> bool:
     """Whether both are in gfx9-generic: Vega cards and CPUs with Vega graphics."""
+    from gpudoctor.knowledge import rocm
+
     return {one, other} <= rocm.generic_targets("gfx9-generic")
 
 
@@ -41,6 +49,8 @@ def override_text(facts: Facts, gpu: Gpu) -> str | None:
 
 def effective(facts: Facts, gpu: Gpu) -> str | None:
     """The target for which ROCr looks for kernels; None where it is unknown or the override is malformed."""
+    from gpudoctor.knowledge import rocm
+
     text = override_text(facts, gpu)
     if text is not None:
         return rocm.gfx_of_override(text)

@@ -1,7 +1,6 @@
 """Which GPUs can compute here, how busy they are, and whether they are virtual, from facts alone."""
 
 from gpudoctor.facts import Facts, Gpu, PciDevice
-from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import Maybe, Unknown, known, known_or
 from gpudoctor.queries.driver import cuda_fails
 from gpudoctor.targets import (
@@ -115,6 +114,8 @@ def _computes(facts: Facts, gpu: Gpu) -> bool:
 
 def torch_gfx(gfx: str) -> str | None:
     """The gfx target with which PyTorch's wheels run on this GPU: its own, or a sibling's by an override; or None."""
+    from gpudoctor.knowledge import rocm, torch  # not on machines without AMD's GPUs, which need this module, too
+
     if torch.rocm_for(gfx):
         return gfx
     override = rocm.override_for(gfx)

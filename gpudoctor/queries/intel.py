@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, LogEvent, PciDevice, Python
-from gpudoctor.knowledge import intel
-from gpudoctor.knowledge.regressions import Regression, bugs, regressions
 from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.kernel_log import events
-from gpudoctor.queries.known_bugs import running_kernel
 from gpudoctor.targets import (
     OnCard,
     OnFramework,
@@ -23,13 +21,24 @@ from gpudoctor.targets import (
     torches,
 )
 
+if TYPE_CHECKING:
+    from gpudoctor.knowledge.intel import IntelFamily
+    from gpudoctor.knowledge.regressions import Regression
+
 VERIFY = "import torch; print(torch.__version__, torch.xpu.is_available(), torch.xpu.device_count())"
+
+
+def _family(card: PciDevice) -> "IntelFamily | None":
+    """What is known of a card; the tables are imported where there is one: each run asks whether."""
+    from gpudoctor.knowledge.intel import family
+
+    return family(card.device)
 
 
 def discrete(facts: Facts) -> tuple[PciDevice, ...]:
     """The cards that Level Zero can compute on; no integrated GPU, and no guest's card."""
     cards = cards_of(facts, "intel")
-    return tuple(card for card in cards if card.driver != "vfio-pci" and intel.family(card.device) is not None)
+    return tuple(card for card in cards if card.driver != "vfio-pci" and _family(card) is not None)
 
 
 def integrated(facts: Facts) -> tuple[PciDevice, ...]:
@@ -49,7 +58,7 @@ def alone(facts: Facts) -> tuple[PciDevice, ...]:
 
 def card_name(card: PciDevice) -> str:
     """For people: "The Intel GPU at 0000:03:00.0 (DG2 [Arc A770])"."""
-    found = intel.family(card.device)
+    found = _family(card)
     name = card.name if isinstance(card.name, str) else found.name if found else ""
     return f"The Intel GPU at {card.address}" + (f" ({name})" if name else "")
 
@@ -144,14 +153,16 @@ def extended_torches(facts: Facts) -> Iterator[tuple[About, OnFramework]]:
         yield from torches(facts)
 
 
-def lists_one_of_several(facts: Facts) -> Regression | None:
+def lists_one_of_several(facts: Facts) -> "Regression | None":
     """The known bug of this compute runtime with which Level Zero does not list all cards of one generation.
 
     None where there is one card of it, or the runtime's build is not known.
     """
-    families = [family.name for card in discrete(facts) if (family := intel.family(card.device))]
+    families = [family.name for card in discrete(facts) if (family := _family(card))]
     build = known_or(facts.intel.runtime_build, None)
     several = {name for name in families if families.count(name) > 1}
+    from gpudoctor.knowledge.regressions import regressions
+
     rows = (row for name in several if build for row in regressions("compute-runtime", str(build), name))
     return next(rows, None)
 
@@ -168,21 +179,26 @@ def guc_file(facts: Facts, card: PciDevice) -> str | None:
     return found[-1] if found else None
 
 
-def guc_bug(facts: Facts, card: PciDevice) -> Regression | None:
+def guc_bug(facts: Facts, card: PciDevice) -> "Regression | None":
     """The known bug of that firmware on a card of this generation."""
-    version, found = guc(facts, card), intel.family(card.device)
+    from gpudoctor.knowledge.regressions import bugs
+
+    version, found = guc(facts, card), _family(card)
     return next(iter(bugs("guc", version, found.name)), None) if version and found else None
 
 
-def runtime_kernel_bug(facts: Facts) -> Regression | None:
+def runtime_kernel_bug(facts: Facts) -> "Regression | None":
     """The known bug that this build of the compute runtime has with the running kernel's driver."""
+    from gpudoctor.knowledge.regressions import bugs
+    from gpudoctor.queries.known_bugs import running_kernel
+
     build, kernel = known_or(facts.intel.runtime_build, None), running_kernel(facts)
     drivers = [card.driver for card in cards_of(facts, "intel") if isinstance(card.driver, str)]
     found = bugs("compute-runtime", str(build), *drivers, kernel=kernel) if build and kernel else ()
     return next((row for row in found if row.kernels and row.gpus), None)
 
 
-def runtime_bug(facts: Facts, bug: Regression) -> str:
+def runtime_bug(facts: Facts, bug: "Regression") -> str:
     """A sentence about a known bug of the compute runtime here."""
     build = phrase(" (build {})", facts.intel.runtime_build)
     return f"Intel's compute runtime{build} has a known bug: {bug.what}."

@@ -67,9 +67,9 @@ class Workstation(RecordedMachine):
         """The file, or the recorded one."""
         return super().open(path) if self._is_recorded(path) else Machine.open(self, path)
 
-    def names(self, folder: str) -> list[str]:
+    def listed(self, folder: str) -> list[str] | None:
         """What is in the directory, or in the recorded one."""
-        return super().names(folder) if self._is_recorded(folder) else Machine.names(self, folder)
+        return super().listed(folder) if self._is_recorded(folder) else Machine.listed(self, folder)
 
     def status(self, path: str) -> Status | None:
         """What stat(2) reports, or what is recorded."""

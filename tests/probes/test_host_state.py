@@ -111,6 +111,8 @@ def test_the_address_space(row: str, limit: object) -> None:
     [
         ("processor\t: 0\nflags\t\t: fpu sse sse2 pni cx16 lahf_lm\nbogomips\t: 1\n", ("cx16", "lahf_lm", "pni")),
         ("processor\t: 0\nbogomips\t: 1\n", Unknown("/proc/cpuinfo lists no flags")),
+        ("flags\t\t: sse2 pni\n" + "bogomips\t: 4000.00\n" * 1000, ("pni",)),  # of many processors, the first is read
+        ("x\t: 0\n" * 1364 + "flags\t\t: sse2 pni\n", Unknown("/proc/cpuinfo lists no flags")),  # the line is cut
         ("flags\t\t: fpu hypervisor\n", Unknown("/proc/cpuinfo does not list what every x86-64 CPU has")),
     ],
 )

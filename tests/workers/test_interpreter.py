@@ -61,3 +61,18 @@ def test_modules_on_pythonpath_do_not_stand_in_for_the_library(tmp_path: Path) -
 def test_what_start_up_files_print_does_not_spoil_the_answer(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("print('welcome', end='')\n")
     assert ask(sys.executable, PYTHONPATH=str(tmp_path))["prefix"] == sys.prefix
+
+
+@pytest.mark.parametrize(
+    "value", [{"a": [1, 2.5, None, True, ()], 'é\ud800\n"': "\\\x7f", "b": {}}, [], "x", 0, 1e-07, False]
+)
+def test_its_json_is_what_json_writes(value: object) -> None:
+    assert interpreter._json(value) == json.dumps(value)
+
+
+def test_it_imports_no_regular_expressions() -> None:
+    argv = [sys.executable, "-S", "-X", "importtime", SCRIPT]
+    ended = subprocess.run(argv, capture_output=True, text=True, check=True, cwd="/")
+    imported = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines()}
+    assert "sysconfig" in imported
+    assert not imported & {"re", "json", "enum"}

@@ -9,7 +9,7 @@ def main() -> None:
     from gpudoctor.process_cleanup import end_on_signals, undo_all
 
     end_on_signals()
-    from gpudoctor.cli import start_fast
+    from gpudoctor.spared_imports import start_fast
 
     start_fast()
     from gpudoctor.cli.mcp_server.answers import answer_json

@@ -1,12 +1,15 @@
 """Which CUDA and ROCm libraries a framework needs, and where each would come from in this environment."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gpudoctor.facts.framework import Framework, Need
 from gpudoctor.facts.python import Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.probes.frameworks.library_search import Request, Search, dynamic_of
+
+if TYPE_CHECKING:
+    from gpudoctor.probes.frameworks.library_search import Request, Search
 
 
 def probe(machine: Machine, python: Python, framework: Framework) -> Maybe[tuple[Need, ...]]:
@@ -38,7 +41,9 @@ def optional(machine: Machine, python: Python, framework: Framework) -> tuple[Ne
     return onnxruntime.optional(_search(machine, python, framework), framework)
 
 
-def _search(machine: Machine, python: Python, framework: Framework) -> Search:
+def _search(machine: Machine, python: Python, framework: Framework) -> "Search":
+    from gpudoctor.probes.frameworks.library_search import Search, dynamic_of  # builds for the processor need none
+
     sites = [folder.rstrip("/") for folder in known_or(python.sys_path, ()) if folder.endswith("-packages")]
     own = [f"{framework.location}/lib"] if framework.name == "torch" else []
     cudnn = known_or(framework.cudnn, None)

@@ -1,18 +1,17 @@
 """What PyTorch's files say without importing it: what it was built for, and which GPU code it holds."""
 
 import re
+from typing import TYPE_CHECKING
 
 from gpudoctor.facts.framework import Framework
 from gpudoctor.facts.python import Package, Python
-from gpudoctor.knowledge import sonames
-from gpudoctor.knowledge import torch as releases
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.parsers.elf import NotElfError
-from gpudoctor.parsers.torch_arch import torch_arch_list
 from gpudoctor.probes.frameworks.discovery import FoundFramework, assignments, read_text
-from gpudoctor.probes.frameworks.library_search import Request, Search, gpu_code, majors
+
+if TYPE_CHECKING:
+    from gpudoctor.probes.frameworks.library_search import Request, Search
 
 _CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
 _PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
@@ -49,9 +48,7 @@ def read(machine: Machine, python: Python, found: FoundFramework, kernels: bool 
         variant=variant,
         archs=_archs(machine, found) if on_gpu else _none(variant),
         blas=_blas(machine, found) if variant == "rocm" else _none(variant),
-        kernels=gpu_code(machine, f"{found.location}/lib/{_FILES[0]}", kernels)
-        if variant == "cuda"
-        else _none(variant),
+        kernels=_kernels(machine, found, kernels) if variant == "cuda" else _none(variant),
         cudnn=_cudnn(found.package, version, cuda),
         plugin=None,
         plugin_version=None,
@@ -90,7 +87,11 @@ def _platform(
     match = re.match(shape, local)
     if not match:
         return None
-    return releases.cuda_of_variant(f"cu{match[1]}") if name == "cuda" else match[1]
+    if name != "cuda":
+        return match[1]
+    from gpudoctor.knowledge import torch as releases
+
+    return releases.cuda_of_variant(f"cu{match[1]}")
 
 
 def _conda_tag(python: Python) -> str:
@@ -113,7 +114,17 @@ def _none(variant: Maybe[str]) -> Maybe[tuple[str, ...]]:
     return variant if isinstance(variant, Unknown) else ()
 
 
+# What reads libraries is imported where there are some of a GPU's: builds for the processor alone have none.
+def _kernels(machine: Machine, found: FoundFramework, count: bool) -> Maybe[tuple[str, ...]]:
+    from gpudoctor.probes.frameworks.library_search import gpu_code
+
+    return gpu_code(machine, f"{found.location}/lib/{_FILES[0]}", count)
+
+
 def _archs(machine: Machine, found: FoundFramework) -> Maybe[tuple[str, ...]]:
+    from gpudoctor.parsers.elf import NotElfError
+    from gpudoctor.parsers.torch_arch import torch_arch_list
+
     path = f"{found.location}/lib/libtorch_python.so"
     try:
         with machine.open(path) as file:
@@ -136,13 +147,15 @@ def _cudnn(package: Package | None, version: Maybe[str | None], cuda: Maybe[str 
     pins = [match[1] for line in (package.requires if package else ()) if (match := _CUDNN_PIN.match(line))]
     if pins:
         return pins[0]
+    from gpudoctor.knowledge import torch as releases
+
     known_release = releases.release(known_or(version, None) or "")
     variant = "cu" + "".join(cuda.split(".")[:2])
     of_release = known_release.cudnn.get(variant) if known_release else None
     return of_release or Unknown("neither the distribution's metadata nor a table of releases names a cuDNN")
 
 
-def requests(search: Search, framework: Framework) -> list[Request]:
+def requests(search: "Search", framework: Framework) -> "list[Request]":
     """The libraries that its own link to, that its metadata pins, or that are in torch/lib."""
     files = [f"{framework.location}/lib/{name}" for name in _FILES]
     if isinstance(framework.hip, str):
@@ -154,8 +167,11 @@ def requests(search: Search, framework: Framework) -> list[Request]:
     return linked or _pinned(search, framework, files[0]) or _bundled(search, framework, files[0])
 
 
-def _pinned(search: Search, framework: Framework, path: str) -> list[Request]:
+def _pinned(search: "Search", framework: Framework, path: str) -> "list[Request]":
     """The libraries of the wheels that the metadata pins, where the files themselves do not tell."""
+    from gpudoctor.knowledge import sonames
+    from gpudoctor.probes.frameworks.library_search import Request, majors
+
     package = next((p for p in search.packages if p.name == framework.distribution), None)
     cuda, cudnn = majors(framework)
     wanted: dict[str, None] = {}
@@ -171,8 +187,11 @@ def _pinned(search: Search, framework: Framework, path: str) -> list[Request]:
     ]
 
 
-def _bundled(search: Search, framework: Framework, path: str) -> list[Request]:
+def _bundled(search: "Search", framework: Framework, path: str) -> "list[Request]":
     """The libraries in torch/lib itself, where the files do not tell, as in CUDA 11.8 wheels up to 2.0."""
+    from gpudoctor.knowledge import sonames
+    from gpudoctor.probes.frameworks.library_search import Request
+
     folder = f"{framework.location}/lib"
     names = [n for n in search.machine.names(folder) if sonames.library_of(n) and not n.startswith("libcudnn_")]
     order = search.order(also=(folder,))

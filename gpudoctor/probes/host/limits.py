@@ -1,6 +1,5 @@
 """How much of the machine this process may use: memory, processors, shared memory."""
 
-import re
 from collections.abc import Iterator
 
 from gpudoctor.facts.host import Shm
@@ -8,6 +7,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.cpu_list import processors
 from gpudoctor.parsers.numbers import whole
+from gpudoctor.parsers.proc_fields import field
 
 ROOT = "/sys/fs/cgroup"
 
@@ -22,9 +22,10 @@ def memory(machine: Machine) -> tuple[Maybe[int], Maybe[int]]:
     return _meminfo(text, "MemTotal"), _meminfo(text, "MemAvailable")
 
 
-def _meminfo(text: str, field: str) -> Maybe[int]:
-    found = re.search(rf"^{field}:\s+([0-9]{{1,15}}) kB", text, re.M)
-    return int(found[1]) * 1024 if found else Unknown(f"/proc/meminfo has no {field}")
+def _meminfo(text: str, name: str) -> Maybe[int]:
+    number, _, unit = (field(text, name) or "").partition(" ")
+    found = whole(number) if unit == "kB" else None
+    return Unknown(f"/proc/meminfo has no {name}") if found is None else found * 1024
 
 
 class Cgroups:
@@ -139,8 +140,7 @@ class Cgroups:
 
 def cpus(machine: Machine, groups: Cgroups) -> Maybe[float]:
     """Return the processors that this process may use: its affinity and the groups' quota together."""
-    allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)", machine.line("/proc/self/status") or "", re.M)
-    count = len(processors(allowed[1])) if allowed else 0
+    count = len(processors(field(machine.line("/proc/self/status") or "", "Cpus_allowed_list") or ""))
     if not count:
         return Unknown("/proc/self/status has no Cpus_allowed_list that can be read")
     quota = groups.cpu_quota()

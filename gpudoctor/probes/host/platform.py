@@ -5,6 +5,7 @@ import re
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers.proc_fields import field
 
 DMI = "/sys/class/dmi/id"
 # What board makers leave in a field that they did not fill in.
@@ -113,8 +114,8 @@ def _named(table: tuple[tuple[str, str], ...], words: str) -> str | None:
 def _flagged(machine: Machine) -> bool | None:
     """The processor's hypervisor flag; None where processors have none (Arm)."""
     text = _cpuinfo(machine)
-    flags = re.search(r"^flags\s*:(.*)$", text, re.M)
-    return None if flags is None else " hypervisor" in flags[1]
+    flags = field(text, "flags")
+    return None if flags is None else "hypervisor" in flags.split()
 
 
 def _arm(machine: Machine, words: str) -> Maybe[str | None]:

@@ -17,7 +17,8 @@ def selinux(machine: Machine) -> Maybe[str | None]:
     state = machine.line("/sys/fs/selinux/enforce")
     if state in ("0", "1"):
         return "enforcing" if state == "1" else "permissive"
-    configured = re.search(r"^\s*SELINUX=(\w+)", machine.line(CONFIG) or "", re.M)
+    text = machine.line(CONFIG)
+    configured = re.search(r"^\s*SELINUX=(\w+)", text, re.M) if text else None
     label = (machine.line("/proc/self/attr/current") or "").strip("\0")
     labelled = label.count(":") >= 3  # user:role:type:level; AppArmor's have no colons
     if not configured and not labelled:

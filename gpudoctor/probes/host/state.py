@@ -9,6 +9,7 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.cpu_list import processors
 from gpudoctor.parsers.numbers import hexadecimal, seconds, whole
+from gpudoctor.parsers.proc_fields import field
 
 BUS = "/sys/bus/thunderbolt/devices"
 _ONE_CPU = 8192  # bytes of /proc/cpuinfo; one CPU's part has some two thousand
@@ -71,9 +72,8 @@ def seccomp(machine: Machine) -> Maybe[bool]:
     return said if isinstance(said, Unknown) else said != "0"
 
 
-def _status(machine: Machine, field: str) -> Maybe[str]:
-    found = re.search(rf"^{field}:\s+(\S+)", machine.line("/proc/self/status") or "", re.M)
-    return found[1] if found else Unknown(f"/proc/self/status has no {field}")
+def _status(machine: Machine, name: str) -> Maybe[str]:
+    return field(machine.line("/proc/self/status") or "", name) or Unknown(f"/proc/self/status has no {name}")
 
 
 def address_space(machine: Machine) -> Maybe[int | None]:
@@ -105,13 +105,14 @@ def cpu_flags(machine: Machine) -> Maybe[tuple[str, ...] | None]:
     if machine.architecture() not in ("x86_64", "AMD64"):
         return None
     try:
-        head = machine.data("/proc/cpuinfo", _ONE_CPU).decode("ascii", "replace")
+        with machine.open("/proc/cpuinfo") as file:
+            head = file.read(_ONE_CPU).decode("ascii", "replace")
     except OSError as error:
         return Unknown(f"/proc/cpuinfo: {error.strerror}")
-    found = re.search(r"^flags\s*: (.*)\n", head, re.M)
+    found = field(head.rpartition("\n")[0], "flags")  # without a line that is cut
     if found is None:
         return Unknown("/proc/cpuinfo lists no flags")
-    flags = set(found[1].split())
+    flags = set(found.split())
     if "sse2" not in flags:  # every x86-64 CPU has it (System V ABI, x86-64 baseline): a sandbox has written the file
         return Unknown("/proc/cpuinfo does not list what every x86-64 CPU has")
     return tuple(sorted(cpu_features.known() & flags))

@@ -1,14 +1,16 @@
 """The kernel's log since boot: read where it may be read, and reduced to the messages about GPUs."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.kernel_log import KernelLog, LogEvent
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.numbers import seconds
-from gpudoctor.probes.kernel_log import lines as log_lines
-from gpudoctor.probes.kernel_log.lines import Message
+
+if TYPE_CHECKING:
+    from gpudoctor.probes.kernel_log.lines import Message
 
 # What a driver of a GPU leaves where no GPU is on the bus any more: fallen off, powered down, or behind WSL.
 TRACES = (
@@ -57,7 +59,7 @@ def _permit(host: Host) -> str:
     return "Run with sudo, or as a member of the group systemd-journal or adm."
 
 
-def _first(messages: list[Message]) -> Maybe[float]:
+def _first(messages: "list[Message]") -> Maybe[float]:
     first = next((m.seconds for m in messages if m.seconds is not None), None)
     return Unknown("the log has no times") if first is None else first
 
@@ -68,7 +70,10 @@ def _now(machine: Machine) -> Maybe[float]:
     return Unknown("/proc/uptime cannot be read") if found is None else found
 
 
-def _kmsg(machine: Machine) -> list[Message] | str:
+# What takes lines apart is imported where there is a log to read: not on machines without a GPU.
+def _kmsg(machine: Machine) -> "list[Message] | str":
+    from gpudoctor.probes.kernel_log import lines as log_lines
+
     try:
         lines = machine.kmsg()
     except OSError as error:
@@ -76,7 +81,9 @@ def _kmsg(machine: Machine) -> list[Message] | str:
     return log_lines.from_kmsg(lines)
 
 
-def _journal(machine: Machine) -> list[Message] | str:
+def _journal(machine: Machine) -> "list[Message] | str":
+    from gpudoctor.probes.kernel_log import lines as log_lines
+
     if machine.which("journalctl") is None:
         return "not installed"
     ended = machine.run(["journalctl", "-k", "-b", "--no-pager", "-o", "short-monotonic"])
@@ -88,7 +95,9 @@ def _journal(machine: Machine) -> list[Message] | str:
     return said.splitlines()[0]
 
 
-def _dmesg(machine: Machine) -> list[Message] | str:
+def _dmesg(machine: Machine) -> "list[Message] | str":
+    from gpudoctor.probes.kernel_log import lines as log_lines
+
     ended = machine.run(["dmesg"])
     if ended.ok:
         return log_lines.from_text(ended.out.splitlines())
@@ -100,8 +109,10 @@ def _dmesg(machine: Machine) -> list[Message] | str:
     return said.splitlines()[0].removeprefix("dmesg: ")
 
 
-def events(messages: Iterable[Message]) -> tuple[LogEvent, ...]:
+def events(messages: "Iterable[Message]") -> tuple[LogEvent, ...]:
     """Return the recognised messages in their order, of each kind, GPU and code the first and last ones."""
+    from gpudoctor.probes.kernel_log import lines as log_lines
+
     groups: dict[tuple[str, str | None, int | None], list[tuple[int, LogEvent]]] = {}
     for number, event in enumerate(e for message in messages for e in log_lines.recognised(message)):
         group = groups.setdefault((event.kind, event.gpu, event.code), [])

@@ -1,7 +1,6 @@
 """CUDA's libraries outside the Python environment: those that the dynamic loader's settings lead to."""
 
 import os
-import re
 from collections.abc import Iterator
 
 from gpudoctor.facts import DriverLibrary
@@ -44,7 +43,7 @@ def probe(machine: Machine) -> Maybe[tuple[DriverLibrary, ...]]:
 
 def _in_folders(machine: Machine) -> Iterator[tuple[str, str]]:
     """Yield (soname, path); libX.so.12.4.5 is left out where libX.so.12 is there, since nobody asks for it."""
-    folders = re.split("[:;]", machine.env.get("LD_LIBRARY_PATH", ""))
+    folders = machine.env.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":")
     left = _MOST_NAMES
     for folder in list(dict.fromkeys(f for f in folders if f.startswith("/")))[:_MOST_FOLDERS]:
         names = machine.names(folder)[: max(left, 0)]

@@ -30,7 +30,8 @@ def _of(machine: Machine, root: str) -> Iterator[LibraryHeader]:
         folders.append(f"{folders[0]}/{machine.architecture()}-linux-gnu")
     for library, name, define in _HEADERS:
         for folder in folders:
-            parts = define.findall(machine.line(f"{folder}/{name}") or "")
+            text = machine.line(f"{folder}/{name}")
+            parts = define.findall(text) if text else ()
             if len(parts) == 3:
                 path = machine.real(f"{folder}/{name}")
                 yield LibraryHeader(library=library, path=path, version=".".join(parts))

@@ -1,10 +1,8 @@
 """The files, directories and compilers that environment variables name."""
 
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor.facts.toolkit import NamedPath
-from gpudoctor.knowledge.variables import variables
 from gpudoctor.machine import Machine
 
 _DATA_DIR = "--xla_gpu_cuda_data_dir="
@@ -29,7 +27,11 @@ def _named(machine: Machine) -> Iterator[NamedPath]:
         if flag.startswith(f"{_DATA_DIR}/"):
             path = f"{flag.removeprefix(_DATA_DIR).rstrip('/')}/{LIBDEVICE}"
             yield NamedPath(variable="XLA_FLAGS", path=path, exists=machine.exists(path))
-    for row in variables().paths.rows if any(name.startswith(_PREFIXES) for name in env) else ():
+    if not any(name.startswith(_PREFIXES) for name in env):
+        return
+    from gpudoctor.knowledge.variables import variables
+
+    for row in variables().paths.rows:
         value = env.get(row.name, "")
         path = _program(value) if row.kind == "compiler" else value
         if path.startswith("/"):
@@ -40,6 +42,8 @@ def _named(machine: Machine) -> Iterator[NamedPath]:
 
 def _program(value: str) -> str:
     """The program of a command line such as "g++-13 -m64"."""
+    import shlex
+
     try:
         return next(iter(shlex.split(value)), "")
     except ValueError:

@@ -54,7 +54,8 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG0
 
 def _installed(machine: Machine) -> tuple[str, ...]:
     """Return the toolkits' folders under /usr/local and /opt/cuda, links resolved, each once."""
-    names = (name for name in machine.names(_LOCAL) if re.fullmatch(r"cuda(?:-\d+(?:\.\d+)*)?", name))
+    beginning = (name for name in machine.names(_LOCAL) if name.startswith("cuda"))
+    names = (name for name in beginning if re.fullmatch(r"cuda(?:-\d+(?:\.\d+)*)?", name))
     folders = [machine.real(f"{_LOCAL}/{name}") for name in names] + ["/opt/cuda"]
     return tuple(dict.fromkeys(f for f in folders if _is_toolkit(machine, f)))
 
@@ -123,11 +124,12 @@ def _nvcc_version(machine: Machine, path: str, real: str, wanted: bool) -> Maybe
 
 def _version_file(machine: Machine, folder: str) -> str | None:
     """Return "12.4" from version.json (since CUDA 11.1) or version.txt (before)."""
-    text = machine.line(f"{folder}/version.json")
-    if text:
+    if text := machine.line(f"{folder}/version.json"):
         found = re.search(r'"cuda"\s*:\s*\{[^}]*"version"\s*:\s*"(\d+\.\d+)', text)
+    elif text := machine.line(f"{folder}/version.txt"):
+        found = re.search(r"CUDA Version (\d+\.\d+)", text)
     else:
-        found = re.search(r"CUDA Version (\d+\.\d+)", machine.line(f"{folder}/version.txt") or "")
+        return None
     return found[1] if found else None
 
 

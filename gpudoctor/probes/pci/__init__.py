@@ -4,13 +4,10 @@ import msgspec
 
 from gpudoctor.facts.host import Host
 from gpudoctor.facts.pci import PciDevice
-from gpudoctor.knowledge.pci_ids import amd_chip, is_nvswitch, nvidia_chip
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.numbers import hexadecimal, whole
-from gpudoctor.probes.pci import link as pci_link
 from gpudoctor.probes.pci import names as pci_names
-from gpudoctor.probes.pci import path
 
 DEVICES = "/sys/bus/pci/devices"
 NVIDIA, AMD, INTEL, MELLANOX = "10de", "1002", "8086", "15b3"
@@ -47,6 +44,8 @@ def _with_path(machine: Machine, device: PciDevice, everything: tuple[PciDevice,
         return device
     peers = [d for d in everything if d.role == "gpu" and d.vendor == device.vendor]
     acs = len(peers) > 1 and machine.ids()[0] == 0
+    from gpudoctor.probes.pci import path  # like all that is imported so, not for machines without a GPU
+
     way = path.path(machine, f"{DEVICES}/{device.address}", acs=acs)
     if not acs and len(peers) > 1:
         way = msgspec.structs.replace(
@@ -78,8 +77,11 @@ def _role(vendor: str, device: str, code: str) -> str | None:
     if code.startswith("12"):
         # Other vendors' accelerators (NPUs) run none of the frameworks that are looked at.
         return "gpu" if vendor in (NVIDIA, AMD) else "accelerator"
-    if code.startswith("0680") and vendor == NVIDIA and is_nvswitch(device):
-        return "switch"
+    if code.startswith("0680") and vendor == NVIDIA:
+        from gpudoctor.knowledge.pci_ids import is_nvswitch
+
+        if is_nvswitch(device):
+            return "switch"
     return "network" if code.startswith(("0200", "0207")) and vendor == MELLANOX else None
 
 
@@ -105,6 +107,8 @@ def _state(machine: Machine, path: str, states: frozenset[str]) -> Maybe[str | N
 def _device(
     machine: Machine, names: pci_names.PciNames, address: str, vendor: str, device: str, code: str, role: str
 ) -> PciDevice:
+    from gpudoctor.probes.pci import link as pci_link
+
     folder = f"{DEVICES}/{address}"
     subsystem, revision = _subsystem(machine, address), _revision(machine, address)
     name = names.name(vendor, device) if vendor != AMD else names.of_revision(device, revision)
@@ -168,6 +172,8 @@ Chip = tuple[Maybe[str | None], Maybe[str | None], Maybe[str | None], Maybe[str 
 def _chip(vendor: str, device: str, address: str, name: Maybe[str | None]) -> Chip:
     """Chip, generation, compute capability, gfx and whether it is part of the processor."""
     why = Unknown(f"the device ID {vendor}:{device} is not in the tables of this gpudoctor")
+    from gpudoctor.knowledge.pci_ids import amd_chip, nvidia_chip
+
     if vendor == NVIDIA:
         chip = nvidia_chip(device, name if isinstance(name, str) else None)
         if chip is None:

@@ -212,8 +212,9 @@ def _here(
     names = {f"{module}{suffix}" for module in wanted for suffix in suffixes}
     # It may hold any number of files, or not be readable: then only the names that would hide something are looked up.
     status = machine.status(here)
-    listed = machine.names(here) if status is not None and status.size <= _SMALL else ()
-    there = frozenset(name for name in names.intersection(listed or names) if machine.exists(f"{here}/{name}"))
+    listed = machine.listed(here) if status is not None and status.size <= _SMALL else None
+    possible = names if listed is None else names.intersection(listed)
+    there = frozenset(name for name in possible if machine.exists(f"{here}/{name}"))
     return [PathEntry(here, there, "working directory")]
 
 

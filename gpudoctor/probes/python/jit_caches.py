@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gpudoctor.facts.python import JitKernel
-from gpudoctor.knowledge.sonames import vendor_of
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -104,6 +103,7 @@ def _kernel(machine: Machine, cache: str, folder: str, search: "ExtensionSearch"
 
 def _missing(machine: Machine, path: str, search: "ExtensionSearch", torch: "InstalledTorch") -> tuple[str, ...]:
     """The vendors' libraries that it needs and that neither PyTorch, nor the loader, nor the environment has."""
+    from gpudoctor.knowledge.sonames import vendor_of
     from gpudoctor.probes.python.extension_search import dynamic_of
 
     dynamic = dynamic_of(machine, path)

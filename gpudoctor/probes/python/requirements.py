@@ -40,6 +40,8 @@ def unmet(
         package, extra = todo.pop()
         here = {**markers, "extra": extra}
         for requirement in read(package):
+            if _marker_plainly(requirement.partition(";")[2], here) is False:  # most are of extras that nobody wants
+                continue
             name, asked = _wanted(requirement)
             if not name or (extra and not re.search(r"\bextra\b", requirement)):
                 continue

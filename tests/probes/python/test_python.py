@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from gpudoctor.facts import Extension, Python
+from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes import frameworks
+from gpudoctor.probes import frameworks, python
 from gpudoctor.probes.python import extensions, probe
 from gpudoctor.recorded_machine import RecordedMachine
 from tests.probes.environments import HERE, distribution, machine, script, venv
@@ -221,3 +222,14 @@ def test_quick_reads_no_symbols(bare: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "symbols of extensions were not read (--quick)"
     )
     assert probe(machine(), str(bare / "bin/python")).extensions == found
+
+
+def test_in_an_empty_working_directory_no_name_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    here = Machine(env={"PWD": str(tmp_path)})
+    monkeypatch.setattr(Machine, "exists", lambda self, path: looked.append(path))
+    assert python._here(here, [], ["torch"], ("", ".py"))[0].names == frozenset()
+    assert looked == []
+    monkeypatch.setattr(Machine, "listed", lambda self, folder: None)  # it may not be read
+    python._here(here, [], ["torch"], ("", ".py"))
+    assert sorted(looked) == [f"{tmp_path}/torch", f"{tmp_path}/torch.py"]
