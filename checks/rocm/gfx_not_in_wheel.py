@@ -91,6 +91,7 @@ def _none(on: OnPair, gfx: str) -> Fix:
         "rocm.override-of-another-isa",
         "visibility.hip-selects-integrated",
         "rocm.not-loaded",
+        "rocm.not-driven",
         "rocm.kfd-failed",
         "pytorch.wrong-vendor",
     ),

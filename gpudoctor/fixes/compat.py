@@ -28,7 +28,10 @@ def _out_of_the_variable(facts: Facts, folder: str, variable: list[str]) -> Fix:
     command = export("LD_LIBRARY_PATH", rest) if rest else unset("LD_LIBRARY_PATH")
     where = ", here and in the shell or module file that sets it"
     if in_container(facts):
-        where = f", here, and for new containers in the image (ENV) or with docker run -e LD_LIBRARY_PATH={rest}"
+        where = (
+            ", here, and for new containers in the image (ENV, or the entrypoint that sets it) or with docker run -e "
+            f"LD_LIBRARY_PATH={rest}"
+        )
     message = f"Remove {folder} from LD_LIBRARY_PATH{where}, so that programs load the driver's own libcuda."
     return Fix(message, (command,), "change-environment", verify=cuda_proof(facts))
 
