@@ -60,9 +60,10 @@ TARGETS = {
     "queries.gfx:amd_pairs": (
         "rocm.device-wheel-missing rocm.gfx-not-in-wheel rocm.rocblas-without-gfx rocm.xnack-without-kernels"
     ),
+    "queries.intel:cards_to_drive": "intel.not-driven",
     "queries.intel:computing_cards": "intel.hangs",
     "queries.intel:extended_torches": "intel.extension-mismatch",
-    "queries.intel:intel_cards": "intel.firmware-missing intel.not-driven intel.small-bar",
+    "queries.intel:intel_cards": "intel.firmware-missing intel.small-bar",
     "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
@@ -97,9 +98,9 @@ TARGETS = {
         "rocm.hive-split rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission "
         "rocm.kfd-refused rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on "
         "rocm.override-of-another-isa rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics "
-        "rocm.render-node-closed rocm.repository-of-another-release rocm.small-bar visibility.hip-hides-all "
-        "visibility.hip-integrated-first visibility.hip-out-of-range visibility.hip-selects-integrated "
-        "visibility.rocr-and-hip"
+        "rocm.render-node-closed rocm.repository-of-another-release rocm.small-bar rocm.ttm-limit-not-in-effect "
+        "visibility.hip-hides-all visibility.hip-integrated-first visibility.hip-out-of-range "
+        "visibility.hip-selects-integrated visibility.rocr-and-hip"
     ),
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
@@ -297,6 +298,7 @@ ONLY_WITH = {
     "rocm.not-driven": ("", "pci.vendor=1002"),
     "rocm.resume-failed": ("", "queries.amd_boards:boards"),
     "rocm.space-in-path": ("targets:torches", "pythons.frameworks.variant=rocm"),
+    "rocm.ttm-limit-not-in-effect": ("targets:amd_compute", "amd.ttm_asked"),
     "rocm.wsl-runtime": ("", "host.wsl=2"),
     "tensorflow.arch-missing": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "tensorflow.driver-too-old": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),

@@ -61,6 +61,8 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     ttm_limit: Maybe[Count | None] = (
         NOT  # bytes that all drivers' buffers in RAM may take (ttm.pages_limit); None: no TTM
     )
+    # Bytes that the kernel command line or modprobe.d asks for by (module).pages_limit, whether it is loaded or not.
+    ttm_asked: Maybe[tuple[tuple[str, Count], ...]] = NOT  # (("amdttm", 134217728000),)
     closed_nodes: Maybe[Small] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs
 
 
@@ -77,4 +79,5 @@ NO_AMD = Amd(
     hip_lacks=(),
     dxg=False,
     boards=(),
+    ttm_asked=(),
 )
