@@ -7,6 +7,7 @@ from gpudoctor.maybe import known, present
 from gpudoctor.queries.containers import size
 from gpudoctor.targets import amd_compute, cards_of
 
+
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     message = "Raise TTM's limit instead, and remove amdgpu.gttsize, which is deprecated."
     return (ttm.raise_limit(facts, message, present(facts.amd.gtt_size)),)
