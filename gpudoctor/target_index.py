@@ -98,9 +98,9 @@ TARGETS = {
         "rocm.hive-split rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission "
         "rocm.kfd-refused rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on "
         "rocm.override-of-another-isa rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics "
-        "rocm.render-node-closed rocm.repository-of-another-release rocm.small-bar rocm.ttm-limit-not-in-effect "
-        "visibility.hip-hides-all visibility.hip-integrated-first visibility.hip-out-of-range "
-        "visibility.hip-selects-integrated visibility.rocr-and-hip"
+        "rocm.render-node-closed rocm.repository-of-another-release rocm.runtime-unloadable rocm.small-bar "
+        "rocm.ttm-limit-not-in-effect visibility.hip-hides-all visibility.hip-integrated-first "
+        "visibility.hip-out-of-range visibility.hip-selects-integrated visibility.rocr-and-hip"
     ),
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
@@ -297,6 +297,7 @@ ONLY_WITH = {
     "rocm.library-missing": ("targets:frameworks", "pythons.frameworks.variant=rocm"),
     "rocm.not-driven": ("", "pci.vendor=1002"),
     "rocm.resume-failed": ("", "queries.amd_boards:boards"),
+    "rocm.runtime-unloadable": ("targets:amd_compute", "amd.unloadable"),
     "rocm.space-in-path": ("targets:torches", "pythons.frameworks.variant=rocm"),
     "rocm.ttm-limit-not-in-effect": ("targets:amd_compute", "amd.ttm_asked"),
     "rocm.wsl-runtime": ("", "host.wsl=2"),

@@ -3,8 +3,8 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.fixes.compat import out_of_the_way
-from gpudoctor.maybe import known, known_or
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import MASKS, NODES, SURROUNDINGS
 from gpudoctor.queries.driver import CUDA_MISMATCH, CUDA_NO_DEVICE, OFF_PATH, loaded_libcuda
 from gpudoctor.targets import in_container, nvidia_machine

@@ -46,8 +46,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="Limit of GTT memory (ttm.pages_limit) is not in effect",
     severity=Severity.WARNING,
     cause="An integrated GPU computes in system RAM (GTT), of which TTM lets it have half by default. The limit is an "
-    "option of the module that amdgpu uses: ttm of the kernel, amdttm of AMD's driver package (amdgpu-dkms). The kernel "
-    "ignores options of a module that is never loaded, without a message.",
+    "option of the module that amdgpu uses: ttm of the kernel, amdttm of AMD's driver package (amdgpu-dkms). The "
+    "kernel ignores options of a module that is never loaded, without a message.",
     fixes=_fixes,
     references=(
         "https://github.com/ROCm/legacy-rocm-build/issues/5562",

@@ -34,6 +34,13 @@ class AmdRepository(msgspec.Struct, frozen=True, kw_only=True):
     suite: str | None = None  # "jammy"; None: package managers of RPM have none
 
 
+class UnloadableLibrary(msgspec.Struct, frozen=True, kw_only=True):
+    """A library that links to others which the loader does not find."""
+
+    path: str  # "/opt/rocm/lib/libhsa-runtime64.so.1"
+    lacks: tuple[str, ...]  # ("libdxcore.so",)
+
+
 class Amd(msgspec.Struct, frozen=True, kw_only=True):
     """AMD's driver. The GPUs themselves are in `Facts.gpus`, from KFD's topology."""
 
@@ -51,6 +58,7 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     )
     hip: Maybe[str | None] = NOT  # the installed ROCm's libamdhip64; None: there is none. Wheels bring their own
     hip_lacks: Maybe[tuple[str, ...]] = NOT  # what it links to, or opens by name, and nothing here has
+    unloadable: Maybe[tuple[UnloadableLibrary, ...]] = NOT  # of its HSA and HIP runtimes
     blacklisted: Maybe[bool] = NOT
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
     rocdxg: Maybe[bool | None] = NOT  # librocdxg.so, ROCm's way through /dev/dxg, is there; None: no /dev/dxg
@@ -77,6 +85,7 @@ NO_AMD = Amd(
     rocm_releases=(),
     hip=None,
     hip_lacks=(),
+    unloadable=(),
     dxg=False,
     boards=(),
     ttm_asked=(),

@@ -94,8 +94,8 @@ def video_bios(facts: Facts, verify: Task) -> tuple[Fix, ...]:
         verify: the command that shows that the driver reaches the GPU.
     """
     message = (
-        "Update the mainboard's BIOS/UEFI, which contains an integrated GPU's VBIOS (ACPI table VFCT). If it is a card: "
-        "reseat it, switch it to its second BIOS, or have it replaced."
+        "Update the mainboard's BIOS/UEFI, which contains an integrated GPU's VBIOS (ACPI table VFCT). If it is a "
+        "card: reseat it, switch it to its second BIOS, or have it replaced."
     )
     own = Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="power cycle", verify=verify)
     if known_or(facts.host.virtual, None) is None:

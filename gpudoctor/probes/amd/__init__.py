@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpudoctor.facts.amd import Amd, AmdRepository, Board
+from gpudoctor.facts.amd import Amd, AmdRepository, Board, UnloadableLibrary
 from gpudoctor.facts.device_node import DeviceNode
 from gpudoctor.facts.gpu import Gpu
 from gpudoctor.facts.host import Host
@@ -52,6 +52,7 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         rocm_path=path,
         hip=hip,
         hip_lacks=lacks,
+        unloadable=_unloadable(machine, path, hip) if asked else idle,
         rocm_releases=() if path is None else rocm.releases(machine),
         blacklisted=idle if conf is None else "amdgpu" in conf.blacklists,
         dxg=machine.exists("/dev/dxg"),
@@ -114,6 +115,16 @@ def _hip(machine: Machine, path: Maybe[str | None]) -> tuple[Maybe[str | None], 
     from gpudoctor.probes.amd import hip
 
     return hip.runtime(machine, path)
+
+
+def _unloadable(
+    machine: Machine, path: Maybe[str | None], hip: Maybe[str | None]
+) -> Maybe[tuple[UnloadableLibrary, ...]]:
+    if not isinstance(path, str):
+        return path or ()
+    from gpudoctor.probes.amd import runtime_libraries
+
+    return runtime_libraries.unloadable(machine, path, hip)
 
 
 def _packages(machine: Machine, host: Host) -> Maybe[tuple[tuple[str, str, str], ...]]:
