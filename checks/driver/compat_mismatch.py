@@ -5,9 +5,9 @@ from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.fixes.compat import out_of_the_way
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
-from gpudoctor.queries.cause_groups import MASKS, NODES, SURROUNDINGS
+from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.driver import CUDA_MISMATCH, CUDA_NO_DEVICE, OFF_PATH, loaded_libcuda
-from gpudoctor.targets import in_container, nvidia_machine
+from gpudoctor.targets import gpus_of, in_container, nvidia_machine
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -29,9 +29,11 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
 
 def _overlooks(facts: Facts, found: DriverLibrary, module: str) -> bool:
     """Whether a compatibility package's library, older than the module, finds none of the GPUs that NVML lists."""
-    older = found.kind == "compat" and version(known(found.version) or module) < version(module)
-    # An empty mask leaves no device either, whatever the library.
-    return older and bool(known(facts.nvidia.nvml.count)) and known(facts.nvidia.cuda.unmasked_code) != 0
+    if found.kind != "compat" or version(known(found.version) or module) >= version(module):
+        return False
+    # An empty mask leaves no device either, nor does MIG without instances, whatever the library.
+    whole = [gpu for gpu in gpus_of(facts, "nvidia") if gpu.mig is not True]
+    return bool(whole) and known(facts.nvidia.cuda.unmasked_code) != 0
 
 
 @check(
@@ -48,7 +50,7 @@ def _overlooks(facts: Facts, found: DriverLibrary, module: str) -> bool:
         "https://github.com/huggingface/text-embeddings-inference/issues/870",
     ),
     targets=nvidia_machine,
-    caused_by=("driver.stub-library", "mig.no-instances", *NODES, *MASKS, *SURROUNDINGS),
+    caused_by=("driver.stub-library", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -88,6 +88,7 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "rocm_path": "/opt/rocm",
         "hip": "/opt/rocm/lib/libamdhip64.so.6",
         "hip_lacks": (),
+        "unloadable": (),
         "blacklisted": False,
         "dxg": False,
         "rocdxg": None,
@@ -95,6 +96,7 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "opens_for_caller": None,
         "gtt_size": None,
         "ttm_limit": 16 << 30,
+        "ttm_asked": (),
     }
     cards = tuple(
         card(
