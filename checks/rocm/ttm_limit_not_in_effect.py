@@ -31,15 +31,22 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         where = "the file in /etc/modprobe.d" if by_file else "the kernel command line"
         message = f"Give the limit to {own}, and remove the options of {name} from {where}."
         return (ttm.raise_limit(facts, message, asked, by_file),)
-    where = "On the host: rebuild" if in_container(facts) else "Rebuild"
+    inside = in_container(facts)
     message = (
-        f"{where} the initial RAM disk, which has a copy of modprobe.d, and reboot: {own} takes its options when it is "
-        f"loaded.{system.initramfs_hint(facts)}"
+        f"{'On the host: rebuild' if inside else 'Rebuild'} the initial RAM disk, which has a copy of modprobe.d, and "
+        f"reboot: {own} takes its options when it is loaded.{system.initramfs_hint(facts)}"
     )
-    commands = (*system.initramfs(facts), as_root("reboot"))
-    place = "outside" if in_container(facts) else "here"
-    verify = query("cat", ttm.parameter_path(facts))
-    return (Fix(message, commands, "reboot", root=True, needs="reboot", verify=verify, place=place),)
+    return (
+        Fix(
+            message,
+            () if inside else (*system.initramfs(facts), as_root("reboot")),
+            "reboot",
+            root=True,
+            needs="reboot",
+            verify=query("cat", ttm.parameter_path(facts)),
+            place="outside" if inside else "here",
+        ),
+    )
 
 
 @check(
