@@ -48,7 +48,8 @@ def _lacks(machine: Machine, path: str, dynamic: Dynamic, own: list[str]) -> tup
         out = (name for name in names if loader.resolve(name, order, machine.exists) is None)
         return tuple(name for name in out if not any(machine.exists(f"{folder}/{name}") for folder in own))
 
-    left = missing(tuple(dynamic.needed), {})
+    # The loader takes a name with a slash as a path.
+    left = missing(tuple(name for name in dynamic.needed if "/" not in name), {})
     if not left:
         return ()
     try:

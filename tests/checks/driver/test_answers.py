@@ -392,20 +392,3 @@ def test_usual_causes_stand_in_the_cause_and_not_in_the_sentence(check: str, fac
     assert isinstance(problem, Problem)
     assert words in str(problem.cause)
     assert "causes" not in problem.message
-
-
-@pytest.mark.parametrize(
-    ("facts", "verdict"),
-    [
-        (_compat("575.57.08", 100), [("pass", "")]),  # newer than the module: another cause
-        (having(_compat("565.57.01", 100), gpus=()), [("pass", "")]),
-        (having(_compat("565.57.01", 100), gpus__0__mig=True), [("pass", "")]),
-        (having(_compat("565.57.01", 100), nvidia__cuda__unmasked_code=0), [("pass", "")]),  # an empty mask
-        (having(_compat("565.57.01", 100), nvidia__cuda__unmasked_code=WHY), [("unknown", "nobody could look")]),
-        (_compat("565.57.01", 999), [("pass", "")]),
-    ],
-)
-def test_no_device_is_the_compatibility_library_only_where_nothing_else_is(
-    facts: Facts, verdict: list[tuple[str, str]]
-) -> None:
-    assert ask(catalogue.load(["driver.compat-mismatch"])[0], facts) == verdict
