@@ -50,9 +50,9 @@ TARGETS = {
         "device.switched-off device.thunderbolt-unauthorized driver.blacklisted driver.built-for-another-kernel "
         "driver.device-nodes-missing driver.dkms-build-failed driver.dkms-entry-stale driver.gpus-missing "
         "driver.half-upgraded driver.headers-missing driver.hmm-without-room driver.library-missing "
-        "driver.no-module-for-kernel driver.not-installed driver.repository-of-another-release driver.stopped-by-ibt "
-        "driver.suspend-refused driver.unknown-option fabric.imex-channel-missing fabric.imex-failed "
-        "fabric.subnet-manager-missing health.persistence-off"
+        "driver.no-module-for-kernel driver.not-installed driver.repository-of-another-release driver.smi-missing "
+        "driver.stopped-by-ibt driver.suspend-refused driver.unknown-option fabric.imex-channel-missing "
+        "fabric.imex-failed fabric.subnet-manager-missing health.persistence-off"
     ),
     "queries.driver:several_gpus": (
         "environment.nccl-path-off link.peers-redirected mig.mixed-modes visibility.cuda-order-differs"
@@ -60,9 +60,10 @@ TARGETS = {
     "queries.gfx:amd_pairs": (
         "rocm.device-wheel-missing rocm.gfx-not-in-wheel rocm.rocblas-without-gfx rocm.xnack-without-kernels"
     ),
+    "queries.intel:cards_to_drive": "intel.not-driven",
     "queries.intel:computing_cards": "intel.hangs",
     "queries.intel:extended_torches": "intel.extension-mismatch",
-    "queries.intel:intel_cards": "intel.firmware-missing intel.not-driven intel.small-bar",
+    "queries.intel:intel_cards": "intel.firmware-missing intel.small-bar",
     "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
@@ -98,9 +99,9 @@ TARGETS = {
         "rocm.hive-split rocm.iommu-translates rocm.kfd-failed rocm.kfd-missing rocm.kfd-no-permission "
         "rocm.kfd-refused rocm.no-topology rocm.not-loaded rocm.only-root-opens rocm.override-left-on "
         "rocm.override-of-another-isa rocm.partitions-differ rocm.partitions-missing rocm.pcie-atomics "
-        "rocm.render-node-closed rocm.repository-of-another-release rocm.small-bar visibility.hip-hides-all "
-        "visibility.hip-integrated-first visibility.hip-out-of-range visibility.hip-selects-integrated "
-        "visibility.rocr-and-hip"
+        "rocm.render-node-closed rocm.repository-of-another-release rocm.runtime-unloadable rocm.small-bar "
+        "rocm.ttm-limit-not-in-effect visibility.hip-hides-all visibility.hip-integrated-first "
+        "visibility.hip-out-of-range visibility.hip-selects-integrated visibility.rocr-and-hip"
     ),
     "targets:amd_gpus": "rocm.overheated",
     "targets:cupys": "cupy.headers-missing cupy.newer-nvrtc cupy.nvrtc-missing",
@@ -298,7 +299,9 @@ ONLY_WITH = {
     "rocm.library-missing": ("targets:frameworks", "pythons.frameworks.variant=rocm"),
     "rocm.not-driven": ("", "pci.vendor=1002"),
     "rocm.resume-failed": ("", "queries.amd_boards:boards"),
+    "rocm.runtime-unloadable": ("targets:amd_compute", "amd.unloadable"),
     "rocm.space-in-path": ("targets:torches", "pythons.frameworks.variant=rocm"),
+    "rocm.ttm-limit-not-in-effect": ("targets:amd_compute", "amd.ttm_asked"),
     "rocm.wsl-runtime": ("", "host.wsl=2"),
     "tensorflow.arch-missing": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "tensorflow.driver-too-old": ("targets:frameworks:tensorflow", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),

@@ -84,6 +84,7 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
         "cluster": {"jobs", "members", "kubernetes_nodes"},
         "cloud": {"gpu_instances", "cpu_instances", "notebooks"},
         "intel": {
+            "cards_to_drive",
             "intel_cards",
             "intel_computers",
             "computing_cards",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import known, phrases
+from gpudoctor.maybe import known, known_or, phrases
 from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.containers import engine_host
 from gpudoctor.tasks import as_root, cmd, query
@@ -30,13 +30,26 @@ def _by_mode(facts: Facts) -> bool:
 
 
 def _by_service(facts: Facts) -> bool:
-    """Whether pods run here, and the service that writes the specification at each boot is installed for them."""
+    """Whether the service that writes the specification at each boot is installed, and pods run here.
+
+    Or it failed, and containerd or CRI-O, which run pods, are set up for NVIDIA's runtime.
+    """
     own = facts.containers.cdi_service is True and facts.containers.runtime_mode in ("auto", None)
-    return facts.cluster.kubelet is True and own and facts.cluster.runtime_configured is not False
+    ready = facts.cluster.runtime_configured
+    return own and ((_is_node(facts) and ready is not False) or (ready is True and bool(_failed(facts))))
+
+
+def _is_node(facts: Facts) -> bool:
+    return facts.cluster.kubelet is True
+
+
+def _failed(facts: Facts) -> tuple[str, ...]:
+    """What the service wrote when it could not generate the specification."""
+    return tuple(one.text for one in known_or(facts.services.lines, ()) if one.symptom == "cdi-not-generated")
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    pods = facts.cluster.kubelet is True
+    pods = _by_service(facts)
     log = (query("journalctl", "-u", "nvidia-cdi-refresh", "-n", "20", root=True),) if pods else ()
     run = cmd("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi")
     generate = Fix(
@@ -76,6 +89,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html",
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1537",
         "https://github.com/kaito-project/kaito/issues/2326",
+        "https://github.com/Azure/aks-gpu/pull/175",
     ),
     targets=_hosts,
     only_with=(
@@ -99,18 +113,21 @@ def cdi_missing(facts: Facts) -> Problem | None:
             message, (*evidence, "/etc/nvidia-container-runtime/config.toml: mode = cdi"), severity=Severity.ERROR
         )
     if _by_service(facts):
+        failed = _failed(facts)
+        where = "Pods run on this node" if _is_node(facts) else "The runtime of pods is set up for NVIDIA's here"
+        how = "failed" if failed else "failed or never ran"
         message = (
-            "Pods run on this node, and the service nvidia-cdi-refresh is installed to generate the CDI specification, "
-            "but there is none: `nvidia-ctk cdi generate` failed or never ran."
+            f"{where}, and the service nvidia-cdi-refresh is installed to generate the CDI specification, but there is "
+            f"none: `nvidia-ctk cdi generate` {how}."
         )
         why = (
-            "In the mode auto NVIDIA's runtime passes GPUs by CDI. Where the specification cannot be generated, "
-            "containers get the driver's libraries without device nodes, and the device plugin finds no devices. A "
-            "drop-in with SuccessExitStatus hides the failed unit."
+            "In the mode auto NVIDIA's runtime passes GPUs by CDI, and from 1.18 on it generates a specification for "
+            "each container itself, by the same code. Where that fails, containers get the driver's libraries without "
+            "device nodes, and the device plugin finds no devices. A drop-in with SuccessExitStatus hides the failed "
+            "unit; a unit that failed before the driver was ready is not always repeated."
         )
-        return Problem(
-            message, phrases(*evidence, f"NVIDIA Container Toolkit {toolkit}"), cause=why, severity=Severity.ERROR
-        )
+        seen = phrases(*evidence, *failed, f"NVIDIA Container Toolkit {toolkit}")
+        return Problem(message, seen, cause=why, severity=Severity.ERROR if _is_node(facts) else None)
     if known(found.hook):
         return None
     message = f"Podman and the NVIDIA Container Toolkit {toolkit} are installed, but there is no CDI specification."

@@ -1,12 +1,13 @@
-"""A libcuda of a compatibility package, of another version than the module's, comes first: cuInit 803."""
+"""A libcuda of a compatibility package, of another version than the module's, comes first: cuInit 803 or 100."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.fixes.compat import out_of_the_way
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
-from gpudoctor.queries.driver import CUDA_MISMATCH, OFF_PATH, loaded_libcuda
-from gpudoctor.targets import in_container, nvidia_machine
+from gpudoctor.queries.driver import CUDA_MISMATCH, CUDA_NO_DEVICE, OFF_PATH, loaded_libcuda
+from gpudoctor.targets import gpus_of, in_container, nvidia_machine
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -26,15 +27,27 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
     return (Fix(message, (), "restart-process", needs="restart of the container"),)
 
 
+def _overlooks(facts: Facts, found: DriverLibrary, module: str) -> bool:
+    """Whether a compatibility package's library, older than the module, finds none of the GPUs that NVML lists."""
+    if found.kind != "compat" or version(known(found.version) or module) >= version(module):
+        return False
+    # An empty mask leaves no device either, nor does MIG without instances, whatever the library.
+    whole = [gpu for gpu in gpus_of(facts, "nvidia") if gpu.mig is not True]
+    return bool(whole) and known(facts.nvidia.cuda.unmasked_code) != 0
+
+
 @check(
     title="cuda-compat's libcuda shadows the driver's and does not match it",
     severity=Severity.ERROR,
     cause="cuda-compat lets newer CUDA run on an older driver. Where the driver is newer than the package, its "
-    "libcuda shadows the driver's own and does not match the kernel module: cuInit 803, system driver mismatch.",
+    "libcuda shadows the driver's own and does not match the kernel module: cuInit returns 803 (system driver "
+    "mismatch), or 100 (no device) with a module that it does not know at all. Images' entrypoints choose the package "
+    "by the driver's version, which they may read wrongly.",
     fixes=_fixes,
     references=(
         "https://docs.nvidia.com/deploy/cuda-compatibility/",
         "https://github.com/vllm-project/vllm/issues/34821",
+        "https://github.com/huggingface/text-embeddings-inference/issues/870",
     ),
     targets=nvidia_machine,
     caused_by=("driver.stub-library", *SURROUNDINGS),
@@ -42,11 +55,14 @@ def _else(facts: Facts, found: DriverLibrary | None) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def compat_mismatch(facts: Facts) -> Problem | None:
-    """The result of cuInit is 803, and programs load a libcuda that is not of the module's version."""
-    if known(facts.nvidia.cuda.code) != CUDA_MISMATCH:
+    """The result of cuInit is 803, or 100 by a library too old, and it is not of the module's version."""
+    code = known(facts.nvidia.cuda.code)
+    if code not in (CUDA_MISMATCH, CUDA_NO_DEVICE):
         return None
     found, module = loaded_libcuda(facts), known(facts.nvidia.kernel.loaded)
     if found is None or module is None or found.version in (module, None):
+        return None
+    if code == CUDA_NO_DEVICE and not _overlooks(facts, found, module):
         return None
     copies = known(facts.nvidia.cuda.libraries)
     own = [one for one in copies if one.version == module and one is not found]
@@ -57,7 +73,7 @@ def compat_mismatch(facts: Facts) -> Problem | None:
     version = known_or(found.version, None) or "of another version"
     message = (
         f"Programs load {found.real} ({version}, found through {found.found_by}) instead of the driver's own "
-        f"libcuda. It does not match the loaded kernel module {module} (cuInit 803)."
+        f"libcuda. It does not match the loaded kernel module {module} (cuInit {code})."
     )
     return Problem(
         message, tuple(f"{one.path} -> {one.real} ({one.found_by})" for one in copies if one.found_by != OFF_PATH)

@@ -1,7 +1,7 @@
 """An Intel card without a kernel driver bound to it, or with one that is experimental for it."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.facts import LogEvent
+from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.fixes import card_firmware, kernel_packages, system
 from gpudoctor.fixes.boot import without_parameters
 from gpudoctor.fixes.intel import KERNELS
@@ -9,11 +9,12 @@ from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known, known_or, phrase
-from gpudoctor.queries.intel import card_name, force_probe, intel_cards, xpu_builds
+from gpudoctor.queries import module_refusals
+from gpudoctor.queries.intel import card_name, cards_to_drive, force_probe, xpu_builds
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.queries.known_bugs import kernel_bug, known_kernel
 from gpudoctor.targets import OnCard
-from gpudoctor.tasks import as_root, filtered, query
+from gpudoctor.tasks import Task, as_root, filtered, query
 
 # What the driver core prints of a failed probe: xe ends with ENXIO where the card's memory window (BAR 2) has no
 # address (drivers/gpu/drm/xe/xe_vram.c); a GPU that does not answer in time is ETIME or ETIMEDOUT.
@@ -32,7 +33,24 @@ _STOPPED = {
         "The driver knows the card, but the card did not respond while the driver started it: it is in a bad state, "
         "which a power cycle clears, lacks power, or is broken.",
     ),
+    "modules": (
+        "the kernel refused {module}, which needs symbols of modules that are in the package linux-modules-extra of "
+        "this kernel; it is not installed",
+        "Ubuntu's images for virtual machines and clouds leave out the kernel's other modules, such as "
+        "drm_display_helper and ttm. A graphics driver that needs them does not load: 'Unknown symbol (err -2)'.",
+    ),
+    "unloaded": (
+        "the kernel refused {module}, whose symbol {symbol} is in the kernel's module {provider}, which was not loaded",
+        "A module can be loaded only after those whose symbols it needs: modprobe loads them first where modules.dep "
+        "names them, insmod does not.",
+    ),
+    "build": (
+        "the kernel refused {module}: it was compiled for another build of this kernel",
+        "A module of DKMS fits the kernel that it was compiled for; the kernel refuses it where versions of symbols or "
+        "their types (BTF) differ.",
+    ),
 }
+_REFUSED = ("unknown-symbol", "symbol-mismatch", "btf-refused")
 
 
 def _first_kernel(on: OnCard) -> str:
@@ -66,12 +84,43 @@ def _bug(on: OnCard) -> Regression | None:
     return kernel_bug(on.facts, lines, *(name for name in ("xe", "i915") if any(f"{name} " in x for x in lines)))
 
 
+def _refused(facts: Facts) -> tuple[str, dict[str, str]]:
+    """Why the kernel refused i915 or xe, empty where it did not, and what the message names."""
+    named = (e.what.get("module", "") for e in events(facts, *_REFUSED))
+    module = next((name for name in named if name.startswith(("i915", "xe"))), "i915").partition("_")[0]
+    found = module_refusals.refusal(facts, "i915")
+    if found:
+        return ("modules" if found == module_refusals.MODULES_MISSING else "build"), {"module": module}
+    missing = module_refusals.unprovided(facts, "i915")
+    if missing is None:
+        return "", {}
+    return "unloaded", {"module": module, "symbol": missing.symbol, "provider": missing.provider}
+
+
 def _why(on: OnCard) -> str:
     """What kept a driver that knows the card from it, by its own messages; empty: they do not show it."""
     code = next((event.code for event in reversed(_logged(on, "intel-probe-failed"))), None)
     if on.card.bar1 == 0 or code == _NO_WINDOW or _logged(on, "intel-window-invalid"):
         return "window"
-    return "silent" if code in _TIMES_OUT else ""
+    return "silent" if code in _TIMES_OUT else _refused(on.facts)[0]
+
+
+def _load(on: OnCard, why: str, proof: Task) -> tuple[Fix, ...]:
+    """What lets the refused module load."""
+    module, missing = _refused(on.facts)[1]["module"], module_refusals.unprovided(on.facts, "i915")
+    if why == "modules":
+        return (kernel_packages.extra_modules(on.facts, module, proof),)
+    if why == "unloaded" and missing:
+        return kernel_packages.load_provider(on.facts, missing, (module,), proof)
+    again = Fix(
+        "Build the modules of DKMS again for the running kernel, and reboot.",
+        (as_root("dkms", "autoinstall", "--force"), *system.initramfs(on.facts), as_root("reboot")),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        verify=proof,
+    )
+    return (again, *kernel_packages.reinstall_kernel(on.facts, proof))
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:
@@ -85,11 +134,13 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         return card_firmware.more_room(on.facts, proof)
     if why == "silent":
         return (card_firmware.power_cycle(on.facts, proof),)
+    if why:
+        return _load(on, why, proof)
     if words:
         found = intel.family(on.card.device)
         message = f"Let {found.module if found else 'i915'} drive the card again."
         return (without_parameters(on.facts, message, words, proof),)
-    if not first:
+    if not first and intel.family(on.card.device):
         message = (
             f"Install Intel's own kernel modules for Data Center GPUs (DKMS), as described in {KERNELS}, and reboot."
         )
@@ -122,8 +173,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     title="No kernel driver (i915, xe), or an experimental one, is bound to the Intel GPU",
     severity=Severity.WARNING,
     cause="i915 and xe support a card only from the kernel release on that knows its device id; older kernels skip it "
-    "or require force_probe. A blacklist, nomodeset or missing firmware keeps the driver from binding to a card that "
-    "it knows.",
+    "or require force_probe. A blacklist, nomodeset, missing firmware, or modules that the driver needs and that are "
+    "not installed keep it from binding to a card that it knows.",
     fixes=_fixes,
     references=(
         KERNELS,
@@ -131,8 +182,10 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         "https://github.com/intel/compute-runtime/issues/868",
         "https://github.com/intel/compute-runtime/issues/905",
         "https://gitlab.freedesktop.org/drm/xe/kernel/-/issues/6356",
+        "https://github.com/strongtz/i915-sriov-dkms/issues/188",
+        "https://github.com/strongtz/i915-sriov-dkms/issues/418",
     ),
-    targets=intel_cards,
+    targets=cards_to_drive,
     caused_by=("intel.firmware-missing",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
@@ -145,12 +198,14 @@ def not_driven(on: OnCard) -> Problem | None:
     if known(on.card.driver) is not None:
         return None
     message = f"{card_name(on.card)} has no kernel driver bound"
-    logged = texts(_logged(on, *_KINDS, *(("bar-no-space",) if _why(on) == "window" else ())))
+    kinds = {"window": ("bar-no-space",), "silent": (), "": ()}.get(_why(on), _REFUSED)
+    logged = texts(_logged(on, *_KINDS, *kinds))
     if bug := _bug(on):
         cause = f"Regression of the kernel's driver: {bug.what}. {bug.source}"
         return Problem(f"{message}. {known_kernel(on.facts, bug)}", logged, cause)
     if found := _STOPPED.get(_why(on)):
-        return Problem(f"{message}: {found[0]}.", logged, cause=found[1])
+        reason = found[0].format(**_refused(on.facts)[1])
+        return Problem(f"{message}: {reason}.", logged, cause=found[1])
     if _is_too_old(on):
         message += f": kernel {known(on.facts.host.kernel.release)} is too old, it needs {_first_kernel(on)} or newer"
     elif words := force_probe(on.facts, on.card):

@@ -7,6 +7,7 @@ from gpudoctor.fixes.environment import install_system
 from gpudoctor.fixes.python import lasting
 from gpudoctor.knowledge.rocm import comgr_package
 from gpudoctor.maybe import known, text_of
+from gpudoctor.queries.frameworks import rocm_computes
 from gpudoctor.targets import amd_compute
 from gpudoctor.tasks import as_root, filtered, query
 
@@ -21,12 +22,6 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     message = f"Install {name}, which contains {soname}, and restart the programs that use the GPU.{lasting(facts)}"
     tasks = (*install_system(facts, name), as_root("ldconfig"))
     return (Fix(message, tasks, "reinstall-package", root=True, verify=proof),)
-
-
-def _works(facts: Facts) -> bool:
-    """Whether a framework for ROCm uses the GPU: wheels bring a HIP runtime of their own, with all that it needs."""
-    found = (f for python in facts.pythons for f in python.frameworks if isinstance(f.hip, str))
-    return any(f.live and f.live.available is True for f in found)
 
 
 @check(
@@ -51,4 +46,4 @@ def comgr_missing(facts: Facts) -> Problem | None:
     if hip is None or not (lacks := known(facts.amd.hip_lacks)):
         return None
     message = f"{hip} needs {lacks[0]}, which is neither next to it nor where the loader looks."
-    return Problem(message, severity=Severity.WARNING if _works(facts) else None)
+    return Problem(message, severity=Severity.WARNING if rocm_computes(facts) else None)

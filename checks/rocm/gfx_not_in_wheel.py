@@ -95,6 +95,7 @@ _RUNTIME = ("rocm.rocminfo-fails", "rocm.rocminfo-hangs")
         "rocm.override-of-another-isa",
         "visibility.hip-selects-integrated",
         "rocm.not-loaded",
+        "rocm.not-driven",
         "rocm.kfd-failed",
         *_RUNTIME,
         "pytorch.wrong-vendor",

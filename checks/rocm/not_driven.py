@@ -108,7 +108,7 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     if why == "window":
         return card_firmware.more_room(on.facts, amd.PROOF)
     if why == "vbios":
-        return (card_firmware.video_bios(on.facts, amd.PROOF),)
+        return card_firmware.video_bios(on.facts, amd.PROOF)
     if why == "silent":
         return (card_firmware.power_cycle(on.facts, amd.PROOF),)
     firmware, kernel = amd.newer_firmware(on.facts), _kernel(on.facts)

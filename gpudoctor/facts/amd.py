@@ -53,6 +53,13 @@ class Rocminfo(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...] = ()  # those that name what failed, verbatim
 
 
+class UnloadableLibrary(msgspec.Struct, frozen=True, kw_only=True):
+    """A library that links to others which the loader does not find."""
+
+    path: str  # "/opt/rocm/lib/libhsa-runtime64.so.1"
+    lacks: tuple[str, ...]  # ("libdxcore.so",)
+
+
 class Amd(msgspec.Struct, frozen=True, kw_only=True):
     """AMD's driver. The GPUs themselves are in `Facts.gpus`, from KFD's topology."""
 
@@ -70,6 +77,7 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     )
     hip: Maybe[str | None] = NOT  # the installed ROCm's libamdhip64; None: there is none. Wheels bring their own
     hip_lacks: Maybe[tuple[str, ...]] = NOT  # what it links to, or opens by name, and nothing here has
+    unloadable: Maybe[tuple[UnloadableLibrary, ...]] = NOT  # of its HSA and HIP runtimes
     blacklisted: Maybe[bool] = NOT
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
     rocdxg: Maybe[bool | None] = NOT  # librocdxg.so, ROCm's way through /dev/dxg, is there; None: no /dev/dxg
@@ -80,6 +88,8 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     ttm_limit: Maybe[Count | None] = (
         NOT  # bytes that all drivers' buffers in RAM may take (ttm.pages_limit); None: no TTM
     )
+    # Bytes that the kernel command line or modprobe.d asks for by (module).pages_limit, whether it is loaded or not.
+    ttm_asked: Maybe[tuple[tuple[str, Count], ...]] = NOT  # (("amdttm", 134217728000),)
     closed_nodes: Maybe[Small] = NOT  # nodes of KFD that this process may not read: a group of devices hides their GPUs
     rocminfo: Maybe[tuple[Rocminfo, ...]] = NOT_RUN  # of the first on PATH; empty: there is no such program
 
@@ -95,6 +105,8 @@ NO_AMD = Amd(
     rocm_releases=(),
     hip=None,
     hip_lacks=(),
+    unloadable=(),
     dxg=False,
     boards=(),
+    ttm_asked=(),
 )

@@ -3,6 +3,7 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.gpus import hypervisor
 from gpudoctor.tasks import Manual, Shell, Task, as_root, filtered, query
 from gpudoctor.tasks.placeholders import HOST_ADDRESS, VMID
@@ -79,8 +80,11 @@ def _of_hypervisor(virtual: str, verify: Task) -> Fix:
     )
 
 
-def video_bios(facts: Facts, verify: Task) -> Fix:
+def video_bios(facts: Facts, verify: Task) -> tuple[Fix, ...]:
     """Give a card its video BIOS: in a guest by the hypervisor; an integrated GPU's comes from the mainboard.
+
+    A guest whose firmware tables are the mainboard's (passed through, or hidden from drivers) has only the processor's
+    flag; it is offered both.
 
     https://github.com/isc30/ryzen-gpu-passthrough-proxmox has how the image is taken on the host. The headers of VFCT
     are UEFI_ACPI_VFCT (76 bytes) and VFCT_IMAGE_HEADER (28): torvalds/linux, drivers/gpu/drm/amd/include/atombios.h.
@@ -89,12 +93,18 @@ def video_bios(facts: Facts, verify: Task) -> Fix:
         facts: the machine.
         verify: the command that shows that the driver reaches the GPU.
     """
-    if hypervisor(facts) is None:
-        message = (
-            "Update the mainboard's BIOS/UEFI, which contains an integrated GPU's VBIOS (ACPI table VFCT). If it is a "
-            "card: reseat it, switch it to its second BIOS, or have it replaced."
-        )
-        return Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="power cycle", verify=verify)
+    message = (
+        "Update the mainboard's BIOS/UEFI, which contains an integrated GPU's VBIOS (ACPI table VFCT). If it is a "
+        "card: reseat it, switch it to its second BIOS, or have it replaced."
+    )
+    own = Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="power cycle", verify=verify)
+    if known_or(facts.host.virtual, None) is None:
+        return (own,)
+    guest = _of_guest(verify)
+    return (guest,) if hypervisor(facts) else (guest, own)
+
+
+def _of_guest(verify: Task) -> Fix:
     message = (
         "On the hypervisor, save the GPU's video BIOS (VBIOS) to a file and pass it to the VM as romfile (Proxmox; the "
         "last line is libvirt's); the VM needs UEFI firmware (OVMF). The first line is for a card, the second for an "

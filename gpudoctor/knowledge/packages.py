@@ -1,5 +1,6 @@
 """What the packages of each distribution are called, and the commands that install them."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal
@@ -55,6 +56,7 @@ class Packages(KnowledgeTable, frozen=True):
     ubuntu_kernel: dict[str, str]
     newest_branch: dict[str, int]
     oldest_branch: dict[str, int]
+    smi: dict[str, str]
 
 
 class DriverPackages(msgspec.Struct, frozen=True):
@@ -200,6 +202,21 @@ def fabric_manager_package(of: Family, branch: int) -> str | None:
     """Return the package of the fabric manager, which must be of the driver's exact version, or None."""
     name = packages().family[of].fabric_manager
     return name.format(branch=branch) if name else None
+
+
+def smi_package(installed: Sequence[str]) -> str | None:
+    """Return the package with nvidia-smi that belongs to the installed driver's; None where it is there, or unknown.
+
+    Of several branches, whose packages remain after an upgrade, the newest counts.
+    """
+    rows = ((pattern, name) for pattern, name in packages().smi.items())
+    found = [
+        name.format(*match.groups())
+        for pattern, name in rows
+        for one in installed
+        if (match := re.fullmatch(pattern, one))
+    ]
+    return None if set(found) & set(installed) else max(found, default=None)
 
 
 def cuda_toolkit_package(of: Family, cuda: str) -> str:

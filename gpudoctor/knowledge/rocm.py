@@ -34,6 +34,13 @@ class Comgr(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distribution: dict[Family, str]
 
 
+class RuntimeForWsl(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """AMD's runtime for WSL: the library that only WSL has, and its packages with those of native Linux."""
+
+    library: str
+    packages: dict[str, str]
+
+
 class RocmTable(KnowledgeTable, frozen=True):
     """The table ``rocm.toml``."""
 
@@ -49,6 +56,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     cards: dict[str, str]
     space_in_path: SpaceInPath
     comgr: Comgr
+    for_wsl: RuntimeForWsl
 
 
 @cache

@@ -145,6 +145,7 @@ ROCR = (
     "rocm.render-node-closed",
     "rocm.reset-failed",
     "rocm.resume-failed",
+    "rocm.runtime-unloadable",
     "rocm.uncorrectable-errors",
     "rocm.wsl-runtime",
 )

@@ -19,6 +19,12 @@ def uses_gpu(framework: Framework | None) -> bool:
     return framework is not None and framework.variant in ("cuda", "rocm")
 
 
+def rocm_computes(facts: Facts) -> bool:
+    """Whether a framework for ROCm uses the GPU: wheels bring a HIP runtime of their own, with all that it needs."""
+    found = (f for python in facts.pythons for f in python.frameworks if isinstance(f.hip, str))
+    return any(f.live and f.live.available is True for f in found)
+
+
 def is_sole(python: Python, framework: Framework) -> bool:
     """Whether no other framework of the environment can use a GPU: then this one has to."""
     return not any(uses_gpu(f) for f in python.frameworks if f.name != framework.name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts, Framework, LogEvent, PciDevice, Python
 from gpudoctor.maybe import known, known_or, phrase
+from gpudoctor.queries import module_refusals
 from gpudoctor.queries.kernel_log import events
 from gpudoctor.targets import (
     OnCard,
@@ -75,7 +76,8 @@ def wants_intel(facts: Facts) -> bool:
 
 def concerned(facts: Facts) -> bool:
     """Whether there is an Intel GPU that could compute or was to be divided, or software for one."""
-    return bool(discrete(facts) or wants_intel(facts) or extended(facts) or refused_functions(facts))
+    other = extended(facts) or refused_functions(facts) or (cards_of(facts, "intel") and module_refused(facts))
+    return bool(discrete(facts) or wants_intel(facts) or other)
 
 
 def intel_machine(facts: Facts) -> Iterator[tuple[About, Facts]]:
@@ -101,6 +103,11 @@ def refused_functions(facts: Facts) -> tuple[LogEvent, ...]:
     return events(facts, "intel-no-functions")
 
 
+def module_refused(facts: Facts) -> bool:
+    """Whether the kernel refused i915 or xe, as its log shows."""
+    return bool(module_refusals.refusal(facts, "i915") or module_refusals.unprovided(facts, "i915"))
+
+
 def extended(facts: Facts) -> bool:
     """Whether Intel's extension for PyTorch is installed anywhere."""
     packages = (p.packages for p in facts.pythons if isinstance(p.packages, tuple))
@@ -116,6 +123,18 @@ def intel_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
         return
     for card in discrete(facts):
         yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
+
+
+def cards_to_drive(facts: Facts) -> Iterator[tuple[About, OnCard]]:
+    """Those, and graphics in a CPU without a driver where its module was refused, or nothing else could compute."""
+    yield from intel_cards(facts)
+    if in_container(facts) or has_dxg(facts) or facts.host.system != "Linux":
+        return
+    refused = module_refused(facts)
+    others = discrete(facts) or has_nvidia(facts) or gpus_of(facts, "nvidia") or cards_of(facts, "amd")
+    for card in cards_of(facts, "intel") if refused or (wants_intel(facts) and not others) else ():
+        if card.driver is None and card not in discrete(facts):
+            yield About(label=f"the GPU at {card.address}", gpu=card.address), OnCard(facts, card)
 
 
 def computing_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:

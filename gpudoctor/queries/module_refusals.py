@@ -18,7 +18,8 @@ _NEEDED = {
 _SEVERAL = 3  # modules of the kernel's own that are refused: then no single one is to blame
 _NOT_FOUND = -2  # ENOENT: no loaded module exports the symbol
 _OPTIONAL = ("nvidia_peermem", "nvidia_fs")  # RDMA's and storage's: the driver is loaded without them
-_OWN = {"nvidia": ("nvidia",), "amdgpu": ("amd",)}
+_OWN = {"nvidia": ("nvidia",), "amdgpu": ("amd",), "i915": ("i915", "xe")}
+_INTEL = ("i915", "i915_compat", "xe")  # i915_compat: of older releases of i915-sriov-dkms
 
 
 class Unprovided(msgspec.Struct, frozen=True):
@@ -36,9 +37,12 @@ def refusal(facts: Facts, module: str) -> str | None:
 
     Args:
         facts: the machine.
-        module: "nvidia" or "amdgpu".
+        module: "nvidia", "amdgpu", or "i915" for both drivers of Intel GPUs.
     """
     own = _OWN[module]
+    logged = events(facts, "btf-refused", "symbol-mismatch", "unknown-symbol")
+    if module == "i915" and not any(_is_of(e.what.get("module"), module) for e in logged):
+        return None  # another vendor's driver was refused, and Intel's GPU may be left without one on purpose
     untyped = {e.what.get("module", "") for e in events(facts, "btf-refused")}
     foreign = {name for name in untyped if name and not name.startswith(own)}
     if len(foreign) >= _SEVERAL or foreign & _NEEDED:
@@ -61,7 +65,7 @@ def unprovided(facts: Facts, module: str) -> Unprovided | None:
 
     Args:
         facts: the machine.
-        module: "nvidia" or "amdgpu".
+        module: "nvidia", "amdgpu", or "i915" for both drivers of Intel GPUs.
     """
     for event in events(facts, "unknown-symbol"):
         name, symbol = event.what.get("module", ""), event.what.get("text", "")
@@ -78,4 +82,6 @@ def lacks_extra_modules(facts: Facts) -> bool:
 
 def _is_of(name: str | None, module: str) -> bool:
     """Whether a log's line is about the driver's module, or AMD's modules below it; others fail by themselves."""
+    if module == "i915":
+        return name in _INTEL
     return name == module or (module == "amdgpu" and (name or "").startswith("amd") and name != "amdxdna")

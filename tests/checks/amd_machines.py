@@ -94,6 +94,7 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "rocm_path": "/opt/rocm",
         "hip": "/opt/rocm/lib/libamdhip64.so.6",
         "hip_lacks": (),
+        "unloadable": (),
         "blacklisted": False,
         "dxg": False,
         "rocdxg": None,
@@ -102,6 +103,7 @@ def amd_host(gpus: tuple[Gpu, ...] = (RADEON,), archs: tuple[str, ...] = ("gfx10
         "gtt_size": None,
         "ttm_limit": 16 << 30,
         "rocminfo": (listing(gpus),),
+        "ttm_asked": (),
     }
     cards = tuple(
         card(

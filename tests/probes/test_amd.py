@@ -235,6 +235,21 @@ def test_memory_of_the_system_for_the_gpu(files: dict[str, str], gtt: object, li
 
 
 @pytest.mark.parametrize(
+    ("files", "line", "asked"),
+    [
+        ({}, "quiet", ()),
+        ({}, "amdttm.pages_limit=32768000 amdttm.page_pool_size=1", (("amdttm", 32768000 * 4096),)),
+        ({"/etc/modprobe.d/ttm.conf": "options ttm pages_limit=2 page_pool_size=2\n"}, "", (("ttm", 8192),)),
+        ({"/etc/modprobe.d/ttm.conf": "options ttm pages_limit=2\n"}, "ttm.pages_limit=3", (("ttm", 12288),)),
+        ({}, "ttm.pages_limit=many", ()),
+    ],
+)
+def test_the_limit_that_was_asked_for(files: dict[str, str], line: str, asked: object) -> None:
+    host = msgspec.structs.replace(UBUNTU, kernel=Kernel(command_line=line))
+    assert probe(RecordedMachine(SYS | files), host, [CARD]).ttm_asked == asked
+
+
+@pytest.mark.parametrize(
     ("files", "expected"),
     [
         (

@@ -24,6 +24,7 @@ def test_options_from_files_and_from_the_command_line() -> None:
     files = {
         "/etc/modprobe.d/n.conf": 'options nvidia NVreg_EnableGpuFirmware=0 \\\n  NVreg_RegistryDwords="A=1"\n'
         "options vfio-pci ids=10de:2204,10de:1aef\noptions snd_foo x=1\n"
+        "options ttm pages_limit=31457280\n"
     }
     seen = modprobe_conf.probe(RecordedMachine(files), "nvidia-drm.modeset=1 amdgpu.noretry=0 acpi=off root=a.b")
     assert seen.options == {
@@ -31,6 +32,7 @@ def test_options_from_files_and_from_the_command_line() -> None:
         "nvidia.NVreg_RegistryDwords": "A=1",
         "vfio_pci.ids": "10de:2204,10de:1aef",
         "nvidia_drm.modeset": "1",
+        "ttm.pages_limit": "31457280",
         "amdgpu.noretry": "0",
     }
 

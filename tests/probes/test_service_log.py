@@ -101,6 +101,15 @@ def test_evidence_of_a_service_is_no_finding(name: str) -> None:
     assert list(logging_services(having(services__lines=found))) == []
 
 
+def test_a_specification_that_was_generated_later() -> None:
+    failed = 'nvidia-ctk[7]: time="2026" level=error msg="failed to generate CDI spec: invalid device"'
+    later = 'nvidia-ctk[9]: time="2026" level=info msg="Generated CDI spec with version 0.8.0"'
+    found = messages([failed])
+    assert [(one.service, one.symptom) for one in found] == [("nvidia-cdi-refresh.service", "cdi-not-generated")]
+    assert list(logging_services(having(services__lines=found))) == []
+    assert messages([failed, later]) == ()
+
+
 def test_nothing_of_what_works_or_is_about_something_else() -> None:
     assert messages(HEALTHY.splitlines()) == ()
 

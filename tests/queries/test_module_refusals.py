@@ -37,7 +37,13 @@ def symbol(module: str, kind: str = "unknown-symbol", code: int | None = -2) -> 
         ([symbol("amdgpu")], "amdgpu", True, None),
         ([symbol("amdgpu")], "amdgpu", None, None),  # not Ubuntu
         ([symbol("amdgpu")], "amdgpu", WHY, None),
+        ([symbol("i915")], "i915", False, MODULES_MISSING),
+        ([symbol("xe")], "i915", False, MODULES_MISSING),
+        ([symbol("i915_compat")], "i915", False, MODULES_MISSING),
+        (btf("i915"), "i915", None, DRIVER_BTF),
+        (btf("video", "i915"), "i915", None, KERNEL_BTF),
         # somebody else's
+        (btf("video", "nvidia", "nvidia_drm", "nvidia_modeset"), "i915", None, None),
         ([], "nvidia", False, None),
         (btf("vboxdrv"), "nvidia", None, None),
         (btf("nvidia"), "amdgpu", None, None),

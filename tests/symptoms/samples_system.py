@@ -145,6 +145,7 @@ SYSTEM = [
     Sample("docker-port", "Bind for 0.0.0.0:8000 failed: port is already allocated."),
     Sample("metal-none", "RuntimeError: [metal::load_device] No Metal device available"),
     Sample("nccl-peer-closed", "misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node1<57557>"),
+    Sample("cdi-not-generated", "ERRO[0000] failed to generate CDI spec: failed to save CDI spec: invalid device, empty device edits"),
     Sample("cdi-node-gone", "Error: setting up CDI devices: failed to stat CDI host device \"/dev/dri/card1\": no such file or directory"),
     Sample("nvmap-no-memory", "NvMapMemAllocInternalTagged: 1075072515 error 12\nNvMapMemHandleAlloc: error 0\ncudaMalloc failed: out of memory\n", {"cuda-oom": "also"}),
     # -- the kernel log: AMD, Intel ---------------------------------------------------------------------------

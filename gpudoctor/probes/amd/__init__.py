@@ -1,8 +1,9 @@
 """AMD's driver: the module, its device nodes, KFD, and what is installed of ROCm."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gpudoctor.facts.amd import Amd, AmdRepository, Board
+from gpudoctor.facts.amd import Amd, AmdRepository, Board, UnloadableLibrary
 from gpudoctor.facts.device_node import DeviceNode
 from gpudoctor.facts.gpu import Gpu
 from gpudoctor.facts.host import Host
@@ -13,6 +14,9 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.numbers import signed, whole
 from gpudoctor.probes import device_nodes
 from gpudoctor.probes.amd import rocm
+
+if TYPE_CHECKING:
+    from gpudoctor.probes.nvidia.modprobe_conf import ModprobeConf
 
 MODULE = "/sys/module/amdgpu"
 VENDOR = "0x1002"
@@ -35,6 +39,7 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
     idle = Unknown("not asked: there is no AMD GPU and no ROCm here")
     hip, lacks = _hip(machine, path) if asked else (idle, idle)
     opened = _nodes(machine, cards, loaded)
+    conf = _modprobe_conf(machine, host) if asked else None
     return Amd(
         loaded=loaded if machine.exists("/sys/module") else Unknown("/sys is not mounted"),
         version=machine.line(f"{MODULE}/version") if loaded else None,
@@ -47,13 +52,15 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         rocm_path=path,
         hip=hip,
         hip_lacks=lacks,
+        unloadable=_unloadable(machine, path, hip) if asked else idle,
         rocm_releases=() if path is None else rocm.releases(machine),
-        blacklisted=_blacklisted(machine, host) if asked else idle,
+        blacklisted=idle if conf is None else "amdgpu" in conf.blacklists,
         dxg=machine.exists("/dev/dxg"),
         rocdxg=_rocdxg(machine, path),
         boards=(boards := _boards(machine, cards)),
         gtt_size=_gtt_size(machine),
         ttm_limit=_ttm_limit(machine),
+        ttm_asked=idle if conf is None else _ttm_asked(conf),
         closed_nodes=_closed_nodes(machine, boards),
         repositories=_repositories(machine) if asked else idle,
         opens_for_caller=_opens_for_caller(machine),
@@ -90,10 +97,10 @@ def _nodes(machine: Machine, cards: Sequence[PciDevice], loaded: bool) -> tuple[
     return device_nodes.look(machine, found, closed)
 
 
-def _blacklisted(machine: Machine, host: Host) -> Maybe[bool]:
+def _modprobe_conf(machine: Machine, host: Host) -> "ModprobeConf":
     from gpudoctor.probes.nvidia import modprobe_conf
 
-    return "amdgpu" in modprobe_conf.probe(machine, known_or(host.kernel.command_line, "")).blacklists
+    return modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
 
 
 def _dkms(machine: Machine) -> Maybe[tuple[Dkms, ...] | None]:
@@ -108,6 +115,16 @@ def _hip(machine: Machine, path: Maybe[str | None]) -> tuple[Maybe[str | None], 
     from gpudoctor.probes.amd import hip
 
     return hip.runtime(machine, path)
+
+
+def _unloadable(
+    machine: Machine, path: Maybe[str | None], hip: Maybe[str | None]
+) -> Maybe[tuple[UnloadableLibrary, ...]]:
+    if not isinstance(path, str):
+        return path or ()
+    from gpudoctor.probes.amd import runtime_libraries
+
+    return runtime_libraries.unloadable(machine, path, hip)
 
 
 def _packages(machine: Machine, host: Host) -> Maybe[tuple[tuple[str, str, str], ...]]:
@@ -161,6 +178,11 @@ def _ttm_limit(machine: Machine) -> Maybe[int | None]:
     path = f"{folder}/parameters/pages_limit"
     pages = whole(machine.line(path) or "")
     return Unknown(f"{path} cannot be read") if pages is None else pages * _PAGE
+
+
+def _ttm_asked(conf: "ModprobeConf") -> tuple[tuple[str, int], ...]:
+    asked = ((name, whole(conf.options.get(f"{name}.pages_limit", ""))) for name in _TTM)
+    return tuple((name, pages * _PAGE) for name, pages in asked if pages)
 
 
 def _repositories(machine: Machine) -> tuple[AmdRepository, ...]:

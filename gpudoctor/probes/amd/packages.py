@@ -7,8 +7,8 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.dkms import dkms_status
 
-# AMD's own packages of the driver (amdgpu-dkms, before 4.1 rock-dkms), the ground floor of ROCm, and the distributions'
-# packages with the GPUs' firmware (knowledge/packages.toml, firmware_amd).
+# AMD's own packages of the driver (amdgpu-dkms, before 4.1 rock-dkms), the ground floor of ROCm, also that for WSL, and
+# the distributions' packages with the GPUs' firmware (knowledge/packages.toml, firmware_amd).
 NAMES = (
     "amdgpu-dkms",
     "rock-dkms",
@@ -18,6 +18,8 @@ NAMES = (
     "hsa-rocr-dev",
     "hsa-rocr",
     "rocm-hip-runtime",
+    "hsa-runtime-rocr4wsl-amdgpu",
+    "rocminfo4wsl-amdgpu",
     "amd-gpu-firmware",
     "firmware-amd-graphics",
     "kernel-firmware-amdgpu",

@@ -9,6 +9,7 @@ from gpudoctor.parsers.nvidia_version import driver_of_file
 from gpudoctor.probes.nvidia import akmods, laptop_switch, modprobe_conf, modules, services
 from gpudoctor.probes.nvidia import dkms as nvidia_dkms
 from gpudoctor.probes.nvidia import packages as driver_packages
+from gpudoctor.probes.nvidia.nvml import SMI_FOLDERS
 from gpudoctor.probes.nvidia.services import HOSTS
 from gpudoctor.probes.wsl import files as wsl_files
 
@@ -20,7 +21,7 @@ _FOLDERS = (
     "/usr/lib",
     "/run/opengl-driver/lib",
 )
-_CONSISTENT = Unknown("not asked: the module and the libraries are there, in one version")
+_CONSISTENT = Unknown("not asked: the module and the libraries are there, in one version, and nvidia-smi")
 
 
 Disk = Maybe[tuple[DiskModule, ...]]
@@ -33,7 +34,8 @@ def added(machine: Machine, host: Host, cards: tuple[PciDevice, ...], now: Nvidi
     disk, others = _disk(machine, release, inside, wsl)
     consistent = not wsl and _is_consistent(machine, now.loaded, disk, cards)
     dkms = None if wsl else HOSTS if inside else nvidia_dkms.probe(machine, ask=not consistent)
-    packages = HOSTS if inside else _CONSISTENT if consistent else driver_packages.probe(machine, host)
+    complete = consistent and machine.which("nvidia-smi", SMI_FOLDERS) is not None
+    packages = HOSTS if inside else _CONSISTENT if complete else driver_packages.probe(machine, host)
     conf = modprobe_conf.probe(machine, known_or(host.kernel.command_line, ""))
     log, failed = (None, ()) if inside or wsl or disk else akmods.errors(machine, release)
     switch, files = _switch(machine, inside or wsl or isinstance(now.loaded, str))

@@ -16,6 +16,8 @@ MATTER = pattern(
     r"nvidia\w*|nouveau|nova\w*|nvgpu|vfio_pci|vfio_pci_core|pci_stub|amdgpu|amdkcl|radeon|i915|xe|bbswitch|acpi_call"
     r"|dxgkrnl|mlx5_\w+|ib_\w+|gdrdrv|i2c_nvidia_gpu|snd_hda_intel|vgpu_vfio_mdev|xen_pciback"
 )
+# Those that only options are read of: TTM decides how much RAM a graphics driver may take.
+_MEMORY = ("ttm", "amdttm")
 
 
 class ModprobeConf(msgspec.Struct, frozen=True):
@@ -34,13 +36,13 @@ def probe(machine: Machine, command_line: str) -> ModprobeConf:
     options: dict[str, str] = {}
     for line in _lines(machine):
         words = line.split()
-        if len(words) >= 2 and MATTER.fullmatch(module := _name(words[1])):
+        if len(words) >= 2 and _matters(module := _name(words[1])):
             _read(words[0], module, words[2:], blacklists, options)
     for word in command_line.split():
         name, equals, value = word.partition("=")
         if name in _FORBIDDING:
             blacklists.update((_name(m), None) for m in value.split(",") if MATTER.fullmatch(_name(m)))
-        elif equals and "." in name and MATTER.fullmatch(_name(name.split(".")[0])):
+        elif equals and "." in name and _matters(_name(name.split(".")[0])):
             module, _, parameter = name.partition(".")
             options[f"{_name(module)}.{parameter}"] = value
     return ModprobeConf(tuple(blacklists), options)
@@ -70,6 +72,10 @@ def _text(machine: Machine, path: str) -> str:
         return machine.text(path, 1 << 20)
     except OSError:
         return ""
+
+
+def _matters(module: str) -> bool:
+    return module in _MEMORY or MATTER.fullmatch(module) is not None
 
 
 def _name(module: str) -> str:

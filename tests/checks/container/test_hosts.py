@@ -11,12 +11,13 @@ from gpudoctor.checks.container.nested_needs_no_cgroups import nested_needs_no_c
 from gpudoctor.checks.container.requirement_unmet import requirement_unmet
 from gpudoctor.checks.container.toolkit_missing import toolkit_missing
 from gpudoctor.checks.container.toolkit_too_old import toolkit_too_old
-from gpudoctor.facts import Cluster, ContainerHost, Facts
+from gpudoctor.facts import Cluster, ContainerHost, Facts, ServiceLine
 from gpudoctor.facts.container_host import RefusedContainer
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, nvidia_host, plain_host
 from tests.checks.amd_machines import amd_host
 from tests.checks.container.test_container import PLAIN, commands, engines
+from tests.checks.environments import severity
 from tests.checks.intel_machines import arc_host
 
 WHY = Unknown("not to be seen")
@@ -63,6 +64,22 @@ def node(**changes: object) -> Facts:
     """A node of Kubernetes whose toolkit has the service that writes the CDI specification at each boot."""
     plain: dict[str, object] = {"docker": None, "toolkit": "1.19.1", "runtime_mode": "auto", "cdi_service": True}
     return change(host(**(plain | changes)), "cluster", Cluster(kubelet=True, runtime_configured=True))  # type: ignore[arg-type]
+
+
+FAILED = ServiceLine(
+    service="nvidia-cdi-refresh.service",
+    symptom="cdi-not-generated",
+    text="failed to generate CDI spec: failed to save CDI spec: invalid device, empty device edits",
+)
+PREPARED = (
+    "The runtime of pods is set up for NVIDIA's here, and the service nvidia-cdi-refresh is installed to generate the "
+    "CDI specification, but there is none: `nvidia-ctk cdi generate` failed."
+)
+
+
+def refreshed(*lines: ServiceLine, **changes: object) -> Facts:
+    """The same without a kubelet, and with what the service wrote."""
+    return change(change(node(**changes), "cluster.kubelet", False), "services.lines", lines)
 
 
 def lxc(**changes: object) -> Facts:
@@ -169,6 +186,13 @@ def test_toolkit_too_old(facts: Facts, verdict: list[tuple[str, str]]) -> None:
         (node(toolkit=None), PASS),
         (change(node(), "cluster.runtime_configured", False), SKIPPED),  # another check's
         (change(node(), "gpus", ()), PASS),
+        # no kubelet, and containerd is set up for NVIDIA's runtime, as its pods need
+        (refreshed(), SKIPPED),
+        (refreshed(FAILED), [("problem", PREPARED)]),
+        (refreshed(FAILED, cdi=("/var/run/cdi/nvidia.yaml",)), PASS),
+        (refreshed(FAILED, runtime_mode="legacy"), SKIPPED),
+        (change(refreshed(FAILED), "cluster.runtime_configured", None), SKIPPED),
+        (change(node(), "services.lines", (FAILED,)), [("problem", POD.replace(" or never ran", ""))]),
         (podman(toolkit=WHY), UNKNOWN),
         (podman(cdi=WHY), UNKNOWN),
         (podman(hook=WHY), UNKNOWN),
@@ -274,3 +298,10 @@ def test_within_a_major_the_comparison_can_be_left_out() -> None:
     assert "for CUDA 12.4 or earlier" in older.message
     assert "NVIDIA_DISABLE_REQUIRE=1" in without.commands[0]
     assert len(run(requirement_unmet, refused("cuda>=13.0"))[0].fixes) == 2
+
+
+def test_a_failed_specification_weighs_by_the_kubelet() -> None:
+    assert severity(cdi_missing, node()) == "fail"
+    assert severity(cdi_missing, refreshed(FAILED)) == "warn"
+    typed = " ".join(commands(cdi_missing, refreshed(FAILED)))
+    assert "nvidia-container-runtime.mode=legacy" in typed

@@ -168,6 +168,12 @@ ILL = [
         "driver's own libcuda. It does not match the loaded kernel module 570.169 (cuInit 803).",
     ),
     (
+        "driver.compat-mismatch",
+        _compat("565.57.01", 100),
+        f"Programs load {COMPAT}/libcuda.so.565.57.01 (565.57.01, found through LD_LIBRARY_PATH) instead of the "
+        "driver's own libcuda. It does not match the loaded kernel module 570.169 (cuInit 100).",
+    ),
+    (
         "driver.compat-unsupported",
         _compat("575.57.08", 804),
         f"Programs load the compatibility library {COMPAT}/libcuda.so.575.57.08 (575.57.08, found through "

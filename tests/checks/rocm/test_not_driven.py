@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.check_engine import Severity
+from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.rocm.not_driven import not_driven
 from gpudoctor.facts import Facts, LogEvent
 from gpudoctor.maybe import Unknown
@@ -114,3 +114,17 @@ def test_what_helps_a_card_that_is_not_driven() -> None:
     assert commands(not_driven, undriven("gfx1030", FIRMWARE))[0] == "sudo apt-get install linux-firmware"
     assert commands(not_driven, undriven("gfx1201"))[0] == "sudo apt install linux-generic-hwe-24.04"
     assert commands(not_driven, undriven("gfx90a", WORN)) == []
+
+
+@pytest.mark.parametrize(
+    ("virtual", "firsts"),
+    [
+        (None, ["Update the mainboard's"]),
+        ("kvm", ["On the hypervisor,"]),
+        ("other", ["On the hypervisor,", "Update the mainboard's"]),  # the guest shows the host's firmware tables
+    ],
+)
+def test_whose_video_bios_it_is(virtual: str | None, firsts: list[str]) -> None:
+    facts = change(undriven("gfx1036", VBIOS, INIT, probe(-22)), "host.virtual", virtual)
+    (verdict,) = run(not_driven, facts)
+    assert [" ".join(fix.message.split()[:3]) for fix in verdict.fixes] == firsts

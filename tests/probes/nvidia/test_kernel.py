@@ -40,7 +40,10 @@ def look(machine: RecordedMachine, host: Host = BARE, cards: tuple[PciDevice, ..
 
 def test_a_healthy_machine_is_read_from_files_and_modinfo() -> None:
     machine = RecordedMachine(
-        HEALTHY, links=LINKS, statuses=NODES, commands={"modinfo": MODINFO, "dpkg-query": "x 1 ii"}
+        {**HEALTHY, "/usr/bin/nvidia-smi": ""},
+        links=LINKS,
+        statuses=NODES,
+        commands={"modinfo": MODINFO, "dpkg-query": "x 1 ii"},
     )
     seen = look(machine)
     assert (seen.loaded, seen.flavor) == ("570.133.20", "open")
