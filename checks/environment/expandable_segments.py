@@ -63,8 +63,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     title="expandable_segments:True fails here (PYTORCH_CUDA_ALLOC_CONF)",
     severity=Severity.WARNING,
     cause="With expandable segments PyTorch reserves addresses and maps memory into them piece by piece (CUDA's "
-    "virtual memory management, VMM). Some drivers and interfaces do not take such memory. Recipes for training set the option "
-    "to save memory, and shells and images pass it on to every other program.",
+    "virtual memory management, VMM). Some drivers and interfaces do not take such memory. Recipes for training "
+    "set the option to save memory, and shells and images pass it on to every other program.",
     fixes=_fixes,
     references=(
         "https://github.com/vllm-project/vllm/issues/42609",

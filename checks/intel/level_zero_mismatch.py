@@ -19,8 +19,8 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     title="Level Zero's loader and Intel's driver for it do not match: PyTorch (XPU) crashes",
     severity=Severity.ERROR,
     cause="Level Zero's loader (libze_loader.so.1) and Intel's driver for it (libze_intel_gpu.so.1, part of the "
-    "compute runtime) come from two packages. A release of the one expects functions that an older release of the other "
-    "lacks, and the call of a function that is not there ends the program: SIGSEGV at address 0.",
+    "compute runtime) come from two packages. A release of the one expects functions that an older release of the "
+    "other lacks, and the call of a function that is not there ends the program: SIGSEGV at address 0.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/issues/179891",

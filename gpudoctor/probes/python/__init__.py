@@ -182,6 +182,7 @@ def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> d
         "manager": manager.manager(machine, said.prefix, kind, lock, packages),
         "project": folder,
         "conda": manager.conda(machine, said.prefix),
+        "unlinked_libstdcxx": manager.unlinked_libstdcxx(machine, said.prefix),
         "ninja": machine.which("ninja"),
         "own_ninja": own_ninja,
         "units_without_ninja": services.without(machine, said.prefix, "ninja") if own_ninja else (),
