@@ -52,7 +52,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     ),
     targets=pythons,
     only_with=(ANY_GPU, f"pythons.packages.name={_NVCC}"),
-    caused_by=("python.*", "cuda.home-stale", "pytorch.cpu-build", "pytorch.wrong-vendor"),
+    caused_by=("pytorch.cpu-build", "pytorch.wrong-vendor"),
     affects=("extensions",),
     validated_on=("simulated 2026-11",),
 )

@@ -47,7 +47,7 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "https://github.com/ROCm/rocm-systems/issues/7643",
     ),
     targets=partial(lives, name="torch"),
-    caused_by=(*SYSTEM, *ENVIRONMENT, "health.*", "pytorch.driver-too-old", "pytorch.cpu-build"),
+    caused_by=(*SYSTEM, *ENVIRONMENT, "health.*", "pytorch.driver-too-old", "pytorch.arch-missing"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

@@ -22,7 +22,7 @@ SAYS = (
 
 
 def host(loader: Any = "1.28.2", build: Any = 35563, **changes: Any) -> Facts:
-    said = {"stage": "init", "died": "SIGSEGV", "available": True, "devices": WHY} | changes
+    said: dict[str, Any] = {"stage": "init", "died": "SIGSEGV", "available": True, "devices": WHY} | changes
     return arc_host(xpu(live=live(**said)), intel__loader_version=loader, intel__runtime_build=build)
 
 
