@@ -60,7 +60,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
 
 
 @check(
-    title="expandable_segments:True fails here (PYTORCH_CUDA_ALLOC_CONF)",
+    title="Expandable segments of PyTorch's allocator fail here (PYTORCH_CUDA_ALLOC_CONF)",
     severity=Severity.WARNING,
     cause="With expandable segments PyTorch reserves addresses and maps memory into them piece by piece (CUDA's "
     "virtual memory management, VMM). Some drivers and interfaces do not take such memory. Recipes for training "

@@ -75,7 +75,7 @@ def _by_index(on: OnPython, rows: Iterable[str]) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A variable is set that an installed package refuses (ROCR_VISIBLE_DEVICES, VLLM_FLASH_ATTN_VERSION)",
+    title="A variable is set that an installed package refuses (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)",
     severity=Severity.ERROR,
     cause="Some packages end with an error where a variable has a value that they do not accept, contradicts another "
     "one, or demands a feature that this GPU does not have. Shell profiles, images and job scripts set such variables "
