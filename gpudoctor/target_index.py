@@ -67,7 +67,8 @@ TARGETS = {
     "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
-        "intel.fewer-gpus intel.level-zero-missing intel.no-devices-passed intel.no-gpu intel.selector-hides-all"
+        "intel.fewer-gpus intel.level-zero-mismatch intel.level-zero-missing intel.no-devices-passed intel.no-gpu "
+        "intel.selector-hides-all"
     ),
     "queries.ollama:installed": "ollama.backend-missing ollama.cpu-without-avx",
     "queries.rocr:asked_rocr": "rocm.rocminfo-fails rocm.rocminfo-hangs rocm.rocminfo-without-gpu",
@@ -130,7 +131,7 @@ TARGETS = {
     ),
     "targets:lives:torch": (
         "pytorch.cudnn-mismatch pytorch.fewer-gpus pytorch.import-crashes pytorch.import-fails pytorch.import-hangs "
-        "pytorch.no-gpu rocm.fewer-gpus"
+        "pytorch.no-gpu pytorch.unusable-gpu rocm.fewer-gpus"
     ),
     "targets:nvidia_cards": "device.wake-failed",
     "targets:nvidia_gpus": (
@@ -163,9 +164,9 @@ TARGETS = {
     ),
     "targets:torches": (
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
-        "environment.arch-list-without-gpu environment.selected-library-missing libraries.rocm-shadowed "
-        "packages.bitsandbytes-no-binary packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.cpu-build "
-        "pytorch.nvrtc-too-old rocm.space-in-path"
+        "environment.arch-list-without-gpu environment.expandable-segments environment.selected-library-missing "
+        "libraries.rocm-shadowed packages.bitsandbytes-no-binary packages.torchcodec-mismatch "
+        "packages.torchvision-mismatch pytorch.cpu-build pytorch.nvrtc-too-old rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "
@@ -186,6 +187,7 @@ ONLY_WITH = {
     "container.requirement-unmet": ("", "queries.containers:nvidia_container queries.containers:docker_host"),
     "container.shm-small": ("targets:machine", "gpus", "host.container"),
     "cuda.compiler-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton,triton-nightly"),
+    "cuda.compiler-not-of-headers": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=nvidia-cuda-nvcc"),
     "cuda.development-files-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.frameworks.name=torch"),
     "cuda.libcuda-link-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton"),
     "cuda.nvcc-mismatch": ("targets:torches", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
@@ -218,6 +220,7 @@ ONLY_WITH = {
     "environment.allocator-variable-unread": ("targets:torches", "host.environment=PYTORCH_ALLOC_CONF"),
     "environment.arch-list-without-gpu": ("targets:torches", "host.environment=TORCH_CUDA_ARCH_LIST"),
     "environment.debugging-left-on": ("", "pci.vendor=10de gpus.vendor=nvidia"),
+    "environment.expandable-segments": ("targets:torches", "host.environment=PYTORCH_CUDA_ALLOC_CONF,PYTORCH_ALLOC_CONF gpus pci.role=gpu nvidia.cuda.devices"),
     "environment.interface-missing": ("targets:machine", "gpus", "host.environment=NCCL_SOCKET_IFNAME,GLOO_SOCKET_IFNAME,TP_SOCKET_IFNAME,NCCL_IB_HCA"),
     "environment.ninja-not-on-path": ("targets:pythons", "pythons.own_ninja gpus pythons.packages?"),
     "environment.path-missing": ("targets:machine", "gpus", "toolkits.named_paths"),

@@ -1,6 +1,7 @@
 """CuPy without CUDA's run-time compiler."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import cupy_package, cupy_verify, reinstall_cupy
 from gpudoctor.fixes.python import install, lasting
 from gpudoctor.fixes.toolkit import toolkit
@@ -9,7 +10,10 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import present
 from gpudoctor.queries.cupy import nvrtc, on_nvidia
 from gpudoctor.queries.libraries import other_majors
+from gpudoctor.queries.packages import package, wanted_by
 from gpudoctor.targets import OnFramework, cupys
+
+_OPENER = "cuda-bindings"  # by cuda-pathfinder, which searches the nvidia-* wheels
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
@@ -24,6 +28,15 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=cupy_verify(on.python)),)
 
 
+def _opener(on: OnFramework) -> Package | None:
+    """What opens NVRTC's wheel by its path, where another package brought CuPy and works with both (cuDF, cuML).
+
+    CuPy asks the loader by name, which then finds the library that is open already.
+    """
+    brought = wanted_by(on.python, {present(on.framework.distribution)}, but={present(on.framework.distribution)})
+    return package(on.python, _OPENER) if brought else None
+
+
 @check(
     title="libnvrtc not found: CuPy cannot compile kernels",
     severity=Severity.ERROR,
@@ -34,6 +47,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     targets=cupys,
     caused_by=("python.*", "cupy.several-packages", "cupy.wrong-cuda-major", "libraries.*"),
     affects=("wheels",),
+    bearable=True,  # as a warning: what brought CuPy computes without it
     validated_on=("environment 2026-11", "simulated 2026-11"),
 )
 def nvrtc_missing(on: OnFramework) -> Problem | None:
@@ -44,6 +58,10 @@ def nvrtc_missing(on: OnFramework) -> Problem | None:
     if need is None or need.path is not None or other_majors(on.facts, on.python, (need,)):
         return None
     hint = f"; the copy in {need.wheel} is not searched for" if need.wheel else ""
+    opener = _opener(on) if need.wheel else None
+    if opener:
+        hint += f", and is used only once {opener.name} has opened it in the same process"
     live = on.framework.live
+    severity = Severity.WARNING if opener else None
     said = (live.nvrtc_error,) if live and live.nvrtc_error else ()
-    return Problem(f"{on.name} needs {need.soname}, which is not found{hint}.", said)
+    return Problem(f"{on.name} needs {need.soname}, which is not found{hint}.", said, severity=severity)

@@ -4,24 +4,13 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.python import torch_verify
 from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.knowledge.variables import allocator_option, variables
-from gpudoctor.maybe import known, present, text_of
+from gpudoctor.maybe import known, present
 from gpudoctor.parsers.allocator_settings import Setting, settings
 from gpudoctor.parsers.spelling import nearest
+from gpudoctor.queries.allocator import NEWER, VARIABLE, allocator_variable
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import OnFramework, torches
-
-VARIABLE, NEWER = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"
-# The release from which PyTorch reads the newer name for CUDA, and prefers it.
-_RENAMED = (2, 10)
-
-
-def _variable(on: OnFramework) -> str | None:
-    """The variable that this PyTorch reads, where it is set."""
-    env = on.facts.host.environment
-    if NEWER in env and numbers(text_of(on.framework.version))[:2] >= _RENAMED:
-        return NEWER
-    return VARIABLE if VARIABLE in env else None
 
 
 def _wrong(on: OnFramework, one: Setting) -> str | None:
@@ -43,7 +32,7 @@ def _near(name: str) -> str | None:
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
-    name = present(_variable(on))
+    name = present(allocator_variable(on))
     value = on.facts.host.environment.get(name, "")
     good = ",".join(f"{s.name}:{s.value}" for s in settings(value) if _wrong(on, s) is None)
     verify = torch_verify(on.python)
@@ -73,7 +62,7 @@ def allocator_settings(on: OnFramework) -> Problem | None:
     if (VARIABLE not in env and NEWER not in env) or known(on.framework.cuda) is None or not visible_gpus(on.facts):
         return None
     release = known(on.framework.version)
-    name = _variable(on)
+    name = allocator_variable(on)
     if name is None or release is None or not numbers(release):
         return None
     wrong = [why for one in settings(env[name]) if (why := _wrong(on, one))]

@@ -1,18 +1,20 @@
 """A variable is set that the installed release of a package refuses, here or on this GPU."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check, names
 from gpudoctor.facts import Facts, Gpu, Package
-from gpudoctor.fixes.variables import unset
+from gpudoctor.fixes.variables import places, unset
 from gpudoctor.knowledge.variables import Refused, variables
 from gpudoctor.maybe import known, present
+from gpudoctor.parsers.visible_devices import listed
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.packages import numbers, package
+from gpudoctor.queries.visibility import CUDA, read_cuda
 from gpudoctor.targets import OnPython, gpu_name, pythons
 from gpudoctor.tasks import Variable, export
 
@@ -56,14 +58,24 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     fix, values = unset(on.facts, *rows, why=why), on.facts.host.environment
     moved = {row.other: values[name] for name, row in rows.items() if row.other and not values.get(row.other)}
     if not moved:
-        return (fix,)
+        return (*_by_index(on, rows), fix)
     message = f"Select the GPUs by {' and '.join(moved)} in place of {' and '.join(rows)}. {fix.message}"
     tasks = (*(export(name, value) for name, value in moved.items()), *fix.tasks)
     return (replace(fix, message=message, tasks=tasks, undo=(*fix.undo, *(Variable(name) for name in moved))),)
 
 
+def _by_index(on: OnPython, rows: Iterable[str]) -> tuple[Fix, ...]:
+    """Select the GPUs that UUIDs name by their indices instead; those of MIG instances have none of their own."""
+    mask = read_cuda(on.facts, on.facts.host.environment.get(CUDA, "")) if CUDA in rows else None
+    if mask is None or mask.bad is not None or not mask.visible or min(mask.visible) < 0:
+        return ()
+    message = f"Select the same GPUs by their indices, as nvidia-smi counts them, where it is set: {places(on.facts)}."
+    tasks = (export("CUDA_DEVICE_ORDER", "PCI_BUS_ID"), export(CUDA, listed(mask.visible)))
+    return (Fix(message, tasks, "change-environment", needs="restart of the program"),)
+
+
 @check(
-    title="A variable is set that an installed package refuses (ROCR_VISIBLE_DEVICES, VLLM_FLASH_ATTN_VERSION)",
+    title="A variable is set that an installed package refuses (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)",
     severity=Severity.ERROR,
     cause="Some packages end with an error where a variable has a value that they do not accept, contradicts another "
     "one, or demands a feature that this GPU does not have. Shell profiles, images and job scripts set such variables "
@@ -74,6 +86,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         "https://github.com/ray-project/ray/issues/52701",
         "https://github.com/vllm-project/vllm/issues/12429",
         "https://github.com/vllm-project/vllm/pull/35069",
+        "https://github.com/vllm-project/vllm/issues/20939",
     ),
     targets=pythons,
     only_with=(

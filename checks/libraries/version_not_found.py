@@ -13,6 +13,7 @@ _CXX = (
     "It was compiled with a newer GCC than the libstdc++.so.6 is of that is loaded here. A process loads one copy: in "
     "a conda environment that of the environment, elsewhere the distribution's or the one on LD_LIBRARY_PATH."
 )
+_UNLINKED = "The conda environment has {}, but not the link {} to it, so that the loader takes the system's older copy."
 _OTHER = (
     "Each library names the symbol versions that it needs. The loader takes the first copy that it finds, "
     "LD_LIBRARY_PATH before most others, and stops if that copy is older and does not define them."
@@ -55,6 +56,8 @@ def version_not_found(on: OnPython) -> Problem | None:
     newest = f" (it has {first.newest} at most)" if first.newest else ""
     where = " from LD_LIBRARY_PATH" if _is_on_path(on, first) else ""
     message = f"{first.who} needs {first.version}, which {name} here does not define: {first.path}{where}{newest}."
+    if name.startswith("libstdc++") and on.python.unlinked_libstdcxx:
+        message += f" {_UNLINKED.format(on.python.unlinked_libstdcxx[-1], name)}"
     evidence = [one.error or f"{one.needed_by} needs {one.version}; {one.path}: {one.newest}" for one in found]
     return Problem(message, tuple(evidence[:4]), cause=_cause(first))
 

@@ -12,4 +12,6 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     return outside(on.live) or reinstall_torch(on.facts, on.python, on.framework)
 
 
-import_crashes = starting.crashes(PYTORCH, __name__, fixes=_fixes, own=(), validated_on=("facts 2026-11",))
+import_crashes = starting.crashes(
+    PYTORCH, __name__, fixes=_fixes, own=("intel.level-zero-mismatch",), validated_on=("facts 2026-11",)
+)

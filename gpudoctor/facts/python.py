@@ -176,6 +176,8 @@ class Python(msgspec.Struct, frozen=True, kw_only=True):
     headers: Maybe[bool] = NOT  # Python.h
     packages: Maybe[tuple[Package, ...]] = NOT
     conda: Maybe[tuple[CondaPackage, ...] | None] = NOT  # None: no conda environment
+    # The files libstdc++.so.6.* of a conda environment without the link libstdc++.so.6, by which the loader finds them.
+    unlinked_libstdcxx: tuple[str, ...] = ()
     shadows: tuple[Shadow, ...] = ()
     remnants: tuple[Remnant, ...] = ()
     overlaps: tuple[FileOverlap, ...] = ()

@@ -73,6 +73,28 @@ def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
     return Fix(message, newer, "reinstall-package", root=True, verify=verify)
 
 
+def matching_level_zero(facts: Facts, verify: Task) -> Fix:
+    """Bring Level Zero's loader and Intel's driver for it up to date together, from one repository."""
+    names = intel.packages(system.family_of(facts) or "")
+    newer: dict[str, Tasks] = {
+        "arch": (as_root("pacman", "-Syu"),),
+        "debian": (
+            as_root("apt-get", "update"),
+            as_root("apt-get", "install", "--only-upgrade", *names, "intel-opencl-icd"),
+            query("apt-cache", "policy", *names),
+        ),
+        "fedora": (as_root("dnf", "upgrade", "--refresh", "oneapi-level-zero*", *_RUNTIME_RPMS),),
+    }
+    both = " and ".join(names) or "Level Zero's loader and Intel's compute runtime"
+    message = (
+        f"Upgrade {both} together, from one repository. Where it has no newer release of the older one, install the "
+        f"packages of one release of Intel's compute runtime ({RUNTIMES}), whose notes name the loader."
+    )
+    more = " In a container, do this in the image." if in_container(facts) else ""
+    tasks = newer.get(system.family_of(facts) or "", ())
+    return Fix(f"{message}{more}", tasks, "reinstall-package", root=True, verify=verify)
+
+
 def newer_guc(facts: Facts, card: PciDevice, bug: Regression) -> tuple[Fix, ...]:
     """Install GuC firmware without a known bug: the distribution's package, or the file where that is older."""
     family, path = system.family_of(facts), guc_file(facts, card)

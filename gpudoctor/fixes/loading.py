@@ -3,12 +3,13 @@
 import re
 
 from gpudoctor.check_engine import Fix
+from gpudoctor.digits import numbers_in
 from gpudoctor.facts import Facts, PackageImport
 from gpudoctor.fixes import jetson, system, toolkit
 from gpudoctor.fixes.driver_capabilities import driver_capability
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
-from gpudoctor.fixes.python import conda_install, conda_of, install, lasting, manager_of
+from gpudoctor.fixes.python import conda_again, conda_install, conda_of, install, lasting, manager_of
 from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
 from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
@@ -22,6 +23,8 @@ from gpudoctor.queries.repositories import has_source
 from gpudoctor.registry import BY_MODULE
 from gpudoctor.targets import NAMES, OnLive, OnPython, gpus_of, in_container
 from gpudoctor.tasks import Task, Tasks, cmd, export, filtered, query
+
+_CXX_PACKAGES = ("libstdcxx", "libstdcxx-ng")  # conda's
 
 
 def import_proof(on: OnPython, one: PackageImport) -> Task:
@@ -51,15 +54,29 @@ def newer_copy(on: OnPython, one: OldCopy) -> tuple[Fix, ...]:
         return _older_glibc(on, one, proof)
     if linker := _newer_linker(on, one, proof):
         return (linker,)
+    if "libstdc++" in one.path and on.python.unlinked_libstdcxx:
+        return _linked_again(on, proof)
     prefix = on.python.prefix if isinstance(on.python.prefix, str) else "//"
     gcc = sonames.sonames().gcc.get(one.version)
     if "libstdc++" in one.path and one.path.startswith(f"{prefix}/"):
-        name = next((c.name for c in conda_of(on.python) if c.name in ("libstdcxx", "libstdcxx-ng")), "libstdcxx-ng")
+        name = next((c.name for c in conda_of(on.python) if c.name in _CXX_PACKAGES), "libstdcxx-ng")
         spec = f"{name}>={gcc}" if gcc else name
         since = f": {one.version} came with GCC {gcc}" if gcc else ""
         message = f"Install a newer libstdc++ into the conda environment{since}."
         return (Fix(message, (conda_install(on.python, spec),), "reinstall-package", verify=proof),)
     return _built_here(on, one, proof)
+
+
+def _linked_again(on: OnPython, proof: Task | None) -> tuple[Fix, ...]:
+    """Bring back the link by which the loader finds the conda environment's own libstdc++."""
+    file = max(on.python.unlinked_libstdcxx, key=numbers_in)
+    link = file[: file.index(".so.6") + len(".so.6")]
+    own = [c for c in conda_of(on.python) if c.name in _CXX_PACKAGES]
+    again = "Install the same libstdc++ into the conda environment again, which restores the link."
+    found = (Fix(again, (conda_again(on.python, *own),), "reinstall-package", verify=proof),) if own else ()
+    message = f"Make the missing link to {file.rpartition('/')[2]} by hand."
+    task = cmd("ln", "-sf", file.rpartition("/")[2], link)
+    return (*found, Fix(message, (task,), "change-environment", undo=(cmd("rm", link),), verify=proof))
 
 
 def _on_path(on: OnPython, path: str) -> list[str]:

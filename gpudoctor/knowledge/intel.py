@@ -1,6 +1,7 @@
 """Which of Intel's GPUs are cards of their own, and which kernel drives them."""
 
 from functools import cache
+from typing import Literal
 
 import msgspec
 
@@ -32,12 +33,19 @@ class LegacyDevices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     devices: dict[str, str]
 
 
+class LoaderBuilds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of Level Zero's loader, oldest first, with the first build of the compute runtime for each."""
+
+    builds: tuple[tuple[str, int], ...]
+
+
 class IntelTable(KnowledgeTable, frozen=True):
     """The table ``intel.toml``."""
 
     cards: IntelRows
     legacy: LegacyDevices
     packages: dict[str, tuple[str, ...]]
+    loader: LoaderBuilds
     tiles: dict[str, int]
 
 
@@ -79,3 +87,22 @@ def is_dropped_by(build: int) -> bool:
 def packages(of: str) -> tuple[str, ...]:
     """Return the packages that bring Level Zero for a family of distributions; empty where they are not known."""
     return _intel().packages.get(of, ())
+
+
+def older_of(loader: str, build: int) -> Literal["loader", "driver"] | None:
+    """Return which of Level Zero's loader and Intel's driver for it is too old for the other; None: neither is known.
+
+    Args:
+        loader: the loader's release, "1.28.2".
+        build: of the compute runtime, 37435.
+
+    Raises:
+        NoVersionError: the release is no version.
+    """
+    own = version(loader)
+    for first, since in _intel().loader.builds:
+        if own >= version(first) and build < since:
+            return "driver"
+        if own < version(first) and build >= since:
+            return "loader"
+    return None

@@ -111,6 +111,24 @@ class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     capabilities: tuple[str, ...] = ()
 
 
+class Expandable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where expandable segments of PyTorch's allocator fail, in releases from `since` to before `before`.
+
+    place: "wsl", or "" for everywhere. last_driver: the last branch of the NVIDIA driver that has the bug; "": all.
+    gpus: how many there are at least. spares: GPUs that do not count, as a regular expression of their names.
+    """
+
+    package: str
+    since: str
+    before: str
+    effect: str
+    instead: str
+    place: Literal["", "wsl"] = ""
+    last_driver: str = ""
+    gpus: int = 1
+    spares: str = ""
+
+
 class Variables(KnowledgeTable, frozen=True):
     """The table ``variables.toml``."""
 
@@ -123,6 +141,7 @@ class Variables(KnowledgeTable, frozen=True):
     switch: tuple[BackendSwitch, ...]
     unread: tuple[Unread, ...]
     refused: tuple[Refused, ...]
+    expandable: tuple[Expandable, ...]
 
 
 @cache

@@ -102,7 +102,12 @@ PROBES = (
         "intel",
         vendor=INTEL,
         idle=IntelFacts(
-            render=_NO_INTEL, loader=_NO_INTEL, level_zero=_NO_INTEL, runtime_build=_NO_INTEL, legacy=_NO_INTEL
+            render=_NO_INTEL,
+            loader=_NO_INTEL,
+            loader_version=_NO_INTEL,
+            level_zero=_NO_INTEL,
+            runtime_build=_NO_INTEL,
+            legacy=_NO_INTEL,
         ),
     ),
     Probe("log", "the kernel log", "kernel_log", absent=NO_LOG),

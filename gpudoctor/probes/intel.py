@@ -31,11 +31,12 @@ def probe(machine: Machine, cards: Sequence[PciDevice]) -> IntelFacts:
         cards: Intel's GPUs on the bus.
     """
     folders = _folders(machine)
-    driver = _found(machine, DRIVER, folders)
+    driver, loader = _found(machine, DRIVER, folders), _found(machine, LOADER, folders)
     discrete = any(known_cards.family(card.device) for card in cards)
     return IntelFacts(
         render=_render(machine, cards, wanted=discrete or driver is not None),
-        loader=_found(machine, LOADER, folders),
+        loader=loader,
+        loader_version=_loader_version(machine, loader),
         level_zero=driver,
         runtime_build=_build(machine, driver, folders),
         legacy=any(_found(machine, name, folders) for name in LEGACY) or machine.exists(LEGACY_ICD),
@@ -50,6 +51,14 @@ def _folders(machine: Machine) -> tuple[str, ...]:
 
 def _found(machine: Machine, name: str, folders: Sequence[str]) -> str | None:
     return next((f"{folder}/{name}" for folder in folders if machine.exists(f"{folder}/{name}")), None)
+
+
+def _loader_version(machine: Machine, loader: str | None) -> Maybe[str | None]:
+    """The release of Level Zero's loader, the end of its file's name: libze_loader.so.1.28.2."""
+    if loader is None:
+        return None
+    version = machine.real(loader).rpartition(".so.")[2]
+    return version if version.count(".") == 2 else Unknown(f"{loader} does not show its version")
 
 
 def _build(machine: Machine, driver: str | None, folders: Sequence[str]) -> Maybe[int | None]:

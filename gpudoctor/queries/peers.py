@@ -23,9 +23,18 @@ def pcie_peers(facts: Facts) -> tuple[tuple[Gpu, PciDevice], ...]:
 
 
 def _may(facts: Facts, gpu: Gpu) -> bool:
-    linked = isinstance(gpu.nvlinks, Unknown) or (gpu.nvlinks is not None and any(gpu.nvlinks))
-    named = isinstance(gpu.name, str) and not _WITHOUT_PEERS.search(gpu.name)
-    return named and not linked and gpu.mig is not True and has_slot(facts, gpu)
+    linked = isinstance(gpu.nvlinks, Unknown) or has_links(gpu)
+    return may_have_peers(gpu) and not linked and gpu.mig is not True and has_slot(facts, gpu)
+
+
+def has_links(gpu: Gpu) -> bool:
+    """Whether it is known to have active NVLinks."""
+    return isinstance(gpu.nvlinks, tuple) and any(gpu.nvlinks)
+
+
+def may_have_peers(gpu: Gpu) -> bool:
+    """Whether the driver lets it write to another GPU of its kind: over NVLink, or over PCIe as it does no GeForce."""
+    return has_links(gpu) or (isinstance(gpu.name, str) and not _WITHOUT_PEERS.search(gpu.name))
 
 
 def behind_one_switch(

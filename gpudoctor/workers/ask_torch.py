@@ -50,8 +50,10 @@ def _door(teller: Teller, torch: Any) -> Any:
 
 
 def _init(teller: Teller, door: Any) -> None:
+    init = teller.find(door, "init")
     try:
-        door.init()
+        if init is not None:
+            init()
     except Exception as error:
         teller.tell(error=teller.text(error), devices=[])
         return

@@ -21,10 +21,10 @@ EXPECTED = {
     "arc-without-level-zero": "intel.level-zero-missing fail < intel.no-gpu",
     "arc-without-the-group-render": "intel.render-node-closed fail < intel.no-gpu",
     "atomics-missing": "rocm.pcie-atomics fail < pytorch.no-gpu rocm.no-topology",
-    "blackwell-with-older-wheels": "pytorch.arch-missing fail < pytorch.nvrtc-too-old",
+    "blackwell-with-older-wheels": "pytorch.arch-missing fail < pytorch.nvrtc-too-old pytorch.unusable-gpu",
     "card-bound-to-vfio": "driver.vfio-in-the-way fail < driver.cuda-error driver.not-loaded driver.nvml-error",
     "card-not-seated": "link.narrow-pcie warn",
-    "card-that-the-wheel-does-not-know": "rocm.gfx-not-in-wheel fail",
+    "card-that-the-wheel-does-not-know": "rocm.gfx-not-in-wheel fail < pytorch.unusable-gpu",
     "card-without-a-driver": "driver.not-installed fail < pytorch.no-gpu",
     "container-without-gpu": (
         "container.no-gpus-passed fail < cupy.no-gpu driver.cuda-error jax.no-gpu pytorch.no-gpu tensorflow.no-gpu"
@@ -51,7 +51,7 @@ EXPECTED = {
     ),
     "driver-that-does-not-fit-the-apu": "rocm.rocminfo-fails fail < pytorch.no-gpu rocm.gfx-not-in-wheel",
     "dust-in-the-fan": "health.overheated warn",
-    "exclusive-mode-left-on": "device.exclusive-mode fail",
+    "exclusive-mode-left-on": "device.exclusive-mode fail < pytorch.unusable-gpu",
     "fabric-manager-down": (
         "fabric.manager-down fail < cupy.no-gpu driver.cuda-error fabric.not-ready jax.no-gpu pytorch.no-gpu "
         "tensorflow.no-gpu"
@@ -123,7 +123,7 @@ EXPECTED = {
     "open-module-for-pascal": (
         "driver.open-module-unsupported fail < driver.cuda-error driver.nvml-error pytorch.no-gpu"
     ),
-    "pascal-with-cuda-13": "pytorch.arch-missing fail",
+    "pascal-with-cuda-13": "pytorch.arch-missing fail < pytorch.unusable-gpu",
     "pod-without-a-gpu-limit": "container.no-gpus-passed fail < pytorch.no-gpu",
     "podman-too-old-for-the-specification": "container.cdi-not-parsed warn",
     "power-supply-brakes": (

@@ -27,6 +27,20 @@ def test_a_card_with_its_stack() -> None:
     assert (node.path, node.mode, node.gid, node.error) == ("/dev/dri/renderD128", "660", 109, "EACCES")
 
 
+@pytest.mark.parametrize(
+    ("real", "version"),
+    [
+        (f"{LIB}/libze_loader.so.1.28.2", "1.28.2"),
+        (f"{LIB}/libze_loader.so.1", Unknown(f"{LIB}/libze_loader.so.1 does not show its version")),
+    ],
+)
+def test_the_loaders_version_is_in_its_files_name(real: str, version: object) -> None:
+    name = f"{LIB}/libze_loader.so.1"
+    there = RecordedMachine({real: ""}, links={} if real == name else {name: real})
+    assert intel.probe(there, (ARC,)).loader_version == version
+    assert intel.probe(machine(stack=False), (ARC,)).loader_version is None
+
+
 def test_a_desktop_without_it() -> None:
     found = intel.probe(machine(stack=False), (ARC,))
     assert (found.loader, found.level_zero) == (None, None)
@@ -57,7 +71,9 @@ def test_other_vendors_nodes_are_not_intels() -> None:
 def test_nothing_is_looked_for_without_a_gpu() -> None:
     idle = Unknown("not looked for: there is no Intel GPU here")
     stack = next(step for key, _, step in system_steps(machine(), host, lambda: ()) if key == "intel")
-    assert stack() == IntelFacts(render=idle, loader=idle, level_zero=idle, runtime_build=idle, legacy=idle)
+    assert stack() == IntelFacts(
+        render=idle, loader=idle, level_zero=idle, loader_version=idle, runtime_build=idle, legacy=idle
+    )
     (arc,) = [step for key, _, step in system_steps(machine(), host, lambda: (ARC,)) if key == "intel"]
     assert arc().level_zero == f"{LIB}/libze_intel_gpu.so.1"
 

@@ -60,6 +60,18 @@ def test_asks_torch_xpu_in_a_build_for_intel() -> None:
     assert facts["error"] == "No XPU devices are available."
 
 
+def test_lists_devices_where_a_build_has_no_init() -> None:
+    facts = said(
+        version__cuda=None,
+        version__xpu="20250302",
+        xpu__is_available=lambda: True,
+        xpu__device_count=lambda: 1,
+        xpu__get_device_properties=lambda _index: SimpleNamespace(name="Intel Arc Pro B70", total_memory=1),
+        cuda__get_arch_list=list,
+    )
+    assert (facts["error"], facts["devices"][0]["name"]) == (None, "Intel Arc Pro B70")
+
+
 def test_keeps_the_exact_text_of_the_refusal() -> None:
     facts = working(H100, version__cuda="12.8", cuda__init=raises(RuntimeError("No CUDA GPUs are available")))
     assert (facts["error"], facts["devices"]) == ("No CUDA GPUs are available", [])

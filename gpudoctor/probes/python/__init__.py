@@ -185,6 +185,7 @@ def _environment(machine: Machine, said: Said, packages: Sequence[Package]) -> d
         "extra_index": extra_index(machine, said.prefix, installer),
         "project": folder,
         "conda": manager.conda(machine, said.prefix),
+        "unlinked_libstdcxx": manager.unlinked_libstdcxx(machine, said.prefix),
         "ninja": machine.which("ninja"),
         "own_ninja": own_ninja,
         "units_without_ninja": services.without(machine, said.prefix, "ninja") if own_ninja else (),

@@ -11,6 +11,7 @@ from gpudoctor.machine import Machine
 LOCKS = {"uv.lock": "uv", "poetry.lock": "poetry", "pixi.lock": "pixi", "pixi.toml": "pixi"}
 # conda and its kin write the channel into the first lines of a record; the list of files may follow for megabytes.
 _RECORD_HEAD = 1 << 16
+_CXX = "libstdc++.so.6"
 _CONDA_NAMES = ("cpuonly", "cud", "libcu", "libtorch", "nccl", "py-opencv", "pytorch", "nvidia", "libmagma", "rocm")
 
 
@@ -86,6 +87,15 @@ def conda(machine: Machine, prefix: str) -> tuple[CondaPackage, ...] | None:
             channel = _channel(machine, f"{prefix}/conda-meta/{name}") if _interesting(parts[0]) else ""
             found.append(CondaPackage(name=parts[0], version=parts[1], build=parts[2], channel=channel))
     return tuple(found)
+
+
+def unlinked_libstdcxx(machine: Machine, prefix: str) -> tuple[str, ...]:
+    """The files libstdc++.so.6.* of a conda environment that lacks the link by which the loader finds them."""
+    folder = f"{prefix}/lib"
+    if not machine.exists(f"{prefix}/conda-meta") or machine.exists(f"{folder}/{_CXX}"):
+        return ()
+    names = (name for name in machine.names(folder) if name.startswith(f"{_CXX}.") and name[-1].isdigit())
+    return tuple(f"{folder}/{name}" for name in names)
 
 
 def _interesting(name: str) -> bool:

@@ -87,6 +87,16 @@ def test_nvrtc_missing() -> None:
     assert one(nvrtc_missing, environment(cupy(needs=Unknown("no cache")))) == ("unknown", "no cache")
 
 
+def test_nvrtc_of_a_cupy_that_another_package_brought_is_opened_by_cuda_bindings() -> None:
+    ill = cupy(needs=(need("libnvrtc.so.12", wheel="/opt/env/libnvrtc.so.12"),))
+    cudf = package("cudf-cu12", "26.2.1", requires=("cupy-cuda12x>=13.6.0",))
+    both = environment(ill, packages=(cudf, package("cuda-bindings", "12.9.5")))
+    assert severity(nvrtc_missing, both) == "warn"
+    assert one(nvrtc_missing, both)[1].endswith("only once cuda-bindings has opened it in the same process.")
+    assert severity(nvrtc_missing, environment(ill, packages=(cudf,))) == "fail"
+    assert severity(nvrtc_missing, environment(ill, packages=(package("cuda-bindings", "12.9.5"),))) == "fail"
+
+
 def test_a_package_whose_last_release_came_before_the_extra_is_replaced() -> None:
     ill = cupy("cupy-cuda11x", cuda="11", needs=(need("libnvrtc.so.11.2"),))
     said = commands(nvrtc_missing, environment(ill))

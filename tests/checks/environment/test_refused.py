@@ -41,6 +41,11 @@ def _set(variables: dict[str, str]) -> tuple[str, dict[str, str]]:
             "and HIP_VISIBLE_DEVICES=0: `import ray`",
         ),
         (on("vllm", "0.9.2", ADA, VLLM_FLASH_ATTN_VERSION="3"), "on GPU 0 (NVIDIA L40S) (compute capability 8.9)"),
+        (
+            on("vllm", "0.9.2", CUDA_VISIBLE_DEVICES="GPU-441f29f8"),
+            "vllm 0.9.2 refuses CUDA_VISIBLE_DEVICES=GPU-441f29f8",
+        ),
+        (on("vllm", "0.20.1", CUDA_VISIBLE_DEVICES="MIG-377e0049-554c"), "invalid literal for int()"),
         (on("deepspeed", "0.16.0", DS_ACCELERATOR="rocm"), "deepspeed 0.16.0 refuses DS_ACCELERATOR=rocm"),
         (on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="async"), "must be default, platform"),
     ],
@@ -63,12 +68,22 @@ def test_what_a_release_refuses(facts: Facts, words: str) -> None:
         on("vllm", "0.9.2", A100, VLLM_FLASH_ATTN_VERSION="3"),
         on("vllm", "0.9.2", ADA, VLLM_FLASH_ATTN_VERSION="2"),
         on("vllm", "0.16.0", ADA, VLLM_FLASH_ATTN_VERSION="3"),  # it reads the variable no more
+        on("vllm", "0.9.2", CUDA_VISIBLE_DEVICES="0,1"),
+        on("vllm", "0.24.0", CUDA_VISIBLE_DEVICES="GPU-441f29f8"),
         on("deepspeed", "0.16.0", DS_ACCELERATOR="cuda"),
         on("jaxlib", "0.6.0", XLA_PYTHON_CLIENT_ALLOCATOR="Platform"),
     ],
 )
 def test_what_is_accepted(facts: Facts) -> None:
     assert one(variable_refused, facts) == ("pass", "")
+
+
+def test_uuids_become_indices_where_they_are_of_gpus_here() -> None:
+    facts = change(on("vllm", "0.9.2", CUDA_VISIBLE_DEVICES="GPU-441f"), "gpus.0.uuid", "GPU-441f29f8-b53a")
+    text = commands(variable_refused, facts)
+    assert "export CUDA_DEVICE_ORDER=PCI_BUS_ID\nexport CUDA_VISIBLE_DEVICES=0" in text
+    mig = on("vllm", "0.9.2", CUDA_VISIBLE_DEVICES="MIG-377e0049-554c-540b-93c6-d0976f8426cb")
+    assert "export" not in commands(variable_refused, mig)
 
 
 def test_an_unknown_gpu_is_no_finding() -> None:

@@ -47,6 +47,19 @@ def test_conda_brings_a_newer_libstdcxx() -> None:
     assert "conda install -p /opt/env -c conda-forge 'libstdcxx>=12'" in commands(version_not_found, facts)
 
 
+def test_a_conda_environment_whose_libstdcxx_has_no_link() -> None:
+    found = tuple(CondaPackage(name=name, version="15.1.0", build="h_3") for name in ("libstdcxx", "libstdcxx-ng"))
+    facts = machine(refused("GLIBCXX_3.4.30", "/lib/x86_64-linux-gnu/libstdc++.so.6"), conda=found)
+    facts = change(change(facts, "pythons.0.prefix", "/opt/env"), "pythons.0.manager", "conda")
+    assert "conda install" not in commands(version_not_found, facts)
+    facts = change(facts, "pythons.0.unlinked_libstdcxx", ("/opt/env/lib/libstdc++.so.6.0.34",))
+    said = one(version_not_found, facts)[1]
+    assert "/opt/env/lib/libstdc++.so.6.0.34, but not the link libstdc++.so.6 to it" in said
+    typed = commands(version_not_found, facts)
+    assert "conda install -p /opt/env --force-reinstall libstdcxx=15.1.0=h_3 libstdcxx-ng=15.1.0=h_3" in typed
+    assert "ln -sf libstdc++.so.6.0.34 /opt/env/lib/libstdc++.so.6" in typed
+
+
 def test_an_older_glibc_needs_a_build_of_its_own() -> None:
     facts = machine(refused("GLIBC_2.32", "/lib/x86_64-linux-gnu/libc.so.6", "flash-attn"))
     said = commands(version_not_found, facts)

@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.facts import CondaPackage, Package
-from gpudoctor.probes.python.manager import conda, kind, manager, project
+from gpudoctor.probes.python.manager import conda, kind, manager, project, unlinked_libstdcxx
 from gpudoctor.recorded_machine import RecordedMachine
 
 
@@ -71,6 +71,13 @@ def test_where_uv_is_not_on_this_machine_the_environments_own_pip_installs() -> 
     assert manager(bare, "/p/.venv", "venv", None, (pip,)) == "pip"
     assert manager(with_uv, "/p/.venv", "venv", None, (pip,)) == "uv"
     assert manager(bare, "/p/.venv", "venv", None, ()) == "uv"
+
+
+def test_condas_libstdcxx_without_its_link() -> None:
+    files = {"/c/conda-meta/history": "", "/c/lib/libstdc++.so.6.0.34": "", "/c/lib/libstdc++.so.6.0.34.py": ""}
+    assert unlinked_libstdcxx(RecordedMachine(files), "/c") == ("/c/lib/libstdc++.so.6.0.34",)
+    assert unlinked_libstdcxx(RecordedMachine({**files, "/c/lib/libstdc++.so.6": ""}), "/c") == ()
+    assert unlinked_libstdcxx(RecordedMachine({"/v/lib/libstdc++.so.6.0.34": ""}), "/v") == ()
 
 
 def test_condas_records_are_read_by_their_names() -> None:

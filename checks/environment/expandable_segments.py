@@ -1,0 +1,95 @@
+"""PyTorch's allocator uses expandable segments where they fail."""
+
+import re
+
+from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.facts import Gpu
+from gpudoctor.fixes.python import torch_verify
+from gpudoctor.fixes.variables import assign, places
+from gpudoctor.knowledge.variables import Expandable, variables
+from gpudoctor.maybe import known, present, text_of
+from gpudoctor.parsers.allocator_settings import settings
+from gpudoctor.queries.allocator import NEWER, VARIABLE, allocator_variable
+from gpudoctor.queries.driver import branch, driver_version
+from gpudoctor.queries.gpus import visible_gpus
+from gpudoctor.queries.packages import numbers, package
+from gpudoctor.queries.peers import may_have_peers
+from gpudoctor.targets import ANY_GPU, OnFramework, on_wsl, torches
+
+_OPTION = "expandable_segments"
+
+
+def _are_on(on: OnFramework) -> str | None:
+    """The variable that turns them on."""
+    name = allocator_variable(on)
+    values = [s.value for s in settings(on.facts.host.environment[name]) if s.name == _OPTION] if name else []
+    return name if values[-1:] == ["True"] else None
+
+
+def _row(on: OnFramework) -> Expandable | None:
+    """The first row that applies here."""
+    return next((row for row in variables().expandable if _is_of_release(on, row) and _is_here(on, row)), None)
+
+
+def _is_of_release(on: OnFramework, row: Expandable) -> bool:
+    owner = package(on.python, row.package)
+    release = text_of(on.framework.version) if row.package == "torch" else owner.version if owner else ""
+    return bool(release) and numbers(row.since) <= numbers(release) < numbers(row.before)
+
+
+def _is_here(on: OnFramework, row: Expandable) -> bool:
+    if row.place == "wsl" and not on_wsl(on.facts):
+        return False
+    if row.last_driver and (branch(known(driver_version(on.facts))) or 0) > int(row.last_driver):
+        return False
+    return len([gpu for gpu in visible_gpus(on.facts) if _counts(gpu, row)]) >= row.gpus
+
+
+def _counts(gpu: Gpu, row: Expandable) -> bool:
+    if row.spares and re.search(row.spares, known(gpu.name) or ""):
+        return False
+    return row.gpus == 1 or may_have_peers(gpu)
+
+
+def _fixes(on: OnFramework) -> tuple[Fix, ...]:
+    row, name = _row(on), present(_are_on(on))
+    others = [f"{s.name}:{s.value}" for s in settings(on.facts.host.environment[name]) if s.name != _OPTION]
+    value = ",".join((f"{_OPTION}:False", *others))
+    message = f"Turn expandable segments off, also where the variable is set: {places(on.facts)}."
+    return (assign(name, value, f"{message} {row.instead if row else ''}".rstrip(), torch_verify(on.python)),)
+
+
+@check(
+    title="Expandable segments of PyTorch's allocator fail here (PYTORCH_CUDA_ALLOC_CONF)",
+    severity=Severity.WARNING,
+    cause="With expandable segments PyTorch reserves addresses and maps memory into them piece by piece (CUDA's "
+    "virtual memory management, VMM). Some drivers and interfaces do not take such memory. Recipes for training "
+    "set the option to save memory, and shells and images pass it on to every other program.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/vllm-project/vllm/issues/42609",
+        "https://github.com/pytorch/pytorch/issues/192330",
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf",
+    ),
+    targets=torches,
+    only_with=(f"host.environment={VARIABLE},{NEWER} {ANY_GPU}",),
+    caused_by=("python.*", "environment.allocator-settings"),
+    affects=("wheels",),
+    validated_on=("simulated 2026-11",),
+)
+def expandable_segments(on: OnFramework) -> Problem | None:
+    """The option is on, and a row of the table applies to this machine."""
+    if not (VARIABLE in on.facts.host.environment or NEWER in on.facts.host.environment):
+        return None
+    if known(on.framework.cuda) is None or not numbers(known(on.framework.version) or ""):
+        return None
+    name = _are_on(on)
+    row = _row(on) if name else None
+    if name is None or row is None:
+        return None
+    owner = package(on.python, row.package)
+    who = on.name if row.package == "torch" or owner is None else f"{owner.name} {owner.version}"
+    value = on.facts.host.environment[name]
+    return Problem(
+        f"{name} turns expandable segments on, which fail with {who} here: {row.effect}.", (f"{name}={value}",)
+    )

@@ -1,0 +1,75 @@
+"""Expandable segments of PyTorch's allocator, where they fail."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.environment.expandable_segments import expandable_segments
+from gpudoctor.facts import Facts
+from gpudoctor.maybe import Unknown
+from tests.builders import change, gpu
+from tests.checks.environments import commands, environment, machine, one, package, torch
+
+ON = "expandable_segments:True"
+H200 = {"name": "NVIDIA H200", "nvlinks": (True,) * 18}
+A4000 = {"name": "NVIDIA RTX A4000"}
+WHY = Unknown("NVML: Unknown Error")
+
+
+def env(facts: Facts, value: str = ON, name: str = "PYTORCH_CUDA_ALLOC_CONF") -> Facts:
+    return change(facts, "host.environment", {name: value})
+
+
+def vllm(version: str = "0.22.0", *cards: dict[str, Any]) -> Facts:
+    facts = environment(torch("2.11.0"), packages=(package("vllm", version),))
+    return change(facts, "gpus", tuple(gpu(n, **one) for n, one in enumerate(cards or (H200, H200))))
+
+
+def wsl(driver: Any = "610.74", card: dict[str, Any] = A4000, release: str = "2.13.0") -> Facts:
+    facts = change(environment(torch(release), facts=machine("13.3", card=card)), "host.wsl", 2)
+    return change(facts, "nvidia.kernel.loaded", driver)
+
+
+GEFORCE = {"name": "NVIDIA GeForce RTX 4090", "nvlinks": None}
+
+
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        (env(vllm()), "problem"),
+        (env(vllm(), name="PYTORCH_ALLOC_CONF"), "problem"),
+        (env(vllm(), f"{ON},expandable_segments:False"), "pass"),  # the last one counts
+        (env(vllm(), "max_split_size_mb:64"), "pass"),
+        (env(vllm("0.22.0", H200)), "pass"),  # a single GPU
+        (env(vllm("0.22.0", GEFORCE, GEFORCE)), "pass"),  # which cannot write to one another
+        (env(vllm("0.22.0", GEFORCE | {"nvlinks": (True,)}, GEFORCE | {"nvlinks": (True,)})), "problem"),
+        (env(vllm("0.12.0")), "pass"),  # no report of it
+        (env(change(vllm(), "pythons.0.packages", (package("torch", "2.11.0"),))), "pass"),
+        (vllm(), "pass"),
+        (env(change(vllm(), "pythons.0.packages", Unknown("closed"))), "unknown"),
+        (env(wsl()), "problem"),
+        (env(wsl("616.92")), "pass"),
+        (env(wsl(card=GEFORCE)), "pass"),  # GPUDirect RDMA is not for GeForce
+        (env(wsl(release="2.7.1")), "pass"),  # it does not ask for GPUDirect RDMA
+        (env(change(wsl(), "host.wsl", None)), "pass"),
+        (env(wsl(card={"name": WHY})), "unknown"),
+    ],
+)
+def test_expandable_segments(facts: Facts, outcome: str) -> None:
+    assert one(expandable_segments, facts)[0] == outcome
+
+
+def test_what_it_says() -> None:
+    expected = (
+        "PYTORCH_CUDA_ALLOC_CONF turns expandable segments on, which fail with PyTorch 2.13.0 here: NVIDIA's driver "
+        "for WSL up to R610 fails to map such memory on a GPU that supports GPUDirect RDMA, and the first tensor ends "
+        'with "CUDA driver error: unknown error".'
+    )
+    assert one(expandable_segments, env(wsl())) == ("problem", expected)
+    assert "616.92 or newer on Windows" in commands(expandable_segments, env(wsl()))
+
+
+def test_other_options_stay() -> None:
+    said = commands(expandable_segments, env(vllm(), f"max_split_size_mb:64,{ON}"))
+    assert "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False,max_split_size_mb:64" in said
+    assert "--disable-custom-all-reduce" in said

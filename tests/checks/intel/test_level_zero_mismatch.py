@@ -1,0 +1,56 @@
+"""Level Zero's loader and Intel's driver for it, of different ages."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.check_engine import judge
+from gpudoctor.checks.intel.level_zero_mismatch import level_zero_mismatch
+from gpudoctor.checks.pytorch.import_crashes import import_crashes
+from gpudoctor.facts import Facts
+from gpudoctor.maybe import Unknown
+from gpudoctor.root_causes import findings
+from tests.builders import ask, live
+from tests.checks.environments import commands
+from tests.checks.intel_machines import arc_host, xpu
+
+WHY = Unknown("not to be read")
+SAYS = (
+    "PyTorch 2.9.1+xpu crashes when it asks the Intel GPU for its properties: Intel's driver for Level Zero (compute "
+    "runtime, build {}) is {} than its loader ({})."
+)
+
+
+def host(loader: Any = "1.28.2", build: Any = 35563, **changes: Any) -> Facts:
+    said: dict[str, Any] = {"stage": "init", "died": "SIGSEGV", "available": True, "devices": WHY} | changes
+    return arc_host(xpu(live=live(**said)), intel__loader_version=loader, intel__runtime_build=build)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (host(), ("problem", SAYS.format(35563, "older", "1.28.2"))),
+        (host("1.28.6", 39122), ("problem", SAYS.format(39122, "newer", "1.28.6"))),
+        (host("1.28.6", 38646), ("pass", "")),  # they are for one another, and something else crashes
+        (host("1.32.0", 39122), ("pass", "")),
+        (host("1.24.2", 35563), ("pass", "")),  # older than the table
+        (host(died=None, stage="done"), ("pass", "")),  # it works all the same
+        (host(stage="import"), ("pass", "")),
+        (host(died="SIGABRT"), ("pass", "")),
+        (host(None), ("pass", "")),
+        (host(WHY), ("unknown", "not to be read")),
+        (host(build=WHY), ("unknown", "not to be read")),
+    ],
+)
+def test_level_zero_mismatch(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(level_zero_mismatch, facts) == [verdict]
+
+
+def test_both_are_upgraded() -> None:
+    assert "apt-get install --only-upgrade libze1 libze-intel-gpu1" in commands(level_zero_mismatch, host())
+
+
+def test_it_explains_the_crash() -> None:
+    (found,), _ = findings(judge(host(), (level_zero_mismatch, import_crashes)))
+    assert found.root.check is level_zero_mismatch
+    assert [one.check.id for one in found.consequences] == ["pytorch.import-crashes"]

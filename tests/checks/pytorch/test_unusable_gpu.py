@@ -1,0 +1,53 @@
+"""A GPU that PyTorch reports as available and cannot use."""
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.checks.pytorch.unusable_gpu import unusable_gpu
+from gpudoctor.facts import Facts
+from gpudoctor.maybe import Unknown
+from tests.builders import change, live
+from tests.checks.amd_machines import amd_host
+from tests.checks.environments import commands, environment, one, package, torch
+
+WHY = Unknown("it crashed")
+FAILS = "reports that a GPU is available, but fails to initialize it."
+NONE = "reports that a GPU is available, but device_count() is 0."
+
+
+def cuda(**changes: Any) -> Facts:
+    return environment(torch(live=live(**changes)))
+
+
+def rocm(*names: str, **changes: Any) -> Facts:
+    found = torch("2.11.0+rocm7.13.0", variant="rocm", cuda=None, hip="7.13", live=live(**changes))
+    return environment(found, packages=tuple(package(name, "7.0.2") for name in names), facts=amd_host())
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (cuda(), ("pass", "")),
+        (cuda(available=False, count=0), ("pass", "")),  # pytorch.no-gpu
+        (cuda(available=True, count=0), ("problem", f"PyTorch 2.7.1 {NONE}")),
+        (cuda(error="CUDA error: unknown error"), ("problem", f"PyTorch 2.7.1 {FAILS}")),
+        (cuda(died="SIGSEGV", count=WHY), ("pass", "")),  # pytorch.import-crashes
+        (cuda(available=WHY), ("unknown", "it crashed")),
+        (cuda(count=WHY), ("unknown", "it crashed")),
+        (cuda(error=WHY), ("unknown", "it crashed")),
+        (rocm("amdsmi"), ("pass", "")),
+        (rocm("amdsmi", available=True, count=0),
+         ("problem", f"PyTorch 2.11.0+rocm7.13.0 {NONE} It asks amdsmi 7.0.2, which brings a second libamd_smi.so.")),
+        (rocm(available=True, count=0), ("problem", f"PyTorch 2.11.0+rocm7.13.0 {NONE}")),
+    ],
+)  # fmt: skip
+def test_unusable_gpu(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert one(unusable_gpu, facts) == verdict
+
+
+def test_only_an_amdsmi_that_is_there_is_removed() -> None:
+    assert "pip uninstall -y amdsmi" in commands(unusable_gpu, rocm("amdsmi", available=True, count=0))
+    assert "uninstall" not in commands(unusable_gpu, rocm(available=True, count=0))
+    other = change(cuda(available=True, count=0), "pythons.0.packages", (package("amdsmi", "7.0.2"),))
+    assert "uninstall" not in commands(unusable_gpu, other)
