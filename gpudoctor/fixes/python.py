@@ -146,7 +146,7 @@ def conda_install(python: Python, *specs: str, channel: str | None = "conda-forg
 def conda_again(python: Python, *packages: CondaPackage) -> Command:
     """The command that installs conda packages again in the same build, by conda or pixi."""
     if manager_of(python) == "pixi":
-        return _pixi(python, "reinstall", *(one.name for one in packages))
+        return pixi(python, "reinstall", *(one.name for one in packages))
     builds = (f"{one.name}={one.version}={one.build}" for one in packages)
     return cmd("conda", "install", *prefix_of(python), "--force-reinstall", *builds)
 
