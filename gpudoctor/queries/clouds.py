@@ -54,7 +54,11 @@ def _on_grid(facts: Facts) -> Rented | None:
     if in_container(facts) or not isinstance(provider, str) or not cards:
         return None
     has = [cloud.grid_device(provider, card.device) for card in cards]
-    return Rented(facts, f"This virtual machine of {NAMES.get(provider, provider)}", has[0]) if all(has) and has[0] else None
+    return (
+        Rented(facts, f"This virtual machine of {NAMES.get(provider, provider)}", has[0])
+        if all(has) and has[0]
+        else None
+    )
 
 
 def cpu_instances(facts: Facts) -> Iterator[tuple[About, Facts]]:
