@@ -40,8 +40,8 @@ def _newer(facts: Facts) -> Fix:
     )
     which = table.release if codename else f"{table.cards[-1].rocm} or newer"
     return Fix(
-        f"Update ROCm for WSL to {which}, install the PyTorch that AMD built for it ({GUIDE}), and on Windows the current "
-        f"Adrenalin driver. {_supported()}",
+        f"Update ROCm for WSL to {which}, install the PyTorch that AMD built for it ({GUIDE}), and on Windows the "
+        f"current Adrenalin driver. {_supported()}",
         commands if codename else (),
         "reinstall-package",
         root=True,
@@ -52,8 +52,8 @@ def _newer(facts: Facts) -> Fix:
 
 def _driver() -> Fix:
     return Fix(
-        f"On Windows, install the current Adrenalin driver, then restart WSL. A card that is not on AMD's list ({CARDS}) "
-        "works with ROCm only on a Linux that runs without Windows; no variable changes that.",
+        f"On Windows, install the current Adrenalin driver, then restart WSL. A card that is not on AMD's list "
+        f"({CARDS}) works with ROCm only on a Linux that runs without Windows; no variable changes that.",
         (wsl.SHUTDOWN,),
         "reinstall-package",
         needs="restart of Windows",
