@@ -26,7 +26,7 @@ TARGETS = {
     "queries.clouds:notebooks": "cloud.notebook-without-gpu",
     "queries.clouds:virtual_gpus": "cloud.grid-driver-needed",
     "queries.clusters:jobs": "cluster.job-without-gpu",
-    "queries.clusters:kubernetes_nodes": "cluster.runtime-not-configured",
+    "queries.clusters:kubernetes_nodes": "cluster.envvar-refused cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
     "queries.containers:container_host": "container.no-cgroups-ignored container.toolkit-broken",
     "queries.containers:docker_host": (

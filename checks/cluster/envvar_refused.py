@@ -6,25 +6,25 @@ from gpudoctor.fixes.cluster import ALLOCATABLE
 from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.clusters import kubernetes_nodes
-from gpudoctor.tasks import as_root
+from gpudoctor.tasks import Command, as_root
 
 _NAME = "accept-nvidia-visible-devices-envvar-when-unprivileged"
 _CONFIG = "/etc/nvidia-container-runtime/config.toml"
 _PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin"
 
 
-def _set(value: str) -> tuple[object, ...]:
-    return ("nvidia-ctk", "config", "--in-place", "--set", f"{_NAME}={value}")
+def _set(value: str) -> Command:
+    return as_root("nvidia-ctk", "config", "--in-place", "--set", f"{_NAME}={value}")
 
 
 _ACCEPT = Fix(
     "Accept the variable again on this node; the device plugin gets the GPU at its next restart. Any image can then "
     "ask for all GPUs of the node. Nodes that are made from an image need the command in their user data too.",
-    (as_root(*_set("true")),),
+    (_set("true"),),
     "change-environment",
     root=True,
     impact="persistent",
-    undo=(as_root(*_set("false")),),
+    undo=(_set("false"),),
     verify=ALLOCATABLE,
 )
 _HARDENED = Fix(

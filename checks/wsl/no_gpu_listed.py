@@ -51,7 +51,7 @@ def no_gpu_listed(facts: Facts) -> Problem | None:
     nvml, cuda = facts.nvidia.nvml, facts.nvidia.cuda
     if known(nvml.code) != 0 or known(cuda.code) != CUDA_NO_DEVICE or cuda.unmasked_code == 0:
         return None
-    gpus, count = gpus_of(facts, "nvidia"), known(nvml.count)
+    gpus, count = gpus_of(facts, "nvidia"), known(nvml.count) or 0
     if count and not (gpus and all(isinstance(gpu.status, Unknown) for gpu in gpus)):
         return None
     said = "lists no GPU" if not count else f"can open none of its GPUs ({count})"

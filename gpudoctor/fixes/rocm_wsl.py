@@ -31,22 +31,24 @@ def _newer(facts: Facts) -> Fix:
     table = rocm().wsl
     found = known_or(facts.host.distribution, None)
     codename = table.codenames.get(known_or(found.version, None) or "") if found and found.id == "ubuntu" else None
-    address = table.installer.format(codename=codename)
-    commands: Tasks = (
-        as_root("amdgpu-install", "-y", "--uninstall"),
-        cmd("wget", address),
-        as_root("apt-get", "install", "-y", f"./{address.rpartition('/')[2]}"),
-        as_root("amdgpu-install", "-y", "--usecase=wsl,rocm", "--no-dkms"),
-    )
     which = table.release if codename else f"{table.cards[-1].rocm} or newer"
     return Fix(
         f"Update ROCm for WSL to {which}, install the PyTorch that AMD built for it ({GUIDE}), and on Windows the "
         f"current Adrenalin driver. {_supported()}",
-        commands if codename else (),
+        _install(table.installer.format(codename=codename)) if codename else (),
         "reinstall-package",
         root=True,
         impact="persistent",
         verify=PROOF,
+    )
+
+
+def _install(address: str) -> Tasks:
+    return (
+        as_root("amdgpu-install", "-y", "--uninstall"),
+        cmd("wget", address),
+        as_root("apt-get", "install", "-y", f"./{address.rpartition('/')[2]}"),
+        as_root("amdgpu-install", "-y", "--usecase=wsl,rocm", "--no-dkms"),
     )
 
 
