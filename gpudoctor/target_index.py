@@ -22,10 +22,11 @@ TARGETS = {
         "device.row-remap-pending device.vgpu-host-mismatch device.xid-driver device.xid-hardware"
     ),
     "queries.clouds:cpu_instances": "cloud.instance-without-gpu",
-    "queries.clouds:gpu_instances": "cloud.fewer-gpus cloud.grid-driver-needed",
+    "queries.clouds:gpu_instances": "cloud.fewer-gpus",
     "queries.clouds:notebooks": "cloud.notebook-without-gpu",
+    "queries.clouds:virtual_gpus": "cloud.grid-driver-needed",
     "queries.clusters:jobs": "cluster.job-without-gpu",
-    "queries.clusters:kubernetes_nodes": "cluster.runtime-not-configured",
+    "queries.clusters:kubernetes_nodes": "cluster.envvar-refused cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
     "queries.containers:container_host": "container.no-cgroups-ignored container.toolkit-broken",
     "queries.containers:docker_host": (

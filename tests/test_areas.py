@@ -80,9 +80,9 @@ def test_the_subjects_behind_a_gate_are_those_that_it_was_made_for() -> None:
     nvidia |= {"nvidia_gpus", "nvidia_cards", "several_gpus"}
     made_for = {
         **dict.fromkeys(("advice", "driver", "fabric", "health", "link", "mig"), nvidia),
-        "wsl": {"windows_gpu", "wsl_machine"},
+        "wsl": {"windows_gpu", "wsl_machine", "_distributions"},
         "cluster": {"jobs", "members", "kubernetes_nodes"},
-        "cloud": {"gpu_instances", "cpu_instances", "notebooks"},
+        "cloud": {"gpu_instances", "cpu_instances", "notebooks", "virtual_gpus"},
         "intel": {
             "cards_to_drive",
             "intel_cards",

@@ -4,14 +4,12 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.facts.cluster import IgnoredDropIn
 from gpudoctor.fixes import container
+from gpudoctor.fixes.cluster import ALLOCATABLE
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.clusters import kubernetes_nodes
-from gpudoctor.tasks import Tasks, as_root, query
+from gpudoctor.tasks import Tasks, as_root
 
-_PROOF = query(
-    "kubectl", "get", "nodes", "-o", "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu"
-)
 _CONFIGURE = Fix(
     "Configure containerd for the nvidia runtime (for CRI-O: --runtime=crio, and restart crio), then restart the "
     "device plugin's pods.",
@@ -22,7 +20,7 @@ _CONFIGURE = Fix(
     "change-environment",
     root=True,
     needs="restart of containerd",
-    verify=_PROOF,
+    verify=ALLOCATABLE,
 )
 _CONFIG = "/etc/containerd/config.toml"
 _WHY = (
@@ -52,7 +50,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         commands = (as_root("sed", "-i", f"1i {line}", _CONFIG), restart)
         undo = as_root("sed", "-i", "1d", _CONFIG)
     needs = f"restart of {_runtime(file)}"
-    return (Fix(message, commands, "change-environment", root=True, needs=needs, undo=(undo, restart), verify=_PROOF),)
+    return (
+        Fix(message, commands, "change-environment", root=True, needs=needs, undo=(undo, restart), verify=ALLOCATABLE),
+    )
 
 
 @check(

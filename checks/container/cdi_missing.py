@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.cluster import ALLOCATABLE
 from gpudoctor.maybe import known, known_or, phrases
 from gpudoctor.queries.cards import may_serve
 from gpudoctor.queries.containers import engine_host
@@ -12,9 +13,6 @@ from gpudoctor.tasks import as_root, cmd, query
 _SPECIFICATION = "/etc/cdi/nvidia.yaml"
 _GENERATE = as_root("nvidia-ctk", "cdi", "generate", f"--output={_SPECIFICATION}")
 _LIST = query("nvidia-ctk", "cdi", "list")
-_POD_PROOF = query(
-    "kubectl", "get", "nodes", "-o", "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu"
-)
 
 
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
@@ -59,7 +57,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "change-environment",
         root=True,
         undo=(as_root("rm", _SPECIFICATION),),
-        verify=_POD_PROOF if pods else _LIST if _by_mode(facts) else run,
+        verify=ALLOCATABLE if pods else _LIST if _by_mode(facts) else run,
     )
     if not pods:
         return (generate,)
@@ -74,7 +72,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         needs="restart of containerd",
         undo=(as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-runtime.mode=auto"),),
-        verify=_POD_PROOF,
+        verify=ALLOCATABLE,
     )
     return (generate, legacy)
 

@@ -48,6 +48,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         *HANGS,
         *SURROUNDINGS,
         "driver.nvml-error",
+        "wsl.no-gpu-listed",
         "host.address-space-limit",
         "driver.mps-unreachable",
         "driver.no-devices",

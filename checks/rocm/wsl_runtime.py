@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import rocm_wsl
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import OnLive, asked_for_nvidia, lives, on_wsl
@@ -25,11 +26,18 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
 
 def _why(facts: Facts) -> str:
     release = known_or(facts.amd.rocm, None)
+    blind = "release" if _lists_none(facts) else "runtime"
     if release and version(release) < _WITH_LIBRARY:
-        return "runtime"  # before, AMD's packages for WSL shipped an HSA runtime of their own
+        return blind  # before, AMD's packages for WSL shipped an HSA runtime of their own
     if known_or(facts.amd.rocdxg, None) is not True:
         return "library"
-    return "variable" if facts.host.environment.get(_DETECT) != "1" else "runtime"
+    return "variable" if facts.host.environment.get(_DETECT) != "1" else blind
+
+
+def _lists_none(facts: Facts) -> bool:
+    """Whether the installed ROCm's own runtime starts and finds no GPU: then no wheel's runtime is in its way."""
+    found = facts.amd.rocminfo
+    return isinstance(found, tuple) and any(not (one.agents or one.hung or one.died) for one in found)
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
@@ -60,18 +68,18 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "reinstall-package",
         undo=(cmd("mv", f"{directory}/lib/libhsa-runtime64.so.off", f"{directory}/lib/libhsa-runtime64.so"),),
     )
-    return {"library": (library, variable), "variable": (variable, library), "runtime": (runtime, library)}[
-        _why(on.facts)
-    ]
+    found = {"library": (library, variable), "variable": (variable, library), "runtime": (runtime, library)}
+    return found.get(_why(on.facts)) or rocm_wsl.supporting_release(on.facts)
 
 
 @check(
     title="ROCm framework sees no GPU in WSL",
     severity=Severity.ERROR,
     cause="WSL has no /dev/kfd: ROCm reaches the Windows GPU through /dev/dxg, with the library librocdxg and a "
-    "Windows driver that supports it. The HSA runtime in an ordinary wheel does not look there by itself.",
+    "Windows driver that supports it. The HSA runtime in an ordinary wheel does not look there by itself, "
+    "and no release supports other cards than those that AMD lists for WSL.",
     fixes=_fixes,
-    references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE),
+    references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE, rocm_wsl.CARDS),
     targets=_wheels,
     only_with=("host.wsl=2",),
     affects=("wheels",),
@@ -85,6 +93,9 @@ def wsl_runtime(on: OnLive) -> Problem | None:
         "library": "librocdxg.so is not installed",
         "variable": f"{_DETECT} is not set to 1",
         "runtime": "the HSA runtime that it loads does not find it",
+        "release": f"ROCm {known_or(on.facts.amd.rocm, None) or ''}".strip() + " itself lists none (rocminfo), so this "
+        "release for WSL or the Windows driver does not support the card",
     }[_why(on.facts)]
     error = known_or(on.live.error, None)
-    return Problem(f"{on.name} sees no GPU through /dev/dxg: {reason}.", (error,) if error else ())
+    lines = [line for one in known_or(on.facts.amd.rocminfo, ()) for line in one.lines]
+    return Problem(f"{on.name} sees no GPU through /dev/dxg: {reason}.", tuple(filter(None, (error, *lines))))

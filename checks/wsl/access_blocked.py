@@ -7,7 +7,7 @@ from gpudoctor.fixes.container import again
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.containers import windows_gpu
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import as_root, cmd, query
+from gpudoctor.tasks import as_root
 
 BLOCKED = 17  # NVML_ERROR_OPERATING_SYSTEM
 
@@ -20,15 +20,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         )
         command = as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-cli.no-cgroups=false")
         return (again(message, command, as_root("service", "docker", "restart")),)
-    model = Fix(
-        "On Windows, in an administrator prompt, check the driver model, and set WDDM if it is TCC (0 is WDDM; cards "
-        "without it, such as some Tesla boards, need NVIDIA's vGPU/GRID driver or MCDM).",
-        (query("nvidia-smi"), cmd("nvidia-smi", "-g", "0", "-dm", "0")),
-        "change-environment",
-        root=True,
-        needs="restart of Windows",
-        undo=(cmd("nvidia-smi", "-g", "0", "-dm", "1"),),
-        verify=query("/usr/lib/wsl/lib/nvidia-smi"),
+    model = wsl.driver_model(
+        "On Windows, in an administrator prompt, check the driver model, and set WDDM if it is TCC."
     )
     update = wsl.update_wsl("Update WSL, and restart it")
     driver = wsl.windows_driver("Install NVIDIA's current driver on Windows.")

@@ -27,4 +27,5 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     has_gpus: Maybe[bool | None] = NOT  # the cluster has GPUs, by slurm.conf; None: not a Slurm cluster
     kubelet: Maybe[bool] = NOT  # pods run on this machine: it is a node
     runtime_configured: Maybe[bool | None] = NOT  # containerd's or CRI-O's files name nvidia; None: neither is here
+    plugin_blind: Maybe[str | None] = NOT  # the line of the device plugin's log that it finds no GPU; None: none is
     ignored_drop_ins: tuple[IgnoredDropIn, ...] = ()  # files for containerd or CRI-O that name nvidia and are not read

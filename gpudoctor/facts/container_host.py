@@ -35,6 +35,9 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     toolkit: Maybe[str | None] = NOT  # version of nvidia-ctk, "installed" where it tells none; None: not installed
     toolkit_error: Maybe[str | None] = NOT  # the loader's message where a program of the toolkit cannot start
     no_cgroups: Maybe[bool | None] = NOT  # nvidia-container-runtime/config.toml; None: no such file
+    envvar_unprivileged: Maybe[bool | None] = (
+        NOT  # that file lets NVIDIA_VISIBLE_DEVICES count in unprivileged containers, its default; None: no such file
+    )
     runtime_mode: Maybe[str | None] = NOT  # of NVIDIA's runtime, in the same file: auto, cdi, legacy, csv
     cdi_service: Maybe[bool | None] = NOT  # the unit nvidia-cdi-refresh is installed (toolkit 1.18), not masked
     cdi: Maybe[tuple[str, ...]] = NOT  # specifications under /etc/cdi and /var/run/cdi

@@ -44,6 +44,19 @@ def windows_driver(message: str) -> Fix:
     )
 
 
+def driver_model(message: str) -> Fix:
+    """Give the card to Windows' display driver model, in Windows."""
+    return Fix(
+        f"{message} (0 is WDDM; cards without it, such as some Tesla boards, need NVIDIA's vGPU/GRID driver or MCDM.)",
+        (query("nvidia-smi"), cmd("nvidia-smi", "-g", "0", "-dm", "0")),
+        "change-environment",
+        root=True,
+        needs="restart of Windows",
+        undo=(cmd("nvidia-smi", "-g", "0", "-dm", "1"),),
+        verify=query("/usr/lib/wsl/lib/nvidia-smi"),
+    )
+
+
 def own_kernel() -> Fix:
     """Go back to Microsoft's kernel, or build one with the /dev/dxg driver."""
     return Fix(

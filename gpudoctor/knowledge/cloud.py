@@ -16,6 +16,7 @@ class InstanceFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: str
     types: dict[str, int]
     grid: bool = False
+    devices: tuple[str, ...] = ()
 
 
 class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,6 +58,14 @@ def instance(cloud: str, name: str) -> Instance | None:
     for family in _table().family:
         if family.cloud == cloud and name in family.types:
             return Instance(family.vendor, family.gpu, family.types[name], family.grid)
+    return None
+
+
+def grid_device(cloud: str, device: str) -> Instance | None:
+    """Return what is known of a PCI device that needs the GRID driver in every size of a cloud; None for others."""
+    for family in _table().family:
+        if family.cloud == cloud and family.grid and device in family.devices:
+            return Instance(family.vendor, family.gpu, 1, grid=True)
     return None
 
 

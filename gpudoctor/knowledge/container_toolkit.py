@@ -23,11 +23,19 @@ class CdiReleases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     etc_alone: tuple[str, str]  # Podman's releases that read /etc/cdi alone: from the first, before the second
 
 
+class DevicePlugin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What Kubernetes' device plugin logs, in small letters: that it finds no GPU, and that it offers them."""
+
+    blind: tuple[str, ...]
+    works: str
+
+
 class ContainerToolkit(KnowledgeTable, frozen=True):
     """The table ``container_toolkit.toml``."""
 
     cgroups: CgroupReleases
     cdi: CdiReleases
+    plugin: DevicePlugin
 
 
 @cache

@@ -41,6 +41,23 @@ class RuntimeForWsl(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     packages: dict[str, str]
 
 
+class WslCards(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Cards that WSL began to support with a release of ROCm and of Windows' driver ("": from its start)."""
+
+    rocm: str
+    adrenalin: str
+    names: str
+
+
+class RocmInWsl(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """AMD's installer of ROCm for WSL, the codenames of the Ubuntus that it is for, and the supported cards."""
+
+    release: str
+    installer: str
+    codenames: dict[str, str]
+    cards: tuple[WslCards, ...]
+
+
 class RocmTable(KnowledgeTable, frozen=True):
     """The table ``rocm.toml``."""
 
@@ -55,6 +72,7 @@ class RocmTable(KnowledgeTable, frozen=True):
     debugging: dict[str, tuple[str, str]]
     cards: dict[str, str]
     space_in_path: SpaceInPath
+    wsl: RocmInWsl
     comgr: Comgr
     for_wsl: RuntimeForWsl
 

@@ -6,6 +6,7 @@ from gpudoctor.facts import Cluster, Host
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
+from gpudoctor.probes.device_plugin import blind
 from gpudoctor.probes.pod_runtimes import configured
 
 # The variable that each batch system sets in all of its jobs. JOB_ID alone is anybody's; Grid Engine has a spool too.
@@ -23,8 +24,9 @@ _CLIENTS = (("slurm", "sbatch"), ("lsf", "bsub"))
 _SLURM_CONF = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/etc/slurm-llnl/slurm.conf")
 # The group of all pods: a running kubelet makes it, in one of its two cgroup drivers' names.
 _PODS = ("/sys/fs/cgroup/kubepods.slice", "/sys/fs/cgroup/kubepods")
-# The kubelet's access to its cluster, written where a machine becomes a node: kubeadm's, and AKS's and EKS's.
-_KUBELET = ("/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubeconfig")
+# The kubelet's access to its cluster, written where a machine becomes a node: kubeadm's, and AKS's and EKS's; and the
+# settings that EKS's nodeadm writes then.
+_KUBELET = ("/etc/kubernetes/kubelet.conf", "/var/lib/kubelet/kubeconfig", "/etc/kubernetes/kubelet/config.json")
 _PODS_1 = ("/sys/fs/cgroup/memory/kubepods.slice", "/sys/fs/cgroup/memory/kubepods")
 
 
@@ -35,6 +37,7 @@ def probe(machine: Machine, host: Host) -> Cluster:
     client_of, client = (None, None) if inside else _client(machine)
     slurm = "slurm" in (scheduler, client_of)
     runtime, ignored = (Unknown("the host's: not visible from the container"), ()) if inside else configured(machine)
+    kubelet = not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET))
     return Cluster(
         scheduler=scheduler,
         job=job,
@@ -42,8 +45,9 @@ def probe(machine: Machine, host: Host) -> Cluster:
         client=client,
         client_of=client_of,
         has_gpus=_has_gpus(machine) if slurm else None,
-        kubelet=not inside and any(machine.exists(path) for path in (*_PODS, *_PODS_1, *_KUBELET)),
+        kubelet=kubelet,
         runtime_configured=runtime,
+        plugin_blind=blind(machine) if kubelet else None,
         ignored_drop_ins=ignored,
     )
 

@@ -31,6 +31,9 @@ _CONFIG = "/etc/nvidia-container-runtime/config.toml"
 # The hook that comes with enroot (conf/hooks/98-nvidia.sh of NVIDIA/enroot).
 _ENROOT = "/etc/enroot/hooks.d/98-nvidia.sh"
 _NO_CGROUPS = pattern(r"^\s*no-cgroups\s*=\s*true\b", re.MULTILINE)
+_NO_ENVVAR = pattern(r"^\s*accept-nvidia-visible-devices-envvar-when-unprivileged\s*=\s*false\b", re.MULTILINE)
+# The GPU operator's toolkit has a configuration of its own there.
+_OPERATOR = "/usr/local/nvidia/toolkit"
 _MODE = pattern(r"""^\s*mode\s*=\s*["'](\w[\w-]*)""", re.MULTILINE)
 _CDI = ("/etc/cdi", "/var/run/cdi")
 # A file in /etc goes before the package's.
@@ -96,6 +99,7 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         toolkit=toolkit,
         toolkit_error=toolkit_error,
         no_cgroups=bool(_NO_CGROUPS.search(config)) if isinstance(config, str) else config,
+        envvar_unprivileged=_envvar(machine, config),
         runtime_mode=_mode(config) if isinstance(config, str) else config,
         cdi_service=any(machine.exists(path) and machine.real(path) != "/dev/null" for path in _REFRESH),
         cdi=specifications,
@@ -127,6 +131,7 @@ def _unknown(why: Unknown) -> ContainerHost:
         toolkit=why,
         toolkit_error=why,
         no_cgroups=why,
+        envvar_unprivileged=why,
         runtime_mode=why,
         cdi_service=why,
         cdi=why,
@@ -303,6 +308,12 @@ def _config(machine: Machine) -> Maybe[str | None]:
         return None
     except OSError as error:
         return Unknown(f"{_CONFIG}: {error.strerror}")
+
+
+def _envvar(machine: Machine, config: Maybe[str | None]) -> Maybe[bool | None]:
+    if machine.exists(_OPERATOR):
+        return Unknown(f"pods get NVIDIA's runtime from {_OPERATOR}, which has settings of its own")
+    return not _NO_ENVVAR.search(config) if isinstance(config, str) else config
 
 
 def _mode(config: str) -> str:

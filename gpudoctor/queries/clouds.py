@@ -8,7 +8,7 @@ from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts
 from gpudoctor.knowledge import cloud
 from gpudoctor.knowledge.cloud import Instance
-from gpudoctor.targets import gpus_of, in_container
+from gpudoctor.targets import cards_of, gpus_of, in_container
 
 NAMES = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "oracle": "Oracle Cloud"}
 NOTEBOOKS = {"colab": "Google Colab", "kaggle": "Kaggle", "databricks": "Databricks"}
@@ -38,6 +38,29 @@ def gpu_instances(facts: Facts) -> Iterator[tuple[About, Rented]]:
         yield MACHINE, found
 
 
+def virtual_gpus(facts: Facts) -> Iterator[tuple[About, Rented]]:
+    """The machine whose GPU is a virtual one that only NVIDIA's GRID driver supports."""
+    found = _on_grid(facts)
+    if found:
+        yield MACHINE, found
+
+
+def _on_grid(facts: Facts) -> Rented | None:
+    """By the instance type; where nobody wrote it down, by the GPU itself."""
+    found = rented(facts)
+    if found:
+        return found if found.has.grid else None
+    provider, cards = facts.cloud.provider, cards_of(facts, "nvidia")
+    if in_container(facts) or not isinstance(provider, str) or not cards:
+        return None
+    has = [cloud.grid_device(provider, card.device) for card in cards]
+    return (
+        Rented(facts, f"This virtual machine of {NAMES.get(provider, provider)}", has[0])
+        if all(has) and has[0]
+        else None
+    )
+
+
 def cpu_instances(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine where the name of its instance type shows that it has no GPU."""
     provider, name = facts.cloud.provider, facts.cloud.instance
@@ -62,5 +85,4 @@ def is_vgpu_guest(facts: Facts) -> bool:
 
 def needs_grid(facts: Facts) -> bool:
     """Whether this machine's GPU is a virtual one that only NVIDIA's GRID driver supports."""
-    found = rented(facts)
-    return found is not None and found.has.grid
+    return _on_grid(facts) is not None

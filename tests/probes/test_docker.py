@@ -156,6 +156,24 @@ def test_the_toolkits_version(program: str, out: str, version: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("", True),
+        ("accept-nvidia-visible-devices-envvar-when-unprivileged = true", True),
+        ("accept-nvidia-visible-devices-envvar-when-unprivileged = false", False),
+        ("  accept-nvidia-visible-devices-envvar-when-unprivileged=false # hardened", False),
+        ("#accept-nvidia-visible-devices-envvar-when-unprivileged = false", True),
+    ],
+)
+def test_whether_the_variable_counts_in_unprivileged_containers(line: str, value: bool) -> None:
+    path = "/etc/nvidia-container-runtime/config.toml"
+    assert look(RecordedMachine({path: f"{line}\n[nvidia-container-cli]\n"})).envvar_unprivileged is value
+    assert look(RecordedMachine()).envvar_unprivileged is None
+    operator = RecordedMachine({path: line, "/usr/local/nvidia/toolkit/nvidia-container-runtime": ""})
+    assert isinstance(look(operator).envvar_unprivileged, Unknown)
+
+
+@pytest.mark.parametrize(
     ("line", "value"), [("no-cgroups = true", True), ("#no-cgroups = true", False), ("  no-cgroups=false", False)]
 )
 def test_no_cgroups_counts_only_uncommented(line: str, value: bool) -> None:

@@ -94,6 +94,13 @@ def test_it_is_run_only_where_it_can_say_something() -> None:
     assert [machine.ran for machine in (nowhere, closed, asleep)] == [[], [], []]
 
 
+def test_in_wsl_it_is_run_without_kfd() -> None:
+    """ROCm/legacy-rocm-build#4471: AMD's runtime for WSL lists the CPU alone."""
+    device = {"/dev/dxg": KFD["/dev/kfd"], PATH: KFD[PATH]}
+    text = "WSL environment detected.\n" + HEAD + CPU + DONE
+    assert probe(recorded(text, statuses=device), []) == (Rocminfo(path=PATH),)
+
+
 def test_the_one_on_path_comes_first() -> None:
     own = "/venv/bin/rocminfo"
     statuses = KFD | {own: KFD[PATH]}

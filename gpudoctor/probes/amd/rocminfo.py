@@ -13,6 +13,7 @@ from gpudoctor.probes.amd import KFD, rocm
 # It ends within a second, on a node with many GPUs within three.
 SECONDS = 20.0
 _WHY = 200
+_DXG = "/dev/dxg"  # which stands for it in WSL
 
 
 def probe(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Rocminfo, ...]]:
@@ -26,7 +27,7 @@ def probe(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Rocminfo,
     if path is None:
         return ()
     asleep = next((card.address for card in cards if card.runtime_status == "suspended"), None)
-    if not machine.exists(KFD):
+    if not machine.exists(KFD) and not machine.exists(_DXG):
         return Unknown(f"rocminfo was not run: there is no {KFD}")
     if asleep:
         return Unknown(f"rocminfo was not run: the GPU at {asleep} sleeps, and it would wake it")

@@ -9,7 +9,7 @@ from gpudoctor.checks.cloud.grid_driver_needed import grid_driver_needed
 from gpudoctor.checks.cloud.instance_without_gpu import instance_without_gpu
 from gpudoctor.checks.cloud.notebook_without_gpu import notebook_without_gpu
 from gpudoctor.checks.driver.not_installed import not_installed
-from gpudoctor.facts import Cloud, Facts
+from gpudoctor.facts import Cloud, DiskModule, Facts, LogEvent
 from gpudoctor.maybe import Unknown
 from gpudoctor.report.build import build
 from tests.builders import ask, card, change, framework, library, nvidia_host, plain_host, with_framework
@@ -154,7 +154,8 @@ def grid(**nvml: object) -> Facts:
     [
         (grid(count=1), PASS),
         (change(grid(), "nvidia.kernel.loaded", None), PASS),
-        (rented(nvidia_host(), "g5.xlarge"), PASS),
+        (rented(nvidia_host(), "g5.xlarge"), SKIPPED),
+        (rented(nvidia_host(), "Standard_NC4as_T4_v3", "azure"), SKIPPED),
         (grid(code=18), PASS),  # half upgraded: the GRID driver's too
         (grid(code=4), PASS),  # a closed node
         (grid(count=WHY), [("unknown", "not to be seen")]),
@@ -173,6 +174,50 @@ def grid(**nvml: object) -> Facts:
 )
 def test_grid_driver_needed(facts: Facts, verdict: list[tuple[str, str]]) -> None:
     assert ask(grid_driver_needed, facts) == verdict
+
+
+def refused(instance: object = WHY, provider: str = "azure", device: str = "2236", number: int = 2) -> Facts:
+    """A virtual machine of a cloud whose module found no GPU that it supports when it was loaded."""
+    said = "NVRM: None of the NVIDIA devices were initialized."
+    facts = rented(nvidia_host(number), instance, provider)
+    facts = change(facts, "pci", tuple(card(i, device=device, driver=None) for i in range(number)))
+    facts = change(facts, "log.events", (LogEvent(kind="no-device-probed", text=said),))
+    module = DiskModule(kernel="6.8.0", path="/lib/modules/6.8.0/nvidia.ko", version="550.90.07", flavor="open")
+    facts = change(facts, "nvidia.kernel.on_disk", (module,))
+    for path, value in {"kernel.loaded": None, "nvml.code": 9, "nvml.count": WHY}.items():
+        facts = change(facts, f"nvidia.{path}", value)
+    return change(change(facts, "gpus", ()), "nvidia.cuda.code", 100)
+
+
+def without_log(facts: Facts) -> Facts:
+    """The machine whose module was never loaded, as far as the kernel's log shows."""
+    return change(facts, "log.events", ())
+
+
+NEEDS = "has a virtual GPU (A10), which needs a current GRID driver; the module 550.90.07 on disk refused the GPU."
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (refused(GRID), [("problem", f"Azure's {GRID} {NEEDS}")]),
+        (refused(), [("problem", f"This virtual machine of Azure {NEEDS}")]),
+        (without_log(refused()), PASS),  # driver.not-loaded
+        (change(refused(), "nvidia.kernel.loaded", WHY), [("unknown", "not to be seen")]),
+        (refused(device="1eb8"), SKIPPED),  # a T4, which Azure passes through whole
+        (refused(provider="aws"), SKIPPED),
+        (refused("Standard_NC4as_T4_v3"), SKIPPED),
+        (change(refused(), "host.container", "docker"), SKIPPED),
+        (change(refused(), "pci", WHY), SKIPPED),
+        (change(refused(), "pci", (card(device="2236"), card(1, device="1eb8"))), SKIPPED),
+    ],
+)
+def test_a_module_that_refuses_a_virtual_gpu(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(grid_driver_needed, facts) == verdict
+
+
+def test_a_refused_virtual_gpu_is_why_the_module_is_not_loaded() -> None:
+    assert roots(refused()) == {"cloud.grid-driver-needed": "fail"}
 
 
 def test_the_missing_grid_driver_explains_that_nvml_lists_nothing() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Severity, judge, run
+from gpudoctor.checks.cluster.envvar_refused import envvar_refused
 from gpudoctor.checks.cluster.job_without_gpu import job_without_gpu
 from gpudoctor.checks.cluster.node_without_gpu import node_without_gpu
 from gpudoctor.checks.cluster.runtime_not_configured import runtime_not_configured
@@ -283,3 +284,46 @@ def test_a_mask_of_the_nodes_numbers_is_counted_anew_in_a_job(scheduler: str | N
         facts = change(facts, f"nvidia.cuda.{path}", value)
     message = " ".join(fix.message for fix in run(cuda_out_of_range, facts)[0].fixes)
     assert ("they count from 0" in message) is reported
+
+
+SAID = "E0506 19:35:17.052201 factory.go:113] Incompatible strategy detected auto"
+
+
+def hardened(accepted: object = False, said: object = SAID, facts: Facts | None = None, **changes: object) -> Facts:
+    """A node of Kubernetes by its toolkit's setting and the log of the device plugin."""
+    plain = {"kubelet": True, "runtime_configured": True, "plugin_blind": said}
+    found = of(facts or nvidia_host(), **(plain | changes))
+    return change(change(found, "containers.envvar_unprivileged", accepted), "containers.toolkit", "1.19.0")
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (
+            hardened(),
+            [
+                (
+                    "problem",
+                    "accept-nvidia-visible-devices-envvar-when-unprivileged is false in "
+                    "/etc/nvidia-container-runtime/config.toml, and the device plugin on this node finds no GPU.",
+                )
+            ],
+        ),
+        (hardened(said=None), PASS),  # hardened on purpose: the plugin has its GPUs in another way
+        (hardened(accepted=True), PASS),
+        (hardened(accepted=None), PASS),
+        (hardened(kubelet=False), SKIPPED),
+        (hardened(facts=without_devices(nvidia_host())), PASS),
+        (hardened(said=WHY), UNKNOWN),
+        (hardened(accepted=WHY), UNKNOWN),
+        (hardened(accepted=True, said=WHY), PASS),
+    ],
+)
+def test_envvar_refused(facts: Facts, verdict: list[tuple[str, str]]) -> None:
+    assert ask(envvar_refused, facts) == verdict
+
+
+def test_a_refused_variable_is_one_failure() -> None:
+    assert roots(hardened())["cluster.envvar-refused"] == "fail"
+    (found,) = run(envvar_refused, hardened())
+    assert found.fixes[0].commands[0].endswith("--set accept-nvidia-visible-devices-envvar-when-unprivileged=true")

@@ -6,7 +6,8 @@ import pytest
 
 from gpudoctor.check_engine import run
 from gpudoctor.checks.rocm.wsl_runtime import wsl_runtime
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Rocminfo, RocrAgent
+from gpudoctor.facts.host import Distribution
 from gpudoctor.maybe import Unknown
 from tests.builders import ask, change, framework, library, live, nvidia_host, plain_host, python
 from tests.checks.rocm.test_rocm import commands
@@ -32,6 +33,9 @@ def windows(env: dict[str, str] | None = None, **changes: Any) -> Facts:
 
 
 SEES = "PyTorch 2.9.0+rocm7.2 sees no GPU through /dev/dxg: "
+PATH = "/opt/rocm/bin/rocminfo"
+NONE = (Rocminfo(path=PATH),)
+ITSELF = "itself lists none (rocminfo), so this release for WSL or the Windows driver does not support the card."
 ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
 
 
@@ -46,6 +50,17 @@ ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
             ("problem", f"{SEES}the HSA runtime that it loads does not find it."),
         ),
         (windows(rocdxg=False, rocm="7.2.1"), ("problem", f"{SEES}librocdxg.so is not installed.")),
+        (windows(rocdxg=False, rocm="6.3.4", rocminfo=NONE), ("problem", f"{SEES}ROCm 6.3.4 {ITSELF}")),
+        (windows(ON, rocdxg=True, rocm="7.2.1", rocminfo=NONE), ("problem", f"{SEES}ROCm 7.2.1 {ITSELF}")),
+        # Without the way to the device rocminfo finds nothing either.
+        (windows(rocdxg=False, rocm="7.2.1", rocminfo=NONE), ("problem", f"{SEES}librocdxg.so is not installed.")),
+        *(
+            (
+                windows(rocdxg=False, rocm="6.3.4", rocminfo=found),
+                ("problem", f"{SEES}the HSA runtime that it loads does not find it."),
+            )
+            for found in (WHY, (), (Rocminfo(path=PATH, agents=(RocrAgent(gfx="gfx1100"),)),))
+        ),
         (change(windows(rocdxg=False), "pythons.0.frameworks.0.live.available", True), ("pass", "")),
         (windows(dxg=False), ("pass", "")),  # wsl.no-dxg
         (windows(dxg=WHY), ("unknown", "not to be seen")),
@@ -74,3 +89,19 @@ def test_wsl_fixes_begin_with_what_is_missing() -> None:
     assert commands(wsl_runtime, windows(rocdxg=True))[0] == "export HSA_ENABLE_DXG_DETECTION=1"
     assert "libhsa-runtime64.so.off" in commands(wsl_runtime, windows(ON, rocdxg=True))[0]
     assert commands(wsl_runtime, windows(rocdxg=False))[0] == "sudo ldconfig"
+
+
+def test_a_release_without_support_for_the_card_is_replaced() -> None:
+    old = windows(rocm="6.3.4", rocminfo=NONE)
+    ubuntu = change(old, "host.distribution", Distribution(id="ubuntu", like=("debian",), version="22.04"))
+    assert commands(wsl_runtime, ubuntu)[:4] == [
+        "sudo amdgpu-install -y --uninstall",
+        "wget https://repo.radeon.com/amdgpu-install/6.4.2.1/ubuntu/jammy/amdgpu-install_6.4.60402-1_all.deb",
+        "sudo apt-get install -y ./amdgpu-install_6.4.60402-1_all.deb",
+        "sudo amdgpu-install -y --usecase=wsl,rocm --no-dkms",
+    ]
+    other = change(old, "host.distribution", Distribution(id="debian", like=(), version="12"))
+    assert commands(wsl_runtime, other) == ["wsl.exe --shutdown"]
+    (verdict,) = run(wsl_runtime, other)
+    assert "RX 9060, RX 7800 XT and RX 7700 XT from ROCm 6.4.1 and Adrenalin 25.6.1 on" in verdict.fixes[0].message
+    assert commands(wsl_runtime, windows(rocm="6.4.1", rocminfo=NONE)) == ["wsl.exe --shutdown"]

@@ -14,10 +14,12 @@ from gpudoctor.checks.wsl.library_too_old import library_too_old
 from gpudoctor.checks.wsl.linux_driver_installed import linux_driver_installed
 from gpudoctor.checks.wsl.no_cgroups import no_cgroups
 from gpudoctor.checks.wsl.no_dxg import no_dxg
+from gpudoctor.checks.wsl.no_gpu_listed import no_gpu_listed
 from gpudoctor.checks.wsl.smi_not_on_path import smi_not_on_path
 from gpudoctor.checks.wsl.version_1 import version_1
 from gpudoctor.facts import ContainerHost, DeviceNode, Facts, Package, PackageImport, Toolkits, Wsl
 from gpudoctor.maybe import Unknown
+from gpudoctor.report.build import build
 from gpudoctor.root_causes import findings
 from tests.builders import ask, change, framework, library, nvidia_host, plain_host, python, with_framework
 
@@ -28,6 +30,7 @@ ALL: tuple[Check[Any], ...] = (
     linux_driver_installed,
     no_cgroups,
     no_dxg,
+    no_gpu_listed,
     smi_not_on_path,
     version_1,
 )
@@ -72,6 +75,8 @@ def said(facts: Facts) -> dict[str, str]:
     }
 
 
+# A card in the driver model TCC: nothing is broken for NVML but that there is no GPU.
+TCC: dict[str, Any] = {"gpus": (), "nvidia__nvml__count": 0, "nvidia__cuda__code": 100}
 DOCKER = ContainerHost(docker="/usr/bin/docker", docker_desktop=False, docker_rootless=False, no_cgroups=True)
 UTILS = (("nvidia-utils-510", "510.60.02", "ii"), ("nvidia-container-toolkit", "1.17", "ii"))
 BROKEN: dict[str, Any] = {"nvidia__nvml__code": 17, "nvidia__cuda__code": 100, "nvidia__nvml__text": "blocked"}
@@ -91,6 +96,10 @@ GUEST: dict[str, Any] = {"host__wsl": None, "host__platform": "vm", "host__kerne
         wsl(nvidia__kernel__dxgdmal=False),  # drivers before 555 have none
         wsl(**GUEST),
         wsl(nvidia__kernel__wsl_drivers=()),  # NVML responds
+        wsl(**TCC, host__container="docker"),  # that no GPU was passed is another matter
+        wsl(**TCC, nvidia__cuda__unmasked_code=0),
+        wsl(**TCC | {"nvidia__cuda__code": 0}),
+        wsl(nvidia__cuda__code=100),  # NVML has its GPU
     ],
 )
 def test_healthy(facts: Facts) -> None:
@@ -129,6 +138,20 @@ def test_healthy(facts: Facts) -> None:
             {
                 "linux-driver-installed": "A Linux driver is installed in this WSL distribution: nvidia-utils-510 "
                 "510.60.02."
+            },
+        ),
+        (
+            wsl(**TCC),
+            {
+                "no-gpu-listed": "NVML starts in WSL and lists no GPU: Windows offers no NVIDIA GPU in the driver "
+                "model WDDM."
+            },
+        ),
+        (
+            wsl(nvidia__cuda__code=100, gpus__0__status=WHY),
+            {
+                "no-gpu-listed": "NVML starts in WSL and can open none of its GPUs (1): Windows offers no NVIDIA GPU "
+                "in the driver model WDDM."
             },
         ),
         (
@@ -176,11 +199,20 @@ def test_problems(facts: Facts, message: dict[str, str]) -> None:
         (linux_driver_installed, wsl(nvidia__kernel__packages=UTILS, nvidia__cuda__code=WHY)),
         (no_cgroups, wsl(containers=ContainerHost(docker="/usr/bin/docker", no_cgroups=WHY))),
         (no_dxg, wsl(nvidia__kernel__nodes=WHY)),
+        (no_gpu_listed, wsl(**TCC | {"nvidia__nvml__count": WHY})),
+        (no_gpu_listed, wsl(**TCC | {"nvidia__cuda__code": WHY})),
+        (no_gpu_listed, wsl(**TCC, nvidia__nvml__code=WHY)),
         (smi_not_on_path, wsl(nvidia__nvml__smi_elsewhere=WHY)),
     ],
 )
 def test_unknown(check: Check[Any], facts: Facts) -> None:
     assert ask(check, facts) == [("unknown", "not to be seen")]
+
+
+def test_a_card_in_tcc_explains_what_cuda_reports() -> None:
+    (finding,) = build(wsl(**TCC), list(judge(wsl(**TCC), catalogue.load()))).findings
+    assert finding.check == "wsl.no-gpu-listed"
+    assert "nvidia-smi -g 0 -dm 0" in finding.fixes[0].commands
 
 
 def test_a_linux_driver_that_does_no_harm_is_advice() -> None:

@@ -1,0 +1,53 @@
+"""What the log of Kubernetes' device plugin says."""
+
+import pytest
+
+from gpudoctor.facts import Host
+from gpudoctor.maybe import Unknown
+from gpudoctor.probes import cluster
+from gpudoctor.probes.device_plugin import blind
+from gpudoctor.recorded_machine import RecordedMachine
+
+POD = "/var/log/pods/kube-system_nvidia-device-plugin-hx6qk_7f0b/nvidia-device-plugin-ctr"
+OTHER = "/var/log/pods/kube-system_nvidia-device-plugin-ab12c_8c11/nvidia-device-plugin-ctr"
+HEAD = "2026-05-06T19:35:17.044392Z stderr F "
+SAID = "E0506 19:35:17.052201    9467 factory.go:113] Incompatible strategy detected auto"
+BLIND = (
+    f"{HEAD}I0506 19:35:17.044421    9467 main.go:332] Loading configuration.\n{HEAD}{SAID}\n"
+    f"{HEAD}E0506 19:35:17.052240 main.go:177] unable to create plugin manager: invalid device discovery strategy\n"
+)
+WORKS = f"{HEAD}I0506 19:35:17.044421 server.go:151] Registered device plugin for 'nvidia.com/gpu' with Kubelet\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, None),
+        ({f"{POD}/14.log": BLIND}, SAID),
+        ({f"{POD}/9.log": WORKS, f"{POD}/14.log": BLIND}, SAID),  # numbers, not texts
+        ({f"{POD}/9.log": BLIND, f"{POD}/14.log": WORKS}, None),
+        ({f"{POD}/9.log": BLIND, f"{OTHER}/0.log": WORKS}, None),  # a pod of before that is not removed yet
+        ({f"{POD}/0.log": f"{HEAD}Loading configuration.\n"}, None),
+        ({f"{POD}/0.log.gz": BLIND}, None),
+        ({POD.replace("nvidia-device-plugin-ctr", "toolkit-validation") + "/0.log": BLIND}, None),
+        ({"/var/log/pods/amd_amdgpu-device-plugin-x_1/amdgpu-device-plugin/0.log": BLIND}, None),
+        ({"/var/log/pods/ml_train-0_1/nvidia-device-plugin-ctr/0.log": BLIND}, None),
+    ],
+)
+def test_how_the_plugin_ended(files: dict[str, str], found: str | None) -> None:
+    assert blind(RecordedMachine(files)) == found
+
+
+def test_logs_that_cannot_be_read_are_unknown() -> None:
+    path = f"{POD}/0.log"
+    assert blind(RecordedMachine({path: ""}, errors={path: "EACCES"})) == Unknown(f"{path}: Permission denied")
+    closed = RecordedMachine(folders=("/var/log/pods",))
+    assert blind(closed) == Unknown("/var/log/pods is empty, or may not be listed")
+
+
+def test_only_a_node_is_looked_at() -> None:
+    files = {f"{POD}/0.log": BLIND}
+    host = Host(container=None, wsl=None)
+    assert cluster.probe(RecordedMachine(files), host).plugin_blind is None
+    node = RecordedMachine(files | {"/etc/kubernetes/kubelet/config.json": "{}"})
+    assert cluster.probe(node, host).plugin_blind == SAID
