@@ -25,12 +25,12 @@ def _missing(facts: Facts) -> tuple[tuple[str, str], ...]:
 
 
 def _is_for_wsl(facts: Facts) -> bool:
-    return not on_wsl(facts) and any(soname == rocm().for_wsl.library for soname, _ in _missing(facts))
+    return not on_wsl(facts) and any(soname == rocm().wsl.library for soname, _ in _missing(facts))
 
 
 def _native(facts: Facts, proof: Task) -> Fix:
     """One transaction: what depends on the runtime must not be removed with it."""
-    pairs = rocm().for_wsl.packages
+    pairs = rocm().wsl.packages
     there = {name for name, _, _ in known_or(facts.amd.packages, ())} & set(pairs)
     wrong = [name for name in pairs if name in there] or list(pairs)[:1]
     right = [pairs[name] for name in wrong]
@@ -86,6 +86,6 @@ def runtime_unloadable(facts: Facts) -> Problem | None:
     for_wsl = _is_for_wsl(facts)
     if for_wsl:
         message += " It is the runtime for WSL, and this is native Linux."
-    listed = (" ".join(one) for one in known_or(facts.amd.packages, ()) if one[0] in rocm().for_wsl.packages)
+    listed = (" ".join(one) for one in known_or(facts.amd.packages, ()) if one[0] in rocm().wsl.packages)
     severity = Severity.WARNING if rocm_computes(facts) else None
     return Problem(message, tuple(listed) if for_wsl else (), _WSL if for_wsl else None, severity)

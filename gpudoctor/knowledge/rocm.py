@@ -34,13 +34,6 @@ class Comgr(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distribution: dict[Family, str]
 
 
-class RuntimeForWsl(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """AMD's runtime for WSL: the library that only WSL has, and its packages with those of native Linux."""
-
-    library: str
-    packages: dict[str, str]
-
-
 class WslCards(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Cards that WSL began to support with a release of ROCm and of Windows' driver ("": from its start)."""
 
@@ -50,8 +43,10 @@ class WslCards(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RocmInWsl(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """AMD's installer of ROCm for WSL, the codenames of the Ubuntus that it is for, and the supported cards."""
+    """ROCm for WSL: its runtime's own library and packages, its installer by Ubuntu's codenames, and the cards."""
 
+    library: str
+    packages: dict[str, str]
     release: str
     installer: str
     codenames: dict[str, str]
@@ -74,7 +69,6 @@ class RocmTable(KnowledgeTable, frozen=True):
     space_in_path: SpaceInPath
     wsl: RocmInWsl
     comgr: Comgr
-    for_wsl: RuntimeForWsl
 
 
 @cache
