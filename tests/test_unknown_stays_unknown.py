@@ -13,7 +13,7 @@ from gpudoctor.checks.packages.gpu_unknown import gpu_unknown
 from gpudoctor.cli import main
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.kernel_packages import newer_kernel
-from gpudoctor.fixes.python import driver_cuda
+from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.fleet.aggregate.report_ages import stale
 from gpudoctor.maybe import Unknown, UnknownFactError
 from gpudoctor.report.renderers.closing import ROOT, closing

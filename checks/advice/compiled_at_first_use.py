@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.fixes.python import reinstall_torch, torch_choice
+from gpudoctor.fixes.torch_build import reinstall_torch, torch_choice
 from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.kernels import coverage
 from gpudoctor.maybe import Unknown, known

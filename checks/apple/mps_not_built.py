@@ -1,7 +1,8 @@
 """PyTorch without MPS on a Mac with an Apple GPU."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.python import install, torch_family
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.torch_build import torch_family
 from gpudoctor.maybe import known
 from gpudoctor.queries.apple import mac_torches
 from gpudoctor.targets import OnLive

@@ -1,8 +1,9 @@
 """nvcc is from another CUDA major version than PyTorch."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.python import install, torch_family
+from gpudoctor.fixes.python import install
 from gpudoctor.fixes.toolkit import toolkit
+from gpudoctor.fixes.torch_build import torch_family
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.queries.gpus import nvidia_gpus

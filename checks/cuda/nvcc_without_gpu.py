@@ -3,8 +3,8 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.fixes.by_message import assumed_cuda
-from gpudoctor.fixes.python import driver_cuda
 from gpudoctor.fixes.toolkit import build_with, devel_image, new_toolkit
+from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.queries.capability import gpu_words, sm

@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
-from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.fixes.variables import assign
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.knowledge.variables import triton_ptxas

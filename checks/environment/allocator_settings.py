@@ -1,7 +1,7 @@
 """PyTorch's allocator rejects PYTORCH_CUDA_ALLOC_CONF."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.python import torch_verify
+from gpudoctor.fixes.torch_build import torch_verify
 from gpudoctor.fixes.variables import assign, unset
 from gpudoctor.knowledge.variables import allocator_option, variables
 from gpudoctor.maybe import known, present

@@ -4,7 +4,7 @@ import re
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.fixes.python import torch_verify
+from gpudoctor.fixes.torch_build import torch_verify
 from gpudoctor.fixes.variables import assign, places
 from gpudoctor.knowledge.variables import Expandable, variables
 from gpudoctor.maybe import known, present, text_of

@@ -5,7 +5,8 @@ import msgspec
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package, UnmetRequirement
 from gpudoctor.fixes.environment import own_environment
-from gpudoctor.fixes.python import install, reinstall_torch, torch_choice
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.torch_build import reinstall_torch, torch_choice
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.torch import with_cudnn
 from gpudoctor.lazy_regex import pattern

@@ -5,16 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Framework, Gpu
 from gpudoctor.fixes import system
-from gpudoctor.fixes.python import (
-    another_build,
-    conda_install,
-    conda_of,
-    driver_cuda,
-    install,
-    lasting,
-    manager_of,
-    torch_family,
-)
+from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, lasting, manager_of
+from gpudoctor.fixes.torch_build import driver_cuda, torch_family
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.kernels import version

@@ -2,7 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.environment import own_environment
-from gpudoctor.fixes.python import install, lasting, reinstall_torch
+from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge import python_rules
 from gpudoctor.knowledge.torch import with_cudnn
 from gpudoctor.maybe import phrase

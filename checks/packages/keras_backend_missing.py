@@ -2,7 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import jax_extra, verify
-from gpudoctor.fixes.python import install, lasting, torch_choice
+from gpudoctor.fixes.python import install, lasting
+from gpudoctor.fixes.torch_build import torch_choice
 from gpudoctor.knowledge.python_rules import python_rules
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.frameworks import one_of

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Package, Remnant
 from gpudoctor.fixes.frameworks import onnxruntime_instead, onnxruntime_runs
-from gpudoctor.fixes.python import install, reinstall_torch
+from gpudoctor.fixes.python import install
 from gpudoctor.fixes.reinstall import remove, same_again
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge.wanted import is_framework, module_of
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.packages import packages_of, release

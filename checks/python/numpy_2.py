@@ -15,7 +15,8 @@ _TORCH = (
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     # Every machine with a Python reads this check, and few need a fix: they are imported for those alone.
     from gpudoctor.fixes.frameworks import newer_tensorflow
-    from gpudoctor.fixes.python import install, reinstall_torch
+    from gpudoctor.fixes.python import install
+    from gpudoctor.fixes.torch_build import reinstall_torch
 
     old = need_numpy1(on.python)
     fixes = [Fix("Install NumPy 1, which these builds need.", (install(on.python, "numpy<2"),), "reinstall-package")]

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.families import FrameworkFamily
-from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.targets import OnFramework
 

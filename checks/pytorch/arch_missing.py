@@ -7,7 +7,7 @@ from gpudoctor.families import builds
 from gpudoctor.families.builds import GpuCode
 from gpudoctor.fixes.by_message import assumed_cuda
 from gpudoctor.fixes.cuda import newer_driver
-from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.capability import compiled_for, covers, side
 from gpudoctor.queries.gpus import visible_gpus

@@ -5,7 +5,8 @@ import msgspec
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu, Python
 from gpudoctor.fixes.pin import keep_build
-from gpudoctor.fixes.python import conda_of, manager_of, reinstall_torch
+from gpudoctor.fixes.python import conda_of, manager_of
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known, phrase, phrases
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus

@@ -3,7 +3,8 @@
 from functools import partial
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.python import install, reinstall_torch, torch_verify
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.torch_build import reinstall_torch, torch_verify
 from gpudoctor.queries.frameworks import first_line
 from gpudoctor.queries.packages import wheels
 from gpudoctor.targets import OnLive, lives

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.checks.pytorch import PYTORCH
 from gpudoctor.families import starting
 from gpudoctor.fixes.imports import outside
-from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.targets import OnLive
 
 

@@ -5,7 +5,8 @@ from gpudoctor.checks.pytorch import PYTORCH
 from gpudoctor.families import starting
 from gpudoctor.fixes.imports import hinted, of_the_driver, torch_again
 from gpudoctor.fixes.jetson import is_jetson
-from gpudoctor.fixes.python import conda_of, from_distribution, manager_of, reinstall_torch
+from gpudoctor.fixes.python import conda_of, from_distribution, manager_of
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.targets import OnLive
 
 

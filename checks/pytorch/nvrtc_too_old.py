@@ -1,7 +1,7 @@
 """A PyTorch whose run-time compiler does not know the GPU, although its own kernels run on it."""
 
 from gpudoctor.check_engine import Fix, Severity, check
-from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge import torch
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.maybe import known

@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Fix, Severity
 from gpudoctor.checks.pytorch import PYTORCH
 from gpudoctor.facts import Gpu
 from gpudoctor.families import builds
-from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import phrase, phrases, present
 from gpudoctor.queries.gpus import torch_gfx

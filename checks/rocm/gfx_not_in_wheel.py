@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
-from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.maybe import known, known_or, present, text_of
 from gpudoctor.queries.capability import compiled_for

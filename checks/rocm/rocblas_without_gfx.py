@@ -1,7 +1,7 @@
 """PyTorch has kernels for the GPU, and the rocBLAS in the wheel has none."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.python import reinstall_torch
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge import torch
 from gpudoctor.maybe import known, known_or, phrase, phrases, present
 from gpudoctor.queries.gfx import amd_pairs, bare, covers, effective

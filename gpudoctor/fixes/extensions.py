@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Framework, Python
 from gpudoctor.fixes import frameworks
-from gpudoctor.fixes.python import NEW, another_build, driver_cuda, install, lasting, version_of
+from gpudoctor.fixes.python import NEW, another_build, install, lasting, version_of
+from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.fixes.verify_commands import extension_proof
 from gpudoctor.knowledge import torch as torch_table
 from gpudoctor.knowledge.python_rules import (

@@ -3,16 +3,8 @@
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts, Python
-from gpudoctor.fixes.python import (
-    NEW,
-    REMOVE_NEW,
-    add,
-    driver_cuda,
-    install,
-    lasting,
-    new_environment,
-    uninstall,
-)
+from gpudoctor.fixes.python import NEW, REMOVE_NEW, add, install, lasting, new_environment, uninstall
+from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge import cupy, jax, onnxruntime, tensorflow
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import present

@@ -4,7 +4,8 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import LiveFramework
 from gpudoctor.fixes.loading import clear_executable_stack, of_cuda_repository, of_driver, of_system
 from gpudoctor.fixes.pip import twice
-from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, manager_of, torch_family, version_of
+from gpudoctor.fixes.python import another_build, conda_install, conda_of, install, manager_of, version_of
+from gpudoctor.fixes.torch_build import torch_family
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge import import_errors
 from gpudoctor.knowledge.torch import index_of_build

@@ -4,8 +4,9 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import DeviceNode, Facts, PciDevice, Python
 from gpudoctor.fixes import amd, system
 from gpudoctor.fixes.container import engine
-from gpudoctor.fixes.python import another_build, install, torch_family
+from gpudoctor.fixes.python import another_build, install
 from gpudoctor.fixes.system_container import holds_a_system, open_node
+from gpudoctor.fixes.torch_build import torch_family
 from gpudoctor.knowledge import intel
 from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known_or

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from gpudoctor.facts import Package, Python
-from gpudoctor.fixes.python import TORCH_FAMILY, install, manager_of
+from gpudoctor.fixes.python import install, manager_of
+from gpudoctor.fixes.torch_build import TORCH_FAMILY
 from gpudoctor.knowledge.torch import index_of_build
 from gpudoctor.queries.packages import packages_of, release
 from gpudoctor.tasks import Command, cmd

@@ -6,8 +6,9 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.container import CONTAINER_AGAIN, restart_docker, toolkit_commands
 from gpudoctor.fixes.driver import branch_of, install_driver
-from gpudoctor.fixes.python import TORCH_FAMILY, add, lasting, reinstall_torch, torch_choice
+from gpudoctor.fixes.python import add, lasting
 from gpudoctor.fixes.system import driver_packages, family_of, install
+from gpudoctor.fixes.torch_build import TORCH_FAMILY, reinstall_torch, torch_choice
 from gpudoctor.knowledge.packages import Flavour, refresh_command
 from gpudoctor.knowledge.vulnerabilities import Vulnerability, vulnerabilities
 from gpudoctor.queries.driver import module_flavor

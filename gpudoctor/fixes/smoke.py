@@ -6,7 +6,8 @@ import msgspec
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Gpu, SmokeRun
-from gpudoctor.fixes.python import install, reinstall_torch
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.queries.gpus import is_data_center
 from gpudoctor.queries.smoke import MODULES, PLAIN
 from gpudoctor.targets import framework_name, in_container

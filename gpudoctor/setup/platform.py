@@ -2,8 +2,8 @@
 
 from gpudoctor.facts import Facts, Gpu
 from gpudoctor.fixes.driver import branch_of
-from gpudoctor.fixes.python import driver_cuda
 from gpudoctor.fixes.system import family_of
+from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge import drivers, wheels
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known_or

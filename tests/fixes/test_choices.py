@@ -8,7 +8,8 @@ import pytest
 
 from gpudoctor.facts import CondaPackage, Facts, Python
 from gpudoctor.fixes.frameworks import cupy_package, jax_extra, jax_with_plugin, newer_tensorflow, onnxruntime_spec
-from gpudoctor.fixes.python import install, lasting, reinstall_torch, uninstall
+from gpudoctor.fixes.python import install, lasting, uninstall
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.knowledge import cupy, jax, tensorflow, torch
 from gpudoctor.knowledge.kernels import coverage, version
 from gpudoctor.maybe import Unknown

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.facts import Package
-from gpudoctor.fixes.python import another_build, install, reinstall_torch
+from gpudoctor.fixes.python import another_build, install
+from gpudoctor.fixes.torch_build import reinstall_torch
 from gpudoctor.tasks.as_typed import shown, typed
 from tests.builders import framework, python, with_framework
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.facts import Python
 from gpudoctor.fixes.frameworks import onnxruntime_verify
-from gpudoctor.fixes.python import torch_verify
+from gpudoctor.fixes.torch_build import torch_verify
 from gpudoctor.fixes.verify_commands import cuda_proof, framework_proof, hip_proof
 from gpudoctor.registry import IDENTITY
 from gpudoctor.tasks import Command, Task

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.by_message import PYTHON, nvcc_for, pip, ptxas_for, torch_for_gpu
-from gpudoctor.fixes.python import driver_cuda
+from gpudoctor.fixes.torch_build import driver_cuda
 from gpudoctor.knowledge import rocm, torch
 from gpudoctor.knowledge.generations import toolkits_of
 from gpudoctor.maybe import UnknownFactError

@@ -18,7 +18,8 @@ from gpudoctor.fixes.by_message import (
     torch_for_gpu,
     without_library_path,
 )
-from gpudoctor.fixes.python import driver_cuda, install, reinstall_torch
+from gpudoctor.fixes.python import install
+from gpudoctor.fixes.torch_build import driver_cuda, reinstall_torch
 from gpudoctor.knowledge import drivers, onnxruntime, tensorflow
 from gpudoctor.knowledge.sonames import majors_of
 from gpudoctor.maybe import phrase
