@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import cdi
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.containers import engine_host
 from gpudoctor.queries.driver import user_version
 from gpudoctor.targets import has_nvidia
-from gpudoctor.tasks import as_root, query
 
 
 def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
@@ -18,16 +18,7 @@ def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
     path = next((p for p in known_or(facts.containers.cdi, ()) if "nvidia" in p), "/etc/cdi/nvidia.yaml")
-    return (
-        Fix(
-            "Regenerate the specification; from toolkit 1.18 on a service does so after each upgrade.",
-            (as_root("nvidia-ctk", "cdi", "generate", f"--output={path}"),),
-            "change-environment",
-            root=True,
-            needs="new containers",
-            verify=query("nvidia-ctk", "cdi", "list"),
-        ),
-    )
+    return (cdi.regenerate(facts, path, "From toolkit 1.18 on a service does so after each upgrade."),)
 
 
 @check(

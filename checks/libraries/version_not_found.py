@@ -21,7 +21,7 @@ _OTHER = (
 
 
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
-    return newer_copy(on, old_copies(on.python)[0])
+    return newer_copy(on, old_copies(on.facts, on.python)[0])
 
 
 def _cause(first: OldCopy) -> str:
@@ -38,16 +38,19 @@ def _cause(first: OldCopy) -> str:
         "https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html",
         "https://github.com/Dao-AILab/flash-attention/issues/2225",
         "https://github.com/kvcache-ai/ktransformers/issues/524",
+        "https://github.com/pytorch/pytorch/issues/147226",
     ),
     targets=pythons,
-    only_with=("pythons.extensions pythons.imports pythons.frameworks.live.import_error",),
+    only_with=(
+        "pythons.extensions pythons.imports pythons.frameworks.live.import_error pythons.frameworks.live.stderr",
+    ),
     caused_by=("python.*",),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )
 def version_not_found(on: OnPython) -> Problem | None:
-    """The loader's own words in a failed import, or a version of glibc that a file needs and this one lacks."""
-    found = old_copies(on.python)
+    """The loader's own words in a failed import or start, or a version of glibc that a file needs and is not here."""
+    found = old_copies(on.facts, on.python)
     if not found:
         know_all(on.python)
         return None
@@ -55,7 +58,11 @@ def version_not_found(on: OnPython) -> Problem | None:
     name = first.path.rpartition("/")[2]
     newest = f" (it has {first.newest} at most)" if first.newest else ""
     where = " from LD_LIBRARY_PATH" if _is_on_path(on, first) else ""
-    message = f"{first.who} needs {first.version}, which {name} here does not define: {first.path}{where}{newest}."
+    needs = f"{first.who} needs {first.version}"
+    if first.opened:
+        library = first.needed_by.rpartition("/")[2]
+        needs = f"{first.who} finds no GPU: {library}, which it opens, needs {first.version}"
+    message = f"{needs}, which {name} here does not define: {first.path}{where}{newest}."
     if name.startswith("libstdc++") and on.python.unlinked_libstdcxx:
         message += f" {_UNLINKED.format(on.python.unlinked_libstdcxx[-1], name)}"
     evidence = [one.error or f"{one.needed_by} needs {one.version}; {one.path}: {one.newest}" for one in found]

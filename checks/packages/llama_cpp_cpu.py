@@ -5,9 +5,10 @@ import msgspec
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting
-from gpudoctor.queries.frameworks import uses_gpu
+from gpudoctor.knowledge.python_rules import runs_language_models
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.gpus import nvidia_gpus
-from gpudoctor.queries.packages import package
+from gpudoctor.queries.packages import package, packages_of
 from gpudoctor.targets import OnPython, gpu_name, pythons
 
 _BASE = "libggml-base.so"
@@ -44,6 +45,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     references=(
         "https://llama-cpp-python.readthedocs.io/en/latest/",
         "https://github.com/abetlen/llama-cpp-python/issues/1535",
+        "https://github.com/abetlen/llama-cpp-python/issues/514",
     ),
     targets=pythons,
     only_with=("pythons.packages.name=llama-cpp-python",),
@@ -61,5 +63,10 @@ def llama_cpp_cpu(on: OnPython) -> Problem | None:
         f"llama-cpp-python {found.version} has no libggml-cuda.so: it runs on the CPU and does not use "
         f"{gpu_name(gpus[0])}."
     )
-    other = any(uses_gpu(f) for f in on.python.frameworks)  # then it may be intended to leave the GPU to that one
-    return Problem(message, severity=Severity.ADVICE if other else None)
+    return Problem(message, severity=Severity.ADVICE if _may_leave_gpu(on) else None)
+
+
+def _may_leave_gpu(on: OnPython) -> bool:
+    """Whether another engine of language models takes the GPU; PyTorch next to it is there for much else."""
+    engine = any(runs_language_models(p.name) for p in packages_of(on.python))
+    return engine or "cuda" in known_or(on.facts.ollama.backends, ())

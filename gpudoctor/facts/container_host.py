@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gpudoctor.facts.text_types import Small
 from gpudoctor.maybe import Maybe, Unknown
 
 NOT = Unknown()
@@ -12,6 +13,15 @@ class RefusedContainer(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     condition: str  # of NVIDIA_REQUIRE_CUDA: "cuda>=12.8", "driver>=535"; "gpus": Docker finds no vendor or driver
+
+
+class CdiNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A device node in a CDI specification of NVIDIA's; of GPUs and MIG's slices one of each major."""
+
+    file: str  # "/etc/cdi/nvidia.yaml"
+    kind: str  # of its devices: "nvidia.com/gpu"
+    path: str  # of the host: "/dev/nvidia-uvm"
+    major: Small | None = None  # None: it names none, and an engine takes the host's
 
 
 class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +53,7 @@ class ContainerHost(msgspec.Struct, frozen=True, kw_only=True):
     cdi: Maybe[tuple[str, ...]] = NOT  # specifications under /etc/cdi and /var/run/cdi
     cdi_driver: Maybe[str | None] = NOT  # driver version that the nvidia specification names
     cdi_fields: dict[str, str] = {}  # fields of NVIDIA's specification that came with a later CDI version: that version
+    cdi_nodes: Maybe[tuple[CdiNode, ...]] = NOT
     enroot_hook: Maybe[str | None] = NOT  # path of the hook by which enroot passes NVIDIA GPUs; None: there is none
     hook: Maybe[bool] = NOT  # an OCI hook of NVIDIA's, by which older Podmans get the GPU without CDI
     refused: Maybe[tuple[RefusedContainer, ...]] = NOT  # containers that never ran for that; not asked by --quick

@@ -65,6 +65,7 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     # installed), unsupported (this firmware has no Dynamic Boost); None: not installed.
     power_daemon: Maybe[str | None] = NOT
     power_daemon_files: tuple[str, ...] = ()  # of no-unit: its unit and its D-Bus policy, as the package ships them
+    dynamic_boost: Maybe[bool | None] = NOT  # the driver can use it on this notebook; None: it reports nothing
     gridd: Maybe[str | None] = NOT  # vGPU license daemon
     license: Maybe[str | None] = NOT  # vGPU license state as nvidia-smi -q words it; None: no vGPU
     bbswitch: Maybe[str | None] = NOT  # "ON", "OFF"; None: no bbswitch

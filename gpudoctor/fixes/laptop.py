@@ -60,7 +60,7 @@ def _restart(message: str, commands: Tasks, undo: Tasks) -> Fix:
 
 
 _UNIT, _POLICY = "/etc/systemd/system/nvidia-powerd.service", "/etc/dbus-1/system.d/nvidia-dbus.conf"
-_LIMITS = query("nvidia-smi", "--query-gpu=index,clocks.sm,power.draw,power.limit", "--format=csv")
+_LIMITS = query("nvidia-smi", "--query-gpu=index,clocks.sm,power.draw,enforced.power.limit", "--format=csv")
 # The policy of johnfanv2/LenovoLegionLinux#481; without one the bus refuses the daemon its name.
 _POLICY_TEXT = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">

@@ -5,7 +5,7 @@ import re
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import numbers_in
 from gpudoctor.facts import Facts, PackageImport
-from gpudoctor.fixes import jetson, system, toolkit
+from gpudoctor.fixes import intel, jetson, system, toolkit
 from gpudoctor.fixes.driver_capabilities import driver_capability
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
@@ -32,19 +32,24 @@ def import_proof(on: OnPython, one: PackageImport) -> Task:
     return verify(on.python, f"import {one.module}")
 
 
-def _proof_of(on: OnPython, who: str) -> Task | None:
-    """The command that imports what a sentence names: a package, or a framework."""
-    name = who.rpartition(" ")[0]
+def _proof_of(on: OnPython, copy: OldCopy) -> Task | None:
+    """The command that shows that it loads: the import of a package or a framework, or a framework's list of GPUs."""
+    name = copy.who.rpartition(" ")[0]
     for one in imports_of(on.python):
         if one.package == name:
             return import_proof(on, one)
     module = next((key for key, title in NAMES.items() if title == name), None)
-    return verify(on.python, f"import {module}") if module in BY_MODULE else None
+    if module not in BY_MODULE:
+        return None
+    if not copy.opened:
+        return verify(on.python, f"import {module}")
+    xpu = any(framework.name == module and framework.variant == "xpu" for framework in on.python.frameworks)
+    return intel.verify(on.python) if xpu else verify(on.python, BY_MODULE[module].proof)
 
 
 def newer_copy(on: OnPython, one: OldCopy) -> tuple[Fix, ...]:
     """Let a newer copy be loaded, or use a build that needs no newer one."""
-    proof = _proof_of(on, one.who)
+    proof = _proof_of(on, one)
     folders = _on_path(on, one.path)
     if folders:
         library = "oneAPI" if "oneapi" in one.path.lower() else "own"

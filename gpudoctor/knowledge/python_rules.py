@@ -149,6 +149,7 @@ class PythonRules(KnowledgeTable, frozen=True):
     cpu: tuple[CpuDistribution, ...]
     switch_off: dict[str, dict[str, str]]
     jax: JaxUsers
+    engines: dict[str, frozenset[str]]
 
 
 @cache
@@ -182,6 +183,11 @@ def ctranslate2_without_cudnn() -> str:
 def computes_with_jax(name: str) -> bool:
     """Whether a package is installed to compute with JAX."""
     return name in python_rules().jax.users
+
+
+def runs_language_models(name: str) -> bool:
+    """Whether a package runs language models on the GPU by itself, as llama-cpp-python does."""
+    return name in python_rules().engines["language_models"]
 
 
 def links_libcuda(triton: str) -> bool:

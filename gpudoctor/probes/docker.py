@@ -12,6 +12,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.docker_info import DockerInfo, docker_info
+from gpudoctor.probes import cdi
 
 # `docker info` answers in a tenth of a second; a daemon that hangs must not cost more than this.
 _INFO_SECONDS = 3.0
@@ -35,11 +36,8 @@ _NO_ENVVAR = pattern(r"^\s*accept-nvidia-visible-devices-envvar-when-unprivilege
 # The GPU operator's toolkit has a configuration of its own there.
 _OPERATOR = "/usr/local/nvidia/toolkit"
 _MODE = pattern(r"""^\s*mode\s*=\s*["'](\w[\w-]*)""", re.MULTILINE)
-_CDI = ("/etc/cdi", "/var/run/cdi")
 # A file in /etc goes before the package's.
 _REFRESH = tuple(f"{folder}/systemd/system/nvidia-cdi-refresh.service" for folder in ("/etc", "/usr/lib", "/lib"))
-# Fields of a specification and the version of CDI that they came with.
-_LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
 # Options of the daemon stand in its unit and in the files that units of distributions name (dockerd(8), --add-runtime).
 _UNITS = ("/etc/systemd/system/docker.service", "/etc/default/docker", "/etc/sysconfig/docker")
 _UNIT_DROP_INS = "/etc/systemd/system/docker.service.d"
@@ -76,9 +74,10 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
     client = _client(machine)
     daemon = _Daemon(_ask(machine, client) if wanted and client else _UNWANTED if client else None)
     configured, error = _configured(machine, daemon)
-    specifications, config = _specifications(machine), _config(machine)
-    fields = _cdi_fields(machine, specifications)
-    podman, podman_version, podman_cdi_dirs = _podman(machine, fields, specifications, wanted, quick)
+    specifications, config = cdi.probe(machine), _config(machine)
+    podman, podman_version, podman_cdi_dirs = _podman(
+        machine, specifications.fields, specifications.paths, wanted, quick
+    )
     toolkit, toolkit_error = _toolkit(machine, wanted, quick)
     return ContainerHost(
         docker=client,
@@ -102,9 +101,10 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Co
         envvar_unprivileged=_envvar(machine, config),
         runtime_mode=_mode(config) if isinstance(config, str) else config,
         cdi_service=any(machine.exists(path) and machine.real(path) != "/dev/null" for path in _REFRESH),
-        cdi=specifications,
-        cdi_driver=_cdi_driver(machine, specifications),
-        cdi_fields=fields,
+        cdi=specifications.paths,
+        cdi_driver=specifications.driver,
+        cdi_fields=specifications.fields,
+        cdi_nodes=specifications.nodes,
         enroot_hook=_ENROOT if machine.exists(_ENROOT) else None,
         hook=any(machine.exists(f"{folder}/{_HOOK}") for folder in _HOOKS),
         refused=_refused(machine, client, daemon, quick),
@@ -136,6 +136,7 @@ def _unknown(why: Unknown) -> ContainerHost:
         cdi_service=why,
         cdi=why,
         cdi_driver=why,
+        cdi_nodes=why,
         enroot_hook=why,
         hook=why,
         refused=why,
@@ -321,22 +322,6 @@ def _mode(config: str) -> str:
     return found[1] if found else "auto"
 
 
-def _cdi_fields(machine: Machine, specifications: tuple[str, ...]) -> dict[str, str]:
-    """Fields that came with a later version of CDI: an engine refuses the whole file for one that it does not know.
-
-    https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
-    """
-    found: dict[str, str] = {}
-    for path in specifications:
-        try:
-            text = machine.text(path)
-        except OSError:
-            continue
-        if "nvidia.com/" in text:
-            found |= {name: version for name, version in _LATER.items() if re.search(rf'\b{name}"?\s*:', text)}
-    return found
-
-
 def _podman(
     machine: Machine, fields: Mapping[str, str], specifications: Sequence[str], wanted: bool, quick: bool
 ) -> tuple[str | None, Maybe[str | None], Maybe[tuple[str, ...] | None]]:
@@ -353,23 +338,3 @@ def _podman(
     if quick and not fields:
         return path, Unknown("podman was not started (--quick)"), directories
     return path, podman.release(machine, path), directories
-
-
-def _specifications(machine: Machine) -> tuple[str, ...]:
-    paths = (f"{folder}/{name}" for folder in _CDI for name in machine.names(folder))
-    return tuple(path for path in paths if path.endswith((".yaml", ".yml", ".json")))
-
-
-def _cdi_driver(machine: Machine, specifications: tuple[str, ...]) -> Maybe[str | None]:
-    """Return the driver version among the libraries that NVIDIA's specification mounts; None: there is none."""
-    why: Unknown | None = None
-    for path in specifications:
-        try:
-            text = machine.text(path)
-        except OSError as error:
-            why = Unknown(f"{path}: {error.strerror}")
-            continue
-        found = re.search(r"lib(?:cuda|nvidia-ml)\.so\.(\d{3,4}\.\d+(?:\.\d+)*)", text)
-        if found and "nvidia.com/" in text:
-            return found[1]
-    return why

@@ -1,6 +1,7 @@
 """Questions about compiled GPU packages, from facts alone: which load, and what the loader said of the others."""
 
 from collections.abc import Iterator
+from posixpath import normpath
 
 import msgspec
 
@@ -12,10 +13,12 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.extensions import has_fit_variant
 from gpudoctor.queries.gpus import amd_gpus, nvidia_gpus
 from gpudoctor.queries.intel import discrete
-from gpudoctor.targets import framework_name
+from gpudoctor.targets import built_for, cards_of, framework_name, gpus_of, has_dxg
 
 # The words of glibc's loader: elf/dl-version.c, and elf/dl-load.c with strerror(ENOENT).
 _VERSION = pattern(r"(/[^\s:]+): version [`']([^']+)' not found \(required by ([^)\n]+)\)")
+# Level Zero's loader opens the NPU's driver, too (oneapi-src/level-zero#367), which no GPU needs.
+_OTHERS = pattern(r"libze_intel_[nv]pu")
 _WORDS = pattern(r"undefined symbol|cannot enable executable stack")
 # A symbol in PyTorch's namespaces, mangled: probes.python.extension_search has the grammar.
 _SYMBOL = pattern(
@@ -35,6 +38,7 @@ class OldCopy(msgspec.Struct, frozen=True):
     needed_by: str
     newest: str = ""
     error: str = ""
+    opened: bool = False  # the framework imports, and opens what needs it when it looks for GPUs
 
 
 def imports_of(python: Python) -> tuple[PackageImport, ...]:
@@ -69,27 +73,36 @@ def know_all(python: Python) -> None:
             known(one.error)
 
 
-def old_copies(python: Python) -> tuple[OldCopy, ...]:
+def old_copies(facts: Facts, python: Python) -> tuple[OldCopy, ...]:
     """The libraries in an older release than something needs, from the loader's words and from the files.
 
     From files alone only for glibc, of which a process has one copy, and nvJitLink: another libstdc++ may be loaded
     before.
     """
-    found = [*_in_words(python), *_in_files(python)]
+    found = [*_in_words(facts, python), *_in_files(python)]
     return tuple({(one.who, one.version): one for one in reversed(found)}.values())[::-1]
 
 
-def _in_words(python: Python) -> Iterator[OldCopy]:
+def _in_words(facts: Facts, python: Python) -> Iterator[OldCopy]:
     for framework in python.frameworks:
-        if framework.live and framework.live.import_error:
-            yield from _read(framework_name(framework), framework.live.import_error)
+        live = framework.live
+        if live and live.import_error:
+            yield from _read(framework_name(framework), live.import_error)
+        elif live and live.available is False and _may_use(facts, built_for(framework)):
+            copies = _read(framework_name(framework), live.stderr, opened=True)
+            yield from (one for one in copies if not _OTHERS.search(one.needed_by))
     for one, error in failures(python):
         yield from _read(f"{one.package} {one.version}", error)
 
 
-def _read(who: str, error: str) -> Iterator[OldCopy]:
+def _read(who: str, error: str, *, opened: bool = False) -> Iterator[OldCopy]:
     for match in _VERSION.finditer(error):
-        yield OldCopy(who, match[2], match[1], match[3], error=match[0])
+        yield OldCopy(who, match[2], normpath(match[1]), match[3], error=match[0], opened=opened)
+
+
+def _may_use(facts: Facts, vendor: str | None) -> bool:
+    """Whether the machine has a GPU of the vendor, or is a Windows host's guest that may have one."""
+    return vendor is not None and bool(cards_of(facts, vendor) or gpus_of(facts, vendor) or has_dxg(facts))
 
 
 def _in_files(python: Python) -> Iterator[OldCopy]:

@@ -48,7 +48,7 @@ def missing_boost(facts: Facts, gpu: Gpu) -> Literal["off", "refused"] | None:
     capability = known_or(gpu.capability, None)
     if not draw or not limit or not base or not mobile(facts, gpu) or not capability or float(capability) < _AMPERE:
         return None
-    chosen = known_or(facts.host.power_profile, None) in _QUIET or known_or(facts.host.mains, None) is not True
+    chosen = known_or(facts.host.power_profile, None) in _QUIET or not _on_mains(facts)
     if chosen or _OTHER_REASONS & _reasons(gpu) or draw < limit * _PINNED:
         return None
     daemon, most = facts.nvidia.kernel.power_daemon, known_or(gpu.power_max, None)
@@ -57,6 +57,15 @@ def missing_boost(facts: Facts, gpu: Gpu) -> Literal["off", "refused"] | None:
         return "refused" if runs and known_or(boost_errors(facts), ()) else None
     room = most is None or limit < most * _NEAR_MAXIMUM
     return "off" if room and limit <= base * _AT_BASE[1] and daemon in (None, "inactive", "no-unit") else None
+
+
+def _on_mains(facts: Facts) -> bool:
+    """Whether a charger is online, or the kernel knows no battery and NVIDIA's driver takes this for a notebook.
+
+    Guests and mini-PCs with a mobile GPU have no battery either, and no Dynamic Boost.
+    """
+    mains = facts.host.mains
+    return mains is True or (mains is None and facts.nvidia.kernel.dynamic_boost is True)
 
 
 def _reasons(gpu: Gpu) -> set[str]:

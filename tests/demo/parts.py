@@ -225,9 +225,8 @@ def amd() -> Amd:
 def containers(**changes: Any) -> ContainerHost:
     """No container engine, unless changed."""
     plain: dict[str, Any] = dict.fromkeys(ContainerHost.__struct_fields__)
-    return ContainerHost(
-        **(plain | {"cdi": (), "cdi_fields": {}, "hook": False, "user_namespace": False, "refused": ()} | changes)
-    )
+    empty = {"cdi": (), "cdi_fields": {}, "cdi_nodes": (), "hook": False, "user_namespace": False, "refused": ()}
+    return ContainerHost(**(plain | empty | changes))
 
 
 def toolkits() -> Toolkits:

@@ -103,6 +103,17 @@ def test_a_framework_that_prints_on_stdout_cannot_forge_facts(tmp_path: Path) ->
     assert "99" in said.stderr
 
 
+@pytest.mark.parametrize(("variant", "traced"), [("xpu", True), ("cuda", False)])
+def test_sycl_reports_what_it_cannot_load(tmp_path: Path, variant: str, traced: bool) -> None:
+    package = tmp_path / "torch"
+    package.mkdir()
+    names = ("SYCL_UR_TRACE", "ZE_ENABLE_LOADER_DEBUG_TRACE")
+    (package / "__init__.py").write_text(f"import os\nprint([os.environ.get(name) for name in {names}])\n{WORKING}")
+    machine = Machine(env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    said = probe(machine, Python(path=sys.executable), Framework(name="torch", location=str(package), variant=variant))
+    assert ("['1', '1']" in said.stderr) == traced
+
+
 def test_collects_warnings(tmp_path: Path) -> None:
     said = live(tmp_path, "import warnings\nwarnings.warn('no numpy')\nwarnings.warn('no numpy')\n" + WORKING)
     assert said.warnings == ("UserWarning: no numpy",)

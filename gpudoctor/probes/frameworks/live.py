@@ -27,6 +27,9 @@ TAIL = 40  # lines of stderr that are kept
 PREFIX = "gpudoctor:"  # as in workers/common.py
 _SCRIPT = workers.script("ask.py")
 
+# SYCL's runtime and Level Zero's loader then print what they cannot load, which they otherwise pass over in silence:
+# sycl/doc/EnvironmentVariables.md of intel/llvm, README.md of oneapi-src/level-zero.
+_TRACES = {"SYCL_UR_TRACE": "1", "ZE_ENABLE_LOADER_DEBUG_TRACE": "1"}
 _SET = {
     "PYTHONFAULTHANDLER": "1",  # a segmentation fault says on stderr where it happened
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX would take three quarters of the GPU's memory
@@ -45,7 +48,7 @@ def probe(machine: Machine, python: Python, framework: Framework, seconds: float
     why = _not_asked(machine, framework)
     if why:
         return _empty(why)
-    env = child_environment(machine) | _SET
+    env = child_environment(machine) | _SET | (_TRACES if framework.variant == "xpu" else {})
     pace = ImportDeadlines(machine)
     hidden = dict.fromkeys(shadow.module for shadow in python.shadows if shadow.standard)
     argv = [python.path, _SCRIPT, framework.name, *hidden]

@@ -35,6 +35,7 @@ class Services(msgspec.Struct, frozen=True):
     persistence_daemon: Maybe[str | None]
     power_daemon: Maybe[str | None]
     power_daemon_files: tuple[str, ...]
+    dynamic_boost: Maybe[bool | None]
     gridd: Maybe[str | None]
     license: Maybe[str | None]
     bbswitch: Maybe[str | None]
@@ -46,7 +47,8 @@ def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> Service
     inside = known_or(host.container, None) is not None
     fabric = any(c.role == "switch" or is_nvswitch(c.device) or needs_fabric(c.device) for c in cards)
     virtual = is_vgpu(machine, host)
-    powerd, shipped = (HOSTS, ()) if inside else _power_daemon(machine)
+    boost = _dynamic_boost(machine)
+    powerd, shipped = (HOSTS, ()) if inside else _power_daemon(machine, boost)
     return Services(
         fabric_manager=HOSTS if inside else _fabric(machine) if fabric else _NO_SWITCH,
         fabric_manager_version=HOSTS if inside else _fabric_version(machine) if fabric else _NO_SWITCH,
@@ -55,6 +57,7 @@ def probe(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> Service
         persistence_daemon=HOSTS if inside else _persistence(machine),
         power_daemon=powerd,
         power_daemon_files=shipped,
+        dynamic_boost=boost,
         gridd=HOSTS if inside else _unit(machine, "nvidia-gridd", "nvidia-gridd") if virtual else None,
         license=_license(machine) if virtual else None,
         bbswitch=_bbswitch(machine),
@@ -70,9 +73,14 @@ def is_vgpu(machine: Machine, host: Host) -> bool:
 
 
 def _models(machine: Machine) -> list[str]:
+    return _of_gpus(machine, "information", "Model")
+
+
+def _of_gpus(machine: Machine, file: str, field: str) -> list[str]:
+    """What the driver's files of all GPUs have in a field."""
     folder = "/proc/driver/nvidia/gpus"
-    texts = (machine.line(f"{folder}/{gpu}/information") or "" for gpu in machine.names(folder))
-    return [m[1].strip() for text in texts if (m := re.search(r"^Model:(.*)", text, re.MULTILINE))]
+    texts = (machine.line(f"{folder}/{gpu}/{file}") or "" for gpu in machine.names(folder))
+    return [m[1].strip() for text in texts if (m := re.search(rf"^{field}:(.*)", text, re.MULTILINE))]
 
 
 def _unit(machine: Machine, unit: str, program: str) -> Maybe[str | None]:
@@ -126,7 +134,16 @@ def _persistence(machine: Machine) -> str | None:
     return "inactive" if _installed(machine, "nvidia-persistenced", "nvidia-persistenced") else None
 
 
-def _power_daemon(machine: Machine) -> tuple[Maybe[str | None], tuple[str, ...]]:
+def _dynamic_boost(machine: Machine) -> bool | None:
+    """What the driver reports; older ones have no such line.
+
+    The file shows sleeping GPUs as such and wakes none: "Dynamic Power Management" in the driver's README.
+    """
+    found = _of_gpus(machine, "power", "Notebook Dynamic Boost")
+    return "Supported" in found if found else None
+
+
+def _power_daemon(machine: Machine, boost: bool | None) -> tuple[Maybe[str | None], tuple[str, ...]]:
     """nvidia-powerd as systemd's cgroups show it, without a child: a service that runs has one.
 
     Packages of Ubuntu 24.04 and Debian, and the .run installer, ship its unit as an example only
@@ -136,7 +153,7 @@ def _power_daemon(machine: Machine) -> tuple[Maybe[str | None], tuple[str, ...]]
     if any(machine.exists(f"{folder}/nvidia-powerd.service") for folder in slices):
         return "active", ()
     acpi = {name.partition(":")[0] for name in machine.names("/sys/bus/acpi/devices")}
-    if _BATTERY in acpi and _CONTROLLER not in acpi:
+    if boost is False or (_BATTERY in acpi and _CONTROLLER not in acpi):
         return "unsupported", ()
     if any(machine.exists(f"{folder}/nvidia-powerd.service") for folder in _UNITS):
         return "inactive" if slices else Unknown("the cgroups of systemd's services cannot be seen"), ()

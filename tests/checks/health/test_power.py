@@ -69,6 +69,9 @@ def test_a_laptop_without_powerd_stays_at_its_base_power() -> None:
     [
         laptop({"host__mains": False}),
         laptop({"host__mains": None}),
+        laptop({"host__mains": None, "nvidia__kernel__dynamic_boost": False}),
+        laptop({"host__mains": WHY, "nvidia__kernel__dynamic_boost": True}),
+        laptop({"host__mains": False, "nvidia__kernel__dynamic_boost": True}),
         laptop({"host__mains": WHY}),
         laptop({"host__power_profile": "quiet"}),
         laptop({"host__power_profile": "low-power"}),
@@ -88,6 +91,11 @@ def test_a_laptop_without_powerd_stays_at_its_base_power() -> None:
 )
 def test_a_laptop_that_is_meant_to_be_slow_or_that_nobody_knows(facts: Facts) -> None:
     assert {outcome for outcome, _ in ask(power_capped, facts)} == {"pass"}
+
+
+def test_a_notebook_without_a_battery_is_on_mains() -> None:
+    own = {"host__mains": None, "nvidia__kernel__dynamic_boost": True}
+    assert [outcome for outcome, _ in ask(power_capped, laptop(own))] == ["problem"]
 
 
 @pytest.mark.parametrize(

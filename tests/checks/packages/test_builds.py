@@ -373,9 +373,25 @@ def test_llama_cpp(libraries: tuple[str, ...], outcome: str) -> None:
         assert one(llama_cpp_cpu, change(facts, "pythons.0", CLOSED)) == ("unknown", "closed")
 
 
+@pytest.mark.parametrize(
+    ("others", "ollama", "expected"),
+    [
+        ((), (), "warn"),
+        (("sentence-transformers",), (), "warn"),
+        (("vllm",), (), "advice"),
+        ((), ("base", "cpu"), "warn"),
+        ((), ("base", "cpu", "cuda"), "advice"),
+        ((), Unknown("closed"), "warn"),
+    ],
+)
+def test_how_bad_a_llama_cpp_for_the_cpu_is(others: tuple[str, ...], ollama: Any, expected: str) -> None:
+    llama = package("llama-cpp-python", "0.3.16", libraries=("libllama.so", "libggml-base.so", "libggml-cpu.so"))
+    facts = environment(packages=(llama, *(package(name, "1.0") for name in others)))
+    assert severity(llama_cpp_cpu, change(facts, "ollama.backends", ollama)) == expected
+
+
 def test_llama_cpp_that_may_be_meant_so() -> None:
     parts = ("libllama.so", "libggml-base.so", "libggml-cpu.so")
     facts = environment(torch(), packages=(package("llama-cpp-python", "0.3.16", libraries=parts),))
-    assert severity(llama_cpp_cpu, facts) == "advice"
-    assert severity(llama_cpp_cpu, change(facts, "pythons.0.frameworks", ())) == "warn"
+    assert severity(llama_cpp_cpu, facts) == "warn"  # PyTorch is there for much else
     assert one(llama_cpp_cpu, change(facts, "host.environment", {"LLAMA_CPP_LIB_PATH": "/opt/l"})) == ("pass", "")

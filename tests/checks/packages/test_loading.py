@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.libraries.version_not_found import version_not_found
 from gpudoctor.checks.packages.backend_switch_unset import backend_switch_unset
 from gpudoctor.checks.packages.build_lock_left import build_lock_left
@@ -18,6 +19,7 @@ from gpudoctor.maybe import Unknown
 from tests.builders import change, live
 from tests.checks.amd_machines import amd_host
 from tests.checks.environments import SITE, commands, environment, one, package, severity, torch
+from tests.checks.intel_machines import arc_host, xpu
 
 LOADER = "cannot open shared object file: No such file or directory"
 QUICK = Unknown("packages were not imported (--quick)")
@@ -58,6 +60,49 @@ def test_a_conda_environment_whose_libstdcxx_has_no_link() -> None:
     typed = commands(version_not_found, facts)
     assert "conda install -p /opt/env --force-reinstall libstdcxx=15.1.0=h_3 libstdcxx-ng=15.1.0=h_3" in typed
     assert "ln -sf libstdc++.so.6.0.34 /opt/env/lib/libstdc++.so.6" in typed
+
+
+def opening(**changes: Any) -> Facts:
+    """PyTorch for Intel's GPUs in a conda environment: Level Zero's loader does not accept its libstdc++."""
+    copy = f"{SITE}/torch/lib/../../../../libstdc++.so.6"
+    words = (
+        "<LOADER>[INFO]: failed to load adapter 'libur_adapter_level_zero.so.0' with error: "
+        f"{copy}: version `GLIBCXX_3.4.30' not found (required by /lib/x86_64-linux-gnu/libze_loader.so.1)"
+    )
+    conda = (CondaPackage(name="libstdcxx-ng", version="11.2.0", build="h"),)
+    facts = environment(xpu(live=live(0, **({"stderr": words} | changes))), conda=conda, facts=arc_host())
+    return change(change(facts, "pythons.0.prefix", SITE.partition("/lib/")[0]), "pythons.0.manager", "conda")
+
+
+def test_a_library_of_the_driver_that_a_framework_opens() -> None:
+    prefix = SITE.partition("/lib/")[0]
+    expected = (
+        "PyTorch 2.9.1+xpu finds no GPU: libze_loader.so.1, which it opens, needs GLIBCXX_3.4.30, which libstdc++.so.6 "
+        f"here does not define: {prefix}/lib/libstdc++.so.6."
+    )
+    assert one(version_not_found, opening()) == ("problem", expected)
+    fix = run(version_not_found, opening())[0].fixes[0]
+    assert fix.commands == (f"conda install -p {prefix} -c conda-forge 'libstdcxx-ng>=12'",)
+    assert "torch.xpu.is_available()" in str(fix.verify)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"available": True, "count": 1}, {"available": Unknown("it died")}, {"stderr": "loaded adapter"}],
+)
+def test_what_it_passes_over_and_does_without(changes: dict[str, Any]) -> None:
+    assert one(version_not_found, opening(**changes)) == ("pass", "")
+
+
+def test_without_a_gpu_of_its_vendor_nothing_explains_that_it_finds_none() -> None:
+    assert one(version_not_found, change(opening(), "pci", ())) == ("pass", "")
+
+
+def test_the_driver_of_the_npu_is_not_needed() -> None:
+    words = opening().pythons[0].frameworks[0].live
+    assert words is not None
+    npu = words.stderr.replace("libze_loader.so.1)", "libze_intel_npu.so.1)")
+    assert one(version_not_found, opening(stderr=npu)) == ("pass", "")
 
 
 def test_an_older_glibc_needs_a_build_of_its_own() -> None:

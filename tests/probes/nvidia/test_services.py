@@ -137,6 +137,9 @@ POWERD, SHIPPED = "/usr/bin/nvidia-powerd", "/usr/share/doc/nvidia-kernel-common
 FILES = (f"{SHIPPED}/nvidia-powerd.service", f"{SHIPPED}/nvidia-dbus.conf")
 PROGRAMS = {POWERD: "", "/usr/bin/systemctl": ""}
 ACPI = {"/sys/bus/acpi/devices/PNP0C0A:00/hid": ""}
+POWER = "/proc/driver/nvidia/gpus/0000:01:00.0/power"
+BOOST = "Runtime D3 status:          Disabled by default\nVideo Memory:               Active\n"
+YES, NO = f"{BOOST}\nNotebook Dynamic Boost:     Supported\n", f"{BOOST}\nNotebook Dynamic Boost:     Not Supported\n"
 POWERD_UNIT = {"/etc/systemd/system/nvidia-powerd.service": ""}
 
 
@@ -154,6 +157,8 @@ POWERD_UNIT = {"/etc/systemd/system/nvidia-powerd.service": ""}
         (PROGRAMS | POWERD_UNIT | ACPI | {SLICE: ""}, "unsupported", ()),
         (PROGRAMS | POWERD_UNIT | ACPI | {SLICE: "", "/sys/bus/acpi/devices/NVDA0820:00/hid": ""}, "inactive", ()),
         ({POWERD: ""}, Unknown("there is no systemd"), ()),
+        (PROGRAMS | POWERD_UNIT | {SLICE: "", POWER: NO}, "unsupported", ()),
+        (PROGRAMS | POWERD_UNIT | {SLICE: "", POWER: YES}, "inactive", ()),
     ],
 )
 def test_the_power_daemon_is_known_without_a_child(
@@ -163,3 +168,17 @@ def test_the_power_daemon_is_known_without_a_child(
     found = services.probe(machine, BARE, ())
     assert (found.power_daemon, found.power_daemon_files) == (state, shipped)
     assert machine.ran == []
+
+
+@pytest.mark.parametrize(
+    ("files", "boost"),
+    [
+        ({POWER: YES}, True),
+        ({POWER: NO}, False),
+        ({POWER: NO, POWER.replace("01:", "02:"): YES}, True),
+        ({POWER: BOOST}, None),  # older drivers
+        ({}, None),
+    ],
+)
+def test_dynamic_boost_as_the_driver_reports_it(files: dict[str, str], boost: bool | None) -> None:
+    assert services.probe(RecordedMachine(files), BARE, ()).dynamic_boost == boost

@@ -1,0 +1,81 @@
+"""A CDI specification that names device numbers which the host no longer has: CUDA fails in containers alone."""
+
+from collections.abc import Iterator
+
+from gpudoctor.check_engine import About, Fix, Problem, Severity, check
+from gpudoctor.facts import Facts
+from gpudoctor.facts.container_host import CdiNode
+from gpudoctor.fixes import cdi
+from gpudoctor.maybe import known
+from gpudoctor.queries.containers import engine_host
+from gpudoctor.targets import has_nvidia
+
+_UVM = ("/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
+
+
+def _hosts(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    if facts.containers.cdi_nodes != () and has_nvidia(facts):
+        yield from engine_host(facts)
+
+
+def _in_effect(facts: Facts) -> list[CdiNode]:
+    """The nodes that a container gets: of files with the same devices, those in /var/run/cdi count."""
+    nodes = known(facts.containers.cdi_nodes)
+    again = {node.kind for node in nodes if node.file.startswith("/var/")}
+    return [node for node in nodes if node.file.startswith("/var/") or node.kind not in again]
+
+
+def _other(facts: Facts) -> list[tuple[CdiNode, int, int]]:
+    """The nodes whose major is not the host's, each with both."""
+    kernel = facts.nvidia.kernel
+    majors = {node.path: node.major for node in known(kernel.nodes) if isinstance(node.major, int)}
+    majors |= {path: kernel.uvm_major for path in _UVM if isinstance(kernel.uvm_major, int) and path in majors}
+    pairs = ((node, majors.get(node.path)) for node in _in_effect(facts))
+    return [(node, node.major, here) for node, here in pairs if here and node.major and here != node.major]
+
+
+def _reads(facts: Facts) -> bool:
+    """Whether an engine here is known to read the specifications and to make the nodes itself.
+
+    A rootless one mounts the host's nodes instead; Podman alone is mostly that.
+    """
+    found = facts.containers
+    rootful = found.docker_rootless is False and found.docker_cdi is True
+    return rootful or found.runtime_mode == "cdi" or facts.cluster.kubelet is True
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    files = dict.fromkeys(node.file for node, _, _ in _other(facts))
+    again = (
+        "Generate it at each boot: the toolkit's service nvidia-cdi-refresh does so from 1.18 on, where there is "
+        "systemd."
+    )
+    return tuple(cdi.regenerate(facts, path, again) for path in files)
+
+
+@check(
+    title="CDI specification names a device number that the host does not have: CUDA fails in containers",
+    severity=Severity.WARNING,
+    cause="The kernel assigns the majors of nvidia-uvm and nvidia-caps when the modules are loaded, and another driver "
+    "may have taken the former one. An engine makes the nodes with the major that the specification names, and asks "
+    "the host only where it names none. Then nvidia-smi works in the container, and cuInit returns 999.",
+    fixes=_fixes,
+    references=(
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1934",
+        "https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md",
+    ),
+    targets=_hosts,
+    only_with=("queries.containers:engine_host", "containers.cdi_nodes"),
+    caused_by=("driver.*", "device.*", "container.cdi-stale"),
+    affects=("containers",),
+    validated_on=("simulated 2026-11",),
+)
+def cdi_other_major(facts: Facts) -> Problem | None:
+    """The major of a node in the specification is another than that of the host's node or of the loaded module."""
+    other = _other(facts)
+    if not other:
+        return None
+    node, major, here = other[0]
+    message = f"{node.file} gives {node.path} the major {major} in containers; on this host it is {here}."
+    evidence = tuple(f"{one.file}: {one.path}: {named} (host: {own})" for one, named, own in other)
+    return Problem(message, evidence, severity=None if _reads(facts) else Severity.ADVICE)

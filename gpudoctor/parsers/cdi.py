@@ -1,0 +1,74 @@
+"""Device nodes in a CDI specification, as YAML or JSON.
+
+https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.parsers.numbers import whole
+
+# "  - path: /dev/nvidia0", "    major: 195": nvidia-ctk writes block style, with its keys in any order.
+_FIELD = pattern(r"( *)(- +)?([\w-]+):(?: +(.*))?")
+
+
+class SpecNode(msgspec.Struct, frozen=True):
+    """A device node of a specification."""
+
+    path: str  # of the host
+    major: int | None  # None: it names none, and the engine takes the host's
+
+
+def kind(text: str) -> str | None:
+    """Return what its devices are named after: "nvidia.com/gpu"."""
+    found = re.search(r"""(?m)["']?\bkind["']?\s*:\s*["']?([\w./-]+)""", text)
+    return found[1] if found else None
+
+
+def device_nodes(text: str) -> tuple[SpecNode, ...]:
+    """Return the device nodes that it lists, each once."""
+    fields = _json_items(text) if text.lstrip().startswith("{") else _yaml_items(text)
+    nodes = (_node(one) for one in fields)
+    return tuple(dict.fromkeys(node for node in nodes if node))
+
+
+def _node(fields: Mapping[str, object]) -> SpecNode | None:
+    path = fields.get("hostPath") or fields.get("path")
+    if not isinstance(path, str) or not path.startswith("/dev/"):
+        return None
+    return SpecNode(path, whole(str(fields.get("major", ""))) or None)
+
+
+def _json_items(text: str) -> Iterator[Mapping[str, object]]:
+    try:
+        left: list[object] = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return
+    while left:
+        one = left.pop(0)
+        if isinstance(one, dict):
+            yield one
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+
+
+def _yaml_items(text: str) -> Iterator[Mapping[str, object]]:
+    """Each entry of a list with its own fields, without those of lists inside it."""
+    item: dict[str, object] = {}
+    depth = -1
+    for line in text.splitlines():
+        found = _FIELD.fullmatch(line.rstrip())
+        if found is None:
+            continue
+        column = len(found[1]) + len(found[2] or "")
+        if found[2] or column < depth:
+            yield item
+            item, depth = {}, column if found[2] else -1
+        if column == depth:
+            item[found[3]] = (found[4] or "").strip("'\"")
+    yield item

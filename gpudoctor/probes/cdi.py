@@ -1,0 +1,61 @@
+"""The CDI specifications by which container engines pass NVIDIA GPUs."""
+
+import re
+
+import msgspec
+
+from gpudoctor.facts.container_host import CdiNode
+from gpudoctor.machine import Machine
+from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.parsers.cdi import device_nodes, kind
+
+_FOLDERS = ("/etc/cdi", "/var/run/cdi")
+# Fields of a specification and the version of CDI that they came with.
+_LATER = {"additionalGids": "0.7.0", "intelRdt": "0.7.0"}
+# One node of each driver is enough to see whether the file has its major: GPUs and MIG's slices are many.
+_NUMBER = re.compile(r"\d+")
+
+
+class Specifications(msgspec.Struct, frozen=True):
+    """What `ContainerHost` says of them, under the same names with "cdi" in front."""
+
+    paths: tuple[str, ...]
+    driver: Maybe[str | None]
+    fields: dict[str, str]
+    nodes: Maybe[tuple[CdiNode, ...]]
+
+
+def probe(machine: Machine) -> Specifications:
+    """Read the specifications, and of NVIDIA's the driver, the fields of later versions and the device numbers."""
+    names = (f"{folder}/{name}" for folder in _FOLDERS for name in machine.names(folder))
+    paths = tuple(path for path in names if path.endswith((".yaml", ".yml", ".json")))
+    texts, unread = dict[str, str](), None
+    for path in paths:
+        try:
+            text = machine.text(path)
+        except OSError as error:
+            unread = Unknown(f"{path}: {error.strerror}")
+        else:
+            if "nvidia.com/" in text:
+                texts[path] = text
+    drivers = (re.search(r"lib(?:cuda|nvidia-ml)\.so\.(\d{3,4}\.\d+(?:\.\d+)*)", text) for text in texts.values())
+    # An engine refuses the whole file for a field that it does not know.
+    fields = {
+        name: version
+        for name, version in _LATER.items()
+        if any(re.search(rf'\b{name}"?\s*:', text) for text in texts.values())
+    }
+    nodes = tuple(node for path, text in texts.items() for node in _nodes(path, text))
+    return Specifications(
+        paths=paths,
+        driver=next((found[1] for found in drivers if found), unread),
+        fields=fields,
+        nodes=unread or nodes,
+    )
+
+
+def _nodes(file: str, text: str) -> tuple[CdiNode, ...]:
+    ours = (node for node in device_nodes(text) if node.path.startswith("/dev/nvidia"))
+    found = {(_NUMBER.sub("", node.path), node.major): node for node in ours}
+    nodes = sorted(found.values(), key=lambda node: node.path)
+    return tuple(CdiNode(file=file, kind=kind(text) or "", path=node.path, major=node.major) for node in nodes)
