@@ -76,6 +76,8 @@ def _packages(facts: Facts, what: str) -> tuple[str, ...]:
         return _LLVM
     if version.isdigit() and name in ("", "x86_64-linux-gnu-", "aarch64-linux-gnu-"):
         return (_gcc(facts, "gcc", version),)
+    if what in ("g++", "c++"):
+        return ({"debian": "g++", "arch": "gcc"}.get(family or "", "gcc-c++"),)
     if what in ("cc", "gcc", "make") and family:
         return packages.compiler_packages(family)
     return (_LIBELF.get(family or "", what),) if what == "libelf-dev" else (what,)

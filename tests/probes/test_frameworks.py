@@ -224,6 +224,16 @@ def test_jax_without_a_plugin_for_nvidia(
     assert (found.cuda, found.hip, found.variant) == (cuda, hip, variant)
 
 
+@pytest.mark.parametrize(
+    ("build", "cuda", "variant"), [("cuda129py311h3a28f5d_200", "12", "cuda"), ("cpu_py311h5360d74_0", None, "cpu")]
+)
+def test_jax_of_conda_says_by_its_build_what_it_is_for(build: str, cuda: str | None, variant: str) -> None:
+    conda = (CondaPackage(name="jaxlib", version="0.7.2", build=build),)
+    packages = (package("jax", "0.7.2"), package("jaxlib", "0.7.2"))
+    found = look({f"{SITE}/jax/__init__.py": ""}, *packages, conda=conda)[0]
+    assert (found.cuda, found.variant) == (cuda, variant)
+
+
 def onnxruntime(info: str | None, *packages: Package) -> Framework:
     files = {f"{SITE}/onnxruntime/__init__.py": ""}
     if info is not None:

@@ -7,7 +7,7 @@ from gpudoctor.facts.python import Package, Python
 from gpudoctor.knowledge import sonames
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
-from gpudoctor.maybe import Maybe, Unknown
+from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.probes.frameworks.discovery import FoundFramework
 from gpudoctor.probes.frameworks.library_search import Request, Search, dynamic_of, in_wheel, majors
 
@@ -15,14 +15,15 @@ _PLUGIN = pattern(r"jax-(cuda|rocm)(\d+)-plugin")
 _CUDNN = pattern(r"nvidia-cudnn(?:-cu\d+)?\b.*?>=\s*([\d.]+)")
 
 
-def read(_machine: Machine, _python: Python, found: FoundFramework, _kernels: bool = False) -> Framework:
+def read(_machine: Machine, python: Python, found: FoundFramework, _kernels: bool = False) -> Framework:
     """Read the distributions.
 
     Args:
+        python: whose packages of conda are known.
         found: its place and distributions.
     """
     plugin, jaxlib = _plugin(found), found.named("jaxlib")
-    cuda, hip = _release("cuda", plugin, jaxlib), _release("rocm", plugin, jaxlib)
+    cuda, hip = _release("cuda", plugin, jaxlib) or _cuda_of_conda(python), _release("rocm", plugin, jaxlib)
     variant = "cuda" if cuda else "rocm" if hip else "cpu"
     return Framework(
         name="jax",
@@ -57,6 +58,13 @@ def _release(platform: str, plugin: Package | None, jaxlib: Package | None) -> s
         return number if match[1] == platform else None
     local = re.search(rf"\+{platform}(\d\d)", jaxlib.version) if jaxlib else None
     return local[1] if local else None
+
+
+def _cuda_of_conda(python: Python) -> str | None:
+    """The CUDA major of conda-forge's jaxlib, which has the plugin in it, by its build: cuda129py311h3a28f5d_200."""
+    builds = (one.build for one in known_or(python.conda, None) or () if one.name == "jaxlib")
+    match = re.match(r"cuda(\d\d)", next(builds, ""))
+    return match[1] if match else None
 
 
 def _cudnn(plugin: Package | None) -> Maybe[str | None]:

@@ -44,6 +44,7 @@ def found(facts: Facts) -> tuple[Problem, list[tuple[str, ...]]]:
         ("/bin/sh: 1: gcc-13: not found", "gcc-13"),
         ("make[2]: x86_64-linux-gnu-gcc-12: No such file or directory", "gcc-12"),
         ("make: cc: Command not found", "build-essential"),
+        ("/bin/sh: line 1: g++: command not found", "g++"),
         ("error: Cannot generate ORC metadata for CONFIG_UNWINDER_ORC=y, please install libelf-dev", "libelf-dev"),
         ("sh: line 1: bison: command not found", "bison"),
     ],
