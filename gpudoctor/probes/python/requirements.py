@@ -1,7 +1,7 @@
 """Requirements of the packages that matter, and of what they require in turn, and those that do not hold."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpudoctor.facts.python import Package, UnmetRequirement
 from gpudoctor.knowledge.wanted import matters, module_of
@@ -104,16 +104,47 @@ def _holds_plainly(rest: str, other: Package | None, markers: Mapping[str, str])
 
 
 def _marker_plainly(marker: str, markers: Mapping[str, str]) -> bool | None:
-    """Whether a marker holds, where that is beyond doubt without packaging; None where it is not."""
-    if " or " in marker:
-        return None
-    clauses = [part.strip() for part in marker.strip().strip("()").split(" and ") if part.strip()]
-    found = [_clause_plainly(clause, markers) for clause in clauses]
-    return False if False in found else None if None in found else True
+    """Whether a marker holds, where that is beyond doubt without packaging; None where it is not.
+
+    NVIDIA's cuda-toolkit alone has several hundred, of systems and extras, which take packaging a quarter of a second.
+    """
+    marker = marker.strip()
+    if not marker:
+        return True
+    for word, decides in ((" or ", True), (" and ", False)):  # "and" binds closer
+        parts = _parts(marker, word)
+        if parts[1:]:
+            # The last is mostly the extra, which nobody asks for: then the others need not be looked at.
+            found = (_marker_plainly(part, markers) for part in reversed(parts))
+            return _decided(found, decides)
+    if marker[0] == "(" and marker[-1] == ")":
+        return _marker_plainly(marker[1:-1], markers)
+    return _clause_plainly(marker, markers)
+
+
+def _decided(found: Iterable[bool | None], decides: bool) -> bool | None:
+    """What decides as soon as one of them is that; None where it could be one that is beyond us."""
+    unclear = False
+    for one in found:
+        if one is decides:
+            return one
+        unclear = unclear or one is None
+    return None if unclear else not decides
+
+
+def _parts(marker: str, word: str) -> list[str]:
+    """What a word separates, outside of parentheses."""
+    parts: list[str] = []
+    for piece in marker.split(word):
+        if parts and parts[-1].count("(") > parts[-1].count(")"):
+            parts[-1] += word + piece
+        else:
+            parts.append(piece)
+    return parts
 
 
 def _clause_plainly(clause: str, markers: Mapping[str, str]) -> bool | None:
-    match = _MARKER.fullmatch(clause.strip("() "))
+    match = _MARKER.fullmatch(clause)
     if match is None:
         return None
     name, how, text = match.groups()

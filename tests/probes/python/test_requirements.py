@@ -130,12 +130,25 @@ TEXTS = st.sampled_from(["3.9", "3.11", "3.12", "Linux", "linux", "win32", "", "
 COMPARED = st.tuples(NAMES, st.sampled_from(["==", "!=", "<", ">="]), TEXTS)
 
 
-@given(st.lists(COMPARED, min_size=1, max_size=3))
-def test_a_marker_that_holds_plainly_holds_by_packaging_too(clauses: list[tuple[str, str, str]]) -> None:
-    marker = " and ".join(f"{name} {how} '{text}'" for name, how, text in clauses)
+CLAUSE = COMPARED.map(lambda clause: "{} {} '{}'".format(*clause))
+
+
+def _joined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    parts = st.lists(inner | inner.map("({})".format), min_size=2, max_size=3)
+    return st.tuples(parts, st.sampled_from([" and ", " or "])).map(lambda joined: joined[1].join(joined[0]))
+
+
+@given(st.recursive(CLAUSE, _joined, max_leaves=6))
+def test_a_marker_that_holds_plainly_holds_by_packaging_too(marker: str) -> None:
     plainly = _marker_plainly(marker, MARKERS)
     if plainly is not None:
         assert Marker(marker).evaluate({**MARKERS, "extra": ""}) is plainly, marker
+
+
+def test_systems_and_an_extra_are_plain() -> None:
+    systems = "(sys_platform == 'linux' and platform_machine == 'aarch64' or sys_platform == 'win32')"
+    assert _marker_plainly(f" {systems} and extra == 'cublas'", MARKERS) is False
+    assert _marker_plainly("sys_platform == 'win32' or sys_platform == 'linux'", MARKERS) is True
 
 
 def test_a_healthy_environment_does_not_import_packaging() -> None:
