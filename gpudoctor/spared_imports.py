@@ -1,6 +1,6 @@
 """Spares a start what packages import for uses that nobody here has: a tenth of a quick check's time.
 
-A stand-in takes the place of such a module while the package is imported, and is gone afterwards: whoever imports the
+A stand-in takes the place of such a module while the package is imported, and is gone afterwards: what imports the
 module later gets the real one. Only a program may do so, which knows all that runs in its process; a library may not.
 """
 
