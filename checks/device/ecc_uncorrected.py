@@ -1,6 +1,7 @@
 """A GPU had memory errors that its ECC could not correct."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.card_firmware import ask_vendor
 from gpudoctor.maybe import phrase
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, required_action, reset_commands
 from gpudoctor.queries.kernel_log import texts
@@ -18,8 +19,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
         root=True,
         verify=verify,
     )
-    message = "If it happens again: have the card replaced (RMA), with a report for the vendor."
-    return (reset, Fix(message, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
+    return (reset, ask_vendor("If it happens again: have the card replaced (RMA), with a report for the vendor."))
 
 
 @check(

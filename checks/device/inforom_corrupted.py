@@ -1,10 +1,11 @@
 """The board's own storage, the InfoROM, is corrupted."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.card_firmware import ask_vendor
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.kernel_log import texts, xids
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
-from gpudoctor.tasks import as_root, cmd, query
+from gpudoctor.tasks import as_root, cmd
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -16,13 +17,9 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         needs="reboot",
         verify=cmd("nvidia-smi", "-i", on.gpu.index),
     )
-    vendor = Fix(
+    vendor = ask_vendor(
         "If it stays corrupted: ask the vendor for an update of the VBIOS and InfoROM, or for a new card. Until "
-        "then the card computes correctly, but broken memory may not be recorded.",
-        (query("nvidia-bug-report.sh", root=True),),
-        "ask-vendor",
-        root=True,
-        impact="none",
+        "then the card computes correctly, but broken memory may not be recorded."
     )
     return (again, vendor)
 

@@ -1,7 +1,7 @@
 """A GPU waits for a reset to replace broken memory rows."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes.card_firmware import REPLACE_CARD
+from gpudoctor.fixes.card_firmware import REPLACE_CARD, ask_vendor
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
@@ -21,8 +21,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     reset = Fix(message, reset_commands(on), "reset-gpu", root=True, verify=verify)
     if _rows(on) >= _SPARE:
         return (*REPLACE_CARD, reset)
-    again = "If it happens again: have the card replaced (RMA), with a report for the vendor."
-    return (reset, Fix(again, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
+    return (reset, ask_vendor("If it happens again: have the card replaced (RMA), with a report for the vendor."))
 
 
 def _rows(on: OnAddress) -> int:

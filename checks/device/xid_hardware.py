@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
+from gpudoctor.fixes.card_firmware import ask_vendor
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
 from gpudoctor.queries.kernel_log import ago, texts
@@ -31,12 +32,8 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     found = meaning_of(logged[-1].code or 0) if logged else None
     advice = f"{found.action}." if found else "Reset the GPU."
     reset = Fix(advice, reset_commands(on), "reset-gpu", root=True, verify=query("nvidia-smi", "-q", "-i", on.number))
-    vendor = Fix(
-        "If it happens again after a reset and a power cycle: collect a report and have the card replaced (RMA).",
-        (query("nvidia-bug-report.sh", root=True),),
-        "ask-vendor",
-        root=True,
-        impact="none",
+    vendor = ask_vendor(
+        "If it happens again after a reset and a power cycle: collect a report and have the card replaced (RMA)."
     )
     return (reset, vendor)
 

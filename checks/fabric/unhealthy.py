@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import fabric
+from gpudoctor.fixes.card_firmware import ask_vendor
 from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
 from gpudoctor.tasks import as_root, filtered, query
@@ -44,8 +45,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
         root=True,
         verify=look,
     )
-    message = "If it stays: have the vendor check links, cables, switches and the board."
-    return (first, Fix(message, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none"))
+    return (first, ask_vendor("If it stays: have the vendor check links, cables, switches and the board."))
 
 
 def _recovering(on: OnGpu) -> tuple[str, ...]:

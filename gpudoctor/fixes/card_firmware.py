@@ -28,13 +28,13 @@ _KVM = (
     ("-fw_cfg name=opt/ovmf/X-PciMmio64Mb,string={megabytes}",),
 )
 
-HAVE_REPLACED = Fix(
-    "Have the card replaced (RMA): collect a report for the vendor's support.",
-    (query("nvidia-bug-report.sh", root=True),),
-    "ask-vendor",
-    root=True,
-    impact="none",
-)
+
+def ask_vendor(message: str) -> Fix:
+    """Collect the report that the vendor's support asks for."""
+    return Fix(message, (query("nvidia-bug-report.sh", root=True),), "ask-vendor", root=True, impact="none")
+
+
+HAVE_REPLACED = ask_vendor("Have the card replaced (RMA): collect a report for the vendor's support.")
 # Of a card whose memory is defective.
 REPLACE_CARD = (
     Fix(

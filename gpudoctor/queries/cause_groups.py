@@ -98,34 +98,6 @@ MASKS = (
     "visibility.cuda-unknown-uuid",
     "visibility.cuda-duplicates",
 )
-# Of AMD's side only what stops programs: a card that is slow, hot or badly linked explains no failure.
-ROCM = (
-    "rocm.bad-pages",
-    "rocm.dkms-build-failed",
-    "rocm.gfx-not-in-wheel",
-    "rocm.gpu-without-kfd",
-    "rocm.half-installed",
-    "rocm.hangs",
-    "rocm.kfd-failed",
-    "rocm.kfd-missing",
-    "rocm.kfd-no-permission",
-    "rocm.kfd-refused",
-    "rocm.library-missing",
-    "rocm.no-topology",
-    "rocm.not-driven",
-    "rocm.not-loaded",
-    "rocm.override-of-another-isa",
-    "rocm.pcie-atomics",
-    "rocm.render-node-closed",
-    "rocm.reset-failed",
-    "rocm.resume-failed",
-    "rocm.rocminfo-fails",
-    "rocm.rocminfo-hangs",
-    "rocm.rocminfo-without-gpu",
-    "rocm.uncorrectable-errors",
-    "rocm.wsl-runtime",
-    "rocm.xnack-without-kernels",
-)
 # What keeps ROCm's own runtime from its GPUs; wheels, and what they were built for, have nothing to do with it.
 ROCR = (
     "rocm.bad-pages",
@@ -148,6 +120,16 @@ ROCR = (
     "rocm.runtime-unloadable",
     "rocm.uncorrectable-errors",
     "rocm.wsl-runtime",
+)
+# Of AMD's side only what stops programs: a card that is slow, hot or badly linked explains no failure.
+ROCM = (
+    *ROCR,
+    "rocm.gfx-not-in-wheel",
+    "rocm.library-missing",
+    "rocm.rocminfo-fails",
+    "rocm.rocminfo-hangs",
+    "rocm.rocminfo-without-gpu",
+    "rocm.xnack-without-kernels",
 )
 # What is below every CUDA program; AMD's cards and ROCm next to it explain nothing there.
 CUDA_SYSTEM = (
