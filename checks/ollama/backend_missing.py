@@ -3,8 +3,10 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import ollama, system
+from gpudoctor.knowledge.ollama import ollama as ollama_rules
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.ollama import installed, wanted_backend
+from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import cards_of
 from gpudoctor.tasks import as_root
 
@@ -53,6 +55,8 @@ def _left_over(facts: Facts) -> tuple[str, ...]:
     references=(
         "https://docs.ollama.com/gpu",
         "https://docs.ollama.com/docker",
+        "https://github.com/ollama/ollama/issues/8963",
+        "https://github.com/ollama/ollama/issues/9842",
         "https://github.com/ollama/ollama/issues/13844",
         "https://github.com/ollama/ollama/issues/11093",
     ),
@@ -63,9 +67,18 @@ def _left_over(facts: Facts) -> tuple[str, ...]:
 def backend_missing(facts: Facts) -> Problem | None:
     """Neither Vulkan's library nor the one for this machine's GPUs is there; a warning with the CPU's alone."""
     backends, wanted = known(facts.ollama.backends), wanted_backend(facts)
-    if not backends or wanted is None or wanted in backends or "vulkan" in backends:
+    if wanted is None or wanted in backends or "vulkan" in backends:
         return None
     title, library, vendor = _NAMES[wanted]
+    if not backends:
+        release = present(known(facts.ollama.release))
+        if numbers(release) < numbers(ollama_rules().separate_libraries):
+            return None
+        program = present(facts.ollama.program)
+        return Problem(
+            f"Ollama {release} ({program}) is installed without its libraries: there is no lib/ollama next to the "
+            f"directory of the program. So it computes on the CPU and not on the {vendor} GPU."
+        )
     others = [_NAMES[name][0] for name in backends if name in _NAMES]
     has = f"those for {' and '.join(others)}" if others else "the CPU's alone"
     message = (

@@ -12,11 +12,13 @@ class OllamaRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         without_avx: the first release that uses GPUs without AVX.
+        separate_libraries: the first release whose program holds no libraries itself.
         nixos_packages: the first NixOS where services.ollama.package, not acceleration, chooses the library.
         gfx: the gfx targets of its library for ROCm.
     """
 
     without_avx: str
+    separate_libraries: str
     nixos_packages: str
     gfx: tuple[str, ...]
 

@@ -10,16 +10,19 @@ from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 
 _PROGRAMS = ("/usr/local/bin", "/usr/bin")
-# Where installers and packages put the libraries (ollama/ollama, discover/path.go; earlier releases: runners below).
+# Where it looks for its libraries, from the directory of its program (ollama/ollama, ml/path.go, earlier
+# discover/path.go), and where installers and packages put them.
+_OWN = ("../lib/ollama", "lib/ollama", "build/lib/ollama")
+_UNIT = "/etc/systemd/system/ollama.service"  # the installer's
 _USUAL = ("/usr/local/lib/ollama", "/usr/lib/ollama", "/usr/lib64/ollama", "/usr/share/ollama/lib")
 _LIBRARY = pattern(r"libggml-([a-z]+)[\w.-]*\.so[\d.]*")
 _RUNNERS = {"cuda": "cuda", "rocm": "hip", "cpu": "cpu", "oneapi": "sycl"}
 _RELEASE = pattern(r"version is (\d+(?:\.\d+)+)")
-_UNASKED = Unknown("not asked: it matters only for x86-64 CPUs without AVX")
+_UNASKED = Unknown("not asked: it matters only for x86-64 CPUs without AVX, and where Ollama has no libraries")
 
 
 def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ollama:
-    """Look at the libraries, and ask for the release where the CPU has no AVX.
+    """Look at the libraries, and ask for the release where they are missing or the CPU has no AVX.
 
     Args:
         machine: where to look.
@@ -33,17 +36,33 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ol
     if not wanted:
         idle = Unknown("not looked at: there is no GPU")
         return Ollama(program=program, directory=idle, backends=idle, release=idle)
-    directory = f"{os.path.dirname(os.path.dirname(machine.real(program)))}/lib/ollama"
-    found = tuple(sorted({name for _, name in _libraries(machine, directory)}))
-    others = (other for other in _USUAL if machine.real(other) != machine.real(directory))
+    started = machine.real(program)
+    places = (os.path.normpath(f"{os.path.dirname(started)}/{own}") for own in _OWN)
+    directory = next((place for place in places if machine.names(place)), None)
+    found = tuple(sorted({name for _, name in _libraries(machine, directory)})) if directory else ()
+    if not found and not _is_ollama(machine, program, started):
+        hidden = Unknown(f"{program} starts an Ollama that is elsewhere")
+        return Ollama(program=program, directory=hidden, backends=hidden, release=hidden)
+    others = (other for other in _USUAL if not directory or machine.real(other) != machine.real(directory))
     copies = (folder for other in others for folder, name in _libraries(machine, other) if name == "hip")
     return Ollama(
         program=program,
         directory=directory if found else None,
         backends=found,
         copies=tuple(dict.fromkeys(copies)),
-        release=_release(machine, program, host.cpu_flags, quick),
+        release=_release(machine, program, host.cpu_flags if found else (), quick),
     )
+
+
+def _is_ollama(machine: Machine, program: str, started: str) -> bool:
+    """Whether the file is Ollama itself: a snap's link, or a script that enters a container, has its elsewhere."""
+    try:
+        with machine.open(started) as file:
+            is_binary = file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+    own_name = os.path.basename(started).startswith("ollama")
+    return own_name and (is_binary or f"={program} serve" in (machine.line(_UNIT) or ""))
 
 
 def _libraries(machine: Machine, directory: str) -> Iterator[tuple[str, str]]:

@@ -9,9 +9,12 @@ from gpudoctor.probes import ollama
 from gpudoctor.recorded_machine import RecordedMachine
 
 ENV = {"PATH": "/usr/local/bin:/usr/bin", "OLLAMA_HOST": "https://far.example"}
-PROGRAM = {"/usr/local/bin/ollama": ""}
+PROGRAM = {"/usr/local/bin/ollama": "\x7fELF"}
 WITH, WITHOUT = Host(cpu_flags=("avx", "pni")), Host(cpu_flags=("pni",))
 LIB = "/usr/local/lib/ollama"
+
+
+NOT_ASKED = Unknown("not asked: it matters only for x86-64 CPUs without AVX, and where Ollama has no libraries")
 
 
 def look(files: dict[str, str], host: Host = WITH, wanted: bool = True, version: str = "") -> Ollama:
@@ -47,6 +50,24 @@ def test_libraries(files: list[str], directory: object, backends: object, copies
     assert isinstance(seen.release, Unknown)
 
 
+@pytest.mark.parametrize(
+    ("program", "links", "unit", "elsewhere"),
+    [
+        ("#!/bin/sh\nexec docker exec -it ollama ollama", {}, "", True),
+        ("#!/bin/sh", {}, "[Service]\nExecStart=/usr/local/bin/ollama serve\n", False),
+        ("\x7fELF", {"/usr/local/bin/ollama": "/usr/bin/snap"}, "", True),
+        ("\x7fELF", {"/usr/local/bin/ollama": "/opt/bin/ollama-linux-amd64"}, "", False),
+    ],
+)
+def test_a_program_that_is_not_ollama_itself(program: str, links: dict[str, str], unit: str, elsewhere: bool) -> None:
+    own = links.get("/usr/local/bin/ollama", "/usr/local/bin/ollama")
+    files = {own: program, "/etc/systemd/system/ollama.service": unit}
+    machine = RecordedMachine(files, links=links, env=ENV, commands={"ollama --version": "ollama version is 0.9.0"})
+    seen = ollama.probe(machine, WITH, True)
+    assert isinstance(seen.backends, Unknown) is elsewhere
+    assert isinstance(seen.release, Unknown) is elsewhere
+
+
 def test_nothing_is_asked_without_ollama_or_a_gpu() -> None:
     machine = RecordedMachine(env=ENV)
     assert ollama.probe(machine, WITHOUT, True) == NO_OLLAMA
@@ -64,16 +85,12 @@ def test_nothing_is_asked_without_ollama_or_a_gpu() -> None:
         ),
         (WITHOUT, "none", Unknown("ollama --version: no release")),
         (Host(cpu_flags=Unknown("no /proc")), "ollama version is 0.5.7\n", Unknown("no /proc")),
-        (WITH, "ollama version is 0.5.7\n", Unknown("not asked: it matters only for x86-64 CPUs without AVX")),
-        (
-            Host(cpu_flags=None),
-            "ollama version is 0.5.7\n",
-            Unknown("not asked: it matters only for x86-64 CPUs without AVX"),
-        ),
+        (WITH, "ollama version is 0.5.7\n", NOT_ASKED),
+        (Host(cpu_flags=None), "ollama version is 0.5.7\n", NOT_ASKED),
     ],
 )
 def test_release(host: Host, printed: str, release: object) -> None:
-    assert look({}, host, version=printed).release == release
+    assert look({f"{LIB}/libggml-cpu.so": ""}, host, version=printed).release == release
 
 
 def test_a_quick_check_starts_nothing() -> None:

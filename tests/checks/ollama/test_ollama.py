@@ -20,6 +20,10 @@ NEEDS = f"Ollama in {LIB} has no library for ROCm (libggml-hip.so is missing), w
 CUDAS = (
     f"Ollama in {LIB} has no library for CUDA (libggml-cuda.so is missing), which it needs for the NVIDIA GPU; it has"
 )
+EMPTY = (
+    "(/usr/local/bin/ollama) is installed without its libraries: there is no lib/ollama next to the directory of the "
+    "program. So it computes on the CPU and not on the NVIDIA GPU."
+)
 PASS, SKIPPED = ("pass", ""), ("skipped", "")
 NVIDIAS = (("nvidia-utils-580", "580.95.05", "ii"),)
 
@@ -49,7 +53,9 @@ def halo(gfx: str = "gfx1151") -> Facts:
         (ollama(halo(), "cuda", "hip"), PASS, None),
         (ollama(halo(), "cuda", "vulkan"), PASS, None),
         (ollama(nvidia_host(), "cuda"), PASS, None),
-        (ollama(nvidia_host(), backends=()), PASS, None),  # an old one, whose libraries are within the program
+        (ollama(nvidia_host(), backends=(), release="0.5.1"), PASS, None),  # whose libraries are within the program
+        (ollama(nvidia_host(), backends=(), release="0.6.1"), ("problem", f"Ollama 0.6.1 {EMPTY}"), Severity.ERROR),
+        (ollama(nvidia_host(), backends=(), release=WHY), ("unknown", "not to be seen"), None),
         (ollama(halo(), "cuda", backends=WHY), ("unknown", "not to be seen"), None),
         (ollama(halo("gfx1036"), "cuda"), SKIPPED, None),  # Ollama has no build for it
         (ollama(plain_host(), "cuda"), SKIPPED, None),
