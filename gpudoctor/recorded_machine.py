@@ -182,7 +182,7 @@ class RecordedMachine(Machine):
         return self._memlock
 
     def _executable(self, path: str) -> bool:
-        return path in self._files and ("/bin/" in path or "/sbin/" in path)
+        return self.real(path) in self._files and ("/bin/" in path or "/sbin/" in path)
 
     def which(self, name: str, also: Sequence[str] = ()) -> str | None:
         """A recorded executable on PATH, or /usr/bin/NAME where a command of that name is recorded."""

@@ -56,7 +56,7 @@ def test_libraries(files: list[str], directory: object, backends: object, copies
         ("#!/bin/sh\nexec docker exec -it ollama ollama", {}, "", True),
         ("#!/bin/sh", {}, "[Service]\nExecStart=/usr/local/bin/ollama serve\n", False),
         ("\x7fELF", {"/usr/local/bin/ollama": "/usr/bin/snap"}, "", True),
-        ("\x7fELF", {"/usr/local/bin/ollama": "/opt/bin/ollama-linux-amd64"}, "", False),
+        ("\x7fELF", {"/usr/local/bin/ollama": "/opt/ollama-linux-amd64"}, "", False),
     ],
 )
 def test_a_program_that_is_not_ollama_itself(program: str, links: dict[str, str], unit: str, elsewhere: bool) -> None:
