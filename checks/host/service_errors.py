@@ -82,6 +82,6 @@ def service_errors(on: OnService) -> Problem | None:
     return Problem(
         f"{on.lines[0].service} logged{ago}: {text}",
         tuple(line for _, line in found[1:_MOST]),
-        cause=f"{row.meaning[:1].upper()}{row.meaning[1:]}.",
+        cause=row.sentence,
         not_caused_by=others if named else (),
     )

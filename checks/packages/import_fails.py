@@ -141,7 +141,7 @@ def import_fails(on: OnPython) -> Problem | None:
         where = f" That module is at {one.outside}, outside of its package."
         return Problem(f"{message.removesuffix(more)}{where}{more}", (error[:1500],), _OUTSIDE)
     hint, about, row = import_errors.hint(error), blamed(on, one), recognise(first_line(error))
-    cause = hint.cause if hint else f"{row.meaning[:1].upper()}{row.meaning[1:]}." if row else None
+    cause = hint.cause if hint else row.sentence if row else None
     if about and not hint:
         cause = f"The error is about {about.name} {about.version}: {name} was not written for that release."
     severity = Severity.ERROR if is_native(error) else None

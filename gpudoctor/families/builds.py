@@ -9,9 +9,10 @@ from gpudoctor.check_engine import Check, Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu, Need
 from gpudoctor.families import Fitting, FrameworkFamily
 from gpudoctor.fixes.cuda import newer_driver
-from gpudoctor.fixes.python import install
+from gpudoctor.fixes.python import conda_install, conda_of, install
 from gpudoctor.fixes.verify_commands import framework_proof
 from gpudoctor.knowledge.library_gpus import first_without
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, phrase, present, text_of
 from gpudoctor.queries.capability import arch_severity, gpu_words, side, words
 from gpudoctor.queries.cause_groups import CUDA_SYSTEM
@@ -246,7 +247,7 @@ def cudnn_too_old(
     """
 
     def fixes(on: OnFramework) -> tuple[Fix, ...]:
-        oldest = present(lowest(on))
+        oldest = present(lowest(on) or _refused(on)[1])
         wheel = next(iter(wheels(on.python, "cudnn")), None)
         name = wheel.name if wheel else f"nvidia-cudnn-cu{present(major(text_of(on.framework.cuda)))}"
         capabilities = (gpu.capability for gpu in visible_gpus(on.facts))
@@ -258,7 +259,11 @@ def cudnn_too_old(
             "separate environments."
         )
         proof = framework_proof(on.python, of.module)
-        return (Fix(message, (install(on.python, spec),), "reinstall-package", verify=proof),)
+        if any(one.name == "cudnn" for one in conda_of(on.python)):
+            task = conda_install(on.python, f"cudnn{spec.removeprefix(name)}")
+        else:
+            task = install(on.python, spec)
+        return (Fix(message, (task,), "reinstall-package", verify=proof),)
 
     @check(
         module=module,
@@ -270,24 +275,36 @@ def cudnn_too_old(
         **texts,
     )
     def judged(on: OnFramework) -> Problem | None:
-        """The cuDNN that the loader finds is older than the oldest that the build takes."""
+        """The framework refused its cuDNN, or the loader finds one that is older than the oldest that it takes."""
         if known(on.framework.cuda) is None or not nvidia_gpus(on.facts):
-            return None
-        known(on.framework.needs)
-        oldest = lowest(on)
-        found = next(
-            (n for n in needs_of(on.framework) if family(n.soname) == "libcudnn" and n.path and n.version), None
-        )
-        if oldest is None or found is None or numbers(present(found.version)) >= numbers(oldest):
             return None
         live = on.framework.live
         lines = [line.strip() for line in (live.stderr.splitlines() if live else []) if "cudnn" in line.lower()]
-        message = (
-            f"{on.name} requires cuDNN {oldest} or newer but loads {present(found.version)} ({present(found.path)})."
-        )
+        loaded, compiled = _refused(on)
+        oldest = lowest(on) or compiled
+        if loaded is None:
+            known(on.framework.needs)
+            found = next(
+                (n for n in needs_of(on.framework) if family(n.soname) == "libcudnn" and n.path and n.version), None
+            )
+            if oldest is None or found is None or numbers(present(found.version)) >= numbers(oldest):
+                return None
+            loaded = f"{present(found.version)} ({present(found.path)})"
+        same = f"{present(oldest).partition('.')[0]}.x"
+        message = f"{on.name} requires cuDNN {oldest} or a newer {same} but loads {loaded}."
         return Problem(message, tuple(lines[:3]), severity=severity_of(on))
 
     return judged
+
+
+# tensorflow/tensorflow and openxla/xla, xla/stream_executor/cuda/cuda_dnn.cc: it refuses an older minor release.
+_CUDNN_REFUSED = pattern(r"Loaded runtime CuDNN library: ([\d.]+) but source was compiled with: (\d+\.\d+)")
+
+
+def _refused(on: OnFramework) -> tuple[str | None, str | None]:
+    """The cuDNN that the framework loaded and refused, and the one it was compiled with, as it writes itself."""
+    found = _CUDNN_REFUSED.search(on.framework.live.stderr) if on.framework.live else None
+    return (found[1], found[2]) if found else (None, None)
 
 
 VendorFixes = Callable[[OnFramework, Gpu], tuple[Fix, ...]]

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpudoctor.check_engine import Problem, Severity
+import msgspec
+
+from gpudoctor.check_engine import Fix, Problem, Severity
 from gpudoctor.facts import Facts, Gpu, LiveFramework
 from gpudoctor.knowledge import import_errors
+from gpudoctor.knowledge.symptoms import Symptom, recognise
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known
 from gpudoctor.parsers.crash_output import dying_words
@@ -14,6 +17,47 @@ from gpudoctor.queries.driver import driver_words, has_nvidia_driver
 from gpudoctor.queries.frameworks import first_line, last_words
 from gpudoctor.queries.loading import lacks_driver_library
 from gpudoctor.targets import OnLive, gpu_name
+from gpudoctor.tasks import Task
+
+
+def named_cause(live: LiveFramework, own: str) -> tuple[str, Symptom] | None:
+    """The first line of a framework's output that names the cause, and its row; None: no line is known to.
+
+    Libraries write before the framework raises its own error, which comes of theirs. A row that counts the same
+    trouble among the reasons of its message says no more than that.
+
+    Args:
+        live: what the framework said.
+        own: the name of the check that asks, in its area: "no-gpu".
+    """
+    error = live.error if isinstance(live.error, str) else ""
+    lines = dict.fromkeys(line.strip() for line in f"{live.stderr}\n{error}".splitlines())
+    known_rows = [(line, row) for line in lines if line and (row := recognise(line)) is not None]
+    found = [
+        (line, row)
+        for line, row in known_rows
+        if row.kind in _KINDS and own not in {one.partition(".")[2] for one in row.checks}
+    ]
+    return min(found, key=lambda one: _KINDS.index(one[1].kind), default=None)
+
+
+_KINDS = ("cause", "error")
+
+
+def steps_of_cause(on: OnLive, own: str, proof: Task | None) -> tuple[Fix, ...]:
+    """What the row of the line that names the cause advises; empty where no line does.
+
+    Args:
+        on: the framework.
+        own: the name of the check that asks, in its area.
+        proof: shows that a step helped.
+    """
+    named = named_cause(on.live, own)
+    if named is None:
+        return ()
+    from gpudoctor.fixes.row_steps import steps  # only where a framework fails
+
+    return tuple(msgspec.structs.replace(step, verify=proof) for step in steps(named[1], on.facts))
 
 
 def refusal(
@@ -28,8 +72,11 @@ def refusal(
         return None
     driver = f"The {driver_words(facts)} responds." if has_nvidia_driver(facts) else ""
     # Its own words are evidence: where this is a consequence, the root cause has shown them already.
-    said = (*_once((*_evidence(live), last_words(live))), driver)
-    return Problem(f"{name} does not use {gpu_name(gpus[0])}.", evidence=tuple(e for e in said if e), severity=severity)
+    named = named_cause(live, "no-gpu")
+    said = (*_once((*_evidence(live), *(named[:1] if named else ()), last_words(live))), driver)
+    message = f"{name} does not use {gpu_name(gpus[0])}."
+    cause = named[1].sentence if named else None
+    return Problem(message, evidence=tuple(e for e in said if e), cause=cause, severity=severity)
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:
@@ -90,7 +137,9 @@ def crash(on: OnLive) -> Problem | None:
     if live.died is None:
         return None
     message = f"{on.name} crashes with {live.died} in the stage {live.stage}, before it reports any GPU."
-    return Problem(message, evidence=dying_words(live.stderr), cause=_SIGNALS.get(live.died))
+    named = named_cause(live, "crashes")
+    cause = named[1].sentence if named else _SIGNALS.get(live.died)
+    return Problem(message, evidence=dying_words(live.stderr), cause=cause)
 
 
 _WAITS = {  # stages of facts.Live

@@ -6,7 +6,7 @@ from typing import Any
 from gpudoctor.check_engine import Check, Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
 from gpudoctor.families import FrameworkFamily
-from gpudoctor.families.live_problems import crash, hang, import_problem, refusal
+from gpudoctor.families.live_problems import crash, hang, import_problem, refusal, steps_of_cause
 from gpudoctor.fixes.frameworks import where_it_hangs
 from gpudoctor.fixes.imports import after_crash, install_again
 from gpudoctor.fixes.loading import libraries_of_wheels
@@ -114,7 +114,7 @@ def crashes(
         title=f"{of.title} crashes",
         severity=Severity.ERROR,
         cause="An incompatible or damaged shared library is loaded into the process, or the GPU driver fails.",
-        fixes=fixes,
+        fixes=lambda on: (*steps_of_cause(on, "crashes", framework_proof(on.python, of.module)), *fixes(on)),
         references=("https://docs.python.org/3/library/faulthandler.html",),
         targets=of.live,
         caused_by=(
@@ -178,7 +178,9 @@ def _in_a_fresh_process(on: OnLive) -> tuple[Fix, ...]:
     message = "Read the full error in a fresh process, outside of notebooks and launchers that set variables."
     proof = framework_proof(on.python, on.framework.name)
     error = on.live.error if isinstance(on.live.error, str) else ""
-    found = (*_final_release(on, proof), *libraries_of_wheels(on, missing_in_words(error), proof))
+    missing = missing_in_words(error)  # what is known of a library here says more than its message's row
+    by_row = () if missing else steps_of_cause(on, "no-gpu", proof)
+    found = (*_final_release(on, proof), *libraries_of_wheels(on, missing, proof), *by_row)
     return (*found, Fix(message, (proof,) if proof else (), impact="none"))
 
 

@@ -48,7 +48,7 @@ _ALSO = {"debian": "ubuntu", "fedora": "rhel"}  # have the commands of a family,
 
 
 def steps(row: Symptom, facts: Facts) -> tuple[Fix, ...]:
-    """The steps of a row as fixes for a machine that is neither a container nor WSL.
+    """The steps of a row as fixes; those of a host, which neither a container nor WSL can take, are left out.
 
     Nobody but a person runs them: they are written for all machines, and some have words to fill in.
 
@@ -56,7 +56,10 @@ def steps(row: Symptom, facts: Facts) -> tuple[Fix, ...]:
         row: of a message that was written here.
         facts: of the machine; what is unknown of it drops nothing.
     """
-    here = sorted((one for one in row.fixes if not is_elsewhere(one, facts)), key=lambda one: order(one, facts))
+    container = in_container(facts)
+    guest = container or facts.host.wsl is not None
+    own = (one for one in row.fixes if not is_elsewhere(one, facts) and not (guest and is_of_host(one, container)))
+    here = sorted(own, key=lambda one: order(one, facts))
     typed = [(sentence(one, facts), commands(one, facts)) for one in here]
     return tuple(
         Fix(message, tuple(map(Manual, lines)), root=any("sudo " in line for line in lines)) for message, lines in typed

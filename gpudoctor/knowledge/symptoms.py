@@ -63,6 +63,12 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     advice: str = ""
     tells: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """The meaning as a sentence; a name such as cuDNN stays as it is written."""
+        first = self.meaning.partition(" ")[0]
+        return f"{self.meaning[:1].upper() if first.islower() else first[:1]}{self.meaning[1:]}."
+
 
 class Symptoms(KnowledgeTable, frozen=True):
     """One of the tables; a row's pattern may name phrases of its table, "<gpu>", which name later ones.

@@ -15,7 +15,7 @@ from gpudoctor.checks.jax.import_hangs import import_hangs
 from gpudoctor.checks.jax.no_gpu import no_gpu
 from gpudoctor.checks.jax.plugin_skew import plugin_skew
 from gpudoctor.checks.jax.ptxas_too_old import ptxas_too_old
-from gpudoctor.facts import Facts, Framework, Nvcc, Package
+from gpudoctor.facts import CondaPackage, Facts, Framework, Nvcc, Package
 from gpudoctor.maybe import Unknown
 from tests.builders import change, framework, live, plain_host, with_framework
 from tests.checks.amd_machines import RADEON, amd_host
@@ -134,7 +134,7 @@ def test_arch_missing() -> None:
 
 def test_cudnn_too_old() -> None:
     ill = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.1.0.70"),))
-    expected = "JAX 0.6.2 requires cuDNN 9.8 or newer but loads 9.1.0.70 (/opt/x/libcudnn.so.9)."
+    expected = "JAX 0.6.2 requires cuDNN 9.8 or a newer 9.x but loads 9.1.0.70 (/opt/x/libcudnn.so.9)."
     assert one(cudnn_too_old, environment(ill)) == ("problem", expected)
     assert "'nvidia-cudnn-cu12>=9.8,<10'" in commands(cudnn_too_old, environment(ill))
     pascal = environment(ill, facts=machine(card=PASCAL))  # for which cuDNN 9.11 has no kernels
@@ -142,6 +142,20 @@ def test_cudnn_too_old() -> None:
     newer = jax(needs=(need("libcudnn.so.9", "/opt/x/libcudnn.so.9", version="9.10.2"),))
     assert one(cudnn_too_old, environment(newer)) == ("pass", "")
     assert one(cudnn_too_old, environment(jax(needs=Unknown("closed")))) == ("unknown", "closed")
+
+
+def test_a_cudnn_that_jax_refused() -> None:
+    """Conda's jaxlib has no plugin whose table names the oldest."""
+    line = "E1027 cuda_dnn.cc:456] Loaded runtime CuDNN library: 9.10.1 but source was compiled with: 9.13.1.  CuDNN"
+    refused = jax(plugin=None, cuda="12", variant="cuda", live=live(0, stderr=line))
+    assert one(cudnn_too_old, environment(refused)) == (
+        "problem",
+        "JAX 0.6.2 requires cuDNN 9.13 or a newer 9.x but loads 9.10.1.",
+    )
+    assert "'nvidia-cudnn-cu12>=9.13,<10'" in commands(cudnn_too_old, environment(refused))
+    conda = (CondaPackage(name="cudnn", version="9.10.1.4", build="hbcb9cd8_1", channel="conda-forge"),)
+    facts = environment(refused, conda=conda, manager="conda")
+    assert "conda install -p /opt/env -c conda-forge 'cudnn>=9.13,<10'" in commands(cudnn_too_old, facts)
 
 
 def test_ptxas_too_old() -> None:

@@ -128,7 +128,7 @@ def test_cudnn_too_old() -> None:
     path = f"{SITE}/nvidia/cudnn/lib/libcudnn.so.8"
     ill = tf("2.12.1", cuda="11.8", cudnn="8.6", needs=(need("libcudnn.so.8", path, version="8.5.0.96"),))
     facts = environment(ill, packages=(package("nvidia-cudnn-cu11", "8.5.0.96"),))
-    expected = f"TensorFlow 2.12.1 requires cuDNN 8.6 or newer but loads 8.5.0.96 ({path})."
+    expected = f"TensorFlow 2.12.1 requires cuDNN 8.6 or a newer 8.x but loads 8.5.0.96 ({path})."
     assert one(cudnn_too_old, facts) == ("problem", expected)
     assert "'nvidia-cudnn-cu11>=8.6,<9'" in commands(cudnn_too_old, facts)
     newer = tf(needs=(need("libcudnn.so.9", path, version="9.10.2"),))
