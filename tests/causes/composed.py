@@ -8,12 +8,13 @@ import functools
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import Check, Outcome, Verdict, run
+from gpudoctor.check_engine import Check, Outcome, Verdict, is_foreign, run
 from gpudoctor.facts import Facts
 from gpudoctor.root_causes import findings
 from tests.builders import framework, nvidia_host, plain_host, with_framework
@@ -34,6 +35,7 @@ Path = tuple[str | int, ...]
 Changes = list[tuple[Path, object]]
 MORE = "+"  # in a path: one more of a list
 LARGEST = 60  # changes; what differs more from every healthy machine is another machine
+ALIKE = 8  # healthy machines of which the nearest are looked for
 NEAREST = 2  # healthy machines with which a row is compared
 ROWS = 1, 3, 8, 40  # of one check whose changes are worked out: more where these are not enough
 
@@ -107,10 +109,15 @@ def _of_row(id_: str, number: int) -> list[Trouble]:
 def _nearest(facts: Facts) -> list[tuple[Changes, int]]:
     """What differs from the healthy machines that are most like it, with their numbers; none where too much does."""
     if id(facts) not in _NEAR:
-        every = [(_differences(facts, base), number) for number, base in enumerate(bases())]
+        alike = sorted(enumerate(bases()), key=lambda one: _parts_that_differ(facts, one[1]))[:ALIKE]
+        every = [(_differences(facts, base), number) for number, base in alike]
         like = [one for one in every if len(one[0]) <= LARGEST]
         _NEAR[id(facts)] = sorted(like, key=lambda one: len(repr(one[0])))[:NEAREST]
     return _NEAR[id(facts)]
+
+
+def _parts_that_differ(facts: Facts, base: Facts) -> int:
+    return sum(getattr(facts, name) != getattr(base, name) for name in facts.__struct_fields__)
 
 
 def rows(id_: str, most: int) -> list[Facts]:
@@ -145,7 +152,19 @@ def asked(id_: str) -> Check[Any]:
 
 
 def _speaks(one: Check[Any], facts: Facts | None) -> bool:
-    return facts is not None and any(verdict.outcome is Outcome.PROBLEM for verdict in run(one, facts))
+    """Whether the check finds a problem: what `run` would show, without its fixes."""
+    if facts is None or is_foreign(one, facts):
+        return False
+    with suppress(Exception):
+        return any(_is_problem(one, subject) for _, subject in one.targets(facts))
+    return False
+
+
+def _is_problem(one: Check[Any], subject: object) -> bool:
+    try:
+        return one(subject) is not None
+    except Exception:
+        return False
 
 
 def _differences(facts: Any, base: Any) -> Changes:
