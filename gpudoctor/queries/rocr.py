@@ -10,6 +10,16 @@ from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import amd_compute, built_for, framework_name, gpu_name, gpus_of
 
 
+def asks_for_kfd(rocr: Rocminfo) -> bool:
+    """Whether rocminfo ended because it could not open the compute driver's node."""
+    return any("/dev/kfd" in line for line in rocr.lines)
+
+
+def lists_none(rocr: Rocminfo) -> bool:
+    """Whether it ended well, and no agent is a GPU."""
+    return not (rocr.agents or rocr.hung or rocr.died or rocr.status or asks_for_kfd(rocr))
+
+
 class OnRocr(msgspec.Struct, frozen=True):
     """The installed ROCm's runtime."""
 
