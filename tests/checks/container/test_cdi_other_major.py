@@ -46,7 +46,8 @@ def there(*nodes: CdiNode, uvm: Any = 511, facts: Facts | None = None) -> Facts:
         # the module's major counts before its node is made
         (there(node(510, "/dev/nvidia-uvm-tools")), [("problem", SAYS[0][1].replace("-uvm", "-uvm-tools"))]),
         (change(there(node(510)), "nvidia.kernel.nodes", ()), SAYS),
-        (change(there(node(510), uvm=None), "nvidia.kernel.nodes", ()), [("unknown", "the host has none of the nodes that the specification numbers")]),
+        (change(there(node(510), uvm=None), "nvidia.kernel.nodes", ()),
+         [("unknown", "the host has none of the nodes that the specification numbers")]),
         (change(there(node(510), uvm=WHY), "nvidia.kernel.nodes", ()), UNKNOWN),
         (change(there(node(236, CAP)), "nvidia.kernel.nodes.2.major", WHY), UNKNOWN),
         (change(there(node(510), node(235, CAP)), "nvidia.kernel.nodes.2.major", WHY), SAYS),
