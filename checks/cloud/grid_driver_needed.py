@@ -4,7 +4,7 @@ from gpudoctor.check_engine import Problem, Severity, check
 from gpudoctor.fixes.cloud import AZURE_DRIVERS, grid_driver
 from gpudoctor.maybe import known, phrase
 from gpudoctor.queries.clouds import Rented, virtual_gpus
-from gpudoctor.queries.driver import module_version
+from gpudoctor.queries.driver import disk_version
 from gpudoctor.queries.kernel_log import events, texts
 
 # nvmlInit's results of a driver that found no GPU: success (an empty list), driver not loaded, unknown.
@@ -51,8 +51,11 @@ def _needs(on: Rented) -> str:
 
 def _refused(on: Rented) -> Problem | None:
     """The module was loaded for the GPU, and its probe failed: it is gone again."""
+    version = known(disk_version(on.facts))
+    if not version:
+        return None
     said = events(on.facts, "probe-failed", "no-device-probed")
-    version = module_version(on.facts)
-    if not said or not version:
+    if not said:
+        known(on.facts.log.events)
         return None
     return Problem(f"{_needs(on)}; the module {version} on disk refused the GPU.", texts(said))

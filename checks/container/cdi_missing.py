@@ -47,23 +47,25 @@ def _failed(facts: Facts) -> tuple[str, ...]:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    pods = _by_service(facts)
-    log = (query("journalctl", "-u", "nvidia-cdi-refresh", "-n", "20", root=True),) if pods else ()
+    service, pods = _by_service(facts), _is_node(facts)
+    log = (query("journalctl", "-u", "nvidia-cdi-refresh", "-n", "20", root=True),) if service else ()
     run = cmd("podman", "run", "--rm", "--device", "nvidia.com/gpu=all", "ubuntu", "nvidia-smi")
     generate = Fix(
         "Generate the specification, and again after each driver change."
-        + (" If that fails, it prints the device or library that is missing; the service's log has the same." * pods),
+        + (
+            " If that fails, it prints the device or library that is missing; the service's log has the same." * service
+        ),
         (_GENERATE, _LIST, *log),
         "change-environment",
         root=True,
         undo=(as_root("rm", _SPECIFICATION),),
-        verify=ALLOCATABLE if pods else _LIST if _by_mode(facts) else run,
+        verify=ALLOCATABLE if service and pods else _LIST if service or _by_mode(facts) else run,
     )
-    if not pods:
+    if not service:
         return (generate,)
     legacy = Fix(
-        "Until it can be generated: let NVIDIA's runtime pass the GPU without CDI (mode legacy), restart containerd "
-        "(for CRI-O: crio), and recreate the device plugin's pods.",
+        "Until it can be generated: let NVIDIA's runtime pass the GPU without CDI (mode legacy), and restart "
+        "containerd (for CRI-O: crio)." + " Then recreate the device plugin's pods." * pods,
         (
             as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-runtime.mode=legacy"),
             as_root("systemctl", "restart", "containerd"),
@@ -72,7 +74,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         needs="restart of containerd",
         undo=(as_root("nvidia-ctk", "config", "--in-place", "--set", "nvidia-container-runtime.mode=auto"),),
-        verify=ALLOCATABLE,
+        verify=ALLOCATABLE if pods else query("nvidia-ctk", "config"),
     )
     return (generate, legacy)
 

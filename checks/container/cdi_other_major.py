@@ -6,7 +6,7 @@ from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.facts.container_host import CdiNode
 from gpudoctor.fixes import cdi
-from gpudoctor.maybe import known
+from gpudoctor.maybe import Maybe, UnknownFactError, known
 from gpudoctor.queries.containers import engine_host
 from gpudoctor.targets import has_nvidia
 
@@ -25,13 +25,22 @@ def _in_effect(facts: Facts) -> list[CdiNode]:
     return [node for node in nodes if node.file.startswith("/var/") or node.kind not in again]
 
 
+def _pairs(facts: Facts) -> list[tuple[CdiNode, int, Maybe[int]]]:
+    """The nodes that the specification numbers and the host has, each with both majors."""
+    uvm = facts.nvidia.kernel.uvm_major
+    majors: dict[str, Maybe[int]] = {node.path: node.major for node in known(facts.nvidia.kernel.nodes)}
+    if isinstance(uvm, int):  # its nodes may be older, or not be made yet
+        majors |= dict.fromkeys(_UVM, uvm)
+    elif uvm is not None:
+        majors = {**dict.fromkeys(_UVM, uvm), **majors}
+    return [(node, node.major, majors[node.path]) for node in _in_effect(facts) if node.major and node.path in majors]
+
+
 def _other(facts: Facts) -> list[tuple[CdiNode, int, int]]:
     """The nodes whose major is not the host's, each with both."""
-    kernel = facts.nvidia.kernel
-    majors = {node.path: node.major for node in known(kernel.nodes) if isinstance(node.major, int)}
-    majors |= {path: kernel.uvm_major for path in _UVM if isinstance(kernel.uvm_major, int) and path in majors}
-    pairs = ((node, majors.get(node.path)) for node in _in_effect(facts))
-    return [(node, node.major, here) for node, here in pairs if here and node.major and here != node.major]
+    return [
+        (node, named, here) for node, named, here in _pairs(facts) if isinstance(here, int) and here and named != here
+    ]
 
 
 def _reads(facts: Facts) -> bool:
@@ -74,6 +83,11 @@ def cdi_other_major(facts: Facts) -> Problem | None:
     """The major of a node in the specification is another than that of the host's node or of the loaded module."""
     other = _other(facts)
     if not other:
+        pairs = _pairs(facts)
+        for _, _, here in pairs:
+            known(here)
+        if not pairs and any(node.major for node in _in_effect(facts)):
+            raise UnknownFactError("the host has none of the nodes that the specification numbers")
         return None
     node, major, here = other[0]
     message = f"{node.file} gives {node.path} the major {major} in containers; on this host it is {here}."

@@ -6,6 +6,7 @@ from gpudoctor.fixes.compat import out_of_the_way
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
+from gpudoctor.queries.containers import gpu_nodes, needed_nodes
 from gpudoctor.queries.driver import CUDA_MISMATCH, CUDA_NO_DEVICE, OFF_PATH, loaded_libcuda
 from gpudoctor.targets import gpus_of, in_container, nvidia_machine
 
@@ -31,9 +32,16 @@ def _overlooks(facts: Facts, found: DriverLibrary, module: str) -> bool:
     """Whether a compatibility package's library, older than the module, finds none of the GPUs that NVML lists."""
     if found.kind != "compat" or version(known(found.version) or module) >= version(module):
         return False
-    # An empty mask leaves no device either, nor does MIG without instances, whatever the library.
-    whole = [gpu for gpu in gpus_of(facts, "nvidia") if gpu.mig is not True]
-    return bool(whole) and known(facts.nvidia.cuda.unmasked_code) != 0
+    # An empty mask leaves no device either, nor does MIG without instances, nor a mode or a node that lets nobody in,
+    # whatever the library.
+    usable = [gpu for gpu in gpus_of(facts, "nvidia") if gpu.mig is not True and gpu.compute_mode != "prohibited"]
+    return bool(usable) and known(facts.nvidia.cuda.unmasked_code) != 0 and _opens(facts)
+
+
+def _opens(facts: Facts) -> bool:
+    """Whether the nodes that computing needs open, of one GPU at least."""
+    there = {node.path for node in needed_nodes(facts) if known(node.error) is None}
+    return there >= {"/dev/nvidiactl", "/dev/nvidia-uvm"} and any(node.path in there for node in gpu_nodes(facts))
 
 
 @check(

@@ -3,26 +3,36 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import system
-from gpudoctor.knowledge.packages import smi_package
-from gpudoctor.maybe import known, phrase
+from gpudoctor.knowledge.packages import smi_packages
+from gpudoctor.maybe import UnknownFactError, known, phrase
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.tasks import query
 
 
 def _package(facts: Facts) -> str | None:
-    """The package to install, by those that are installed to the end."""
+    """The package to install, by those that are installed to the end; None: of this source it is not known.
+
+    Raises:
+        UnknownFactError: it is installed, so nvidia-smi may be where nobody looked.
+    """
     there = tuple(name for name, _, state in known(facts.nvidia.kernel.packages) if state == "ii")
-    return smi_package(there)
+    found = smi_packages(there)
+    if here := next((name for name in found if name in there), None):
+        raise UnknownFactError(f"nvidia-smi is in none of the usual directories, but {here} is installed")
+    return next(iter(found), None)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    name = _package(facts) or ""
+    name = _package(facts)
     message = (
         f"Install {name}, which belongs to this driver. If the package manager upgrades the driver's other packages "
         "with it, reboot."
+        if name
+        else "Install the driver's nvidia-smi from where the driver came: by the package of that repository that "
+        "contains it, or by NVIDIA's .run file. It has to be of the driver's version."
     )
-    verify = query("nvidia-smi")
-    return (Fix(message, system.install(facts, name), "reinstall-package", root=True, verify=verify),)
+    commands = system.install(facts, name) if name else ()
+    return (Fix(message, commands, "reinstall-package", root=True, verify=query("nvidia-smi")),)
 
 
 @check(
@@ -42,12 +52,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     validated_on=("simulated 2026-11",),
 )
 def smi_missing(facts: Facts) -> Problem | None:
-    """NVML works, nvidia-smi is nowhere, and the package that goes with the driver's others is not among them."""
+    """NVML works, and nvidia-smi is nowhere; the package that goes with the driver's others is not among them."""
     nvml = facts.nvidia.nvml
     if known(nvml.smi) is not None or known(nvml.smi_elsewhere) is not None or known(nvml.code) != 0:
         return None
     name = _package(facts)
-    if name is None:
-        return None
-    driver = phrase(" {}", nvml.driver_version)
-    return Problem(f"The NVIDIA driver{driver} works, but there is no nvidia-smi: the package {name} is not installed.")
+    why = f": the package {name} is not installed" if name else ""
+    return Problem(f"The NVIDIA driver{phrase(' {}', nvml.driver_version)} works, but there is no nvidia-smi{why}.")

@@ -1,6 +1,7 @@
 """PyTorch's allocator uses expandable segments where they fail."""
 
 import re
+from collections import Counter
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Gpu
@@ -13,7 +14,7 @@ from gpudoctor.queries.allocator import NEWER, VARIABLE, allocator_variable
 from gpudoctor.queries.driver import branch, driver_version
 from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.packages import numbers, package
-from gpudoctor.queries.peers import may_have_peers
+from gpudoctor.queries.peers import has_links, may_have_peers
 from gpudoctor.targets import ANY_GPU, OnFramework, on_wsl, torches
 
 _OPTION = "expandable_segments"
@@ -42,13 +43,23 @@ def _is_here(on: OnFramework, row: Expandable) -> bool:
         return False
     if row.last_driver and (branch(known(driver_version(on.facts))) or 0) > int(row.last_driver):
         return False
-    return len([gpu for gpu in visible_gpus(on.facts) if _counts(gpu, row)]) >= row.gpus
+    gpus = [g for g in visible_gpus(on.facts) if not (row.spares and re.search(row.spares, known(g.name) or ""))]
+    return _share_buffers(gpus) if row.gpus > 1 else bool(gpus)
 
 
-def _counts(gpu: Gpu, row: Expandable) -> bool:
-    if row.spares and re.search(row.spares, known(gpu.name) or ""):
-        return False
-    return row.gpus == 1 or may_have_peers(gpu)
+def _share_buffers(gpus: list[Gpu]) -> bool:
+    """Whether vLLM's custom all-reduce runs on some of them: over NVLink, else on PCIe between no more than two.
+
+    With MIG a process gets one instance alone.
+    """
+    peers = [gpu for gpu in gpus if may_have_peers(gpu) and gpu.mig is not True]
+    alike = Counter(gpu.name for gpu in peers).values()
+    if sum(map(has_links, peers)) > 1 or 2 in alike:
+        return True
+    if any(count > 2 for count in alike):
+        for gpu in peers:
+            known(gpu.nvlinks)
+    return False
 
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:

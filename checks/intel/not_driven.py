@@ -46,8 +46,9 @@ _STOPPED = {
     ),
     "build": (
         "the kernel refused {module}: it was compiled for another build of this kernel",
-        "A module of DKMS fits the kernel that it was compiled for; the kernel refuses it where versions of symbols or "
-        "their types (BTF) differ.",
+        "A module fits the build of the kernel that it was compiled with; the kernel refuses it where versions of "
+        "symbols or their types (BTF) differ: an image and modules of two builds, or a module that DKMS did not build "
+        "again.",
     ),
 }
 _REFUSED = ("unknown-symbol", "symbol-mismatch", "btf-refused")
@@ -112,15 +113,19 @@ def _load(on: OnCard, why: str, proof: Task) -> tuple[Fix, ...]:
         return (kernel_packages.extra_modules(on.facts, module, proof),)
     if why == "unloaded" and missing:
         return kernel_packages.load_provider(on.facts, missing, (module,), proof)
+    # DKMS has Intel's drivers rarely, and the compatibility module of i915-sriov-dkms always.
+    own = any(event.what.get("module") == "i915_compat" for event in events(on.facts, *_REFUSED))
+    build = "uild the modules of DKMS again for the running kernel, and reboot."
     again = Fix(
-        "Build the modules of DKMS again for the running kernel, and reboot.",
+        f"B{build}" if own else f"If `dkms status` lists {module} or a package of Intel's: b{build}",
         (as_root("dkms", "autoinstall", "--force"), *system.initramfs(on.facts), as_root("reboot")),
         "reinstall-package",
         root=True,
         needs="reboot",
         verify=proof,
     )
-    return (again, *kernel_packages.reinstall_kernel(on.facts, proof))
+    kernel = kernel_packages.reinstall_kernel(on.facts, proof)
+    return (again, *kernel) if own else (*kernel, again)
 
 
 def _fixes(on: OnCard) -> tuple[Fix, ...]:

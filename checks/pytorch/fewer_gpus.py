@@ -23,7 +23,7 @@ from gpudoctor.tasks import cmd
     ),
     references=("https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#env-vars",),
     targets=partial(lives, name="torch"),
-    caused_by=(*SYSTEM, "pytorch.no-gpu"),
+    caused_by=(*SYSTEM, "pytorch.no-gpu", "pytorch.unusable-gpu"),
     affects=("several-gpus",),
     validated_on=("table 2026-11",),
 )

@@ -12,7 +12,7 @@ from gpudoctor.queries.packages import package
 from gpudoctor.targets import OnLive, lives
 
 _SMI = "amdsmi"
-_COUNT = "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"
+_COUNT = "import torch; print(torch.{0}.is_available(), torch.{0}.device_count())"
 _SMI_CAUSE = (
     "In a build for ROCm, torch.cuda.device_count() asks the module amdsmi where it is installed. PyPI's amdsmi brings "
     "a libamd_smi.so of its own; next to the libraries of AMD's ROCm wheels, which PyTorch loads first, the "
@@ -26,7 +26,7 @@ def _counts_by_smi(on: OnLive) -> bool:
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    proof = verify(on.python, _COUNT)
+    proof = verify(on.python, _COUNT.format("xpu" if on.framework.variant == "xpu" else "cuda"))
     if not _counts_by_smi(on):
         return (Fix("Read the full error in a fresh process.", (proof,), impact="none"),)
     message = (
@@ -39,15 +39,16 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
 @check(
     title="PyTorch reports a GPU as available but cannot use it",
     severity=Severity.ERROR,
-    cause="torch.cuda.is_available() asks the runtime; device_count() may ask the vendor's management library (NVML, "
-    "amdsmi), and only initialization makes the GPU usable. Where they disagree, programs fail at their first tensor.",
+    cause="is_available() of torch.cuda, or of torch.xpu for Intel, asks the runtime; device_count() may ask the "
+    "vendor's management library (NVML, amdsmi), and only initialization makes the GPU usable. Where they disagree, "
+    "programs fail at their first tensor.",
     fixes=_fixes,
     references=(
         "https://github.com/pytorch/pytorch/issues/186516",
         "https://github.com/ROCm/rocm-systems/issues/7643",
     ),
     targets=partial(lives, name="torch"),
-    caused_by=(*SYSTEM, *ENVIRONMENT, "health.*", "pytorch.driver-too-old", "pytorch.arch-missing"),
+    caused_by=(*SYSTEM, "intel.*", *ENVIRONMENT, "health.*", "pytorch.driver-too-old", "pytorch.arch-missing"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

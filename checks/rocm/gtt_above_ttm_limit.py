@@ -26,6 +26,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://manpages.debian.org/testing/amd-debug-tools/amd-ttm.1.en.html",
     ),
     targets=amd_compute,
+    caused_by=("rocm.ttm-limit-not-in-effect",),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

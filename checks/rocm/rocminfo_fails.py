@@ -6,7 +6,7 @@ from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import UnknownFactError, known
 from gpudoctor.queries.cause_groups import ROCR
 from gpudoctor.queries.known_bugs import dkms_bug
-from gpudoctor.queries.rocr import OnRocr, asked_rocr
+from gpudoctor.queries.rocr import OnRocr, asked_rocr, asks_for_kfd
 
 
 def _opens(on: OnRocr) -> bool:
@@ -42,7 +42,7 @@ def rocminfo_fails(on: OnRocr) -> Problem | None:
         how = f"crashes with {one.died}"
     elif one.status:
         how = f"fails with {one.status}"
-    elif any("/dev/kfd" in line for line in one.lines):
+    elif asks_for_kfd(one):
         if _opens(on):
             raise UnknownFactError(f"{one.lines[0]}, says rocminfo, but it opens")
         how = "cannot open /dev/kfd"

@@ -5,7 +5,7 @@ from gpudoctor.fixes import rocr
 from gpudoctor.knowledge import rocm
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import ROCR
-from gpudoctor.queries.rocr import OnRocr, asked_rocr
+from gpudoctor.queries.rocr import OnRocr, asked_rocr, lists_none
 from gpudoctor.targets import gpus_of
 
 
@@ -32,7 +32,7 @@ def _fixes(on: OnRocr) -> tuple[Fix, ...]:
 def rocminfo_without_gpu(on: OnRocr) -> Problem | None:
     """It ended well, and no agent is a GPU; an ADVICE where others work."""
     one = on.rocr
-    if one.agents or one.hung or one.died or one.status or any("/dev/kfd" in line for line in one.lines):
+    if not lists_none(one):
         return None
     gpus = gpus_of(on.facts, "amd")
     if not gpus:

@@ -44,18 +44,21 @@ def _native(facts: Facts, proof: Task) -> Fix:
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    (soname, path), *_ = _missing(facts)
-    proof = query("ldd", path)
+    missing, family = dict(_missing(facts)), system.family_of(facts)
+    proof = query("ldd", next(iter(missing.values())))
     if _is_for_wsl(facts):
         return (_native(facts, proof),)
-    family = system.family_of(facts)
-    names = [package_of(name, family) for name, _ in _missing(facts)] if family else []
-    there = tuple(name for name in names if name)
-    if not there:
-        message = f"Install the package that contains {soname}, of the same ROCm release as {path}, or reinstall ROCm."
-        return (Fix(message, action="reinstall-package", root=True, verify=proof),)
-    message = f"Install {' and '.join(there)}.{lasting(facts)}"
-    return (Fix(message, install_system(facts, *there), "reinstall-package", root=True, verify=proof),)
+    packages = {name: package_of(name, family) if family else None for name in missing}
+    there = tuple(dict.fromkeys(filter(None, packages.values())))
+    left = [name for name in missing if not packages[name]]
+    message = f"Install {' and '.join(there)}.{lasting(facts)}" if there else ""
+    if left:
+        message += (
+            f"{' Then install' if there else 'Install'} the package that contains {' and '.join(left)}, of the same "
+            f"ROCm release as {missing[left[0]]}, or reinstall ROCm."
+        )
+    commands = install_system(facts, *there) if there else ()
+    return (Fix(message, commands, "reinstall-package", root=True, verify=proof),)
 
 
 @check(
@@ -86,6 +89,7 @@ def runtime_unloadable(facts: Facts) -> Problem | None:
     for_wsl = _is_for_wsl(facts)
     if for_wsl:
         message += " It is the runtime for WSL, and this is native Linux."
-    listed = (" ".join(one) for one in known_or(facts.amd.packages, ()) if one[0] in rocm().wsl.packages)
+    packages = (" ".join(one) for one in known_or(facts.amd.packages, ()) if one[0] in rocm().wsl.packages)
+    evidence = (*(f"{path} needs {name}" for name, path in missing), *(packages if for_wsl else ()))
     severity = Severity.WARNING if rocm_computes(facts) else None
-    return Problem(message, tuple(listed) if for_wsl else (), _WSL if for_wsl else None, severity)
+    return Problem(message, evidence, _WSL if for_wsl else None, severity)

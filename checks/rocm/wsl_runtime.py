@@ -2,11 +2,17 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Facts, Gpu
 from gpudoctor.fixes import rocm_wsl
+from gpudoctor.fixes.variables import places
+from gpudoctor.fixes.verify_commands import hip_proof
 from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.rocr import asks_for_kfd, lists_none
+from gpudoctor.queries.visibility import ROCR, amd_masks
 from gpudoctor.targets import OnLive, asked_for_nvidia, lives, on_wsl
 from gpudoctor.tasks import Shell, as_root, cmd, export, filtered, query, unset
 
@@ -26,7 +32,7 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
 
 def _why(facts: Facts) -> str:
     release = known_or(facts.amd.rocm, None)
-    blind = "release" if _lists_none(facts) else "runtime"
+    blind = "mask" if _mask(facts) else _itself(facts) or "runtime"
     if release and version(release) < _WITH_LIBRARY:
         return blind  # before, AMD's packages for WSL shipped an HSA runtime of their own
     if known_or(facts.amd.rocdxg, None) is not True:
@@ -34,10 +40,23 @@ def _why(facts: Facts) -> str:
     return "variable" if facts.host.environment.get(_DETECT) != "1" else blind
 
 
-def _lists_none(facts: Facts) -> bool:
-    """Whether the installed ROCm's own runtime starts and finds no GPU: then no wheel's runtime is in its way."""
-    found = facts.amd.rocminfo
-    return isinstance(found, tuple) and any(not (one.agents or one.hung or one.died) for one in found)
+def _mask(facts: Facts) -> str | None:
+    """The variable that hides a machine's only GPU; how many there are, KFD would show, which WSL does not have."""
+    alone = msgspec.structs.replace(facts, gpus=(Gpu(vendor="amd", index=0),))
+    masks = amd_masks(alone)
+    if masks is None or masks.visible:
+        return None
+    return masks.variable if masks.first.visible else ROCR
+
+
+def _itself(facts: Facts) -> str | None:
+    """Why the installed ROCm's own runtime finds no GPU, by rocminfo: then no wheel's runtime is in its way."""
+    for one in known_or(facts.amd.rocminfo, ()):
+        if asks_for_kfd(one):
+            return "native"
+        if one.status or lists_none(one):
+            return "release"
+    return None
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
@@ -68,8 +87,25 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
         "reinstall-package",
         undo=(cmd("mv", f"{directory}/lib/libhsa-runtime64.so.off", f"{directory}/lib/libhsa-runtime64.so"),),
     )
-    found = {"library": (library, variable), "variable": (variable, library), "runtime": (runtime, library)}
+    found: dict[str, tuple[Fix, ...]] = {
+        "library": (library, variable),
+        "variable": (variable, library),
+        "runtime": (runtime, library),
+    }
+    if name := _mask(on.facts):
+        found |= {"mask": (_unset(on.facts, name),)}
     return found.get(_why(on.facts)) or rocm_wsl.supporting_release(on.facts)
+
+
+def _unset(facts: Facts, name: str) -> Fix:
+    return Fix(
+        f"Unset {name}, and remove it from where it is set: {places(facts)}.",
+        (unset(name),),
+        "change-environment",
+        needs="restart of the program",
+        undo=(export(name, facts.host.environment[name]),),
+        verify=hip_proof(facts),
+    )
 
 
 @check(
@@ -89,12 +125,15 @@ def wsl_runtime(on: OnLive) -> Problem | None:
     """It was imported and reports no GPU."""
     if known(on.live.available) is not False or known(on.facts.amd.dxg) is not True:
         return None
+    rocm, mask = f"ROCm {known_or(on.facts.amd.rocm, None) or ''}".strip(), _mask(on.facts) or ""
     reason = {
         "library": "librocdxg.so is not installed",
         "variable": f"{_DETECT} is not set to 1",
         "runtime": "the HSA runtime that it loads does not find it",
-        "release": f"ROCm {known_or(on.facts.amd.rocm, None) or ''}".strip() + " itself lists none (rocminfo), so this "
-        "release for WSL or the Windows driver does not support the card",
+        "release": f"{rocm} itself lists none (rocminfo), so this release for WSL or the Windows driver does not "
+        "support the card",
+        "native": f"{rocm} is the one for native Linux: rocminfo asks for /dev/kfd",
+        "mask": f"{mask}={on.facts.host.environment.get(mask, '')} may hide it",
     }[_why(on.facts)]
     error = known_or(on.live.error, None)
     lines = [line for one in known_or(on.facts.amd.rocminfo, ()) for line in one.lines]

@@ -6,6 +6,7 @@ from gpudoctor.check_engine import MACHINE, About, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import wsl
 from gpudoctor.maybe import Unknown, known
+from gpudoctor.queries.containers import has_cuda_wheel
 from gpudoctor.queries.driver import CUDA_NO_DEVICE
 from gpudoctor.targets import gpus_of, has_dxg, in_container, on_wsl
 
@@ -47,15 +48,22 @@ _DRIVER = wsl.windows_driver(
     validated_on=("simulated 2026-11",),
 )
 def no_gpu_listed(facts: Facts) -> Problem | None:
-    """NVML starts, and lists no GPU or refuses all of them; cuInit finds none, whatever is masked."""
+    """NVML starts, and lists no GPU or refuses all of them; cuInit finds none, whatever is masked.
+
+    An ADVICE where nothing is built for CUDA: laptops turn a GPU off on purpose, and the driver's files stay.
+    """
     nvml, cuda = facts.nvidia.nvml, facts.nvidia.cuda
     if known(nvml.code) != 0 or known(cuda.code) != CUDA_NO_DEVICE or cuda.unmasked_code == 0:
         return None
     gpus, count = gpus_of(facts, "nvidia"), known(nvml.count) or 0
     if count and not (gpus and all(isinstance(gpu.status, Unknown) for gpu in gpus)):
         return None
+    if count:
+        known(cuda.unmasked_code)
+    wanted = bool(count) or has_cuda_wheel(facts)
     said = "lists no GPU" if not count else f"can open none of its GPUs ({count})"
     return Problem(
         f"NVML starts in WSL and {said}: Windows offers no NVIDIA GPU in the driver model WDDM.",
         (f"nvmlInit: 0, GPUs: {count}", f"cuInit: {CUDA_NO_DEVICE}"),
+        severity=None if wanted else Severity.ADVICE,
     )

@@ -204,19 +204,19 @@ def fabric_manager_package(of: Family, branch: int) -> str | None:
     return name.format(branch=branch) if name else None
 
 
-def smi_package(installed: Sequence[str]) -> str | None:
-    """Return the package with nvidia-smi that belongs to the installed driver's; None where it is there, or unknown.
+def smi_packages(installed: Sequence[str]) -> tuple[str, ...]:
+    """Return the packages with nvidia-smi that belong to the installed driver's, the newest branch first.
 
-    Of several branches, whose packages remain after an upgrade, the newest counts.
+    Packages of several branches remain after an upgrade.
     """
-    rows = ((pattern, name) for pattern, name in packages().smi.items())
-    found = [
+    rows = packages().smi.items()
+    found = {
         name.format(*match.groups())
         for pattern, name in rows
         for one in installed
         if (match := re.fullmatch(pattern, one))
-    ]
-    return None if set(found) & set(installed) else max(found, default=None)
+    }
+    return tuple(sorted(found, reverse=True))
 
 
 def cuda_toolkit_package(of: Family, cuda: str) -> str:

@@ -115,7 +115,8 @@ class Expandable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where expandable segments of PyTorch's allocator fail, in releases from `since` to before `before`.
 
     place: "wsl", or "" for everywhere. last_driver: the last branch of the NVIDIA driver that has the bug; "": all.
-    gpus: how many there are at least. spares: GPUs that do not count, as a regular expression of their names.
+    gpus: 2 where two GPUs have to share buffers, 1 where any has the bug. spares: GPUs that do not count, as a regular
+        expression of their names.
     """
 
     package: str

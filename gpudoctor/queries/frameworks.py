@@ -7,6 +7,7 @@ from gpudoctor.knowledge.wanted import computes
 from gpudoctor.maybe import Unknown, known_or
 from gpudoctor.queries.gpus import nvidia_gpus
 from gpudoctor.queries.packages import packages_of
+from gpudoctor.targets import built_for
 
 
 def one_of(python: Python, name: str) -> Framework | None:
@@ -19,10 +20,10 @@ def uses_gpu(framework: Framework | None) -> bool:
     return framework is not None and framework.variant in ("cuda", "rocm")
 
 
-def rocm_computes(facts: Facts) -> bool:
-    """Whether a framework for ROCm uses the GPU: wheels bring a HIP runtime of their own, with all that it needs."""
-    found = (f for python in facts.pythons for f in python.frameworks if isinstance(f.hip, str))
-    return any(f.live and f.live.available is True for f in found)
+def rocm_computes(facts: Facts) -> Framework | None:
+    """A framework for ROCm that uses the GPU: wheels bring a HIP runtime of their own, with all that it needs."""
+    found = (f for python in facts.pythons for f in python.frameworks if built_for(f) == "amd")
+    return next((f for f in found if f.live and f.live.available is True), None)
 
 
 def is_sole(python: Python, framework: Framework) -> bool:

@@ -7,7 +7,18 @@ import msgspec
 from gpudoctor.check_engine import About, Severity
 from gpudoctor.facts import Facts, Rocminfo
 from gpudoctor.maybe import known, known_or
-from gpudoctor.targets import amd_compute, built_for, framework_name, gpu_name, gpus_of
+from gpudoctor.queries.frameworks import rocm_computes
+from gpudoctor.targets import amd_compute, framework_name, gpus_of
+
+
+def asks_for_kfd(rocr: Rocminfo) -> bool:
+    """Whether rocminfo ended because it could not open the compute driver's node."""
+    return any("/dev/kfd" in line for line in rocr.lines)
+
+
+def lists_none(rocr: Rocminfo) -> bool:
+    """Whether it ended well, and no agent is a GPU."""
+    return not (rocr.agents or rocr.hung or rocr.died or rocr.status or asks_for_kfd(rocr))
 
 
 class OnRocr(msgspec.Struct, frozen=True):
@@ -18,12 +29,9 @@ class OnRocr(msgspec.Struct, frozen=True):
 
     @property
     def works_elsewhere(self) -> str | None:
-        """A framework that uses an AMD GPU all the same: wheels bring a runtime of their own."""
-        for python in self.facts.pythons:
-            for one in python.frameworks:
-                if built_for(one) == "amd" and one.live is not None and one.live.available is True:
-                    return framework_name(one)
-        return None
+        """The framework that uses an AMD GPU all the same."""
+        found = rocm_computes(self.facts)
+        return framework_name(found) if found else None
 
     @property
     def severity(self) -> Severity | None:
@@ -33,11 +41,8 @@ class OnRocr(msgspec.Struct, frozen=True):
     @property
     def consequence(self) -> str:
         """Who finds no GPU now."""
-        if self.works_elsewhere:
-            return f"Programs that use the installed ROCm find no GPU; {self.works_elsewhere} does, with its own ROCm."
-        listed = gpus_of(self.facts, "amd")
-        which = gpu_name(listed[0]) if len(listed) == 1 else "an AMD GPU"
-        return f"No program can use {which} through ROCm."
+        other = f"; {self.works_elsewhere} does, with its own ROCm" if self.works_elsewhere else ""
+        return f"Programs that use this ROCm ({self.rocr.path}) find no GPU{other}."
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -203,7 +203,12 @@ NEEDS = "has a virtual GPU (A10), which needs a current GRID driver; the module 
         (refused(GRID), [("problem", f"Azure's {GRID} {NEEDS}")]),
         (refused(), [("problem", f"This virtual machine of Azure {NEEDS}")]),
         (without_log(refused()), PASS),  # driver.not-loaded
-        (change(refused(), "nvidia.kernel.loaded", WHY), [("unknown", "not to be seen")]),
+        (change(refused(), "nvidia.kernel.on_disk", ()), PASS),  # driver.not-installed
+        (change(without_log(refused()), "nvidia.kernel.on_disk", ()), PASS),
+        *(
+            (change(refused(), path, WHY), [("unknown", "not to be seen")])
+            for path in ("nvidia.kernel.loaded", "nvidia.kernel.on_disk", "log.events")
+        ),
         (refused(device="1eb8"), SKIPPED),  # a T4, which Azure passes through whole
         (refused(provider="aws"), SKIPPED),
         (refused("Standard_NC4as_T4_v3"), SKIPPED),

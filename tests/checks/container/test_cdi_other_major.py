@@ -42,7 +42,15 @@ def there(*nodes: CdiNode, uvm: Any = 511, facts: Facts | None = None) -> Facts:
          [("problem", f"{ETC} gives /dev/nvidia-uvm the major 511 in containers; on this host it is 510.")]),
         (there(node(236, CAP)),
          [("problem", f"{ETC} gives {CAP} the major 236 in containers; on this host it is 235.")]),
-        (there(node(510, "/dev/nvidia-uvm-tools")), PASS),  # the host has no such node
+        (there(node(236, "/dev/nvidia-caps/nvidia-cap2")), PASS),  # the host has no such node
+        # the module's major counts before its node is made
+        (there(node(510, "/dev/nvidia-uvm-tools")), [("problem", SAYS[0][1].replace("-uvm", "-uvm-tools"))]),
+        (change(there(node(510)), "nvidia.kernel.nodes", ()), SAYS),
+        (change(there(node(510), uvm=None), "nvidia.kernel.nodes", ()),
+         [("unknown", "the host has none of the nodes that the specification numbers")]),
+        (change(there(node(510), uvm=WHY), "nvidia.kernel.nodes", ()), UNKNOWN),
+        (change(there(node(236, CAP)), "nvidia.kernel.nodes.2.major", WHY), UNKNOWN),
+        (change(there(node(510), node(235, CAP)), "nvidia.kernel.nodes.2.major", WHY), SAYS),
         (there(node(510), node(511, file=VAR)), PASS),  # the later directory has the same devices
         (there(node(510), node(None, file=VAR)), PASS),
         (there(node(510), node(511, file=VAR, kind="management.nvidia.com/gpu")), SAYS),

@@ -305,3 +305,10 @@ def test_a_failed_specification_weighs_by_the_kubelet() -> None:
     assert severity(cdi_missing, refreshed(FAILED)) == "warn"
     typed = " ".join(commands(cdi_missing, refreshed(FAILED)))
     assert "nvidia-container-runtime.mode=legacy" in typed
+
+
+@pytest.mark.parametrize(("facts", "is_node"), [(node(), True), (refreshed(FAILED), False)])
+def test_only_a_node_is_asked_about_pods(facts: Facts, is_node: bool) -> None:
+    fixes = run(cdi_missing, facts)[0].fixes
+    assert ["kubectl" in str(fix.verify) for fix in fixes] == [is_node, is_node]
+    assert ("pods" in " ".join(fix.message for fix in fixes)) is is_node

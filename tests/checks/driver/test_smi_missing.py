@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.checks.driver.smi_missing import smi_missing
 from gpudoctor.facts import Facts
-from gpudoctor.knowledge.packages import smi_package
+from gpudoctor.knowledge.packages import smi_packages
 from gpudoctor.maybe import Unknown
 from tests.builders import ask
 from tests.checks.environments import commands
@@ -15,7 +15,9 @@ from tests.checks.nvidia_machines import having
 WHY = Unknown("not to be seen")
 PASS, UNKNOWN = ("pass", ""), ("unknown", "not to be seen")
 HEADLESS = ("nvidia-headless-570", "libnvidia-compute-570", "nvidia-compute-utils-570")
-SAYS = "The NVIDIA driver 570.169 works, but there is no nvidia-smi: the package nvidia-utils-570 is not installed."
+BARE = "The NVIDIA driver 570.169 works, but there is no nvidia-smi"
+SAYS = f"{BARE}: the package nvidia-utils-570 is not installed."
+CUDA_REPOSITORY = ("nvidia-driver-cuda-libs", "kmod-nvidia-open-dkms", "nvidia-driver-libs")
 
 
 def headless(*names: str, **changes: Any) -> Facts:
@@ -38,14 +40,18 @@ def headless(*names: str, **changes: Any) -> Facts:
         (headless(nvidia__nvml__smi="/usr/bin/nvidia-smi"), PASS),
         (headless(nvidia__nvml__smi_elsewhere="/opt/bin/nvidia-smi"), PASS),
         (headless(nvidia__nvml__code=9), PASS),  # the driver does not work: another check's
-        (headless(*HEADLESS, "nvidia-utils-570"), PASS),  # it is somewhere
-        (headless("cuda-drivers"), PASS),  # of no known source
-        (headless(nvidia__kernel__packages=()), PASS),
+        (
+            headless(*HEADLESS, "nvidia-utils-570"),
+            ("unknown", "nvidia-smi is in none of the usual directories, but nvidia-utils-570 is installed"),
+        ),
+        (headless(*CUDA_REPOSITORY), ("problem", f"{BARE}: the package nvidia-driver-cuda is not installed.")),
+        (headless("libnvidia-compute"), ("problem", f"{BARE}.")),  # of no known source
+        (headless(nvidia__kernel__packages=()), ("problem", f"{BARE}.")),
         (headless(nvidia__kernel__packages=WHY), UNKNOWN),
         (headless(nvidia__nvml__smi=WHY), UNKNOWN),
         (headless(nvidia__nvml__code=WHY), UNKNOWN),
         (headless(host__container="docker"), ("skipped", "")),
-        (headless(nvidia__kernel__packages=(("libnvidia-compute-570", "570", "rc"),)), PASS),
+        (headless(nvidia__kernel__packages=(("libnvidia-compute-570", "570", "rc"),)), ("problem", f"{BARE}.")),
     ],
 )
 def test_smi_missing(facts: Facts, verdict: tuple[str, str]) -> None:
@@ -54,19 +60,21 @@ def test_smi_missing(facts: Facts, verdict: tuple[str, str]) -> None:
 
 def test_the_package_is_installed() -> None:
     assert "sudo apt-get install nvidia-utils-570" in commands(smi_missing, headless())
+    assert "sudo" not in commands(smi_missing, headless("libnvidia-compute"))
 
 
 @pytest.mark.parametrize(
-    ("installed", "name"),
+    ("installed", "names"),
     [
-        (("libnvidia-compute-580-server",), "nvidia-utils-580-server"),
-        (("libnvidia-compute-570", "libnvidia-compute-580"), "nvidia-utils-580"),
-        (("nvidia-alternative", "libcuda1"), "nvidia-smi"),
-        (("nvidia-alternative", "nvidia-smi"), None),
-        (("xorg-x11-drv-nvidia-cuda-libs",), "xorg-x11-drv-nvidia-cuda"),
-        (("nvidia-utils",), None),
-        ((), None),
+        (("libnvidia-compute-580-server",), ("nvidia-utils-580-server",)),
+        (("libnvidia-compute-570", "libnvidia-compute-580"), ("nvidia-utils-580", "nvidia-utils-570")),
+        (("nvidia-alternative", "libcuda1"), ("nvidia-smi",)),
+        (("xorg-x11-drv-nvidia-cuda-libs",), ("xorg-x11-drv-nvidia-cuda",)),
+        (CUDA_REPOSITORY, ("nvidia-driver-cuda",)),
+        (("nvidia-compute-G06", "nvidia-open-driver-G06-signed-kmp-default"), ("nvidia-compute-utils-G06",)),
+        (("nvidia-utils",), ()),
+        ((), ()),
     ],
 )
-def test_the_package_of_each_source(installed: tuple[str, ...], name: str | None) -> None:
-    assert smi_package(installed) == name
+def test_the_packages_of_each_source(installed: tuple[str, ...], names: tuple[str, ...]) -> None:
+    assert smi_packages(installed) == names

@@ -12,6 +12,7 @@ from tests.checks.environments import commands, environment, machine, one, packa
 
 ON = "expandable_segments:True"
 H200 = {"name": "NVIDIA H200", "nvlinks": (True,) * 18}
+L40S = {"name": "NVIDIA L40S", "nvlinks": None}
 A4000 = {"name": "NVIDIA RTX A4000"}
 WHY = Unknown("NVML: Unknown Error")
 
@@ -43,6 +44,13 @@ GEFORCE = {"name": "NVIDIA GeForce RTX 4090", "nvlinks": None}
         (env(vllm("0.22.0", H200)), "pass"),  # a single GPU
         (env(vllm("0.22.0", GEFORCE, GEFORCE)), "pass"),  # which cannot write to one another
         (env(vllm("0.22.0", GEFORCE | {"nvlinks": (True,)}, GEFORCE | {"nvlinks": (True,)})), "problem"),
+        (env(vllm("0.22.0", L40S, L40S)), "problem"),
+        (env(vllm("0.22.0", *4 * (L40S,))), "pass"),  # vLLM leaves it off itself
+        (env(vllm("0.22.0", *4 * (L40S | {"nvlinks": WHY},))), "unknown"),
+        (env(vllm("0.22.0", *4 * (H200,))), "problem"),
+        (env(vllm("0.22.0", {"name": "NVIDIA T400"}, L40S)), "pass"),  # no pair
+        (env(vllm("0.22.0", {"name": "NVIDIA T400"}, L40S, L40S)), "problem"),
+        (env(vllm("0.22.0", H200 | {"mig": True}, H200 | {"mig": True})), "pass"),  # a process gets one instance
         (env(vllm("0.12.0")), "pass"),  # no report of it
         (env(change(vllm(), "pythons.0.packages", (package("torch", "2.11.0"),))), "pass"),
         (vllm(), "pass"),

@@ -65,12 +65,23 @@ def test_a_refused_module(facts: Facts, verdict: list[tuple[str, str]]) -> None:
         (guest(line()), "sudo apt-get install linux-modules-extra-6.8.0-60-generic\nsudo modprobe i915"),
         (guest(line(module="xe")), "sudo modprobe xe"),
         (guest(line(), extra=True), "sudo modprobe drm_display_helper"),
+        (guest(line("symbol-mismatch", code=None)), "sudo apt-get install --reinstall linux-image-6.8.0-60-generic"),
         (guest(line("symbol-mismatch", code=None)), "sudo dkms autoinstall --force"),
         (guest(intel=STACK), "sudo modprobe i915"),
     ],
 )
 def test_what_lets_it_load(facts: Facts, typed: str) -> None:
     assert typed in commands(not_driven, facts)
+
+
+@pytest.mark.parametrize(
+    ("module", "beginnings"),
+    [("i915", ("Reinstall", "Until", "If `dkms status`")), ("i915_compat", ("Build", "Reinstall", "Until"))],
+)
+def test_dkms_comes_first_only_where_the_module_is_its_own(module: str, beginnings: tuple[str, ...]) -> None:
+    fixes = run(not_driven, guest(line("symbol-mismatch", module, code=None)))[0].fixes
+    assert len(fixes) == len(beginnings)
+    assert all(fix.message.startswith(begin) for fix, begin in zip(fixes, beginnings, strict=True))
 
 
 def test_the_messages_of_the_kernel_are_the_evidence() -> None:

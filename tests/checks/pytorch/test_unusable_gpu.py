@@ -10,6 +10,7 @@ from gpudoctor.maybe import Unknown
 from tests.builders import change, live
 from tests.checks.amd_machines import amd_host
 from tests.checks.environments import commands, environment, one, package, torch
+from tests.checks.intel_machines import arc_host
 
 WHY = Unknown("it crashed")
 FAILS = "reports that a GPU is available, but fails to initialize it."
@@ -44,6 +45,12 @@ def rocm(*names: str, **changes: Any) -> Facts:
 )  # fmt: skip
 def test_unusable_gpu(facts: Facts, verdict: tuple[str, str]) -> None:
     assert one(unusable_gpu, facts) == verdict
+
+
+def test_an_xpu_build_is_asked_by_its_own_module() -> None:
+    xpu = environment(torch("2.9.0+xpu", variant="xpu", cuda=None, live=live(1, count=0)), facts=arc_host())
+    assert "torch.xpu.device_count()" in commands(unusable_gpu, xpu)
+    assert "torch.cuda.device_count()" in commands(unusable_gpu, cuda(available=True, count=0))
 
 
 def test_only_an_amdsmi_that_is_there_is_removed() -> None:

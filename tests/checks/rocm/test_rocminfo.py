@@ -28,8 +28,8 @@ APU = msgspec.structs.replace(RADEON, name="Radeon 890M", gfx="gfx1150", integra
 PACKAGE = "1:6.14.14.30100100-2212064.24.04"
 UBUNTU = Distribution(id="ubuntu", like=("debian",), version="24.04")
 BLIND = live(0, error="No HIP GPUs are available", error_code=100)
-NOBODY = "No program can use GPU 0 (Radeon RX 7900 XTX) through ROCm."
-OTHERS = "Programs that use the installed ROCm find no GPU; PyTorch 2.7.1+rocm6.3 does, with its own ROCm."
+NOBODY = "Programs that use this ROCm (/opt/rocm/bin/rocminfo) find no GPU."
+OTHERS = f"{NOBODY[:-1]}; PyTorch 2.7.1+rocm6.3 does, with its own ROCm."
 
 
 def seen(found: object, works: bool = False, **amd: Any) -> Facts:
@@ -104,7 +104,7 @@ def test_rocminfo_hangs(facts: Facts, verdict: tuple[str, str]) -> None:
             (
                 "problem",
                 "ROCm 6.4.1 lists no GPU, while the kernel's compute driver has one. AMD lists gfx1150 as supported "
-                "from ROCm 7.2 on. No program can use GPU 0 (Radeon 890M) through ROCm.",
+                f"from ROCm 7.2 on. {NOBODY}",
             ),
         ),
         (
@@ -127,6 +127,12 @@ def test_rocminfo_without_gpu(facts: Facts, verdict: tuple[str, str]) -> None:
 )
 def test_a_wheel_with_a_runtime_of_its_own_may_work(one: Any, found: Rocminfo, severities: tuple[str, str]) -> None:
     assert tuple(run(one, seen(found, works))[0].severity.value for works in (False, True)) == severities
+
+
+def test_a_rocm_of_an_environment_is_not_all_that_there_is() -> None:
+    own = msgspec.structs.replace(FAILED, path="/opt/env/bin/rocminfo")
+    ((_, message),) = ask(rocminfo_fails, seen(own))
+    assert message.endswith("Programs that use this ROCm (/opt/env/bin/rocminfo) find no GPU.")
 
 
 def test_the_evidence_is_what_rocminfo_printed() -> None:

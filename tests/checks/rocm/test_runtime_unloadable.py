@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.check_engine import run
 from gpudoctor.checks.rocm.runtime_unloadable import runtime_unloadable
 from gpudoctor.facts import Distribution, Facts
 from gpudoctor.facts.amd import UnloadableLibrary
@@ -57,11 +58,22 @@ def test_runtime_unloadable(facts: Facts, verdict: tuple[str, str]) -> None:
         (lacking("libelf.so.1", "libnuma.so.1"), "apt-get install libelf1 libnuma1"),
         (lacking("libelf.so.1", distribution="fedora"), "dnf install elfutils-libelf"),
         (lacking("librocm-core.so.1"), "Install the package that contains librocm-core.so.1, of the same ROCm release"),
+        (
+            lacking("libelf.so.1", "libfoo.so.3"),
+            "Install libelf1. Then install the package that contains libfoo.so.3, of the same ROCm release as "
+            "/opt/rocm/lib/libhsa-runtime64.so.1, or reinstall ROCm.",
+        ),
         (lacking("libelf.so.1", distribution="gentoo"), "Install the package that contains libelf.so.1"),
     ],
 )
 def test_what_brings_it(facts: Facts, typed: str) -> None:
     assert typed in commands(runtime_unloadable, facts)
+
+
+def test_each_library_is_named() -> None:
+    (verdict,) = run(runtime_unloadable, lacking("libelf.so.1", "libfoo.so.3"))
+    assert verdict.problem is not None
+    assert verdict.problem.evidence == (f"{HSA} needs libelf.so.1", f"{HSA} needs libfoo.so.3")
 
 
 def test_a_wheel_that_works_makes_it_a_warning() -> None:

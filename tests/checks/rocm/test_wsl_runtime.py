@@ -35,6 +35,8 @@ def windows(env: dict[str, str] | None = None, **changes: Any) -> Facts:
 SEES = "PyTorch 2.9.0+rocm7.2 sees no GPU through /dev/dxg: "
 PATH = "/opt/rocm/bin/rocminfo"
 NONE = (Rocminfo(path=PATH),)
+FAILED = Rocminfo(path=PATH, status="HSA_STATUS_ERROR_OUT_OF_RESOURCES", lines=("ROCR: unsupported GPU",))
+CLOSED = Rocminfo(path=PATH, lines=("Unable to open /dev/kfd read-write: No such file or directory",))
 ITSELF = "itself lists none (rocminfo), so this release for WSL or the Windows driver does not support the card."
 ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
 
@@ -54,6 +56,27 @@ ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
         (windows(ON, rocdxg=True, rocm="7.2.1", rocminfo=NONE), ("problem", f"{SEES}ROCm 7.2.1 {ITSELF}")),
         # Without the way to the device rocminfo finds nothing either.
         (windows(rocdxg=False, rocm="7.2.1", rocminfo=NONE), ("problem", f"{SEES}librocdxg.so is not installed.")),
+        (windows(rocdxg=False, rocm="6.3.4", rocminfo=(FAILED,)), ("problem", f"{SEES}ROCm 6.3.4 {ITSELF}")),
+        # what ROCm for WSL never looks for
+        (
+            windows(rocdxg=False, rocm="6.3.4", rocminfo=(CLOSED,)),
+            ("problem", f"{SEES}ROCm 6.3.4 is the one for native Linux: rocminfo asks for /dev/kfd."),
+        ),
+        *(
+            (windows(env, rocdxg=False, rocm="6.3.4", rocminfo=NONE), ("problem", f"{SEES}{reason}."))
+            for env, reason in (
+                ({"ROCR_VISIBLE_DEVICES": "-1"}, "ROCR_VISIBLE_DEVICES=-1 may hide it"),
+                ({"ROCR_VISIBLE_DEVICES": ""}, "ROCR_VISIBLE_DEVICES= may hide it"),
+                ({"HIP_VISIBLE_DEVICES": "1"}, "HIP_VISIBLE_DEVICES=1 may hide it"),
+                ({"CUDA_VISIBLE_DEVICES": "-1"}, "CUDA_VISIBLE_DEVICES=-1 may hide it"),
+                ({"ROCR_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": ""}, f"ROCm 6.3.4 {ITSELF}"[:-1]),
+            )
+        ),
+        # the mask comes after what no GPU is reached without
+        (
+            windows({"ROCR_VISIBLE_DEVICES": "-1"}, rocdxg=False, rocm="7.2.1"),
+            ("problem", f"{SEES}librocdxg.so is not installed."),
+        ),
         *(
             (
                 windows(rocdxg=False, rocm="6.3.4", rocminfo=found),
@@ -89,6 +112,11 @@ def test_wsl_fixes_begin_with_what_is_missing() -> None:
     assert commands(wsl_runtime, windows(rocdxg=True))[0] == "export HSA_ENABLE_DXG_DETECTION=1"
     assert "libhsa-runtime64.so.off" in commands(wsl_runtime, windows(ON, rocdxg=True))[0]
     assert commands(wsl_runtime, windows(rocdxg=False))[0] == "sudo ldconfig"
+
+
+def test_a_mask_is_unset_and_nothing_is_uninstalled() -> None:
+    masked = windows({"ROCR_VISIBLE_DEVICES": "-1"}, rocm="6.3.4", rocminfo=NONE)
+    assert commands(wsl_runtime, masked) == ["unset ROCR_VISIBLE_DEVICES"]
 
 
 def test_a_release_without_support_for_the_card_is_replaced() -> None:

@@ -202,11 +202,26 @@ def test_problems(facts: Facts, message: dict[str, str]) -> None:
         (no_gpu_listed, wsl(**TCC | {"nvidia__nvml__count": WHY})),
         (no_gpu_listed, wsl(**TCC | {"nvidia__cuda__code": WHY})),
         (no_gpu_listed, wsl(**TCC, nvidia__nvml__code=WHY)),
+        (no_gpu_listed, wsl(nvidia__cuda__code=100, gpus__0__status=WHY, nvidia__cuda__unmasked_code=WHY)),
         (smi_not_on_path, wsl(nvidia__nvml__smi_elsewhere=WHY)),
     ],
 )
 def test_unknown(check: Check[Any], facts: Facts) -> None:
     assert ask(check, facts) == [("unknown", "not to be seen")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity"),
+    [
+        (wsl(**TCC), Severity.ERROR),  # PyTorch for CUDA is installed
+        (wsl(**TCC, pythons=()), Severity.ADVICE),
+        (wsl(**TCC, pythons=(python(framework(cuda=None, variant="cpu")),)), Severity.ADVICE),
+        (wsl(nvidia__cuda__code=100, gpus__0__status=WHY, pythons=()), Severity.ERROR),  # a card is there
+        (wsl(**TCC, nvidia__cuda__unmasked_code=WHY), Severity.ERROR),  # NVML reads no mask
+    ],
+)
+def test_a_gpu_that_nobody_asks_for_may_be_off(facts: Facts, severity: Severity) -> None:
+    assert [verdict.severity for verdict in run(no_gpu_listed, facts)] == [severity]
 
 
 def test_a_card_in_tcc_explains_what_cuda_reports() -> None:
