@@ -13,7 +13,8 @@ TARGETS = {
     "queries.apple:mac_tensorflows": "apple.tensorflow-metal-mismatch apple.tensorflow-metal-missing",
     "queries.apple:mac_torches": "apple.memory-limit-off apple.mps-not-built apple.mps-unavailable",
     "queries.cards:alike_cards": (
-        "driver.gpu-dropped driver.gpu-too-new driver.open-module-unsupported driver.proprietary-module-unsupported"
+        "driver.gpu-dropped driver.gpu-too-new driver.open-module-unsupported driver.proprietary-module-unsupported "
+        "driver.vgpu-driver-needed"
     ),
     "queries.cards:nvidia_addresses": (
         "device.ecc-corrected-often device.ecc-uncorrected device.fallen-off-the-bus device.gsp-failed "
@@ -218,6 +219,7 @@ ONLY_WITH = {
     "device.vgpu-host-mismatch": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
     "device.xid-driver": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
     "device.xid-hardware": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
+    "driver.vgpu-driver-needed": ("queries.cards:alike_cards", "log.events.kind=nvrm-unsupported"),
     "environment.allocator-settings": ("targets:torches", "host.environment=PYTORCH_CUDA_ALLOC_CONF,PYTORCH_ALLOC_CONF"),
     "environment.allocator-variable-unread": ("targets:torches", "host.environment=PYTORCH_ALLOC_CONF"),
     "environment.arch-list-without-gpu": ("targets:torches", "host.environment=TORCH_CUDA_ARCH_LIST"),

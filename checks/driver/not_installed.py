@@ -18,7 +18,12 @@ from gpudoctor.targets import cards_of
     fixes=lambda facts: cloud.driver(facts, install_driver(facts)),
     references=("https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",),
     targets=own_kernel,
-    caused_by=(*DEAD, "driver.vfio-in-the-way", "driver.repository-of-another-release"),
+    caused_by=(
+        *DEAD,
+        "driver.vfio-in-the-way",
+        "driver.repository-of-another-release",
+        "driver.vgpu-driver-needed",
+    ),
     affects=("everything",),
     validated_on=("environment 2026-11", "simulated 2026-11"),
 )

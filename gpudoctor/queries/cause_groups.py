@@ -38,6 +38,7 @@ UNFIT = (
     "driver.gpu-too-new",
     "driver.open-module-unsupported",
     "driver.proprietary-module-unsupported",
+    "driver.vgpu-driver-needed",
 )
 VERSIONS = (
     "driver.half-upgraded",

@@ -50,6 +50,7 @@ LINES = [
      RecognizedLine("fallen-off-bus", gpu="0000:02:00.0", text="GPU has fallen off the bus")),
     ("NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please", RecognizedLine("nvrm-legacy", branch=470)),
     ("NVRM: nvidia.ko because it does not include the required GPU", RecognizedLine("nvrm-open-unsupported")),
+    ("NVRM: NVIDIA 570.86.15 driver release.", RecognizedLine("nvrm-unsupported", driver="570.86.15", text="NVIDIA 570.86.15 driver release")),
     ("NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:1d16)", RecognizedLine("nvrm-gpu-named", gpu="0000:01:00.0", code="1d16")),
     ("NVRM: installed in this system requires use of the NVIDIA open kernel modules.", RecognizedLine("nvrm-open-required")),
     ("NVRM: API mismatch: the client has the version 570.148.08, but", RecognizedLine("api-mismatch", driver="570.148.08")),

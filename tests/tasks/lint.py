@@ -1,10 +1,12 @@
 """What is wrong with a task, whoever made it: words that a shell would read otherwise, blanks that nobody declared."""
 
+import functools
 import re
 import shlex
 from collections.abc import Iterator
 
 from gpudoctor.check_engine import Fix
+from gpudoctor.knowledge.symptoms import symptoms
 from gpudoctor.tasks import (
     Command,
     Edit,
@@ -80,10 +82,22 @@ def _faults(task: Task) -> Iterator[str]:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", task.name):
                 yield "a name that no variable can have"
         case Manual():
-            if re.search(r"\bsudo\b", task.text):
+            if re.search(r"\bsudo\b", task.text) and task.text not in _of_rows():
                 yield "sudo is written by who renders"
     declared = {blank.name for blank in placeholders_of(task)}
     yield from (f"{name} does not stand in it" for name in declared if name not in shown(task))
+
+
+@functools.cache
+def _of_rows() -> frozenset[str]:
+    """The commands of messages' rows, which are written with sudo; `fixes/row_steps.py` takes it away from root."""
+    return frozenset(
+        line
+        for row in symptoms()
+        for fix in row.fixes
+        for command in fix.commands
+        for line in ([command] if isinstance(command, str) else command.values())
+    )
 
 
 def _of_command(command: Command) -> Iterator[str]:
