@@ -305,9 +305,9 @@ class Machine:
         soft = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
         return None if soft == resource.RLIM_INFINITY else soft
 
-    def which(self, name: str, also: Sequence[str] = ()) -> str | None:
-        """The first executable of a name on PATH, then in further directories; None: there is none."""
-        for folder in [*self.search_path(), *also]:
+    def which(self, name: str, also: Sequence[str] = (), before: Sequence[str] = ()) -> str | None:
+        """The first executable of a name in some directories, on PATH, then in further ones; None: there is none."""
+        for folder in [*before, *self.search_path(), *also]:
             path = f"{folder.rstrip('/')}/{name}"
             if folder.startswith("/") and self._executable(path):
                 return path

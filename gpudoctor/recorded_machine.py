@@ -113,10 +113,13 @@ class RecordedMachine(Machine):
         return self.text("/dev/kmsg", limit).splitlines()
 
     def listed(self, folder: str) -> list[str] | None:
-        """What the recorded paths put into a folder; None where they put nothing there, as in one of no machine."""
-        prefix = self.place(folder).rstrip("/") + "/"
+        """What the recorded paths put into a folder; None where there is no such folder, or an error is recorded."""
+        there = self.place(folder)
+        if there not in self._folders or folder in self._errors or there in self._errors:
+            return None
+        prefix = there.rstrip("/") + "/"
         paths = [*self._files, *self._links, *self._statuses, *self._folders]
-        return sorted({p[len(prefix) :].split("/")[0] for p in paths if p.startswith(prefix) and p != prefix}) or None
+        return sorted({p[len(prefix) :].split("/")[0] for p in paths if p.startswith(prefix) and p != prefix})
 
     def status(self, path: str) -> Status | None:
         """The recorded status, or that of an ordinary file or folder of root's."""
@@ -184,9 +187,9 @@ class RecordedMachine(Machine):
     def _executable(self, path: str) -> bool:
         return self.real(path) in self._files and ("/bin/" in path or "/sbin/" in path)
 
-    def which(self, name: str, also: Sequence[str] = ()) -> str | None:
-        """A recorded executable on PATH, or /usr/bin/NAME where a command of that name is recorded."""
-        found = super().which(name, also)
+    def which(self, name: str, also: Sequence[str] = (), before: Sequence[str] = ()) -> str | None:
+        """A recorded executable where it is looked for, or /usr/bin/NAME where a command of that name is recorded."""
+        found = super().which(name, also, before)
         recorded = any(line.split()[0] == name for line in self._commands)
         return found or (f"/usr/bin/{name}" if recorded else None)
 

@@ -58,6 +58,11 @@ _OF_MSGSPEC: Mapping[str, Any] = {
 _OF_ARGPARSE: Mapping[str, Any] = {
     "gettext": SimpleNamespace(gettext=str, ngettext=lambda one, several, n: one if n == 1 else several),
 }
+# subprocess needs them for texts and `communicate`, which we do not use: 2 ms. It looks for PollSelector at once.
+_OF_SUBPROCESS: Mapping[str, Any] = {
+    "locale": Deferred("locale"),
+    "selectors": Deferred("selectors", PollSelector=function("selectors", "PollSelector")),
+}
 
 
 @contextmanager
@@ -96,11 +101,13 @@ def _without_compiling() -> Iterator[None]:
 
 
 def start_fast() -> None:
-    """Import argparse and msgspec without what they need for others."""
+    """Import argparse, subprocess and msgspec without what they need for others, before there is another thread."""
     if "msgspec" in sys.modules:
         return
     with spared(_OF_ARGPARSE):
         import argparse  # noqa: F401
+    with spared(_OF_SUBPROCESS):
+        import subprocess  # noqa: F401
     try:
         with spared(_OF_MSGSPEC), _without_compiling():
             import msgspec  # noqa: F401

@@ -65,6 +65,16 @@ def test_a_quick_check_imports_few_modules_and_starts_few_children() -> None:
     assert len(children) <= MOST_CHILDREN, children
 
 
+def test_what_few_machines_need_is_imported_there() -> None:
+    code = (
+        "import sys; from gpudoctor.spared_imports import start_fast; start_fast()\n"
+        "import gpudoctor.probes.cluster, gpudoctor.probes.docker\n"
+        "print([name for name in ('json', 'gpudoctor.probes.device_plugin') if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    assert ended.stdout == "[]\n"
+
+
 @pytest.mark.parametrize("name", gpudoctor.__all__)
 def test_public_names_are_there(name: str) -> None:
     assert getattr(gpudoctor, name)

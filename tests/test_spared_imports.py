@@ -55,7 +55,7 @@ def test_a_release_of_msgspec_that_needs_more_is_imported_as_it_is() -> None:
 
 def test_a_child_is_started_without_them_and_texts_and_communicate_work_all_the_same() -> None:
     code = (
-        "import sys; from gpudoctor.child import run\n"
+        f"{STARTED}from gpudoctor.child import run\n"
         "ended = run([sys.executable, '-c', 'print(input())'], timeout=60, stdin=b'one')\n"
         "early = [name for name in ('locale', 'selectors') if name in sys.modules]\n"
         "import subprocess\n"
@@ -64,6 +64,16 @@ def test_a_child_is_started_without_them_and_texts_and_communicate_work_all_the_
         "said = [ended.out, early, again.stdout]"
     )
     assert said(code) == ["one\n", [], "two"]
+
+
+def test_in_somebody_elses_process_nothing_stands_for_a_module() -> None:
+    code = (
+        "import sys; from gpudoctor.child import run\n"
+        "ended = run([sys.executable, '-c', 'print(1)'], timeout=60)\n"
+        "import locale, selectors, subprocess\n"
+        "said = [ended.out, subprocess.locale is locale, subprocess.selectors is selectors]"
+    )
+    assert said(code) == ["1\n", True, True]
 
 
 @pytest.mark.parametrize(

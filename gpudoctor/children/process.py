@@ -6,20 +6,16 @@ import contextlib
 import os
 import select
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from gpudoctor.children.output import KeptOutput, LineSplitter
-from gpudoctor.spared_imports import Deferred, function, spared
 
 if sys.platform != "win32":
     import fcntl
-
-if TYPE_CHECKING:
-    import subprocess
 
 _CHUNK = 1 << 16  # bytes: the default capacity of a pipe, see pipe(7)
 _POLL = 0.02  # seconds between two looks at a child; output wakes us earlier
@@ -72,8 +68,7 @@ class Child:
         That is why a thread starts it, and why by fork: with vfork the whole interpreter stands still
         until exec returns. The fork costs 1.3 ms more (measured at 30 MiB resident).
         """
-        subprocess = _subprocess()
-        subprocess._USE_VFORK = False
+        subprocess._USE_VFORK = False  # type: ignore[misc]
         self._input = stdin
         self._popen = subprocess.Popen.__new__(subprocess.Popen)  # shows its pid while __init__ still waits
         with LOCK:
@@ -89,7 +84,6 @@ class Child:
             pass
 
     def _spawn(self, popen: subprocess.Popen[bytes], env: Mapping[str, str] | None, cwd: str) -> None:
-        subprocess = _subprocess()
         stdin = subprocess.PIPE if self._input else subprocess.DEVNULL
         try:
             held, self._lifeline = os.pipe()
@@ -239,14 +233,6 @@ class Child:
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
-
-
-def _subprocess() -> Any:
-    """The module, without what it needs for texts and `communicate`, which we do not use: 2 ms."""
-    selectors = Deferred("selectors", PollSelector=function("selectors", "PollSelector"))  # what it looks for at once
-    with spared({"locale": Deferred("locale"), "selectors": selectors}):
-        import subprocess
-    return subprocess
 
 
 def _nobody() -> None:

@@ -106,7 +106,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Kernel = Kernel()
     product: Maybe[str | None] = NOT  # "VMware, Inc. VMware7,1"
     virtual: Maybe[str | None] = NOT  # hypervisor: "kvm", "vmware", "microsoft" ...; None: none
-    container: Maybe[str | None] = NOT  # docker, podman, kubernetes (a pod), containerd, lxc, apptainer; None: none
+    container: Maybe[str | None] = NOT  # docker, podman, containerd, kubernetes, lxc, apptainer; None: none
     kubernetes: Maybe[bool] = NOT
     wsl: Maybe[Small | None] = NOT  # 1, 2; None: not WSL
     cgroup: Maybe[Small | None] = NOT  # 1, 2

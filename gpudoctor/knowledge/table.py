@@ -48,11 +48,11 @@ def load(name: str, kind: type[TableT]) -> TableT:
     place = os.path.join(os.path.dirname(__file__), name)
     with suppress(FileNotFoundError), open(f"{place}.json", "rb") as made:
         return msgspec.json.decode(made.read(), type=kind)
-    return msgspec.json.decode(_as_json(f"{place}.toml"), type=kind)
+    return _from_toml(f"{place}.toml", kind)
 
 
-def _as_json(path: str) -> bytes:
-    """A table of a checkout as JSON, kept where Python keeps bytecode, and by the same rule: until the TOML changes.
+def _from_toml(path: str, kind: type[TableT]) -> TableT:
+    """A table of a checkout, kept as JSON where Python keeps bytecode, and by the same rule: until the TOML changes.
 
     TOML is read in ten times the time, by each of the hundreds of processes that the tests start.
     """
@@ -60,9 +60,9 @@ def _as_json(path: str) -> bytes:
     made_of = b"%d %d\n" % (file.st_mtime_ns, file.st_size)
     folder, name = os.path.split(path)
     kept = os.path.join(folder, "__pycache__", f"{name}.json")
-    with suppress(OSError), open(kept, "rb") as before:
+    with suppress(OSError, ValueError), open(kept, "rb") as before:  # ValueError: the disk was full, or worse
         if before.readline() == made_of:
-            return before.read()
+            return msgspec.json.decode(before.read(), type=kind)
     from gpudoctor.toml import tomllib
 
     with open(path, encoding="utf-8") as text:
@@ -72,4 +72,4 @@ def _as_json(path: str) -> bytes:
             with open(f"{kept}.{os.getpid()}", "wb") as new:
                 new.write(made_of + made)
             os.replace(new.name, kept)
-    return made
+    return msgspec.json.decode(made, type=kind)

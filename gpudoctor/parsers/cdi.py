@@ -3,9 +3,8 @@
 https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -13,7 +12,8 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.parsers.numbers import whole
 
 # "  - path: /dev/nvidia0", "    major: 195": nvidia-ctk writes block style, with its keys in any order.
-_FIELD = pattern(r"( *)(- +)?([\w-]+):(?: +(.*))?")
+_FIELD = pattern(r"""( *)(- +)?(["']?)([\w-]+)\3:(?: +(.*))?""")
+_VALUE = pattern(r"""(?:"([^"]*)"|'([^']*)')(?: +#.*)?|(.*?)(?:(?:^| )#.*)?""")
 
 
 class SpecNode(msgspec.Struct, frozen=True):
@@ -29,11 +29,19 @@ def kind(text: str) -> str | None:
     return found[1] if found else None
 
 
-def device_nodes(text: str) -> tuple[SpecNode, ...]:
-    """Return the device nodes that it lists, each once."""
-    fields = _json_items(text) if text.lstrip().startswith("{") else _yaml_items(text)
-    nodes = (_node(one) for one in fields)
-    return tuple(dict.fromkeys(node for node in nodes if node))
+def device_nodes(text: str) -> tuple[SpecNode, ...] | None:
+    """Return the device nodes that it lists, each once; None: it lists some that cannot be read."""
+    if text.lstrip().startswith("{"):
+        try:
+            return _nodes(_json_items(msgspec.json.decode(text)))
+        except (msgspec.DecodeError, RecursionError):
+            return None
+    found = _nodes(_yaml_items(text))
+    return None if not found and "deviceNodes" in text else found
+
+
+def _nodes(items: Iterable[Mapping[str, object]]) -> tuple[SpecNode, ...]:
+    return tuple(dict.fromkeys(node for one in items if (node := _node(one))))
 
 
 def _node(fields: Mapping[str, object]) -> SpecNode | None:
@@ -43,18 +51,14 @@ def _node(fields: Mapping[str, object]) -> SpecNode | None:
     return SpecNode(path, whole(str(fields.get("major", ""))) or None)
 
 
-def _json_items(text: str) -> Iterator[Mapping[str, object]]:
-    try:
-        left: list[object] = [json.loads(text)]
-    except (ValueError, RecursionError):
-        return
-    while left:
-        one = left.pop(0)
+def _json_items(document: object) -> Iterator[Mapping[str, object]]:
+    left = [document]
+    for one in left:  # which grows meanwhile
         if isinstance(one, dict):
             yield one
-            left += one.values()
+            left.extend(one.values())
         elif isinstance(one, list):
-            left += one
+            left.extend(one)
 
 
 def _yaml_items(text: str) -> Iterator[Mapping[str, object]]:
@@ -70,5 +74,6 @@ def _yaml_items(text: str) -> Iterator[Mapping[str, object]]:
             yield item
             item, depth = {}, column if found[2] else -1
         if column == depth:
-            item[found[3]] = (found[4] or "").strip("'\"")
+            value = _VALUE.fullmatch(found[5] or "")
+            item[found[4]] = "".join(filter(None, value.groups())).strip() if value else ""
     yield item

@@ -1,13 +1,14 @@
 """The CDI specifications by which container engines pass NVIDIA GPUs."""
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
 from gpudoctor.facts.container_host import CdiNode
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
-from gpudoctor.parsers.cdi import device_nodes, kind
+from gpudoctor.parsers.cdi import SpecNode, device_nodes, kind
 
 _FOLDERS = ("/etc/cdi", "/var/run/cdi")
 # Fields of a specification and the version of CDI that they came with.
@@ -19,7 +20,7 @@ _NUMBER = re.compile(r"\d+")
 class Specifications(msgspec.Struct, frozen=True):
     """What `ContainerHost` says of them, under the same names with "cdi" in front."""
 
-    paths: tuple[str, ...]
+    paths: Maybe[tuple[str, ...]]
     driver: Maybe[str | None]
     fields: dict[str, str]
     nodes: Maybe[tuple[CdiNode, ...]]
@@ -27,9 +28,12 @@ class Specifications(msgspec.Struct, frozen=True):
 
 def probe(machine: Machine) -> Specifications:
     """Read the specifications, and of NVIDIA's the driver, the fields of later versions and the device numbers."""
-    names = (f"{folder}/{name}" for folder in _FOLDERS for name in machine.names(folder))
+    listed = {folder: machine.listed(folder) for folder in _FOLDERS}
+    closed = next((f for f, names in listed.items() if names is None and machine.exists(f)), None)
+    unlisted = Unknown(f"{closed} cannot be listed") if closed else None
+    names = (f"{folder}/{name}" for folder in _FOLDERS for name in listed[folder] or ())
     paths = tuple(path for path in names if path.endswith((".yaml", ".yml", ".json")))
-    texts, unread = dict[str, str](), None
+    texts, unread = dict[str, str](), unlisted
     for path in paths:
         try:
             text = machine.text(path)
@@ -45,17 +49,21 @@ def probe(machine: Machine) -> Specifications:
         for name, version in _LATER.items()
         if any(re.search(rf'\b{name}"?\s*:', text) for text in texts.values())
     }
-    nodes = tuple(node for path, text in texts.items() for node in _nodes(path, text))
+    listings = {path: device_nodes(text) for path, text in texts.items()}
+    unclear = next(
+        (Unknown(f"{path}: its device nodes cannot be read") for path, one in listings.items() if one is None), None
+    )
+    nodes = tuple(node for path, listing in listings.items() for node in _nodes(path, texts[path], listing or ()))
     return Specifications(
-        paths=paths,
+        paths=unlisted or paths,
         driver=next((found[1] for found in drivers if found), unread),
         fields=fields,
-        nodes=unread or nodes,
+        nodes=unread or unclear or nodes,
     )
 
 
-def _nodes(file: str, text: str) -> tuple[CdiNode, ...]:
-    ours = (node for node in device_nodes(text) if node.path.startswith("/dev/nvidia"))
+def _nodes(file: str, text: str, listing: Iterable[SpecNode]) -> tuple[CdiNode, ...]:
+    ours = (node for node in listing if node.path.startswith("/dev/nvidia"))
     found = {(_NUMBER.sub("", node.path), node.major): node for node in ours}
     nodes = sorted(found.values(), key=lambda node: node.path)
     return tuple(CdiNode(file=file, kind=kind(text) or "", path=node.path, major=node.major) for node in nodes)

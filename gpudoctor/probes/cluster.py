@@ -6,7 +6,6 @@ from gpudoctor.facts import Cluster, Host
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
-from gpudoctor.probes.device_plugin import blind
 from gpudoctor.probes.pod_runtimes import configured
 
 # The variable that each batch system sets in all of its jobs. JOB_ID alone is anybody's; Grid Engine has a spool too.
@@ -47,9 +46,15 @@ def probe(machine: Machine, host: Host) -> Cluster:
         has_gpus=_has_gpus(machine) if slurm else None,
         kubelet=kubelet,
         runtime_configured=runtime,
-        plugin_blind=blind(machine) if kubelet else None,
+        plugin_blind=_plugin_blind(machine) if kubelet else None,
         ignored_drop_ins=ignored,
     )
+
+
+def _plugin_blind(machine: Machine) -> Maybe[str | None]:
+    from gpudoctor.probes.device_plugin import blind
+
+    return blind(machine)
 
 
 def _job(machine: Machine) -> tuple[str | None, str | None]:

@@ -27,7 +27,6 @@ _WORDS = (
 )
 # Engines bind files of their own over these; the same words elsewhere belong to a host that runs containers.
 _BOUND = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/dev/termination-log")
-_BELOW = ("containerd", "cri-o", "docker")  # what runs the pods of Kubernetes
 _MANAGERS = {"systemd-nspawn": "systemd-nspawn", "lxc": "lxc", "lxc-libvirt": "lxc", "docker": "docker"}
 _MANAGERS |= {"podman": "podman", "oci": "oci", "rkt": "rkt", "container-other": "container", "incus": "lxc"}
 
@@ -44,7 +43,7 @@ def probe(machine: Machine) -> DetectedContainer:
     mounts, groups = _bound_mounts(machine), machine.line("/proc/1/cgroup") or ""
     name = _marked(machine) or _worded(groups) or _worded(mounts) or _lxc(machine)
     kubernetes = _kubernetes(machine, name, groups + mounts)
-    if kubernetes and name in (None, *_BELOW):
+    if kubernetes and name is None:
         name = "kubernetes"
     return DetectedContainer(name, kubernetes)
 

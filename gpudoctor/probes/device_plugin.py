@@ -4,6 +4,10 @@ The kubelet keeps logs in /var/log/pods/NAMESPACE_POD_UID/CONTAINER/RESTART.log,
 (https://kubernetes.io/docs/concepts/cluster-administration/logging/#log-location-node).
 """
 
+import errno
+import os
+
+from gpudoctor.digits import number_of
 from gpudoctor.knowledge.container_toolkit import container_toolkit
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -17,10 +21,12 @@ _SHOWN = 200
 
 def blind(machine: Machine) -> Maybe[str | None]:
     """Return the line with which the plugin says that it finds no GPU; None: no pod here ended so, or another works."""
-    if machine.exists(_LOGS) and not machine.names(_LOGS):
-        return Unknown(f"{_LOGS} is empty, or may not be listed")
     found: str | None = None
-    for path in _newest(machine):
+    try:
+        paths = _newest(machine)
+    except PermissionError as error:
+        return Unknown(f"{error.filename} may not be listed")
+    for path in paths:
         try:
             text = machine.text(path, _BYTES)
         except OSError as error:
@@ -33,20 +39,31 @@ def blind(machine: Machine) -> Maybe[str | None]:
 
 
 def _newest(machine: Machine) -> list[str]:
-    """The log of the last start of each of the plugin's containers; AMD's and Intel's plugins have the name as well."""
+    """The log of the last start of each of the plugin's containers; AMD's and Intel's plugins have the name as well.
+
+    Raises:
+        PermissionError: a directory may not be listed.
+    """
     folders = [
         f"{_LOGS}/{pod}/{container}"
-        for pod in machine.names(_LOGS)
+        for pod in _names(machine, _LOGS)
         if _PLUGIN in pod
-        for container in machine.names(f"{_LOGS}/{pod}")
+        for container in _names(machine, f"{_LOGS}/{pod}")
         if container.startswith("nvidia-") and _PLUGIN in container
     ]
-    restarts = [(folder, [n.removesuffix(".log") for n in machine.names(folder)]) for folder in folders]
+    restarts = {folder: [number_of(n.removesuffix(".log")) for n in _names(machine, folder)] for folder in folders}
     return [
-        f"{folder}/{max(numbers, key=int)}.log"
-        for folder, names in restarts
-        if (numbers := [name for name in names if name.isdigit()])
+        f"{folder}/{max(numbers)}.log"
+        for folder, found in restarts.items()
+        if (numbers := [number for number in found if number is not None])
     ]
+
+
+def _names(machine: Machine, folder: str) -> list[str]:
+    names = machine.listed(folder)
+    if names is None and machine.exists(folder):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+    return names or []
 
 
 def _read(text: str) -> tuple[str | None, bool]:

@@ -323,12 +323,16 @@ def _mode(config: str) -> str:
 
 
 def _podman(
-    machine: Machine, fields: Mapping[str, str], specifications: Sequence[str], wanted: bool, quick: bool
+    machine: Machine, fields: Mapping[str, str], specifications: Maybe[Sequence[str]], wanted: bool, quick: bool
 ) -> tuple[str | None, Maybe[str | None], Maybe[tuple[str, ...] | None]]:
     """Podman, its release where that matters, and the directories that it is configured to search."""
     path = machine.which("podman", ("/usr/bin",))
-    if path is None or not specifications:
-        return path, None if path is None else _UNASKED, None
+    if path is None:
+        return None, None, None
+    if isinstance(specifications, Unknown):
+        return path, specifications, specifications
+    if not specifications:
+        return path, _UNASKED, None
     from gpudoctor.probes import podman
 
     directories = podman.directories(machine)

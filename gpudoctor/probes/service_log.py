@@ -44,8 +44,10 @@ def probe(machine: Machine, wanted: bool) -> ServiceLog:
     # patient: one that is late here may still be asked for the kernel's log.
     ended = machine.run([*argv, "-t", "systemd", *named], SECONDS, patient=True)
     lines = [line for line in ended.out[-BYTES:].splitlines() if not line.startswith("-- ")]
-    # Of systemd there is always something; who may not read the journal gets none of it.
-    return ServiceLog(lines=messages(lines) if ended.ok and lines else _UNREADABLE)
+    # Who may not read the system's journal gets his own, which has lines of `systemd --user`; the first process writes
+    # into the system's alone. For root the newest lines may be without one.
+    system = machine.ids()[0] == 0 or any("systemd[1]: " in line for line in lines)
+    return ServiceLog(lines=messages(lines) if ended.ok and lines and system else _UNREADABLE)
 
 
 class _Reader:

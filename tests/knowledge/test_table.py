@@ -86,6 +86,15 @@ def test_a_table_is_parsed_once(small: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert [kept.name for kept in (small / "__pycache__").iterdir()] == ["small.toml.json"]
 
 
+@pytest.mark.parametrize("rest", [b"", b'{"word": "o', b"\0" * 99, b"[]", b"{}", b'{"word": "\xff"}'])
+def test_a_damaged_copy_is_made_again(small: Path, rest: bytes) -> None:
+    kept = small / "__pycache__" / "small.toml.json"
+    whole = kept.read_bytes()
+    kept.write_bytes(whole.partition(b"\n")[0] + b"\n" + rest)
+    assert load("small", _Small).word == "one"
+    assert kept.read_bytes() == whole
+
+
 @pytest.mark.parametrize("folder", [True, False])
 def test_where_nothing_can_be_kept_it_is_parsed(small: Path, folder: bool) -> None:
     kept = small / "__pycache__" / "small.toml.json"

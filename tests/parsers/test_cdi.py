@@ -50,15 +50,38 @@ JSON = json.dumps(
 )
 
 
-@pytest.mark.parametrize("text", [YAML, JSON])
+OTHER_STYLE = (
+    YAML.replace("  path:", '  "path":')
+    .replace("major: 510", "'major': 510 # of the host")
+    .replace("-uvm", "-uvm  # c")
+)
+
+
+@pytest.mark.parametrize("text", [YAML, JSON, OTHER_STYLE], ids=["YAML", "JSON", "other style"])
 def test_device_nodes(text: str) -> None:
-    assert set(device_nodes(text)) == NODES
+    assert set(device_nodes(text) or ()) == NODES
     assert kind(text) == "nvidia.com/gpu"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", "a: [", "- path: /dev/nvidia0x\n  major: 99999999999999999999999"]
+    "text", ["", "[]", "{}", "a: [", '{"deviceNodes": []}', "- path: /dev/nvidia0x\n  major: 99999999999999999999999"]
 )
 def test_what_is_no_specification(text: str) -> None:
-    assert [node.major for node in device_nodes(text) if node.major] == []
+    nodes = device_nodes(text)
+    assert nodes is not None
+    assert [node.major for node in nodes if node.major] == []
     assert kind(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"a":' * 100_000,
+        "deviceNodes:\n- {path: /dev/nvidia-uvm, major: 511}\n",
+        "deviceNodes: [{path: /dev/nvidia-uvm}]\n",
+        "{deviceNodes: [{path: /dev/nvidia-uvm}]}\n",
+    ],
+)
+def test_nodes_that_cannot_be_read_are_not_none(text: str) -> None:
+    assert device_nodes(text) is None

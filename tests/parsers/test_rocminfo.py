@@ -58,6 +58,7 @@ DONE = "*** Done ***             \n"
 CALL = "hsa api call failure at: /src/rocminfo/rocminfo.cc:1306"
 RESOURCES = "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources."
 DENIED = "Unable to open /dev/kfd read-write: Permission denied"
+ENDLESS = "9" * 5000
 ID = ("Warning: Agent creation failed.", "The GPU node has an unrecognized id.")
 
 
@@ -69,6 +70,7 @@ ID = ("Warning: Agent creation failed.", "The GPU node has an unrecognized id.")
             Listing((("gfx1100", "AMD Radeon RX 7900 XTX"), ("gfx1036", None)), None, ()),
         ),
         (HEAD + CPU + DONE, Listing((), None, ())),
+        (HEAD + CPU, Listing(None, None, ())),
         # rocm-arch/rocm-arch#933
         ("\n".join((*ID, HEAD)) + CPU + DONE, Listing((), None, ID)),
         # ROCm/legacy-rocm-build#5433, TheRock#642
@@ -86,15 +88,20 @@ ID = ("Warning: Agent creation failed.", "The GPU node has an unrecognized id.")
             ),
         ),
         ("Call returned 0x2b", Listing(None, "0x2b", ("Call returned 0x2b",))),
+        ("Call returned 04104", Listing(None, "HSA_STATUS_ERROR_OUT_OF_RESOURCES", ("Call returned 04104",))),
+        (f"Call returned {ENDLESS}", Listing(None, None, (f"Call returned {ENDLESS}"[:300],))),
         ("Call returned HSA_STATUS_ERROR: A generic error has occurred.",
          Listing(None, "HSA_STATUS_ERROR", ("Call returned HSA_STATUS_ERROR: A generic error has occurred.",))),
         # one agent, then an error
-        (f"{HEAD}{CPU}{CALL}\n{RESOURCES}", Listing((), "HSA_STATUS_ERROR_OUT_OF_RESOURCES", (CALL, RESOURCES))),
+        (f"{HEAD}{CPU}{CALL}\n{RESOURCES}", Listing(None, "HSA_STATUS_ERROR_OUT_OF_RESOURCES", (CALL, RESOURCES))),
         (f"ROCk module is loaded\n{DENIED}\nada is member of render group", Listing(None, None, (DENIED,))),
         ("ROCk module is NOT loaded, possibly no GPU devices", Listing(None, None, ())),
         ("", Listing(None, None, ())),
     ],
-    ids=["two GPUs", "CPU", "unknown id", "hsa_init", "number", "hex", "generic", "agent fails", "kfd", "rock", "none"],
+    ids=[
+        "two GPUs", "CPU", "cut", "unknown id", "hsa_init", "number", "hex", "zero", "endless", "generic",
+        "agent fails", "kfd", "rock", "none",
+    ],
 )  # fmt: skip
 def test_parse(text: str, found: Listing) -> None:
     assert parse(text) == found

@@ -43,3 +43,20 @@ def test_those_of_other_vendors_are_left_out() -> None:
 def test_no_specification() -> None:
     found = probe(RecordedMachine({"/etc/cdi/README": ""}))
     assert (found.paths, found.driver, found.fields, found.nodes) == ((), None, {}, ())
+
+
+FLOW = "kind: nvidia.com/gpu\ncontainerEdits:\n  deviceNodes: [{path: /dev/nvidia-uvm, major: 511}]\n"
+
+
+def test_nodes_in_a_style_that_is_not_read_are_unknown() -> None:
+    found = probe(RecordedMachine({FILE: FLOW, OTHER: "{}"}))
+    assert (found.paths, found.driver) == ((FILE, OTHER), None)
+    assert found.nodes == Unknown(f"{FILE}: its device nodes cannot be read")
+
+
+def test_a_folder_that_cannot_be_listed_is_not_empty() -> None:
+    why = Unknown("/etc/cdi cannot be listed")
+    found = probe(RecordedMachine({FILE: TEXT}, errors={"/etc/cdi": "EACCES"}))
+    assert (found.paths, found.driver, found.nodes) == (why, why, why)
+    empty = probe(RecordedMachine(folders=["/etc/cdi"]))
+    assert (empty.paths, empty.nodes) == ((), ())

@@ -29,6 +29,7 @@ WORKS = f"{HEAD}I0506 19:35:17.044421 server.go:151] Registered device plugin fo
         ({f"{POD}/9.log": BLIND, f"{OTHER}/0.log": WORKS}, None),  # a pod of before that is not removed yet
         ({f"{POD}/0.log": f"{HEAD}Loading configuration.\n"}, None),
         ({f"{POD}/0.log.gz": BLIND}, None),
+        ({f"{POD}/0.log": BLIND, f"{POD}/\u00b2.log": WORKS}, SAID),  # str.isdigit takes it, int does not
         ({POD.replace("nvidia-device-plugin-ctr", "toolkit-validation") + "/0.log": BLIND}, None),
         ({"/var/log/pods/amd_amdgpu-device-plugin-x_1/amdgpu-device-plugin/0.log": BLIND}, None),
         ({"/var/log/pods/ml_train-0_1/nvidia-device-plugin-ctr/0.log": BLIND}, None),
@@ -41,8 +42,10 @@ def test_how_the_plugin_ended(files: dict[str, str], found: str | None) -> None:
 def test_logs_that_cannot_be_read_are_unknown() -> None:
     path = f"{POD}/0.log"
     assert blind(RecordedMachine({path: ""}, errors={path: "EACCES"})) == Unknown(f"{path}: Permission denied")
-    closed = RecordedMachine(folders=("/var/log/pods",))
-    assert blind(closed) == Unknown("/var/log/pods is empty, or may not be listed")
+    for folder in ("/var/log/pods", POD.rpartition("/")[0], POD):
+        closed = RecordedMachine({path: BLIND}, errors={folder: "EACCES"})
+        assert blind(closed) == Unknown(f"{folder} may not be listed")
+    assert blind(RecordedMachine(folders=("/var/log/pods",))) is None
 
 
 def test_only_a_node_is_looked_at() -> None:

@@ -170,10 +170,10 @@ ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
         ({"/proc/self/mountinfo": LXCFS}, {}, "lxc", False),
         ({"/proc/1/environ": "PATH=/bin\0container=lxc\0"}, {}, "lxc", False),
         ({"/.singularity.d/runscript": ""}, {"APPTAINER_NAME": "x.sif"}, "apptainer", False),
-        ({"/.dockerenv": "", ACCOUNT: "x"}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "kubernetes", True),
+        ({"/.dockerenv": "", ACCOUNT: "x"}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "docker", True),
         ({ACCOUNT: "x"}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "kubernetes", True),
-        ({"/proc/self/mountinfo": CRI_MOUNT + KUBELET}, {}, "kubernetes", True),
-        ({"/proc/1/cgroup": "5:memory:/kubepods/besteffort/pod1/cri-containerd-2.scope"}, {}, "kubernetes", True),
+        ({"/proc/self/mountinfo": CRI_MOUNT + KUBELET}, {}, "containerd", True),
+        ({"/proc/1/cgroup": "5:memory:/kubepods/besteffort/pod1/cri-containerd-2.scope"}, {}, "containerd", True),
         ({"/proc/1/cgroup": "5:memory:/docker/0123abc\n"}, {}, "docker", False),
         ({"/proc/self/mountinfo": DOCKER_MOUNT}, {}, "docker", False),
         # A variable alone makes no container, and a host that runs containers is none.

@@ -73,10 +73,13 @@ def test_how_it_ends(result: Any, found: Rocminfo) -> None:
             "rocminfo ended with 127: rocminfo: error while loading shared libraries: libhsa-runtime64.so.1",
         ),
         (ended(code=0), "rocminfo ended with 0: it printed nothing"),
+        (ended(code=0, out=HEAD + CPU), "rocminfo ended with 0: ISA Info:"),
+        (ended(signal="SIGKILL", out=HEAD), "rocminfo was ended by SIGKILL"),
+        (ended(signal="SIGTERM", out=f"{CALL}\n{RESOURCES}"), "rocminfo was ended by SIGTERM"),
         (ended(timed_out=True, seconds=3.0), "rocminfo: it had less than its full time"),
         (ended(missing="Exec format error"), "rocminfo: Exec format error"),
     ],
-    ids=["module", "loader", "silent", "cut short", "not started"],
+    ids=["module", "loader", "silent", "cut list", "killed", "terminated", "cut short", "not started"],
 )
 def test_what_says_nothing_of_the_runtime(result: ChildResult, why: str) -> None:
     assert probe(recorded(result), [CARD]) == Unknown(why)
@@ -101,16 +104,16 @@ def test_in_wsl_it_is_run_without_kfd() -> None:
     assert probe(recorded(text, statuses=device), []) == (Rocminfo(path=PATH),)
 
 
-def test_the_one_on_path_comes_first() -> None:
+def test_the_one_of_the_installed_rocm_comes_first() -> None:
+    """Its release becomes a fact; the one on PATH may belong to AMD's wheels."""
     own = "/venv/bin/rocminfo"
-    statuses = KFD | {own: KFD[PATH]}
-    machine = RecordedMachine(
-        {own: "#!", PATH: "ELF"},
-        statuses=statuses,
-        commands={"rocminfo": HEAD + CPU + DONE},
-        env={"PATH": "/venv/bin:/usr/bin"},
-    )
-    assert probe(machine, [CARD]) == (Rocminfo(path=own),)
+    how: dict[str, Any] = {
+        "statuses": KFD | {own: KFD[PATH]},
+        "commands": {"rocminfo": HEAD + CPU + DONE},
+        "env": {"PATH": "/venv/bin:/usr/bin"},
+    }
+    assert probe(RecordedMachine({own: "#!", PATH: "ELF"}, **how), [CARD]) == (Rocminfo(path=PATH),)
+    assert probe(RecordedMachine({own: "#!"}, **how), [CARD]) == (Rocminfo(path=own),)
 
 
 @pytest.mark.parametrize("quick", [True, False])

@@ -91,6 +91,7 @@ def test_other_forms_of_the_journal(line: str) -> None:
     assert [(one.service, one.seconds) for one in messages([line])] == [("ollama.service", None)]
 
 
+HINT = "Hint: You are currently not seeing messages from other users and the system.\n"
 POWERD = "ERROR! Client (presumably SBIOS) has requested to disable Dynamic Boost DC controller"
 
 
@@ -143,9 +144,12 @@ def test_a_hundred_thousand_lines() -> None:
     assert len([one for one in found if one.service == "docker.service"]) == MOST
 
 
+FIRST = "[ 1.0] box systemd[1]: Started ollama.service - Ollama Service.\n"
+
+
 def test_one_child_asks_for_the_newest_lines_of_this_boot() -> None:
     machine = RecordedMachine(
-        JOURNALCTL, commands={"journalctl": f"[ 1.5] box ollama[7]: {CPU}\n"}, env={"PATH": "/usr/bin"}
+        JOURNALCTL, commands={"journalctl": f"{FIRST}[ 1.5] box ollama[7]: {CPU}\n"}, env={"PATH": "/usr/bin"}
     )
     (one,) = probe(machine, wanted=True).lines  # type: ignore[misc]
     assert (one.service, one.seconds) == ("ollama.service", 1.5)
@@ -158,6 +162,8 @@ def test_one_child_asks_for_the_newest_lines_of_this_boot() -> None:
     [
         ChildResult(argv=(), code=1, err="No journal files were opened due to insufficient permissions.\n"),
         ChildResult(argv=(), code=0, out="-- No entries --\n"),  # of somebody who may not read it
+        # one's own journal
+        ChildResult(argv=(), code=0, out="[ 9.1] box systemd[1893]: Started app.service.\n", err=HINT),
         ChildResult(argv=(), code=None, timed_out=True),
         None,
     ],
@@ -165,6 +171,13 @@ def test_one_child_asks_for_the_newest_lines_of_this_boot() -> None:
 def test_a_closed_journal_is_unknown(result: ChildResult | None) -> None:
     machine = RecordedMachine(JOURNALCTL, commands={"journalctl": result} if result else {}, env={"PATH": "/usr/bin"})
     assert isinstance(probe(machine, wanted=True).lines, Unknown)
+
+
+def test_root_may_read_every_journal() -> None:
+    commands = {"journalctl": f"[ 1.5] box ollama[7]: {CPU}\n"}
+    machine = RecordedMachine(JOURNALCTL, commands=commands, env={"PATH": "/usr/bin"}, ids=(0, 0, (0,)))
+    (one,) = probe(machine, wanted=True).lines  # type: ignore[misc]
+    assert one.service == "ollama.service"
 
 
 def test_without_a_gpu_or_a_journal_nothing_is_asked() -> None:

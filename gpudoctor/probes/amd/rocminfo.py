@@ -13,6 +13,8 @@ from gpudoctor.probes.amd import KFD, rocm
 # It ends within a second, on a node with many GPUs within three.
 SECONDS = 20.0
 _WHY = 200
+# By which a program ends itself, or the kernel a program that misbehaves; others are sent from outside.
+_CRASHES = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP")
 _DXG = "/dev/dxg"  # which stands for it in WSL
 
 
@@ -23,7 +25,8 @@ def probe(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Rocminfo,
         machine: where to run it.
         cards: AMD's devices on the bus.
     """
-    path = machine.which("rocminfo", [f"{folder}/bin" for folder in rocm.folders(machine)])
+    # AMD's wheels have one too, of their own runtime: the one of the ROCm whose release becomes a fact goes first.
+    path = machine.which("rocminfo", before=[f"{folder}/bin" for folder in rocm.folders(machine)])
     if path is None:
         return ()
     asleep = next((card.address for card in cards if card.runtime_status == "suspended"), None)
@@ -37,6 +40,8 @@ def probe(machine: Machine, cards: Sequence[PciDevice]) -> Maybe[tuple[Rocminfo,
         return (Rocminfo(path=path, hung=True, lines=listing.lines),)
     if ended.timed_out or ended.cancelled or ended.missing:
         return Unknown(f"rocminfo: {ended.missing or 'it had less than its full time'}")
+    if ended.signal and ended.signal not in _CRASHES:
+        return Unknown(f"rocminfo was ended by {ended.signal}")
     return _read(path, ended, listing)
 
 

@@ -12,8 +12,9 @@ _NAME = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXTRAS = pattern(r"\s*\[([^]]*)\]")
 _MARKER = pattern(r"(\w+)\s*(==|>=|<=|!=|<|>)\s*[\"']([^\"']*)[\"']")
 _TEXTS = ("platform_system", "sys_platform", "platform_machine", "os_name", "platform_python_implementation", "extra")
-_CLAUSE = pattern(r"(==|>=|<=|!=|~=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?$")
-_PLAIN = pattern(r"[0-9]+(?:\.[0-9]+)*(?:\+.*)?$")
+_CLAUSE = pattern(r"(==|>=|<=|!=|~=|<|>)\s*([0-9]{1,9}(?:\.[0-9]{1,9})*)(\.\*)?$")
+_NUMBERS = pattern(r"[0-9]{1,9}(?:\.[0-9]{1,9})*$")
+_PLAIN = pattern(r"[0-9]{1,9}(?:\.[0-9]{1,9})*(?:\+.*)?$")
 
 Requires = Callable[[Package], Sequence[str]]
 
@@ -150,7 +151,7 @@ def _clause_plainly(clause: str, markers: Mapping[str, str]) -> bool | None:
         return None
     name, how, text = match.groups()
     ours = markers.get(name, "")
-    if name == "python_version" and _PLAIN.match(ours) and _PLAIN.match(text):
+    if name == "python_version" and _NUMBERS.match(ours) and _NUMBERS.match(text):
         return _plainly(_numbers(ours), how, text, False)
     return (ours == text) == (how == "==") if name in _TEXTS and how in ("==", "!=") else None
 
@@ -180,20 +181,18 @@ def _compare(one: tuple[int, ...], other: tuple[int, ...]) -> int:
 
 def _marker_holds(requirement: str, markers: Mapping[str, str]) -> bool:
     """Whether packaging says that a requirement is for this system, Python and extra."""
-    from packaging.markers import UndefinedEnvironmentName
-    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.requirements import Requirement
 
     try:
         marker = Requirement(requirement).marker
         return marker is None or marker.evaluate({"extra": "", **markers})
-    except (InvalidRequirement, UndefinedEnvironmentName):
+    except ValueError:  # as all of packaging's errors are; and a number that is too long for int
         return False
 
 
 def _judge(requirement: str, version: str | None, markers: Mapping[str, str]) -> str | None:
     """The requirement without its marker where packaging says that it does not hold."""
-    from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.version import InvalidVersion
+    from packaging.requirements import Requirement
 
     if not _marker_holds(requirement, markers):
         return None
@@ -201,7 +200,7 @@ def _judge(requirement: str, version: str | None, markers: Mapping[str, str]) ->
         wanted = Requirement(requirement)
         if version is not None and (wanted.url or wanted.specifier.contains(version, prereleases=True)):
             return None
-    except (InvalidRequirement, InvalidVersion):
+    except ValueError:
         return None
     extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
     return f"{wanted.name}{extras}{wanted.specifier}"

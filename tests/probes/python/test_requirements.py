@@ -63,6 +63,23 @@ def test_one_requirement(requirement: str, installed: str | None, expected: str 
     assert broken(package("torch", "2.1.2", requirement), *others) == ([(expected, installed)] if expected else [])
 
 
+ENDLESS = "9" * 5000  # more digits than int takes
+
+
+@pytest.mark.parametrize(
+    ("requirement", "installed"),
+    [
+        ('b>=1; python_version >= "3.9+"', "1.0"),
+        (f'b>=1; python_version >= "{ENDLESS}"', "1.0"),
+        (f'b>=1; python_full_version < "{ENDLESS}"', "1.0"),
+        (f"b=={ENDLESS}", "1.0"),
+        ("b>=1", ENDLESS),
+    ],
+)
+def test_what_is_no_version_breaks_nothing(requirement: str, installed: str) -> None:
+    assert broken(package("torch", "2", requirement), package("b", installed)) == []
+
+
 def test_local_versions_and_release_candidates_hold() -> None:
     vision = package("torchvision", "0.20.1", "torch==2.5.1", "numpy>=2.0.0rc1")
     assert broken(vision, package("torch", "2.5.1+cu124"), package("numpy", "2.1.0rc1")) == []
