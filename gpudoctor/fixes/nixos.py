@@ -26,7 +26,7 @@ def rebuild(message: str, settings: str, action: Action, verify: Task) -> Fix:
         verify: what shows that it helped.
     """
     tasks = (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "switch"))
-    return Fix(message, tasks, action, root=True, undo=_back("switch"), verify=verify)
+    return Fix(message, tasks, action, root=True, undo=back("switch"), verify=verify)
 
 
 def upgrade(message: str, verify: Task) -> Fix:
@@ -38,10 +38,11 @@ def upgrade(message: str, verify: Task) -> Fix:
     """
     message += " A system of flakes: `nix flake update` first; an old release of NixOS: change its channel first."
     tasks = (as_root("nixos-rebuild", "switch", "--upgrade"),)
-    return Fix(message, tasks, "reinstall-package", root=True, undo=_back("switch"), verify=verify)
+    return Fix(message, tasks, "reinstall-package", root=True, undo=back("switch"), verify=verify)
 
 
-def _back(mode: str) -> tuple[Task, ...]:
+def back(mode: str) -> tuple[Task, ...]:
+    """Return to the system that was built before, now ("switch") or with the next boot ("boot")."""
     return (as_root("nixos-rebuild", mode, "--rollback"),)
 
 
@@ -68,6 +69,6 @@ def install_driver(message: str, branch: int, flavor: str, legacy: bool) -> Fix:
         "reinstall-package",
         root=True,
         needs="reboot",
-        undo=_back("boot"),
+        undo=back("boot"),
         verify=query("nvidia-smi"),
     )
