@@ -6,7 +6,7 @@ pkgs/os-specific/linux/nvidia-x11).
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
-from gpudoctor.tasks import Task, as_root, lines, query
+from gpudoctor.tasks import Task, Tasks, as_root, lines, query
 
 _FILE = "/etc/nixos/configuration.nix"
 
@@ -41,6 +41,15 @@ def upgrade(message: str, verify: Task) -> Fix:
     return Fix(message, tasks, "reinstall-package", root=True, undo=back("switch"), verify=verify)
 
 
+def for_boot(settings: str) -> Tasks:
+    """Set options in the configuration, for the system that the next boot starts.
+
+    Args:
+        settings: the lines of the configuration.
+    """
+    return (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "boot"))
+
+
 def back(mode: str) -> tuple[Task, ...]:
     """Return to the system that was built before, now ("switch") or with the next boot ("boot")."""
     return (as_root("nixos-rebuild", mode, "--rollback"),)
@@ -62,10 +71,9 @@ def install_driver(message: str, branch: int, flavor: str, legacy: bool) -> Fix:
         f"hardware.nvidia.open = {'true' if flavor == 'open' else 'false'};\n"
         f"hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.{package};"
     )
-    commands = (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "boot"), as_root("reboot"))
     return Fix(
         f"{message} On NixOS it is set in the configuration.",
-        commands,
+        (*for_boot(settings), as_root("reboot")),
         "reinstall-package",
         root=True,
         needs="reboot",

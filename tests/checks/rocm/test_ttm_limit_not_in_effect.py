@@ -69,6 +69,25 @@ def test_the_limit_for_the_module_in_use(facts: Facts, typed: str) -> None:
     assert typed in commands(ttm_limit_not_in_effect, facts)
 
 
+@pytest.mark.parametrize(
+    ("asked", "changes", "typed"),
+    [
+        ("amdttm", {"nvidia.kernel.image_keys": ()}, "rpm-ostree kargs --append-if-missing=ttm.pages_limit=25165824"),
+        ("ttm", {"nvidia.kernel.image_keys": ()}, "rpm-ostree kargs --append-if-missing=ttm.pages_limit=25165824"),
+        ("amdttm", {"host.distribution.id": "nixos"}, 'boot.kernelParams = [ "ttm.pages_limit=25165824" ];'),
+        ("ttm", {"host.distribution.id": "nixos"}, 'boot.kernelParams = [ "ttm.pages_limit=25165824" ];'),
+    ],
+)
+def test_an_image_and_nixos_take_the_limit_with_the_kernel(asked: str, changes: dict[str, Any], typed: str) -> None:
+    facts = change(change(apu({asked: 96}), "host.distribution.id", "fedora"), "host.distribution.like", ())
+    for path, value in changes.items():
+        facts = change(facts, path, value)
+    found = commands(ttm_limit_not_in_effect, facts)
+    assert typed in found
+    assert "/etc/modprobe.d/zz" not in found
+    assert "reboot" in found
+
+
 def test_a_container_has_its_hosts_kernel() -> None:
     facts = change(apu({"ttm": 96}), "host.container", "docker")
     assert "On the host: rebuild the initial RAM disk" in commands(ttm_limit_not_in_effect, facts)
