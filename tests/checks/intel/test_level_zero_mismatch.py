@@ -47,17 +47,23 @@ def test_level_zero_mismatch(facts: Facts, verdict: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("identity", "release", "changes", "typed"),
+    ("name", "release", "changes", "typed"),
     [
-        ("debian", "12", {}, "apt-get install --only-upgrade '~i~n^libze1$' '~i~n^level-zero$' '~i~n^libze-intel-gpu'"),
-        ("fedora", "43", {}, "sudo dnf upgrade --refresh 'oneapi-level-zero*' 'intel-compute-runtime*'"),
-        ("fedora", "43", {"nvidia.kernel.image_keys": ()}, "sudo rpm-ostree upgrade"),
-        ("centos", "7", {}, "sudo yum upgrade 'oneapi-level-zero*'"),
-        ("arch", "", {}, "sudo pacman -Syu"),
+        (
+            "Debian GNU/Linux 12",
+            "12",
+            {},
+            "apt-get install --only-upgrade '~i~n^libze1$' '~i~n^level-zero$' '~i~n^libze-intel-gpu'",
+        ),
+        ("Fedora Linux 43", "43", {}, "sudo dnf upgrade --refresh 'oneapi-level-zero*' 'intel-compute-runtime*'"),
+        ("Fedora Linux 43", "43", {"nvidia.kernel.image_keys": ()}, "sudo rpm-ostree upgrade"),
+        ("CentOS Linux 7", "7", {}, "sudo yum upgrade 'oneapi-level-zero*'"),
+        ("Arch Linux", "", {}, "sudo pacman -Syu"),
     ],
 )
-def test_both_are_upgraded(identity: str, release: str, changes: dict[str, object], typed: str) -> None:
-    facts = change(host(), "host.distribution", Distribution(id=identity, version=release))
+def test_both_are_upgraded(name: str, release: str, changes: dict[str, object], typed: str) -> None:
+    identity = name.split()[0].lower()
+    facts = change(host(), "host.distribution", Distribution(id=identity, version=release, name=name))
     for path, value in changes.items():
         facts = change(facts, path, value)
     found = commands(level_zero_mismatch, facts)
