@@ -14,6 +14,7 @@ from gpudoctor.queries.driver import (
     library_version,
     loaded_libcuda,
     not_wsl,
+    of_booted_system,
 )
 from gpudoctor.queries.history import driver_lines
 from gpudoctor.queries.kernel_log import events, texts
@@ -46,6 +47,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     if in_container(facts):
         return _inside(facts, loaded or "the host's version", user or "the libraries' version")
     disk = known_or(disk_version(facts), None)
+    if user and user != disk and of_booted_system(facts):
+        return (system.reboot(f"Reboot: this loads module {user} of the system that was built last."),)
     if disk is None and not isinstance(facts.nvidia.kernel.on_disk, Unknown):
         message = "Reboot into the kernel whose new module is installed, so that it is loaded."
         by_reboot = facts.nvidia.kernel.other_kernels or module.kernel_gone(facts)
@@ -121,7 +124,8 @@ def library_mismatch(facts: Facts) -> Problem | None:
     if (loaded is None or user is None or loaded == user) and not refused:
         return None
     disk = known_or(disk_version(facts), None)
-    if disk is not None and user is not None and disk != user and not in_container(facts):
+    other = disk is not None and user is not None and disk != user
+    if other and not in_container(facts) and not of_booted_system(facts):
         return None  # a reboot would not help: driver.half-upgraded reports it
     why = None if in_container(facts) or disk != user else from_initramfs(facts)
     cause = _OLD_COPY.format(loaded=loaded, why=why) if loaded and why else None

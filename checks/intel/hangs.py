@@ -8,11 +8,11 @@ from gpudoctor.maybe import known, known_or, phrase
 from gpudoctor.queries.intel import card_name, computing_cards, guc, guc_bug
 from gpudoctor.queries.kernel_log import ago, events, of_this_week, texts
 from gpudoctor.targets import OnCard, in_container
-from gpudoctor.tasks import Shell, filtered, query
+from gpudoctor.tasks import Edit, Shell, filtered, query
 
 # Video engines: a decode or encode hung, which does not affect compute.
 _VIDEO = ("vcs", "vecs")
-_HANGCHECK = Shell("echo N > /sys/module/i915/parameters/enable_hangcheck", root=True)
+_HANGCHECK = Edit("/sys/module/i915/parameters/enable_hangcheck", text="N\n", root=True)
 
 
 def _logged(on: OnCard, *kinds: str) -> tuple[LogEvent, ...]:

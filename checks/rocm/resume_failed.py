@@ -30,7 +30,7 @@ def _fixes(on: OnBoard) -> tuple[Fix, ...]:
     if now:
         message += f" Remove {now} from wherever it is set."
     fix = kernel_parameter(on.facts, message, "amdgpu.runpm=0", amd.PROOF)
-    if now and isinstance(fix.tasks[0], Edit):
+    if now and any(isinstance(task, Edit) for task in fix.tasks):
         # grub puts GRUB_CMDLINE_LINUX_DEFAULT behind GRUB_CMDLINE_LINUX, and of two values the kernel takes the last.
         remove = as_root("sed", "-i", f"s/ *{now.replace('.', '[.]')}//g", "/etc/default/grub")
         fix = msgspec.structs.replace(fix, tasks=(remove, *fix.tasks))

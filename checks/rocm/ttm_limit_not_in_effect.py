@@ -31,6 +31,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         where = "the file in /etc/modprobe.d" if by_file else "the kernel command line"
         message = f"Give the limit to {own}, and remove the options of {name} from {where}."
         return (ttm.raise_limit(facts, message, asked, by_file),)
+    if by_file and not in_container(facts) and ttm.without_file(facts):
+        message = f"Give {own} the limit where the initial RAM disk takes it too."
+        return (ttm.raise_limit(facts, message, asked, by_file),)
     inside = in_container(facts)
     message = (
         f"{'On the host: rebuild' if inside else 'Rebuild'} the initial RAM disk, which has a copy of modprobe.d, and "

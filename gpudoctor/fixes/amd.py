@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix
 from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.fixes import kernel_packages, system
 from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.fixes.cluster import allocatable
 from gpudoctor.fixes.container import engine
 from gpudoctor.fixes.system_container import OVERFLOW, holds_a_system, open_node
 from gpudoctor.knowledge import packages, rocm
@@ -131,13 +132,7 @@ def pass_devices(facts: Facts) -> tuple[Fix, ...]:
         limit = "spec:\n  containers:\n    - name: ...\n      resources:\n        limits:\n          amd.com/gpu: 1"
         commands = (
             lines(limit),
-            query(
-                "kubectl",
-                "get",
-                "nodes",
-                "-o",
-                "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.amd\\.com/gpu",
-            ),
+            allocatable("amd.com/gpu"),
         )
     elif name == "lxc":
         message = (
@@ -227,8 +222,10 @@ def remove_dkms(facts: Facts, message: str) -> Fix:
     if in_container(facts):
         there = f"On the host: {message[0].lower()}{message[1:]} Then reboot."
         return Fix(there, (), "reinstall-package", root=True, needs="reboot", verify=PROOF, place="outside")
-    names = ("amdgpu-dkms", "amdgpu-dkms-firmware")  # the firmware's files take precedence over linux-firmware's
+    # the firmware's files take precedence over linux-firmware's; pacman aborts where a package is not installed
+    names = ("amdgpu-dkms", *(() if system.family_of(facts) == "arch" else ("amdgpu-dkms-firmware",)))
     newer: Tasks = ()
+    removed = system.remove(facts, *names)
     running = known_or(facts.host.kernel.release, "")
     first = max(filter(None, map(rocm.first_kernel, _targets(facts))), key=version, default="")
     if first and running[:1].isdigit() and version(running)[:2] < version(first):
@@ -236,7 +233,7 @@ def remove_dkms(facts: Facts, message: str) -> Fix:
         newer = kernel_packages.newest_kernel(facts)
     return Fix(
         message,
-        (*newer, *system.remove(facts, *names), *system.initramfs(facts), as_root("reboot")),
+        (*newer, *removed, *system.initramfs(facts), as_root("reboot")) if removed else (),
         "reinstall-package",
         root=True,
         needs="reboot",

@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes import nixos
 from gpudoctor.fixes.system import family_of, is_image, kernel_of
 from gpudoctor.maybe import known_or
 from gpudoctor.targets import in_container
@@ -28,7 +29,7 @@ def kernel_parameter(facts: Facts, message: str, parameter: str, verify: Task | 
     where = "On the host: " if in_container(facts) else ""
     return Fix(
         f"{where}{message} Add {parameter} to the kernel command line and reboot.",
-        (*_commands(facts, parameter), as_root("reboot")),
+        _then_reboot(_commands(facts, parameter)),
         "reboot",
         root=True,
         needs="reboot",
@@ -39,8 +40,15 @@ def kernel_parameter(facts: Facts, message: str, parameter: str, verify: Task | 
     )
 
 
+def _then_reboot(changed: Tasks) -> Tasks:
+    """A reboot alone changes nothing."""
+    return (*changed, as_root("reboot")) if changed else ()
+
+
 def _commands(facts: Facts, parameter: str) -> Tasks:
     family = family_of(facts)
+    if nixos.is_nixos(facts):
+        return nixos.for_boot(f'boot.kernelParams = [ "{parameter}" ];')
     if is_image(facts):
         return (as_root("rpm-ostree", "kargs", f"--append-if-missing={parameter}"),)
     if facts.host.distribution.id == "pop":  # systemd-boot; https://github.com/pop-os/kernelstub
@@ -73,7 +81,7 @@ def without_parameters(facts: Facts, message: str, parameters: tuple[str, ...], 
         found = (as_root("sed", "-i", words, "/etc/default/grub"), _MAKE[family])
     return Fix(
         f"{message} Remove {both} from the kernel command line and reboot.",
-        (*found, as_root("reboot")),
+        _then_reboot(found),
         "reboot",
         root=True,
         needs="reboot",

@@ -39,10 +39,17 @@ def ask_for_gpu(facts: Facts) -> tuple[Fix, ...]:
     return tuple(fixes)
 
 
-# How many GPUs each node of Kubernetes offers to pods.
-ALLOCATABLE = query(
-    "kubectl", "get", "nodes", "-o", "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu"
-)
+def allocatable(resource: str) -> Command:
+    """The command that shows how many GPUs each node of Kubernetes offers to pods.
+
+    Args:
+        resource: "nvidia.com/gpu".
+    """
+    key = resource.replace(".", "\\.")
+    return query("kubectl", "get", "nodes", "-o", f"custom-columns=NAME:.metadata.name,GPU:.status.allocatable.{key}")
+
+
+ALLOCATABLE = allocatable("nvidia.com/gpu")
 _RUNTIMES = ("containerd", "crio", "docker", "kubelet", "k3s", "k3s-agent", "rke2-agent")
 
 

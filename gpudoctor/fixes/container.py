@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.cluster import ALLOCATABLE
 from gpudoctor.fixes.container_launchers import starters
 from gpudoctor.fixes.engines import COMPOSE_UP, GPU_OF_COMPOSE, GPU_OF_POD, OTHERS, SHM_OF_COMPOSE, SHM_OF_POD
 from gpudoctor.fixes.system import NVIDIA_SMI, family_of, install
@@ -115,13 +116,7 @@ def _pod() -> tuple[Fix, ...]:
     commands = (
         as_root("nvidia-ctk", "runtime", "configure", "--runtime=containerd", "--set-as-default"),
         as_root("systemctl", "restart", "containerd"),
-        query(
-            "kubectl",
-            "get",
-            "nodes",
-            "-o",
-            "custom-columns=NAME:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu",
-        ),
+        ALLOCATABLE,
     )
     return (
         again(

@@ -24,6 +24,9 @@ _SPLIT = ("26.04", "26.10")  # releases of Ubuntu whose linux-firmware is split 
 FIRMWARE = "https://git.kernel.org/pub/scm/linux/kernel/git/firmware/linux-firmware.git/plain/"
 GUC = filtered(query("dmesg", root=True), query("grep", "-i", "guc firmware"))
 _START = 'docker run --device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)" ...'
+# Patterns for what is installed, apt-patterns(7): apt does nothing where its sources lack one of the names.
+_LOADER_DEBS = ("~i~n^libze1$", "~i~n^level-zero$")
+_RUNTIME_DEBS = ("~i~n^libze-intel-gpu", "~i~n^intel-level-zero-gpu", "~i~n^intel-opencl-icd")
 _RUNTIME_RPMS = ("intel-compute-runtime*", "intel-level-zero*", "intel-opencl*", "intel-igc*")
 LISTS = Shell("sycl-ls; clinfo -l", lookup=True)
 
@@ -70,29 +73,23 @@ def other_runtime(facts: Facts, bug: Regression, verify: Task) -> Fix:
         "arch": (Shell("ls /var/cache/pacman/pkg/intel-compute-runtime-*", lookup=True),),
         "debian": (query("apt-cache", "policy", *names),),
     }
-    newer = (*system.upgrade(facts, debian=names, fedora=_RUNTIME_RPMS), *older.get(family or "", ()))
+    newer = (*system.upgrade(facts, debian=_RUNTIME_DEBS, fedora=_RUNTIME_RPMS), *older.get(family or "", ()))
     return Fix(message, newer, "reinstall-package", root=True, verify=verify)
 
 
 def matching_level_zero(facts: Facts, verify: Task) -> Fix:
     """Bring Level Zero's loader and Intel's driver for it up to date together, from one repository."""
-    names = intel.packages(system.family_of(facts) or "")
-    newer: dict[str, Tasks] = {
-        "arch": (as_root("pacman", "-Syu"),),
-        "debian": (
-            as_root("apt-get", "update"),
-            as_root("apt-get", "install", "--only-upgrade", *names, "intel-opencl-icd"),
-            query("apt-cache", "policy", *names),
-        ),
-        "fedora": (as_root("dnf", "upgrade", "--refresh", "oneapi-level-zero*", *_RUNTIME_RPMS),),
-    }
+    family = system.family_of(facts)
+    names = intel.packages(family or "")
+    debs, rpms = (*_LOADER_DEBS, *_RUNTIME_DEBS), ("oneapi-level-zero*", *_RUNTIME_RPMS)
+    shown = (query("apt-cache", "policy", *names),) if family == "debian" else ()
+    tasks = (*system.upgrade(facts, debian=debs, fedora=rpms), *shown)
     both = " and ".join(names) or "Level Zero's loader and Intel's compute runtime"
     message = (
         f"Upgrade {both} together, from one repository. Where it has no newer release of the older one, install the "
         f"packages of one release of Intel's compute runtime ({RUNTIMES}), whose notes name the loader."
     )
     more = " In a container, do this in the image." if in_container(facts) else ""
-    tasks = newer.get(system.family_of(facts) or "", ())
     return Fix(f"{message}{more}", tasks, "reinstall-package", root=True, verify=verify)
 
 

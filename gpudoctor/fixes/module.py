@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import prebuilt, system
+from gpudoctor.fixes import nixos, prebuilt, system
 from gpudoctor.fixes.driver import debian_kernel, flavor_for
 from gpudoctor.fixes.system import NVIDIA_SMI
 from gpudoctor.fixes.system import driver_packages as driver_packages
@@ -207,24 +207,31 @@ def finish_upgrade(facts: Facts, version: str) -> tuple[Fix, ...]:
         facts: the facts.
         version: the libraries' version.
     """
-    family = system.family_of(facts)
-    if uses_runfile(facts) or family is None:
+    family, proof = system.family_of(facts), query("modinfo", "-F", "version", "nvidia")
+    if uses_runfile(facts):
         return (_installer_for(facts, version),)
+    if family is None or system.is_image(facts):
+        return (_build_system(facts, version),)
     message = (
         f"Finish the upgrade so that the kernel module becomes {version} too. Reboot only when modinfo reports "
         f"{version}: before that a reboot loads the old module again."
     )
-    commands = (*_finish(facts, family), query("modinfo", "-F", "version", "nvidia"))
-    return (
-        Fix(
-            message,
-            commands,
-            "reinstall-package",
-            root=True,
-            needs="reboot",
-            verify=query("modinfo", "-F", "version", "nvidia"),
-        ),
-    )
+    commands = (*_finish(facts, family), proof)
+    return (Fix(message, commands, "reinstall-package", root=True, needs="reboot", verify=proof),)
+
+
+def _build_system(facts: Facts, version: str) -> Fix:
+    """Module and libraries come together with the next boot; until then modinfo shows the old module."""
+    message = f"Upgrade the distribution's package of the module to {version}, then reboot."
+    commands: Tasks = ()
+    undo: Tasks = ()
+    if nixos.is_nixos(facts):
+        message = f"Rebuild the system, so that its module is {version} too, then reboot."
+        commands, undo = (as_root("nixos-rebuild", "boot"), as_root("reboot")), nixos.back("boot")
+    elif system.is_image(facts):
+        message = f"Upgrade the image, so that its module is {version} too, then reboot."
+        commands, undo = (*system.upgrade(facts), as_root("reboot")), (as_root("rpm-ostree", "rollback"),)
+    return Fix(message, commands, "reinstall-package", root=True, needs="reboot", undo=undo, verify=NVIDIA_SMI)
 
 
 def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
@@ -239,8 +246,11 @@ def older_libraries(facts: Facts, user: str, source: str) -> tuple[Fix, ...]:
     found = known_or(facts.nvidia.kernel.packages, ())
     names = [name for name, version, state in found if user in version and state[:1] not in "rp"]
     back: Tasks = ()
-    if family == "fedora":
-        back = (as_root("dnf", "downgrade", *([f"{name}-{source}" for name in names] or ["*nvidia*"])),)
+    if system.is_image(facts):
+        back = (query("rpm-ostree", "status"), as_root("rpm-ostree", "rollback"))
+    elif names and family == "fedora":
+        program = "yum" if system.has_yum_only(facts) else "dnf"
+        back = (as_root(program, "downgrade", *(f"{name}-{source}" for name in names)),)
     elif names and family == "debian":
         back = (as_root("apt-get", "install", "--allow-downgrades", *(f"{name}={source}*" for name in names)),)
     message = f"Go back to driver {source}, whose module DKMS builds, then reboot."
@@ -262,7 +272,7 @@ def _finish(facts: Facts, family: packages.Family) -> Tasks:
             as_root("apt-get", "--fix-broken", "install"),
         )
         return (*first, *again, *_build(facts))
-    if family == "fedora" and not system.is_image(facts):
+    if family == "fedora":
         return (as_root("dnf", "distro-sync", "*nvidia*", "cuda-drivers*"), *_build(facts))
     return system.upgrade(facts, suse=("*nvidia*",))
 

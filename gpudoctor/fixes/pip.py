@@ -24,7 +24,8 @@ def pip(installer: Installer, interpreter: str, verb: str, *arguments: str, env:
         note: a sentence about it.
     """
     first = ("uv", "pip", verb, "--python", interpreter) if installer == "uv" else (interpreter, "-m", "pip", verb)
-    resolve = (*first, "--dry-run", *arguments) if verb == "install" else ()
+    variables = ("env", *(f"{name}={value}" for name, value in env)) if env else ()
+    resolve = (*variables, *first, "--dry-run", *arguments) if verb == "install" else ()
     return cmd(*first, *arguments, env=env, note=note, packages=PackageChange(interpreter, installer, resolve))
 
 
@@ -40,7 +41,8 @@ def only(installer: Installer, index: str | None, configured: str | None) -> Sou
     """The index that a command asks, without those of the user's configuration.
 
     pip takes the highest release of all indexes, so that an extra one has its way; a variable replaces those of
-    files. uv takes a package from the first index that has it, and --index comes first.
+    files. uv takes a package from the first index that has it, unless it is set to take the best match of all, and
+    --index comes first.
 
     Args:
         installer: pip or uv.
@@ -53,9 +55,14 @@ def only(installer: Installer, index: str | None, configured: str | None) -> Sou
     if configured is None:
         return Source(source)
     if installer == "uv":
-        return Source(("--index", index, *source), note=f"--index comes before the indexes of {configured}.")
+        return Source(before_others(index), note=f"--index comes before the indexes of {configured}.")
     note = f"PIP_EXTRA_INDEX_URL replaces the extra index of {configured}, which may have another build."
     return Source(source, (("PIP_EXTRA_INDEX_URL", index),), note)
+
+
+def before_others(index: str) -> tuple[str, ...]:
+    """The options by which uv asks an index first, whatever indexes and strategy it is configured with."""
+    return ("--index", index, "--index-url", index, "--index-strategy", "first-index")
 
 
 def replace(
@@ -89,7 +96,7 @@ def replace(
         installer, interpreter, "install", "--force-reinstall", "--no-deps", *source, *names, env=env, note=note
     )
     rest = pip(installer, interpreter, "install", *source, *names, env=env)
-    asked = pip(installer, interpreter, "install", "--force-reinstall", *source, *names).packages
+    asked = pip(installer, interpreter, "install", "--force-reinstall", *source, *names, env=env).packages
     return (
         msgspec.structs.replace(first, packages=asked),
         msgspec.structs.replace(rest, packages=PackageChange(interpreter, installer)),

@@ -73,10 +73,15 @@ def manifest_of(python: Python) -> tuple[str, ...]:
 
 
 def pixi(python: Python, *arguments: str) -> Command:
-    """A command of pixi's, which otherwise looks for the workspace in the working directory."""
+    """A command of pixi's, which otherwise looks for the workspace in the working directory.
+
+    What it installs and runs is otherwise of the environment `default`.
+    """
     verb, *rest = arguments
-    place = manifest_of(python)
-    return cmd("pixi", verb, *place, *rest, person=not place)
+    place, prefix = manifest_of(python), python.prefix if isinstance(python.prefix, str) else ""
+    name = prefix.partition("/.pixi/envs/")[2].partition("/")[0]
+    other = ("-e", name) if verb in ("install", "reinstall", "run") and name not in ("", "default") else ()
+    return cmd("pixi", verb, *place, *other, *rest, person=not place)
 
 
 def _is_found(python: Python) -> bool:

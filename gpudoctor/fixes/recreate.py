@@ -6,7 +6,8 @@ from gpudoctor.fixes.pip import Installer, pip
 from gpudoctor.fixes.python import manager_of, manifest_of, pixi, project_of
 from gpudoctor.knowledge.torch import index_of_build
 from gpudoctor.queries.packages import packages_of
-from gpudoctor.tasks import Task, Tasks, cmd, pipe, query
+from gpudoctor.tasks import Shell, Task, Tasks, cmd, query
+from gpudoctor.tasks.as_typed import shown
 
 _LIST = "/tmp/packages.txt"
 _DETACHED = "detached-environments"  # of pixi: outside of the project, in the user's cache
@@ -65,9 +66,10 @@ def from_list(python: Python, new: str, *before: Task) -> Tasks:
         make = cmd("uv", "venv", "--python", python.path, new)
         # uv otherwise takes a package only from the first index that has it, in whatever releases
         sources += ["--index-strategy", "unsafe-best-match"] if indexes else []
-    listed = cmd(*pip(installer, python.path, "freeze").argv, lookup=True)
+    # a pipe would hide that the environment has no pip, and an empty list installs nothing without an error
+    listed = Shell(f"{shown(pip(installer, python.path, 'freeze'))} > {_LIST}")
     install = cmd(*pip(installer, f"{new}/bin/python", "install", *sources, "-r", _LIST).argv)
-    return (pipe(listed, cmd("tee", _LIST)), *before, make, install)
+    return (listed, *before, make, install)
 
 
 def in_place(python: Python) -> Fix | None:

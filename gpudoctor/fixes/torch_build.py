@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import CondaPackage, Facts, Framework, Gpu, Python
 from gpudoctor.fixes import jetson
-from gpudoctor.fixes.pip import only, twice
+from gpudoctor.fixes.pip import before_others, only, twice
 from gpudoctor.fixes.python import (
     NEW,
     REMOVE_NEW,
@@ -162,7 +162,8 @@ def _with_another_python(facts: Facts, python: Python, choice: torch.TorchChoice
         f"{present(python_minor(python))}; with Python {minor} the {choice.variant} build of PyTorch {choice.version} "
         f"works.{lasting(facts)}"
     )
-    arguments = ("--index-url", choice.index, f"torch=={choice.version}.*", *names[1:])
+    # uv fills it, and how uv is configured is not known where pip fills the environment of now
+    arguments = (*before_others(choice.index), f"torch=={choice.version}.*", *names[1:])
     commands = new_environment(python, minor, *arguments)
     return Fix(message, commands, "reinstall-package", undo=(REMOVE_NEW,), verify=_computes(f"{NEW}/bin/python"))
 

@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import system
+from gpudoctor.fixes import nixos, system
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.module_option import option_file
 from gpudoctor.maybe import known_or
@@ -23,6 +23,11 @@ def parameter_path(facts: Facts) -> str:
     return f"/sys/module/{module_of(facts)}/parameters/pages_limit"
 
 
+def without_file(facts: Facts) -> bool:
+    """Whether no command takes a file of modprobe.d into the initial RAM disk here: an image's, or NixOS's."""
+    return system.is_image(facts) or nixos.is_nixos(facts)
+
+
 def raise_limit(facts: Facts, message: str, asked: int, by_file: bool = False) -> Fix:
     """Set the limit for the module that amdgpu uses, and reboot.
 
@@ -36,7 +41,7 @@ def raise_limit(facts: Facts, message: str, asked: int, by_file: bool = False) -
     wanted = min(asked, most) if most > (known_or(facts.amd.ttm_limit, None) or 0) else asked
     name, pages = module_of(facts), wanted // PAGE
     verify = query("cat", parameter_path(facts))
-    if not by_file or in_container(facts):
+    if not by_file or in_container(facts) or without_file(facts):
         return kernel_parameter(facts, message, f"{name}.pages_limit={pages}", verify)
     write, remove = option_file("ttm", f"pages_limit={pages}", name)
     return Fix(

@@ -48,6 +48,15 @@ def disk_version(facts: Facts) -> Maybe[str | None]:
     return found[0].version if found else None
 
 
+def of_booted_system(facts: Facts) -> bool:
+    """Whether the module on disk is the booted system's, which NixOS keeps there until the next boot.
+
+    A rebuild replaces the libraries alone: https://github.com/NixOS/nixpkgs/issues/255070
+    """
+    disk = disk_version(facts)
+    return facts.host.distribution.id == "nixos" and isinstance(disk, str) and disk == facts.nvidia.kernel.loaded
+
+
 def from_initramfs(facts: Facts) -> str | None:
     """Why the loaded module is the copy in the initial RAM disk (initramfs), and not the file on disk; else None.
 

@@ -51,7 +51,10 @@ def dry_run(command: Command, base: str) -> tuple[str, ...]:
     place = command.packages.python
     there = place if os.path.exists(place) else base
     words = tuple(there if word == place else word for word in command.packages.resolve)
-    return words if words[:1] == ("uv",) else (*words[:4], "--retries", "0", "--ignore-installed", *words[4:])
+    if command.packages.installer == "uv":
+        return words
+    after = words.index("install") + 1
+    return (*words[:after], "--retries", "0", "--ignore-installed", *words[after:])
 
 
 def base_of(steps: Iterable[SetupStep]) -> str | None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gpudoctor.fixes.boot import kernel_parameter
+from gpudoctor.fixes.boot import kernel_parameter, without_parameters
+from gpudoctor.tasks import query
 from tests.builders import change, nvidia_host
 
 
@@ -11,9 +12,24 @@ from tests.builders import change, nvidia_host
     [
         ("pop", ("ubuntu", "debian"), ("sudo kernelstub --add-options ibt=off", "sudo reboot")),
         ("fedora", (), ("sudo grubby --update-kernel=ALL --args=ibt=off", "sudo reboot")),
-        ("void", (), ("sudo reboot",)),
+        (
+            "nixos",
+            (),
+            (
+                '# /etc/nixos/configuration.nix\nboot.kernelParams = [ "ibt=off" ];',
+                "sudo nixos-rebuild boot",
+                "sudo reboot",
+            ),
+        ),
+        ("void", (), ()),  # a reboot alone would change nothing
     ],
 )
 def test_kernel_parameter(identity: str, like: tuple[str, ...], commands: tuple[str, ...]) -> None:
     facts = change(change(nvidia_host(), "host.distribution.id", identity), "host.distribution.like", like)
     assert kernel_parameter(facts, "Disable it.", "ibt=off").commands == commands
+
+
+@pytest.mark.parametrize("identity", ["nixos", "void"])
+def test_without_an_edit_there_is_no_reboot(identity: str) -> None:
+    facts = change(change(nvidia_host(), "host.distribution.id", identity), "host.distribution.like", ())
+    assert without_parameters(facts, "Enable it.", ("ibt=off",), query("nvidia-smi")).commands == ()

@@ -182,11 +182,11 @@ def test_no_wheel_for_this_python(manager: str) -> None:
     facts, python_ = place("12.0", "12.8", "3.8", manager=manager)
     (fix,) = reinstall_torch(facts, python_)
     assert "Create an environment with Python 3.12: PyTorch has no wheel" in fix.message
-    uv = "uv" if manager == "uv" else "/opt/env/bin/python -m uv"
+    uv, cu128 = "uv" if manager == "uv" else "/opt/env/bin/python -m uv", "https://download.pytorch.org/whl/cu128"
     assert fix.commands[-2:] == (
         f"{uv} venv --python 3.12 ~/gpu-env",
-        f"{uv} pip install --python ~/gpu-env --index-url https://download.pytorch.org/whl/cu128 'torch==2.11.*' "
-        "torchvision",
+        f"{uv} pip install --python ~/gpu-env --index {cu128} --index-url {cu128} --index-strategy first-index "
+        "'torch==2.11.*' torchvision",
     )
     assert (fix.commands[0] == "/opt/env/bin/python -m pip install uv") is (manager == "pip")
 

@@ -1,13 +1,12 @@
 """What the loaded driver answers, its versions, libraries and nodes: each illness by a machine that has it."""
 
-import msgspec
 import pytest
 
 from gpudoctor import catalogue
-from gpudoctor.check_engine import Problem, judge, run
-from gpudoctor.facts import Dkms, Facts
+from gpudoctor.check_engine import Problem, judge
+from gpudoctor.facts import Facts
 from gpudoctor.root_causes import findings
-from tests.builders import ask, card, change, library, nvidia_host, plain_host
+from tests.builders import ask, card, library, nvidia_host, plain_host
 from tests.checks.nvidia_machines import (
     WHY,
     event,
@@ -322,42 +321,6 @@ def test_a_restart_is_advised_only_where_it_helps() -> None:
     lxc = having(PENDING, host__container="lxc", nvidia__kernel__on_disk=WHY)
     assert [fix.commands for fix in mismatch.fixes_for(lxc)] == [()]
     assert "exactly 550.90.07" in mismatch.fixes_for(lxc)[0].message
-
-
-@pytest.mark.parametrize(
-    ("identity", "names", "first"),
-    [
-        (
-            "fedora",
-            ("dkms-nvidia", "nvidia-driver-cuda"),
-            ("sudo dnf downgrade dkms-nvidia-520.56.06 nvidia-driver-cuda-520.56.06", "sudo reboot"),
-        ),
-        ("fedora", (), ("sudo dnf downgrade '*nvidia*'", "sudo reboot")),
-        (
-            "ubuntu",
-            ("dkms-nvidia", "nvidia-driver-cuda"),
-            (
-                "sudo apt-get install --allow-downgrades 'dkms-nvidia=520.56.06*' 'nvidia-driver-cuda=520.56.06*'",
-                "sudo reboot",
-            ),
-        ),
-        ("arch", ("dkms-nvidia",), ()),
-    ],
-)
-def test_a_package_with_the_source_of_another_release(
-    identity: str, names: tuple[str, ...], first: tuple[str, ...]
-) -> None:
-    packages = tuple((name, "3:525.85.12-1", "ii") for name in names)
-    entry = Dkms(module="nvidia", version="525.85.12", state="installed", source="520.56.06")
-    faulty = having(HALF, nvidia__kernel__dkms=(entry,), nvidia__kernel__packages=packages)
-    faulty = change(change(faulty, "host.distribution.id", identity), "host.distribution.like", ())
-    (verdict,) = run(catalogue.load(["driver.half-upgraded"])[0], faulty)
-    assert verdict.problem
-    assert "NVIDIA_VERSION in version.mk" in (verdict.problem.cause or "")
-    assert verdict.fixes[0].commands == first
-    # a source that is right, and a module on disk that is not from it
-    right = change(faulty, "nvidia.kernel.dkms", (msgspec.structs.replace(entry, source="525.85.12"),))
-    assert run(catalogue.load(["driver.half-upgraded"])[0], right)[0].fixes[0].message.startswith("Finish the upgrade")
 
 
 def test_a_path_that_hides_the_driver_is_taken_out_of_the_variable() -> None:

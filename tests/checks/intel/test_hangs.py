@@ -115,3 +115,9 @@ def test_without_a_known_bug_the_kernel_before_is_offered() -> None:
         "sudo reboot",
     )
     assert "i915" in run(hangs, change(machine(RESET), "pci.0.driver", "i915"))[0].fixes[0].message
+
+
+def test_the_hang_check_is_written_as_root() -> None:
+    facts = change(machine(RESET), "pci.0.driver", "i915")
+    fix = run(hangs, facts)[0].fixes[0]
+    assert fix.commands == ("echo N | sudo tee /sys/module/i915/parameters/enable_hangcheck",)

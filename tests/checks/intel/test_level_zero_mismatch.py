@@ -7,10 +7,10 @@ import pytest
 from gpudoctor.check_engine import judge
 from gpudoctor.checks.intel.level_zero_mismatch import level_zero_mismatch
 from gpudoctor.checks.pytorch.import_crashes import import_crashes
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Distribution, Facts
 from gpudoctor.maybe import Unknown
 from gpudoctor.root_causes import findings
-from tests.builders import ask, live
+from tests.builders import ask, change, live
 from tests.checks.environments import commands
 from tests.checks.intel_machines import arc_host, xpu
 
@@ -46,8 +46,29 @@ def test_level_zero_mismatch(facts: Facts, verdict: tuple[str, str]) -> None:
     assert ask(level_zero_mismatch, facts) == [verdict]
 
 
-def test_both_are_upgraded() -> None:
-    assert "apt-get install --only-upgrade libze1 libze-intel-gpu1" in commands(level_zero_mismatch, host())
+@pytest.mark.parametrize(
+    ("name", "release", "changes", "typed"),
+    [
+        (
+            "Debian GNU/Linux 12",
+            "12",
+            {},
+            "apt-get install --only-upgrade '~i~n^libze1$' '~i~n^level-zero$' '~i~n^libze-intel-gpu'",
+        ),
+        ("Fedora Linux 43", "43", {}, "sudo dnf upgrade --refresh 'oneapi-level-zero*' 'intel-compute-runtime*'"),
+        ("Fedora Linux 43", "43", {"nvidia.kernel.image_keys": ()}, "sudo rpm-ostree upgrade"),
+        ("CentOS Linux 7", "7", {}, "sudo yum upgrade 'oneapi-level-zero*'"),
+        ("Arch Linux", "", {}, "sudo pacman -Syu"),
+    ],
+)
+def test_both_are_upgraded(name: str, release: str, changes: dict[str, object], typed: str) -> None:
+    identity = name.split()[0].lower()
+    facts = change(host(), "host.distribution", Distribution(id=identity, version=release, name=name))
+    for path, value in changes.items():
+        facts = change(facts, path, value)
+    found = commands(level_zero_mismatch, facts)
+    assert typed in found
+    assert ("dnf" in found) is ("dnf" in typed)
 
 
 def test_it_explains_the_crash() -> None:

@@ -126,14 +126,14 @@ def test_a_copied_environment(own: object, expected: tuple[str, str]) -> None:
     assert one(environment_moved, change(facts, "pythons.0.kind", "conda")) == ("pass", "")
     assert one(environment_moved, facts) == expected
     if own == "/old/env/bin/python":
-        assert "/opt/env/bin/python -m pip freeze | tee /tmp/packages.txt" in commands(environment_moved, facts)
+        assert "/opt/env/bin/python -m pip freeze > /tmp/packages.txt" in commands(environment_moved, facts)
         assert "/opt/env/bin/python -m venv /opt/env-new" in commands(environment_moved, facts)  # of the same release
         assert severity(environment_moved, facts) == "warn"
         assert severity(environment_moved, change(facts, "host.container", "docker")) == "advice"
         built = change(facts, "pythons.0.packages", (package("torch", "2.7.1+cu126"), package("numpy", "2.3.4")))
         assert "--extra-index-url https://download.pytorch.org/whl/cu126 -r /tmp/" in commands(environment_moved, built)
         lines = commands(environment_moved, change(built, "pythons.0.manager", "uv"))
-        assert "uv pip freeze --python /opt/env/bin/python | tee /tmp/packages.txt" in lines
+        assert "uv pip freeze --python /opt/env/bin/python > /tmp/packages.txt" in lines
         assert "uv venv --python /opt/env/bin/python /opt/env-new" in lines
         assert "uv pip install --python /opt/env-new/bin/python --extra-index-url https://" in lines
         assert "/cu126 --index-strategy unsafe-best-match -r /tmp/packages.txt" in lines

@@ -108,6 +108,15 @@ def test_amds_package_on_a_kernel_that_it_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize(
+    ("identity", "first"),
+    [("arch", ("sudo pacman -Rns amdgpu-dkms",)), ("nixos", ()), ("void", ())],  # a reboot alone removes nothing
+)
+def test_it_is_removed_where_the_package_manager_is_known(identity: str, first: tuple[str, ...]) -> None:
+    facts = change(mint(), "host.distribution", Distribution(id=identity))
+    assert run(hangs, facts)[0].fixes[0].commands[:1] == first
+
+
+@pytest.mark.parametrize(
     "facts",
     [
         mint(package="1:6.16.13.30300100-2303411.24.04"),

@@ -66,7 +66,7 @@ PIXI = "/srv/AI stuff/.pixi/envs/default"
         (
             {"manager": "uv"},
             [
-                "uv pip freeze --python /opt/env/bin/python | tee /tmp/packages.txt",
+                "uv pip freeze --python /opt/env/bin/python > /tmp/packages.txt",
                 "uv venv --python /opt/env/bin/python ~/gpu-env",
                 "uv pip install --python ~/gpu-env/bin/python --extra-index-url https://download.pytorch.org/whl/rocm6.2"
                 " --index-strategy unsafe-best-match -r /tmp/packages.txt",
@@ -92,6 +92,13 @@ PIXI = "/srv/AI stuff/.pixi/envs/default"
             [
                 "pixi config set --local --manifest-path '/srv/AI stuff' detached-environments true",
                 "pixi install --manifest-path '/srv/AI stuff'",
+            ],
+        ),
+        (
+            {"manager": "pixi", "prefix": "/srv/AI stuff/.pixi/envs/gpu"},
+            [
+                "pixi config set --local --manifest-path '/srv/AI stuff' detached-environments true",
+                "pixi install --manifest-path '/srv/AI stuff' -e gpu",
             ],
         ),
     ],

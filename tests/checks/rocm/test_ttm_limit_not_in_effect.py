@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from gpudoctor.checks.rocm.ttm_limit_not_in_effect import ttm_limit_not_in_effect
-from gpudoctor.facts import Facts
+from gpudoctor.facts import Distribution, Facts
 from gpudoctor.maybe import Unknown
-from tests.builders import ask, change
+from tests.builders import FEDORA, ask, change
 from tests.checks.amd_machines import IGPU, RADEON, amd_host
 from tests.checks.environments import commands
 
@@ -67,6 +67,29 @@ def test_ttm_limit_not_in_effect(facts: Facts, verdict: tuple[str, str]) -> None
 )
 def test_the_limit_for_the_module_in_use(facts: Facts, typed: str) -> None:
     assert typed in commands(ttm_limit_not_in_effect, facts)
+
+
+IMAGE = {"host.distribution": FEDORA, "nvidia.kernel.image_keys": ()}
+NIXOS = {"host.distribution": Distribution(id="nixos", like=(), version="25.11", name="NixOS 25.11")}
+
+
+@pytest.mark.parametrize(
+    ("asked", "changes", "typed"),
+    [
+        ("amdttm", IMAGE, "rpm-ostree kargs --append-if-missing=ttm.pages_limit=25165824"),
+        ("ttm", IMAGE, "rpm-ostree kargs --append-if-missing=ttm.pages_limit=25165824"),
+        ("amdttm", NIXOS, 'boot.kernelParams = [ "ttm.pages_limit=25165824" ];'),
+        ("ttm", NIXOS, 'boot.kernelParams = [ "ttm.pages_limit=25165824" ];'),
+    ],
+)
+def test_an_image_and_nixos_take_the_limit_with_the_kernel(asked: str, changes: dict[str, Any], typed: str) -> None:
+    facts = apu({asked: 96})
+    for path, value in changes.items():
+        facts = change(facts, path, value)
+    found = commands(ttm_limit_not_in_effect, facts)
+    assert typed in found
+    assert "/etc/modprobe.d/zz" not in found
+    assert "reboot" in found
 
 
 def test_a_container_has_its_hosts_kernel() -> None:
