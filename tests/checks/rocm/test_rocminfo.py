@@ -118,6 +118,25 @@ def test_rocminfo_without_gpu(facts: Facts, verdict: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("facts", "beginnings"),
+    [
+        (seen(EMPTY), ("See what keeps",)),  # 6.3.4 supports gfx1100
+        (change(laptop(EMPTY), "amd.rocm", "6.4.1"), ("Install a ROCm release",)),
+        (seen(EMPTY, rocm=Unknown("of the distribution")), ("See what keeps", "Install a ROCm release")),
+        (
+            change(change(laptop(EMPTY), "amd.rocm", "6.4.1"), "host.container", "docker"),
+            ("Use an image with a ROCm release",),
+        ),
+    ],
+    ids=["supported", "not supported", "unknown", "in a container"],
+)
+def test_no_other_release_is_advised_where_this_one_supports_the_gpu(facts: Facts, beginnings: tuple[str, ...]) -> None:
+    fixes = run(rocminfo_without_gpu, facts)[0].fixes
+    assert len(fixes) == len(beginnings)
+    assert all(fix.message.startswith(begin) for fix, begin in zip(fixes, beginnings, strict=True))
+
+
+@pytest.mark.parametrize(
     ("one", "found", "severities"),
     [
         (rocminfo_fails, FAILED, ("fail", "warn")),
