@@ -6,6 +6,7 @@ from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import rocm_wsl
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.rocm import before_wsl
 from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import OnLive, asked_for_nvidia, lives, on_wsl
 from gpudoctor.tasks import Shell, as_root, cmd, export, filtered, query, unset
@@ -24,7 +25,15 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
         yield from ((about, on) for about, on in lives(facts) if isinstance(on.framework.hip, str))
 
 
+def _supporting(facts: Facts) -> str | None:
+    """The first release that supports WSL, where the installed one is older."""
+    release = known_or(facts.amd.rocm, None)
+    return before_wsl(release) if release else None
+
+
 def _why(facts: Facts) -> str:
+    if _supporting(facts):
+        return "old"
     release = known_or(facts.amd.rocm, None)
     blind = "release" if _lists_none(facts) else "runtime"
     if release and version(release) < _WITH_LIBRARY:
@@ -90,6 +99,8 @@ def wsl_runtime(on: OnLive) -> Problem | None:
     if known(on.live.available) is not False or known(on.facts.amd.dxg) is not True:
         return None
     reason = {
+        "old": f"ROCm {known_or(on.facts.amd.rocm, None) or ''} does not support WSL; {_supporting(on.facts) or ''} is "
+        "the first that does",
         "library": "librocdxg.so is not installed",
         "variable": f"{_DETECT} is not set to 1",
         "runtime": "the HSA runtime that it loads does not find it",
