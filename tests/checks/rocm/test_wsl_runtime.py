@@ -111,4 +111,4 @@ def test_a_release_without_support_for_the_card_is_replaced() -> None:
     assert "RX 9060, RX 7800 XT and RX 7700 XT from ROCm 6.4.1 and Adrenalin 25.6.1 on" in verdict.fixes[0].message
     assert commands(wsl_runtime, windows(rocm="6.4.1", rocminfo=NONE)) == ["wsl.exe --shutdown"]
     (verdict,) = run(wsl_runtime, windows(rocm="5.2.3"))
-    assert verdict.fixes[0].message.startswith("Update ROCm for WSL to 6.4.1 or newer")
+    assert verdict.fixes[0].message.startswith("Update ROCm for WSL to ")
