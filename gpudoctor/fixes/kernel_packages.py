@@ -125,7 +125,7 @@ def with_module(facts: Facts, user: str, path: str) -> tuple[Fix, ...]:
     if system.family_of(facts) != "fedora" or system.is_image(facts) or not module.uses_akmods(facts):
         return (newer, *boot)
     without = Fix(
-        "Or, if a package of its own brings the kernel's module (kernel-...-nvidia-open), remove that one, so that "
+        "If a package of its own brings the kernel's module (kernel-...-nvidia-open), remove that one, so that "
         "akmods builds the module of the libraries' version, then reboot. The command finds no package if the module "
         "is part of the kernel's.",
         (
