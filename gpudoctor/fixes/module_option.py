@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module, nixos, system
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Tasks, as_root, query
 
@@ -36,6 +36,9 @@ def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
     text = f"{message}: set {option} for the module nvidia, then reboot.{system.initramfs_hint(facts)}"
     if in_container(facts):
         return module.on_the_host(f"On the host: {text}", *commands)
+    if nixos.is_nixos(facts):
+        setting = f'boot.extraModprobeConfig = "options nvidia {option}";'
+        return nixos.from_next_boot(f"{message}: set {option} for the module nvidia.", setting, "reboot")
     return Fix(
         text,
         commands,

@@ -61,13 +61,17 @@ def install_driver(message: str, branch: int, flavor: str, legacy: bool) -> Fix:
         f"hardware.nvidia.open = {'true' if flavor == 'open' else 'false'};\n"
         f"hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.{package};"
     )
+    return from_next_boot(f"{message} On NixOS it is set in the configuration.", settings, "reinstall-package")
+
+
+def from_next_boot(message: str, settings: str, action: Action) -> Fix:
+    """Set options in the configuration that hold from the next boot on: those of the driver and its modules.
+
+    Args:
+        message: what they do.
+        settings: the lines of the configuration.
+        action: the kind of action.
+    """
     commands = (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "boot"), as_root("reboot"))
-    return Fix(
-        f"{message} On NixOS it is set in the configuration.",
-        commands,
-        "reinstall-package",
-        root=True,
-        needs="reboot",
-        undo=_back("boot"),
-        verify=query("nvidia-smi"),
-    )
+    undo = _back("boot")
+    return Fix(message, commands, action, root=True, needs="reboot", undo=undo, verify=query("nvidia-smi"))
