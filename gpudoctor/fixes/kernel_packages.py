@@ -84,7 +84,7 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
         verify: the command that shows that it helped.
     """
     if in_container(facts):
-        there = f"On the host: {message} Then reboot."
+        there = f"On the host: {message[0].lower()}{message[1:]} Then reboot."
         return Fix(there, (), "reinstall-package", root=True, needs="reboot", verify=verify, place="outside")
     commands = newest_kernel(facts)
     reboot = (as_root("reboot"),) if commands else ()

@@ -35,7 +35,7 @@ def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
     commands: Tasks = (write, *system.initramfs(facts), as_root("reboot"))
     text = f"{message}: set {option} for the module nvidia, then reboot.{system.initramfs_hint(facts)}"
     if in_container(facts):
-        return module.on_the_host(f"On the host: {text}", *commands)
+        return module.on_the_host(f"On the host: {text[0].lower()}{text[1:]}", *commands)
     if nixos.is_nixos(facts):
         setting = f'boot.extraModprobeConfig = "options nvidia {option}";'
         return nixos.from_next_boot(f"{message}: set {option} for the module nvidia.", setting, "reboot")

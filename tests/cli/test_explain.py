@@ -63,7 +63,6 @@ def explain(run: Run, tmp_path: Path) -> Run:
     [
         ("well", "step 1\nstep 2\n", 0),
         ("well", NOISE, 0),
-        ("well", "", 0),
         ("well", "UserWarning: Failed to load image Python extension: x\n", 1),
         ("well", NO_GPU, 1),
         ("well", trace("KeyError: 'labels'"), 3),
@@ -236,6 +235,20 @@ def test_a_compressed_log_is_refused_with_what_to_type(tmp_path: Path) -> None:
     (tmp_path / "log.gz").write_bytes(b"\x1f\x8b" + bytes(99))
     sentence = gpudoctor("explain", "--log", "log.gz", cwd=tmp_path).sentence
     assert sentence == "The log log.gz is compressed. Use: `zcat log.gz | gpudoctor explain --log -`."
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [(b"", "The log run.log is empty."), (b"\x7fELF\x02\x01\x01" + bytes(99), "The log run.log is not text.")],
+)
+def test_what_is_no_log_is_not_called_healthy(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "run.log").write_bytes(content)
+    assert gpudoctor("explain", "run.log", cwd=tmp_path).sentence == sentence
+
+
+def test_a_log_in_utf_16_is_text(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_text("All is well.\n", encoding="utf-16")
+    assert run("explain", "--elsewhere", str(tmp_path / "run.log")).err == ""
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/full", "/dev/urandom"])

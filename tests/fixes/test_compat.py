@@ -106,7 +106,9 @@ def test_a_directory_with_other_libraries_stays_in_the_configuration(
     if "nvidia" in folder:
         own = library("libnvidia-ml.so.1", path=f"{folder}/libnvidia-ml.so.1")
         facts = change(facts, "nvidia.nvml.libraries", (own,))
-    fix = run(compat_unsupported, facts)[0].fixes[0]
+    (verdict,) = run(compat_unsupported, facts)
+    assert "found through the loader's cache" in verdict.message
+    fix = verdict.fixes[0]
     assert fix.message.startswith(message.format(real))
     assert fix.commands == (f"sudo mv {real} {folder}/disabled-libcuda.so.580.65.06", "sudo ldconfig")
 

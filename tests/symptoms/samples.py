@@ -209,6 +209,7 @@ SAMPLES = [
     Sample("hip-no-gpus", "RuntimeError: No HIP GPUs are available"),
     Sample("kfd-closed", "Unable to open /dev/kfd read-write: Permission denied"),
     Sample("rock-not-loaded", "ROCk module is NOT loaded, possibly no GPU devices\n"),
+    Sample("rocr-unknown-gpu", "Warning: Agent creation failed.\nThe GPU node has an unrecognized id."),
     Sample("rocr-start", "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the resources."),
     Sample("amd-fault", "Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f. Reason: Page not present"),
     # -- TensorFlow, JAX, CuPy, ONNX Runtime -------------------------------------------------------------
