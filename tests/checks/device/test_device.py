@@ -394,10 +394,3 @@ def test_packages_that_are_left_over_next_to_another_vendors_card() -> None:
     integrated = having(facts, pci=tuple(msgspec.structs.replace(card, integrated=True) for card in facts.pci))
     assert run(one, integrated)[0].severity == "warn"
     assert run(one, having(facts, host__platform="laptop"))[0].severity == "warn"
-
-
-def test_only_the_gpu_that_fell_off_is_limited() -> None:
-    gone = having(pci__0__capability="8.9", gpus=())
-    one = catalogue.load(["device.fallen-off-the-bus"])[0]
-    _, look = run(one, logged(xid(79), facts=gone))[0].fixes
-    assert look.commands[-1] == "sudo nvidia-smi -i 0000:01:00.0 -lgc 300,1200"
