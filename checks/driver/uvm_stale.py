@@ -3,7 +3,7 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import module, nixos, system
-from gpudoctor.fixes.module_option import option_file
+from gpudoctor.fixes.module_option import in_configuration, option_file
 from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cards import THEN
@@ -40,7 +40,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 def _preserve(facts: Facts) -> Fix:
     message = "Let the driver save its memory across suspend, so that it does not happen again."
     if nixos.is_nixos(facts):
-        return nixos.from_next_boot(message, "hardware.nvidia.powerManagement.enable = true;", "reboot")
+        return in_configuration(message, "hardware.nvidia.powerManagement.enable = true;")
     write, remove = option_file("nvidia-suspend", _PRESERVE)
     return Fix(
         message,

@@ -6,7 +6,7 @@ pkgs/os-specific/linux/nvidia-x11).
 
 from gpudoctor.check_engine import Action, Fix
 from gpudoctor.facts import Facts
-from gpudoctor.tasks import Task, as_root, lines, query
+from gpudoctor.tasks import Task, Tasks, as_root, lines, query
 
 _FILE = "/etc/nixos/configuration.nix"
 
@@ -26,7 +26,7 @@ def rebuild(message: str, settings: str, action: Action, verify: Task) -> Fix:
         verify: what shows that it helped.
     """
     tasks = (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "switch"))
-    return Fix(message, tasks, action, root=True, undo=_back("switch"), verify=verify)
+    return Fix(message, tasks, action, root=True, undo=back("switch"), verify=verify)
 
 
 def upgrade(message: str, verify: Task) -> Fix:
@@ -38,10 +38,20 @@ def upgrade(message: str, verify: Task) -> Fix:
     """
     message += " A system of flakes: `nix flake update` first; an old release of NixOS: change its channel first."
     tasks = (as_root("nixos-rebuild", "switch", "--upgrade"),)
-    return Fix(message, tasks, "reinstall-package", root=True, undo=_back("switch"), verify=verify)
+    return Fix(message, tasks, "reinstall-package", root=True, undo=back("switch"), verify=verify)
 
 
-def _back(mode: str) -> tuple[Task, ...]:
+def for_boot(settings: str) -> Tasks:
+    """Set options in the configuration, for the system that the next boot starts.
+
+    Args:
+        settings: the lines of the configuration.
+    """
+    return (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "boot"))
+
+
+def back(mode: str) -> tuple[Task, ...]:
+    """Return to the system that was built before, now ("switch") or with the next boot ("boot")."""
     return (as_root("nixos-rebuild", mode, "--rollback"),)
 
 
@@ -61,17 +71,12 @@ def install_driver(message: str, branch: int, flavor: str, legacy: bool) -> Fix:
         f"hardware.nvidia.open = {'true' if flavor == 'open' else 'false'};\n"
         f"hardware.nvidia.package = config.boot.kernelPackages.nvidiaPackages.{package};"
     )
-    return from_next_boot(f"{message} On NixOS it is set in the configuration.", settings, "reinstall-package")
-
-
-def from_next_boot(message: str, settings: str, action: Action) -> Fix:
-    """Set options in the configuration that hold from the next boot on: those of the driver and its modules.
-
-    Args:
-        message: what they do.
-        settings: the lines of the configuration.
-        action: the kind of action.
-    """
-    commands = (lines(f"# {_FILE}\n{settings}"), as_root("nixos-rebuild", "boot"), as_root("reboot"))
-    undo = _back("boot")
-    return Fix(message, commands, action, root=True, needs="reboot", undo=undo, verify=query("nvidia-smi"))
+    return Fix(
+        f"{message} On NixOS it is set in the configuration.",
+        (*for_boot(settings), as_root("reboot")),
+        "reinstall-package",
+        root=True,
+        needs="reboot",
+        undo=back("boot"),
+        verify=query("nvidia-smi"),
+    )
