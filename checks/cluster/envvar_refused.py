@@ -43,7 +43,7 @@ _HARDENED = Fix(
     severity=Severity.ERROR,
     cause=f"With {_NAME} = false NVIDIA's container runtime ignores the variable NVIDIA_VISIBLE_DEVICES in containers "
     "that are not privileged. The device plugin's own pod asks for the GPUs by it, and so do pods to which the plugin "
-    "passes GPUs in its default way (deviceListStrategy envvar). Without GPU the plugin ends, and the node has no "
+    "passes GPUs in its default way (deviceListStrategy envvar). Without a GPU the plugin exits, and the node has no "
     "nvidia.com/gpu.",
     fixes=(_ACCEPT, _HARDENED),
     references=(

@@ -9,6 +9,7 @@ from gpudoctor.fixes import cdi
 from gpudoctor.maybe import Maybe, UnknownFactError, known
 from gpudoctor.queries.containers import engine_host
 from gpudoctor.targets import has_nvidia
+from gpudoctor.tasks import Shell
 
 _UVM = ("/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
 
@@ -59,7 +60,12 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "Generate it at each boot: the toolkit's service nvidia-cdi-refresh does so from 1.18 on, where there is "
         "systemd."
     )
-    return tuple(cdi.regenerate(facts, path, again) for path in files)
+    return tuple(cdi.regenerate(facts, path, again, _majors(path)) for path in files)
+
+
+def _majors(path: str) -> Shell:
+    """The majors in the specification next to the kernel's; nvidia-ctk lists devices, whatever their numbers are."""
+    return Shell(f"grep -A3 -E '/dev/nvidia-(uvm|caps)' {path}; grep nvidia /proc/devices", lookup=True)
 
 
 @check(

@@ -38,7 +38,7 @@ def no_compute_capability(facts: Facts) -> Problem | None:
     if driver_capabilities.has_capability(facts, "compute"):
         why = (
             f"NVIDIA_DRIVER_CAPABILITIES is {setting}, so what started the container asked for other capabilities, "
-            "which go before that variable."
+            "which take precedence over it."
         )
         if container.engine(facts) == "kubernetes":
             why = f"NVIDIA_DRIVER_CAPABILITIES is {setting}, so the node's runtime did not find the library."

@@ -4,6 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes import container
 from gpudoctor.maybe import known, known_or
+from gpudoctor.queries.cause_groups import NOT_LOADED
 from gpudoctor.queries.containers import docker_host
 
 
@@ -20,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     fixes=_fixes,
     references=(container.GUIDE, "https://github.com/NVIDIA/dcgm-exporter/issues/33"),
     targets=docker_host,
-    caused_by=("driver.*", "device.*"),
+    caused_by=NOT_LOADED,
     affects=("containers",),
     validated_on=("simulated 2026-11",),
 )

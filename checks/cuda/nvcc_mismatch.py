@@ -18,7 +18,7 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     variant = torch_table.cuda_variant(nvcc)
     if isinstance(version, str) and any(variant in row.wheels for row in torch_table.torch().release):
         command = install(on.python, *torch_family(on.python), index=torch_table.index_of(variant), force=True)
-        message = f"Or install PyTorch's build for CUDA {nvcc} ({variant}), if {release(version)} has one."
+        message = f"Install PyTorch's build for CUDA {nvcc} ({variant}), if {release(version)} has one."
         fixes.append(Fix(message, (command,), "reinstall-package"))
     return tuple(fixes)
 

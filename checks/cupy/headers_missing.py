@@ -60,7 +60,7 @@ def _of_one_release(on: OnFramework, path: str, headers: str) -> tuple[Fix, ...]
     fixes = [Fix(message, (task,), "reinstall-package", verify=_verify(on))]
     wheel = next(iter(wheels(on.python, "cuda-nvrtc")), None)
     if wheel and _is_wheel(on):
-        message = f"Or install the NVRTC wheel of the release of {path}.{lasting(on.facts)}"
+        message = f"Install the NVRTC wheel of the release of {path}.{lasting(on.facts)}"
         task = install(on.python, f"{wheel.name}=={headers}.*")
         fixes.append(Fix(message, (task,), "reinstall-package", verify=_verify(on)))
     return tuple(fixes)

@@ -33,7 +33,7 @@ def _fixes(on: OnAddress) -> tuple[Fix, ...]:
     card = "power cables and supply, seating, riser, and cooling"
     physical = "cooling, and a firmware (BIOS) update" if laptop else card
     gpu = on.gpu or next(iter(as_gpus("nvidia", (on.card,) if on.card else ())), None)
-    less = lower(gpu) if gpu else None
+    less = lower(gpu, on.number) if gpu else None
     look = Fix(
         f"If it happens again: check {physical}; look at the temperature and for PCIe errors (AER) before it; limit "
         "the clocks to see whether power is the cause; if the fault follows the card into another machine, have it "
@@ -76,7 +76,8 @@ def fallen_off_the_bus(on: OnAddress) -> Problem | None:
         return Problem(f"{on.name} is lost: it has fallen off the bus.{words}", (*texts(logged), *link))
     back = on.answers and on.facts.nvidia.cuda.code == 0
     after = f"{ago(on.facts, logged[-1])}; it responds again now" if back else ""
-    message = f"{on.name} has fallen off the bus according to the kernel log (Xid 79){after}.{words}"
+    xid = " (Xid 79)" if on.xids(79) else ""
+    message = f"{on.name} has fallen off the bus according to the kernel log{xid}{after}.{words}"
     severity = Severity.ADVICE if on.is_history(logged) else Severity.WARNING if back else None
     return Problem(message, (*texts(logged), *link), severity=severity)
 

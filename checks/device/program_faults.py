@@ -28,7 +28,7 @@ _FIXES = (
         impact="none",
     ),
     Fix(
-        "Or set CUDA_LAUNCH_BLOCKING=1, so that the error appears at the kernel launch that caused it.",
+        "Set CUDA_LAUNCH_BLOCKING=1, so that the error appears at the kernel launch that caused it.",
         (cmd("python", SCRIPT, env=(("CUDA_LAUNCH_BLOCKING", "1"),)),),
         "change-environment",
         impact="none",

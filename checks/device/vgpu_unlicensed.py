@@ -41,11 +41,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     inside = in_container(facts)
     if _lacks_daemon(facts):
         return aws_grid_driver(facts) if facts.cloud.provider == "aws" else (guest_driver(facts), _LICENSE)
-    return (
-        (structs.replace(_LICENSE, place="outside", message=f"On the host: {_LICENSE.message}"),)
-        if inside
-        else (_LICENSE,)
-    )
+    if not inside:
+        return (_LICENSE,)
+    message = f"On the host: {_LICENSE.message[0].lower()}{_LICENSE.message[1:]}"
+    return (structs.replace(_LICENSE, place="outside", message=message),)
 
 
 @check(

@@ -7,7 +7,7 @@ from gpudoctor.knowledge.kernels import version
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
 from gpudoctor.queries.containers import gpu_nodes, needed_nodes
-from gpudoctor.queries.driver import CUDA_MISMATCH, CUDA_NO_DEVICE, OFF_PATH, loaded_libcuda
+from gpudoctor.queries.driver import CUDA_MISMATCH, CUDA_NO_DEVICE, OFF_PATH, found_through, loaded_libcuda
 from gpudoctor.targets import gpus_of, in_container, nvidia_machine
 
 
@@ -80,7 +80,7 @@ def compat_mismatch(facts: Facts) -> Problem | None:
         return None  # the driver's own library: mixed-installation or library-mismatch
     version = known_or(found.version, None) or "of another version"
     message = (
-        f"Programs load {found.real} ({version}, found through {found.found_by}) instead of the driver's own "
+        f"Programs load {found.real} ({version}, found through {found_through(found)}) instead of the driver's own "
         f"libcuda. It does not match the loaded kernel module {module} (cuInit {code})."
     )
     return Problem(

@@ -5,7 +5,7 @@ from gpudoctor.facts import DriverLibrary, Facts
 from gpudoctor.fixes.compat import out_of_the_way
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import SURROUNDINGS
-from gpudoctor.queries.driver import CUDA_COMPAT, branch, loaded_libcuda
+from gpudoctor.queries.driver import CUDA_COMPAT, branch, found_through, loaded_libcuda
 from gpudoctor.targets import in_container, nvidia_machine
 
 
@@ -49,7 +49,7 @@ def compat_unsupported(facts: Facts) -> Problem | None:
         return Problem("cuInit returns 804: forward compatibility is not supported on this GPU.")
     version = known_or(found.version, None) or "of unknown version"
     message = (
-        f"Programs load the compatibility library {found.real} ({version}, found through {found.found_by}) with the "
-        f"older kernel module {module or ''}, which this GPU does not support (cuInit 804)."
+        f"Programs load the compatibility library {found.real} ({version}, found through {found_through(found)}) with "
+        f"the older kernel module {module or ''}, which this GPU does not support (cuInit 804)."
     )
     return Problem(message.replace("module ,", "module,"))

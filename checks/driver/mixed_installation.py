@@ -44,7 +44,7 @@ def _reinstall(facts: Facts) -> Tasks:
         "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/commonproblems.html",
     ),
     targets=not_wsl,
-    caused_by=("driver.half-upgraded", "container.driver-version-inside", *SURROUNDINGS),
+    caused_by=("driver.half-upgraded", "driver.compat-unsupported", "container.driver-version-inside", *SURROUNDINGS),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

@@ -64,17 +64,17 @@ def refused_by_lockdown(facts: Facts) -> Problem | None:
     unsigned = found is not None and found.signer is None
     enforced = "module.sig_enforce=1" in known_or(facts.host.kernel.command_line, "").split()
     if refused:
-        return Problem(_message(facts, "as the kernel log shows"), texts((*events(facts, "locked-down"), *refused)))
+        return Problem(_message(facts, ", as the kernel log shows"), texts((*events(facts, "locked-down"), *refused)))
     if unsigned and enforced:
         return Problem(
             "NVIDIA's module is not signed, and with module.sig_enforce=1 the kernel loads only signed modules."
         )
     if unsigned and known(facts.host.kernel.lockdown) in STRICT:
-        return Problem(_message(facts, "the module is not signed"), texts(events(facts, "locked-down")))
+        return Problem(_message(facts, ": the module is not signed"), texts(events(facts, "locked-down")))
     return None
 
 
 def _message(facts: Facts, why: str) -> str:
     mode = known_or(facts.host.kernel.lockdown, None)
     name = f" ({mode})" if mode in STRICT else ""
-    return f"The kernel is in lockdown{name} and refuses to load NVIDIA's unsigned module: {why}."
+    return f"The kernel is in lockdown{name} and refuses to load NVIDIA's unsigned module{why}."

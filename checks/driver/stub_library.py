@@ -5,7 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.compat import out_of_the_way
 from gpudoctor.maybe import known, known_or, phrase, phrases
 from gpudoctor.queries.cause_groups import SURROUNDINGS
-from gpudoctor.queries.driver import CUDA_STUB, OFF_PATH, loaded_libcuda
+from gpudoctor.queries.driver import CUDA_STUB, OFF_PATH, found_through, loaded_libcuda
 from gpudoctor.targets import nvidia_machine
 
 
@@ -41,7 +41,7 @@ def stub_library(facts: Facts) -> Problem | None:
     stub = loaded if loaded is not None and loaded.kind == "stub" else next(iter(reached), None)
     if code != CUDA_STUB and (stub is None or (code == 0 and stub.found_by != "LD_LIBRARY_PATH")):
         return None
-    where = f"{stub.path}, found through {stub.found_by}," if stub else "in a stubs directory"
+    where = f"{stub.path}, found through {found_through(stub)}," if stub else "in a stubs directory"
     works = code == 0
     who = f"Programs that open {stub.soname}" if works and stub else "Programs"
     message = f"{who} load the toolkit's stub {where} instead of the driver's libcuda."

@@ -2,8 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, system
-from gpudoctor.fixes.module_option import option_file
+from gpudoctor.fixes import module, nixos, system
+from gpudoctor.fixes.module_option import in_configuration, option_file
 from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cards import THEN
@@ -33,9 +33,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         root=True,
         verify=cuda_proof(facts),
     )
+    preserved = facts.nvidia.kernel.parameters.get("PreserveVideoMemoryAllocations", "0")
+    return (now, _preserve(facts)) if preserved != "1" else (now,)
+
+
+def _preserve(facts: Facts) -> Fix:
+    message = "Let the driver save its memory across suspend, so that it does not happen again."
+    if nixos.is_nixos(facts):
+        return in_configuration(message, "hardware.nvidia.powerManagement.enable = true;")
     write, remove = option_file("nvidia-suspend", _PRESERVE)
-    later = Fix(
-        "Let the driver save its memory across suspend, so that it does not happen again.",
+    return Fix(
+        message,
         (
             write,
             *system.initramfs(facts),
@@ -49,8 +57,6 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         impact="persistent",
         undo=(remove,),
     )
-    preserved = facts.nvidia.kernel.parameters.get("PreserveVideoMemoryAllocations", "0")
-    return (now, later) if preserved != "1" else (now,)
 
 
 def _lost(facts: Facts) -> bool:

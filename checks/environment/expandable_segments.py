@@ -16,6 +16,7 @@ from gpudoctor.queries.gpus import visible_gpus
 from gpudoctor.queries.packages import numbers, package
 from gpudoctor.queries.peers import has_links, may_have_peers
 from gpudoctor.targets import ANY_GPU, OnFramework, on_wsl, torches
+from gpudoctor.tasks import filtered, query
 
 _OPTION = "expandable_segments"
 
@@ -67,7 +68,10 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     others = [f"{s.name}:{s.value}" for s in settings(on.facts.host.environment[name]) if s.name != _OPTION]
     value = ",".join((f"{_OPTION}:False", *others))
     message = f"Turn expandable segments off, also where the variable is set: {places(on.facts)}."
-    return (assign(name, value, f"{message} {row.instead if row else ''}".rstrip(), torch_verify(on.python)),)
+    # Where another package shares such memory between GPUs, PyTorch alone computes all the same.
+    own = row is not None and row.package == "torch"
+    verify = torch_verify(on.python) if own else filtered(query("env"), query("grep", f"^{name}="))
+    return (assign(name, value, f"{message} {row.instead if row else ''}".rstrip(), verify),)
 
 
 @check(

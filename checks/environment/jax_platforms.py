@@ -19,7 +19,7 @@ def _set(on: OnFramework) -> str | None:
 
 def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     name, verify = present(_set(on)), jax_verify(on.python)
-    return unset(on.facts, name, verify=verify), assign(name, "cuda,cpu", "Or list the GPU before the CPU.", verify)
+    return unset(on.facts, name, verify=verify), assign(name, "cuda,cpu", "List the GPU before the CPU.", verify)
 
 
 @check(

@@ -75,7 +75,7 @@ def _by_index(on: OnPython, rows: Iterable[str]) -> tuple[Fix, ...]:
 
 
 @check(
-    title="A variable is set that an installed package refuses (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)",
+    title="A variable is set that an installed package refuses",
     severity=Severity.ERROR,
     cause="Some packages end with an error where a variable has a value that they do not accept, contradicts another "
     "one, or demands a feature that this GPU does not have. Shell profiles, images and job scripts set such variables "
@@ -93,7 +93,7 @@ def _by_index(on: OnPython, rows: Iterable[str]) -> tuple[Fix, ...]:
         f"host.environment={names(row.name for row in variables().refused)} pythons.packages?",
         f"pythons.packages.name={names(row.package for row in variables().refused)}",
     ),
-    caused_by=("python.*",),
+    caused_by=("python.*", "visibility.cuda-unknown-uuid"),
     affects=("wheels",),
     validated_on=("simulated 2026-11",),
 )

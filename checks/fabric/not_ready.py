@@ -50,7 +50,7 @@ def _for_a_guest(facts: Facts) -> tuple[Fix, ...]:
     )
     if len(gpus_of(facts, "nvidia")) != 1:
         return (activate,)
-    alone = set_option(facts, "Or use this one GPU without NVLink", "NVreg_NvLinkDisable=1", "nvidia-nvlink")
+    alone = set_option(facts, "Use this one GPU without NVLink", "NVreg_NvLinkDisable=1", "nvidia-nvlink")
     return (activate, alone)
 
 

@@ -6,6 +6,8 @@ from gpudoctor.fixes.python import uninstall
 from gpudoctor.queries.packages import packages_of, wheels
 from gpudoctor.targets import OnPython, pythons
 
+_NAMED = 4  # of them, in the message
+
 
 def _leftovers(on: OnPython) -> list[Package]:
     """Wheels named for a CUDA major that no framework is built for and no package requires."""
@@ -43,7 +45,8 @@ def mixed_cuda_majors(on: OnPython) -> Problem | None:
     left = _leftovers(on)
     if len(left) < 3 or not any(isinstance(f.cuda, str) for f in on.python.frameworks):
         return None
-    names = ", ".join(f"{p.name} {p.version}" for p in left[:4])
+    names = ", ".join(f"{p.name} {p.version}" for p in left[:_NAMED])
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     return Problem(
-        f"{len(left)} NVIDIA wheels are for a CUDA major version that no framework here is built for: {names}."
+        f"{len(left)} NVIDIA wheels are for a CUDA major version that no framework here is built for: {names}{more}."
     )

@@ -74,7 +74,7 @@ def _the_newest_that_fits(on: OnPython, package: Package, releases: tuple[str, .
     )
     older = Fix(message, (install(on.python, f"torch=={wanted}"),), "reinstall-package", verify=proof)
     other = (
-        f"Or install a newer {name} that has one for the installed PyTorch, from PyPI or the index in {name}'s "
+        f"Install a newer {name} that has one for the installed PyTorch, from PyPI or the index in {name}'s "
         f"installation guide, or build {name} from source against it."
     )
     newer = Fix(other, (install(on.python, name, upgrade=True),), "reinstall-package", verify=proof)

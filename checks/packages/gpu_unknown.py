@@ -110,7 +110,7 @@ def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
             one = import_of(on.python, user)
             proof = import_proof(on, one) if one else None
             fixes.append(assign(variable, "0", f"Switch {name} off in {user}, which then uses its own kernels.", proof))
-            message = f"Or uninstall {name}, where {user} loads it although it is switched off.{lasting(on.facts)}"
+            message = f"Uninstall {name}, where {user} loads it although it is switched off.{lasting(on.facts)}"
             fixes.append(Fix(message, (uninstall(on.python, name),), "reinstall-package", verify=proof))
     newer = f"Use a release of {name} that supports this GPU, if there is one; an image may have a newer tag with it."
     return (*fixes, Fix(newer, verify=import_proof(on, refusal.one)))

@@ -86,7 +86,7 @@ def _into_its_package(on: OnPython, one: PackageImport, outside: str, module: st
     proof, place = import_proof(on, one), f"{outside.rpartition('/')[0]}/{module.replace('.', '/')}.py"
     message = f"Copy the file to where {one.package} looks for the module.{lasting(on.facts)}"
     copy = Fix(message, (cmd("cp", outside, place),), "reinstall-package", undo=(cmd("rm", place),), verify=proof)
-    other = f"Or upgrade {one.package} to a release that finds the module where it is."
+    other = f"Upgrade {one.package} to a release that finds the module where it is."
     task = install(on.python, one.package, upgrade=True)
     return copy, Fix(other, (task,), "reinstall-package", verify=proof)
 

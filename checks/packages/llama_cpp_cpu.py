@@ -24,7 +24,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     message = f"Rebuild it with CUDA: without CMAKE_ARGS pip builds it for the CPU.{nvcc}{lasting(on.facts)}"
     index = "https://abetlen.github.io/llama-cpp-python/whl/cu124"
     wheel = install(on.python, "llama-cpp-python", index=index, force=True, no_deps=True)
-    ready = "Or install a prebuilt wheel from its author's index: for CUDA 12.1 to 12.5, and older releases."
+    ready = "Install a prebuilt wheel from its author's index: for CUDA 12.1 to 12.5, and older releases."
     return (
         Fix(
             message,

@@ -36,7 +36,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if older:
         fixes.append(
             Fix(
-                "Or install the last release for older CPUs." if fixes else "Install the last release for older CPUs.",
+                "Install the last release for older CPUs.",
                 (install(on.python, *older),),
                 "reinstall-package",
             )

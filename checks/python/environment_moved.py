@@ -1,6 +1,7 @@
 """A virtual environment that was copied or moved: its pip is another environment's."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
+from gpudoctor.fixes.python import manager_of
 from gpudoctor.fixes.recreate import from_list, in_place
 from gpudoctor.maybe import known, known_or, present
 from gpudoctor.targets import OnPython, in_container, pythons
@@ -11,18 +12,18 @@ from gpudoctor.tasks.placeholders import REST
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     own, old = on.python.path, present(on.python.prefix)
     new = f"{old}-new"
-    verify = query("head", "-1", f"{old}/bin/pip")
     again = in_place(on.python) or Fix(
         "Create a new environment next to it, from the list of its packages.",
         from_list(on.python, new),
         "reinstall-package",
         undo=(cmd("rm", "-r", new),),
+        verify=None if manager_of(on.python) == "uv" else query("head", "-1", f"{new}/bin/pip"),  # uv installs no pip
     )
     meanwhile = Fix(
         f"Until then run pip as `python -m pip` with this interpreter, and do not activate {old}.",
         (cmd(own, "-m", "pip", "install", REST),),
         "change-environment",
-        verify=verify,
+        verify=query(own, "-m", "pip", "--version"),
     )
     return again, meanwhile
 

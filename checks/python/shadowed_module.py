@@ -92,7 +92,7 @@ def _into_one_directory(on: OnPython, shadow: Shadow) -> tuple[Fix, ...]:
     )
     again = install(on.python, spec, no_deps=True, options=() if manager_of(on.python) == "uv" else ("--no-user",))
     one = Fix(message, (uninstall(on.python, shadow.portion_of), again), "reinstall-package", verify=verify)
-    other = "Or install both into a virtual environment of your own, which ignores ~/.local."
+    other = "Install both into a virtual environment of your own, which ignores ~/.local."
     return one, Fix(other, (cmd(on.python.path, "-m", "venv", NEW),), "reinstall-package", undo=(REMOVE_NEW,))
 
 

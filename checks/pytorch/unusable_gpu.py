@@ -12,7 +12,8 @@ from gpudoctor.queries.packages import package
 from gpudoctor.targets import OnLive, lives
 
 _SMI = "amdsmi"
-_COUNT = "import torch; print(torch.{0}.is_available(), torch.{0}.device_count())"
+_COUNT = "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"
+_USE = 'import torch; torch.{0}.init(); print(torch.ones(1, device="{0}") * 2)'
 _SMI_CAUSE = (
     "In a build for ROCm, torch.cuda.device_count() asks the module amdsmi where it is installed. PyPI's amdsmi brings "
     "a libamd_smi.so of its own; next to the libraries of AMD's ROCm wheels, which PyTorch loads first, the "
@@ -26,14 +27,14 @@ def _counts_by_smi(on: OnLive) -> bool:
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
-    proof = verify(on.python, _COUNT.format("xpu" if on.framework.variant == "xpu" else "cuda"))
     if not _counts_by_smi(on):
-        return (Fix("Read the full error in a fresh process.", (proof,), impact="none"),)
+        use = _USE.format("xpu" if on.framework.variant == "xpu" else "cuda")
+        return (Fix("Read the full error in a fresh process.", (verify(on.python, use),), impact="none"),)
     message = (
         f"Uninstall {_SMI}: without it PyTorch counts GPUs by HIP. A program that imports it needs the one of the ROCm "
         f"that PyTorch loads, in its directory share/amd_smi.{lasting(on.facts)}"
     )
-    return (Fix(message, (uninstall(on.python, _SMI),), "reinstall-package", verify=proof),)
+    return (Fix(message, (uninstall(on.python, _SMI),), "reinstall-package", verify=verify(on.python, _COUNT)),)
 
 
 @check(

@@ -10,7 +10,7 @@ from gpudoctor.queries.rocr import OnRocr, asked_rocr
     title="ROCm's runtime hangs (rocminfo does not end)",
     severity=Severity.ERROR,
     cause="ROCm's runtime (ROCr) waits for the kernel's compute driver (KFD), which does not respond: a GPU hung or "
-    "could not be woken, the driver is locked by a reset, or it does not fit to the machine.",
+    "could not be woken, the driver is locked by a reset, or it does not fit the machine.",
     fixes=rocr.start,
     references=(
         "https://github.com/ROCm/legacy-rocm-build/issues/850",

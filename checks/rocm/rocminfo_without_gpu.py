@@ -10,7 +10,11 @@ from gpudoctor.targets import gpus_of
 
 
 def _fixes(on: OnRocr) -> tuple[Fix, ...]:
-    return (rocr.another_release(on),)
+    release = known_or(on.facts.amd.rocm, None)
+    supported = {rocm.supports(release, gfx) for gfx in on.targets} if release else set()
+    if False in supported:
+        return (rocr.another_release(on),)
+    return (rocr.HIDDEN,) if supported == {True} else (rocr.HIDDEN, rocr.another_release(on))
 
 
 @check(

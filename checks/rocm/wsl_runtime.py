@@ -10,6 +10,7 @@ from gpudoctor.fixes import rocm_wsl
 from gpudoctor.fixes.variables import places
 from gpudoctor.fixes.verify_commands import hip_proof
 from gpudoctor.knowledge.kernels import version
+from gpudoctor.knowledge.rocm import before_wsl
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.rocr import asks_for_kfd, lists_none
 from gpudoctor.queries.visibility import ROCR, amd_masks
@@ -30,7 +31,15 @@ def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
         yield from ((about, on) for about, on in lives(facts) if isinstance(on.framework.hip, str))
 
 
+def _supporting(facts: Facts) -> str | None:
+    """The first release that supports WSL, where the installed one is older."""
+    release = known_or(facts.amd.rocm, None)
+    return before_wsl(release) if release else None
+
+
 def _why(facts: Facts) -> str:
+    if _supporting(facts):
+        return "old"
     release = known_or(facts.amd.rocm, None)
     blind = "mask" if _mask(facts) else _itself(facts) or "runtime"
     if release and version(release) < _WITH_LIBRARY:
@@ -127,6 +136,8 @@ def wsl_runtime(on: OnLive) -> Problem | None:
         return None
     rocm, mask = f"ROCm {known_or(on.facts.amd.rocm, None) or ''}".strip(), _mask(on.facts) or ""
     reason = {
+        "old": f"ROCm {known_or(on.facts.amd.rocm, None) or ''} does not support WSL; {_supporting(on.facts) or ''} is "
+        "the first that does",
         "library": "librocdxg.so is not installed",
         "variable": f"{_DETECT} is not set to 1",
         "runtime": "the HSA runtime that it loads does not find it",

@@ -21,7 +21,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "Let CUDA number the GPUs as nvidia-smi does.",
         filtered(query("env"), query("grep", ORDER)),
     )
-    return same, assign(CUDA, meant, "Or name the GPUs by their UUIDs (nvidia-smi -L), which never change.")
+    return same, assign(CUDA, meant, "Name the GPUs by their UUIDs (nvidia-smi -L), which never change.")
 
 
 def _meant(facts: Facts) -> list[Gpu]:

@@ -1,11 +1,13 @@
 """`gpudoctor explain`: a check by its id, or a log by what the machine's checks find."""
 
 import argparse
+import codecs
 import os
 import re
 import stat
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import FAILED, INCOMPLETE, OK, UsageError
@@ -30,6 +32,8 @@ machine is explained from itself alone."""
 PIECE = 1 << 18
 LOGS = (".log", ".txt", ".out", ".err")
 GZIP = b"\x1f\x8b"
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
+_TEXT = 0.95  # random bytes have a tenth, programs more
 NOTHING = (
     "Give a check ID (`gpudoctor checks` lists them), an error code, a message, a log file, or - for standard input."
 )
@@ -212,7 +216,21 @@ def _logs(arguments: argparse.Namespace, paths: list[str]) -> int:
         raise UsageError("Only one of log and facts can be standard input.")
     if len(paths) > 1 or os.path.isdir(paths[0]):
         return _ranks(arguments, paths)
-    return _explain(arguments, scan(pieces(paths[0])))
+    name, read = "Standard input" if paths[0] == "-" else f"The log {paths[0]}", pieces(paths[0])
+    first = next(read, b"")
+    if not first:
+        raise UsageError(f"{name} is empty.")
+    log = scan(chain((first,), read))
+    if not (log.hits or log.harmless or log.failed or _is_text(first)):
+        raise UsageError(f"{name} is not text.")
+    return _explain(arguments, log)
+
+
+def _is_text(piece: bytes) -> bool:
+    """Whether few of its bytes are control characters: a log may hold some, and one in UTF-16 begins with its mark."""
+    if piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return True
+    return len(piece.translate(None, _CONTROLS)) > len(piece) * _TEXT
 
 
 def _ranks(arguments: argparse.Namespace, paths: list[str]) -> int:

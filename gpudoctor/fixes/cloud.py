@@ -118,7 +118,7 @@ def driver(facts: Facts, usual: Fix) -> tuple[Fix, ...]:
     if needs_grid(facts):
         return (grid_driver(),)
     if facts.cloud.provider == "gcp":
-        message = f"Or use Google's installer, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
+        message = f"Use Google's installer, which also builds the module for new kernels: {GOOGLE_DRIVERS}"
         return (usual, Fix(message, (), "reinstall-package", root=True, needs="reboot", verify=query("nvidia-smi")))
     return (usual,)
 

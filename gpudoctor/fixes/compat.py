@@ -1,11 +1,17 @@
 """Fixes where another libcuda, of the package cuda-compat or a stub of the toolkit, shadows the driver's own."""
 
+from pathlib import PurePath
+
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.variables import places
 from gpudoctor.fixes.verify_commands import cuda_proof
+from gpudoctor.lazy_regex import pattern
+from gpudoctor.maybe import known_or
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Shell, as_root, export, filtered, pipe, query, sentence, unset
+
+_SYSTEM = pattern(r"(/usr)?/lib(32|64)?(/[\w-]+-linux-gnu)?")
 
 
 def out_of_the_way(facts: Facts, path: str, what: str, alone: bool = True) -> Fix:
@@ -23,7 +29,15 @@ def out_of_the_way(facts: Facts, path: str, what: str, alone: bool = True) -> Fi
         return _look(facts)
     if folder in [part.rstrip("/") for part in variable]:
         return _out_of_the_variable(facts, folder, variable)
-    return _out_of_the_configuration(facts, folder, what) if alone else _delete(facts, path)
+    if alone and not _is_needed(facts, folder):
+        return _out_of_the_configuration(facts, folder, what)
+    return _delete(facts, path, what)
+
+
+def _is_needed(facts: Facts, folder: str) -> bool:
+    """Whether it is a directory of the system, or has the driver's own libraries."""
+    own = known_or(facts.nvidia.nvml.libraries, ())
+    return _SYSTEM.fullmatch(folder) is not None or any(one.path.startswith(f"{folder}/lib") for one in own)
 
 
 def _look(facts: Facts) -> Fix:
@@ -66,13 +80,21 @@ def _out_of_the_configuration(facts: Facts, folder: str, what: str) -> Fix:
     )
 
 
-def _delete(facts: Facts, path: str) -> Fix:
-    """The directory has other libraries, which programs need."""
+def _delete(facts: Facts, path: str, what: str) -> Fix:
+    """The directory has other libraries, which programs need.
+
+    ldconfig links libcuda.so.1 to the newest file lib*.so* of that soname: the file itself goes, under another start.
+    """
+    real = next((one.real for one in known_or(facts.nvidia.cuda.libraries, ()) if one.path == path), path)
+    same = PurePath(real.removeprefix("/usr")).parent == PurePath(path.removeprefix("/usr")).parent  # /lib is a link
+    file = PurePath(real if same else path)
+    aside = file.with_name(f"disabled-{file.name}")
+    image = f"Remove {what} from the image. In this container: rename" if in_container(facts) else "Rename"
     return Fix(
-        f"Rename {path}, so that the driver's own libcuda is found; programs are linked against the one in stubs/.",
-        (as_root("mv", path, f"{path}.bak"), as_root("ldconfig")),
+        f"{image} {file} (of {what}), so that the driver's own libcuda is found.",
+        (as_root("mv", str(file), str(aside)), as_root("ldconfig")),
         "change-environment",
         root=True,
-        undo=(as_root("mv", f"{path}.bak", path), as_root("ldconfig")),
+        undo=(as_root("mv", str(aside), str(file)), as_root("ldconfig")),
         verify=cuda_proof(facts),
     )

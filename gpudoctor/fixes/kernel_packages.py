@@ -11,7 +11,7 @@ from gpudoctor.knowledge.regressions import Regression
 from gpudoctor.maybe import known_or
 from gpudoctor.queries.known_bugs import kernel_without, running_kernel
 from gpudoctor.queries.module_refusals import Unprovided, lacks_extra_modules
-from gpudoctor.targets import in_container
+from gpudoctor.targets import gpus_of, in_container
 from gpudoctor.tasks import Edit, Shell, Task, Tasks, as_root, query
 from gpudoctor.tasks.as_typed import quoted
 
@@ -76,7 +76,7 @@ def extra_modules(facts: Facts, name: str, verify: Task) -> Fix:
 
 
 def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
-    """Install the distribution's newest kernel; of Ubuntu 24.04 the OEM kernel, which AMD's guide for Ryzen names.
+    """Install the distribution's newest kernel; for AMD's integrated GPUs the one that AMD's guide for Ryzen names.
 
     Args:
         facts: the machine.
@@ -84,7 +84,7 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
         verify: the command that shows that it helped.
     """
     if in_container(facts):
-        there = f"On the host: {message} Then reboot."
+        there = f"On the host: {message[0].lower()}{message[1:]} Then reboot."
         return Fix(there, (), "reinstall-package", root=True, needs="reboot", verify=verify, place="outside")
     commands = newest_kernel(facts)
     reboot = (as_root("reboot"),) if commands else ()
@@ -101,9 +101,16 @@ def newer_kernel(facts: Facts, message: str, verify: Task) -> Fix:
 
 def newest_kernel(facts: Facts) -> Tasks:
     """The commands that install the kernel of `newer_kernel`; none where they are not known."""
-    own = facts.host.distribution
-    if (own.id, own.version) == ("ubuntu", "24.04"):
-        return (as_root("apt-get", "update"), *system.install(facts, "linux-oem-24.04c"))
+    own, flavor = facts.host.distribution, system.kernel_of(facts).rpartition("-")[2]
+    ryzen = flavor == "oem" or any(gpu.integrated is True for gpu in gpus_of(facts, "amd"))
+    name = ""
+    if own.id == "ubuntu" and isinstance(own.version, str) and packages.ubuntu_kernel(own.version):
+        if ryzen and own.version == "24.04":
+            name = "linux-oem-24.04c"
+        elif flavor in ("generic", "lowlatency"):  # a cloud's kernel has no other series
+            name = f"linux-{flavor}-hwe-{own.version}"
+    if name:
+        return (as_root("apt-get", "update"), *system.install(facts, name))
     return system.upgrade(facts, fedora=("kernel*",), suse=("kernel-default",))
 
 
@@ -125,7 +132,7 @@ def with_module(facts: Facts, user: str, path: str) -> tuple[Fix, ...]:
     if system.family_of(facts) != "fedora" or system.is_image(facts) or not module.uses_akmods(facts):
         return (newer, *boot)
     without = Fix(
-        "Or, if a package of its own brings the kernel's module (kernel-...-nvidia-open), remove that one, so that "
+        "If a package of its own brings the kernel's module (kernel-...-nvidia-open), remove that one, so that "
         "akmods builds the module of the libraries' version, then reboot. The command finds no package if the module "
         "is part of the kernel's.",
         (

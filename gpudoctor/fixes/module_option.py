@@ -2,9 +2,9 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module, nixos, system
 from gpudoctor.targets import in_container
-from gpudoctor.tasks import Edit, Tasks, as_root, query
+from gpudoctor.tasks import Edit, Task, Tasks, as_root, query
 
 
 def option_file(name: str, options: str, of: str = "nvidia") -> tuple[Edit, Edit]:
@@ -35,7 +35,12 @@ def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
     commands: Tasks = (write, *system.initramfs(facts), as_root("reboot"))
     text = f"{message}: set {option} for the module nvidia, then reboot.{system.initramfs_hint(facts)}"
     if in_container(facts):
-        return module.on_the_host(f"On the host: {text}", *commands)
+        return module.on_the_host(f"On the host: {text[0].lower()}{text[1:]}", *commands)
+    if nixos.is_nixos(facts):
+        setting = f'boot.extraModprobeConfig = "options nvidia {option}";'
+        return in_configuration(
+            f"{message}: set {option} for the module nvidia, then reboot.", setting, query("nvidia-smi")
+        )
     return Fix(
         text,
         commands,
@@ -46,3 +51,10 @@ def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
         undo=(remove,),
         verify=query("nvidia-smi"),
     )
+
+
+def in_configuration(message: str, settings: str, verify: Task | None = None) -> Fix:
+    """Set options of modules in NixOS's configuration, which a file in /etc/modprobe.d does not outlive, and reboot."""
+    tasks = (*nixos.for_boot(settings), as_root("reboot"))
+    undo = nixos.back("boot")
+    return Fix(message, tasks, "reboot", root=True, needs="reboot", impact="persistent", undo=undo, verify=verify)

@@ -19,6 +19,16 @@ _LOG = Fix(
     root=True,
     impact="none",
 )
+HIDDEN = Fix(
+    "See what keeps the runtime from the GPU: a variable that hides it, or the render node, which this user has to be "
+    "able to open. Unset the variable, or add the user to the node's group.",
+    (
+        filtered(query("env"), query("grep", "-E", "^(HIP|ROCR|GPU_DEVICE|CUDA|HSA)_")),
+        Shell("ls -l /dev/kfd /dev/dri/renderD*; id", lookup=True),
+    ),
+    impact="none",
+    verify=amd.PROOF,
+)
 
 
 def start(on: OnRocr) -> tuple[Fix, ...]:
@@ -38,7 +48,7 @@ def start(on: OnRocr) -> tuple[Fix, ...]:
     if on.rocr.status == _DROPPED:
         return another_release(on), reboot, _LOG
     if not isinstance(facts.amd.version, str):
-        newer = "If it fails after that: install the newest kernel, since its amdgpu has to fit to this ROCm release."
+        newer = "If it fails after that: install the newest kernel, since its amdgpu has to fit this ROCm release."
         return reboot, kernel_packages.newer_kernel(facts, newer, amd.PROOF), _LOG
     if any(gpu.integrated for gpu in gpus_of(facts, "amd")):
         return _without_dkms(facts, "Remove amdgpu-dkms"), reboot, _LOG
@@ -55,7 +65,7 @@ def _without_dkms(facts: Facts, what: str) -> Fix:
 def _on_the_host() -> Fix:
     return Fix(
         "On the host: run rocminfo. If it fails there too, reboot the host, and check its driver. If it works there, "
-        "this image's ROCm does not fit to the host's driver: use an image with a ROCm release close to the host's.",
+        "this image's ROCm does not fit the host's driver: use an image with a ROCm release close to the host's.",
         (query("rocminfo"),),
         needs="a new container",
         verify=amd.PROOF,
@@ -75,8 +85,10 @@ def another_release(on: OnRocr) -> Fix:
         if unnamed and named
         else ""
     )
+    inside = in_container(on.facts)
+    what, guide = ("Use an image with", amd.CONTAINERS) if inside else ("Install", amd.INSTALL)
     return Fix(
-        f"Install a ROCm release that supports every GPU that amdgpu drives here.{lists}{also} {amd.INSTALL}",
+        f"{what} a ROCm release that supports every GPU that amdgpu drives here.{lists}{also} {guide}",
         (Shell("grep -H gfx_target_version /sys/class/kfd/kfd/topology/nodes/*/properties", lookup=True),),
         "reinstall-package",
         root=True,

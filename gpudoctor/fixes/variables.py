@@ -18,7 +18,7 @@ def unset(facts: Facts, *names: str, why: str = "", verify: Task | None = None) 
     values = facts.host.environment
     undo = tuple(export(name, values.get(name, "")) for name in names)
     return Fix(
-        f"Unset {' and '.join(names)}, and remove it from where it is set: {places(facts)}.{why and ' ' + why}",
+        f"{unset_where_set(facts, *names)}{why and ' ' + why}",
         tuple(Variable(name) for name in names),
         "change-environment",
         needs="restart of the program",
@@ -26,6 +26,12 @@ def unset(facts: Facts, *names: str, why: str = "", verify: Task | None = None) 
         verify=verify
         or filtered(query("env"), query("grep", *(word for name in names for word in ("-e", f"^{name}=")))),
     )
+
+
+def unset_where_set(facts: Facts, *names: str) -> str:
+    """The sentence for variables that are unset, here and where they are set."""
+    them = "it from where it is" if len(names) == 1 else "them from where they are"
+    return f"Unset {' and '.join(names)}, and remove {them} set: {places(facts)}."
 
 
 def assign(name: str, value: str, message: str, verify: Task | None = None) -> Fix:

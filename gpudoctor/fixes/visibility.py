@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes.variables import places
+from gpudoctor.fixes.variables import unset_where_set
 from gpudoctor.fixes.verify_commands import cuda_proof, hip_proof
 from gpudoctor.parsers.visible_devices import is_quoted, listed
 from gpudoctor.queries.visibility import CUDA, HIP, ROCR, amd_masks, job_without_gpu, read_cuda
@@ -19,7 +19,7 @@ def cuda_fixes(facts: Facts) -> tuple[Fix, ...]:
     verify = cuda_proof(facts)
     fixes = [
         Fix(
-            f"Unset {CUDA}, and remove it from where it is set: {places(facts)}.",
+            unset_where_set(facts, CUDA),
             (unset(CUDA),),
             action="change-environment",
             needs="restart of the program",
@@ -64,10 +64,12 @@ def amd_fixes(facts: Facts) -> tuple[Fix, ...]:
         return ()
     names = [name for name, value in ((ROCR, masks.rocr), (masks.variable, masks.hip)) if value is not None]
     verify = hip_proof(facts)
-    message = f"Unset {' and '.join(names)}, and remove it from where it is set: {places(facts)}."
-    free = Fix(message, tuple(unset(n) for n in names), action="change-environment", verify=verify)
+    free = Fix(
+        unset_where_set(facts, *names), tuple(unset(n) for n in names), action="change-environment", verify=verify
+    )
     good = listed(n for n, gpu in enumerate(masks.gpus) if gpu.integrated is not True)
     if not good or good == masks.hip:
         return (free,)
     message = "Select with HIP_VISIBLE_DEVICES only; the discrete GPUs here have these indices."
-    return free, Fix(message, (export(HIP, good),), action="change-environment", verify=verify)
+    only = (*(unset(name) for name in names if name != HIP), export(HIP, good))
+    return free, Fix(message, only, action="change-environment", verify=verify)

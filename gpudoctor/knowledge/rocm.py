@@ -113,6 +113,12 @@ def supports(number: str, gfx: str) -> bool | None:
     return None if found is None else gfx in found.gfx.split()
 
 
+def before_wsl(number: str) -> str | None:
+    """Return the first release that supports WSL where this one is older; "6.1" may be that one."""
+    first, found = rocm().wsl.cards[0].rocm, version(number)
+    return first if found < version(first)[: len(found)] else None
+
+
 def releases_for(gfx: str) -> tuple[str, ...]:
     """Return the releases that name this gfx target as supported, oldest first."""
     return tuple(r.version for r in rocm().release if gfx in r.gfx.split())

@@ -118,6 +118,11 @@ def loaded_libcuda(facts: Facts) -> DriverLibrary | None:
     return next((one for one in found if mapped in (one.real, one.path)), reached[0] if reached else None)
 
 
+def found_through(library: DriverLibrary) -> str:
+    """How the loader finds it, as part of a sentence."""
+    return "the loader's cache" if library.found_by == "cache" else library.found_by
+
+
 def module_version(facts: Facts) -> str | None:
     """Version of the loaded module, else of the one on disk; None where neither is known."""
     for version in (facts.nvidia.kernel.loaded, disk_version(facts)):

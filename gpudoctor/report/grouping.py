@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from gpudoctor.report.model import FindingEntry
+from gpudoctor.report.model import FindingEntry, FixEntry
 
 _NUMBERS = re.compile(r"\d+")
 
@@ -23,11 +23,16 @@ def alike(findings: Iterable[FindingEntry]) -> list[tuple[FindingEntry, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def own_commands(entry: FindingEntry, first: FindingEntry) -> tuple[str, ...]:
-    """What is to be typed for this one and was not already said of the first."""
-    reported = {command for fix in first.fixes for command in fix.commands}
-    own = (command for fix in entry.fixes for command in fix.commands if command not in reported)
-    return tuple(dict.fromkeys(own))
+def own_commands(entry: FindingEntry, fixes: Sequence[FixEntry], place: int) -> tuple[str, ...]:
+    """What is to be typed for this one at a fix, and was not already said.
+
+    Args:
+        entry: one of the findings that are shown together.
+        fixes: those of the first of them; each has as many.
+        place: the fix's place among them.
+    """
+    reported = {command for fix in fixes for command in fix.commands}
+    return tuple(dict.fromkeys(one for one in entry.fixes[place].commands if one not in reported))
 
 
 def sentences(entry: FindingEntry, others: Iterable[FindingEntry]) -> list[str]:

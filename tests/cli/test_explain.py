@@ -63,7 +63,6 @@ def explain(run: Run, tmp_path: Path) -> Run:
     [
         ("well", "step 1\nstep 2\n", 0),
         ("well", NOISE, 0),
-        ("well", "", 0),
         ("well", "UserWarning: Failed to load image Python extension: x\n", 1),
         ("well", NO_GPU, 1),
         ("well", trace("KeyError: 'labels'"), 3),
@@ -232,10 +231,17 @@ def test_wrong_usage_is_told_in_a_sentence(arguments: list[str], sentence: str) 
     assert gpudoctor("explain", *arguments).sentence == sentence
 
 
-def test_a_compressed_log_is_refused_with_what_to_type(tmp_path: Path) -> None:
-    (tmp_path / "log.gz").write_bytes(b"\x1f\x8b" + bytes(99))
-    sentence = gpudoctor("explain", "--log", "log.gz", cwd=tmp_path).sentence
-    assert sentence == "The log log.gz is compressed. Use: `zcat log.gz | gpudoctor explain --log -`."
+@pytest.mark.parametrize(
+    ("content", "rest"),
+    [
+        (b"\x1f\x8b" + bytes(99), "compressed. Use: `zcat run.log | gpudoctor explain --log -`."),
+        (b"", "empty."),
+        (b"\x7fELF\x02\x01\x01" + bytes(99), "not text."),
+    ],
+)
+def test_what_is_no_log_is_refused(tmp_path: Path, content: bytes, rest: str) -> None:
+    (tmp_path / "run.log").write_bytes(content)
+    assert gpudoctor("explain", "run.log", cwd=tmp_path).sentence == f"The log run.log is {rest}"
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/full", "/dev/urandom"])

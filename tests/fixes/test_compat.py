@@ -77,8 +77,40 @@ def test_a_stub_in_the_loaders_configuration_is_removed_by_what_is_typed() -> No
 
 def test_a_stub_next_to_other_libraries_leaves_their_directory_in_the_configuration() -> None:
     (verdict,) = run(stub_library, stubbed("/usr/local/cuda-11.7/lib64/libcuda.so.1"))
-    path = "/usr/local/cuda-11.7/lib64/libcuda.so.1"
-    assert verdict.fixes[0].commands == (f"sudo mv {path} {path}.bak", "sudo ldconfig")
+    folder = "/usr/local/cuda-11.7/lib64"
+    moved = f"sudo mv {folder}/libcuda.so.1 {folder}/disabled-libcuda.so.1"
+    assert verdict.fixes[0].commands == (moved, "sudo ldconfig")
+
+
+@pytest.mark.parametrize(
+    ("folder", "container", "message"),
+    [
+        ("/usr/lib/x86_64-linux-gnu", None, "Rename {} (of the package cuda-compat), so"),
+        ("/lib64", None, "Rename {} (of the package cuda-compat), so"),
+        (
+            "/usr/lib/x86_64-linux-gnu",
+            "docker",
+            "Remove the package cuda-compat from the image. In this container: rename",
+        ),
+        ("/usr/local/nvidia/lib64", None, "Rename {} (of the package cuda-compat), so"),  # the driver's own, with NVML
+    ],
+)
+def test_a_directory_with_other_libraries_stays_in_the_configuration(
+    folder: str, container: str | None, message: str
+) -> None:
+    real = f"{folder}/libcuda.so.580.65.06"
+    path = f"{folder.removeprefix('/usr') if 'linux-gnu' in folder else folder}/libcuda.so.1"  # /lib is a link to it
+    found = library("libcuda.so.1", "580.65.06", path=path, real=real, kind="compat")
+    facts = change(change(ahead(), "nvidia.cuda.libraries", (found,)), "nvidia.cuda.loaded", real)
+    facts = change(change(facts, "nvidia.cuda.code", 804), "host.container", container)
+    if "nvidia" in folder:
+        own = library("libnvidia-ml.so.1", path=f"{folder}/libnvidia-ml.so.1")
+        facts = change(facts, "nvidia.nvml.libraries", (own,))
+    (verdict,) = run(compat_unsupported, facts)
+    assert "found through the loader's cache" in verdict.message
+    fix = verdict.fixes[0]
+    assert fix.message.startswith(message.format(real))
+    assert fix.commands == (f"sudo mv {real} {folder}/disabled-libcuda.so.580.65.06", "sudo ldconfig")
 
 
 def test_what_a_library_that_does_not_run_reports_is_not_the_drivers() -> None:

@@ -3,13 +3,14 @@
 import pytest
 
 from gpudoctor import catalogue
+from gpudoctor.check_engine import run
 from gpudoctor.facts import GpuProcess
 from gpudoctor.fixes import container, prebuilt, wsl
 from gpudoctor.fixes.holders import stop_holders
 from gpudoctor.fixes.limits import lower
 from gpudoctor.tasks.as_typed import shown, typed
 from tests.builders import gpu, nvidia_host
-from tests.checks.nvidia_machines import WHY, disk, having
+from tests.checks.nvidia_machines import WHY, disk, having, logged, xid
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,13 @@ from tests.checks.nvidia_machines import WHY, disk, having
 def test_only_volta_and_newer_lock_their_clocks(capability: object, limit: object, command: str | None) -> None:
     found = lower(gpu(capability=capability, power_limit=limit))
     assert (shown(found[0]) if found else None) == command
+
+
+def test_only_the_gpu_that_fell_off_is_limited() -> None:
+    gone = having(pci__0__capability="8.9", gpus=())
+    one = catalogue.load(["device.fallen-off-the-bus"])[0]
+    _, look = run(one, logged(xid(79), facts=gone))[0].fixes
+    assert look.commands[-1] == "sudo nvidia-smi -i 0000:01:00.0 -lgc 300,1200"
 
 
 def test_who_holds_a_gpu_is_stopped_in_its_own_way() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from gpudoctor.report.grouping import alike, sentences
 from gpudoctor.report.model import Consequence, FindingEntry, FixEntry, Report
-from gpudoctor.report.renderers import markdown, text
+from gpudoctor.report.renderers import html, markdown, text
 
 
 def hot(index: int, **changes: object) -> FindingEntry:
@@ -59,6 +59,15 @@ def test_markdown_says_of_each_what_differs() -> None:
     assert "The same for GPU 1:\n\n```sh\nsudo nvidia-smi -i 1 -lgc 300\n```" in reported
     assert "applies to GPU 0, GPU 1" in reported
     assert reported.count("### ") == 1
+
+
+def test_what_another_one_needs_is_below_the_fix_that_needs_it() -> None:
+    report = Report(
+        findings=tuple(hot(i, fixes=(*hot(i).fixes, FixEntry("Replace it.", (f"later {i}",)))) for i in range(2))
+    )
+    for shown in (text.render(report), markdown.render(report), html.render(report)):
+        places = [shown.index(part) for part in ("-i 1 -lgc 300", "Replace it.", "later 0", "later 1")]
+        assert places == sorted(places)
 
 
 def test_those_of_which_the_same_is_said_are_only_named() -> None:

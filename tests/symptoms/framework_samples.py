@@ -50,6 +50,7 @@ FRAMEWORKS = [
     Sample("compiler-killed", "c++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.\nninja: build stopped: subcommand failed.\n", {"wheel-failed": "follows"}),
     Sample("wheel-failed", "  ERROR: Failed building wheel for flash-attn\n"),
     Sample("ninja-missing", trace("RuntimeError: Ninja is required to load C++ extensions (pip install ninja to get it)")),
+    Sample("cuda-headers", "/e/lib/python3.12/site-packages/nvidia/cuda_runtime/include/cuda_fp16.h:4021:10: fatal error: nv/target: No such file or directory\n"),
     Sample("cuda-headers", "csrc/x.cpp:3:10: fatal error: cusparse.h: No such file or directory\n"),
     Sample("cudnn-header", "common/cudnn_utils.h:10:10: fatal error: cudnn.h: No such file or directory\n"),
     Sample("flash-attn-dtype", trace("RuntimeError: FlashAttention only support fp16 and bf16 data type", "flash_attn/x.py")),

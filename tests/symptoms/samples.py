@@ -209,6 +209,7 @@ SAMPLES = [
     Sample("hip-no-gpus", "RuntimeError: No HIP GPUs are available"),
     Sample("kfd-closed", "Unable to open /dev/kfd read-write: Permission denied"),
     Sample("rock-not-loaded", "ROCk module is NOT loaded, possibly no GPU devices\n"),
+    Sample("rocr-unknown-gpu", "Warning: Agent creation failed.\nThe GPU node has an unrecognized id."),
     Sample("rocr-start", "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the resources."),
     Sample("amd-fault", "Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f. Reason: Page not present"),
     # -- TensorFlow, JAX, CuPy, ONNX Runtime -------------------------------------------------------------
@@ -236,7 +237,7 @@ SAMPLES = [
     Sample("vllm-cache", "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`"),
     Sample("vllm-all-reduce", "Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:455 'invalid argument'"),
     Sample("vllm-uuid", "ValueError: invalid literal for int() with base 10: 'MIG-377e0049-554c-540b-93c6-d0976f8426cb'"),
-    Sample("nvcc-headers", '/e/cuda/std/__cccl/cuda_toolkit.h:41:8: error: #error "CUDA compiler and CUDA toolkit headers are incompatible, please check your include paths"'),
+    Sample("nvcc-headers", '/e/lib/python3.12/site-packages/nvidia/cu13/include/cccl/cuda/std/__cccl/cuda_toolkit.h:41:8: error: #error "CUDA compiler and CUDA toolkit headers are incompatible, please check your include paths"'),
     Sample("vllm-device", "RuntimeError: Failed to infer device type, please set the environment variable"),
     Sample("ggml-cuda", "ggml_cuda_init: failed to initialize CUDA: no CUDA-capable x"),
     Sample("ollama", 'time=2026 level=INFO source=gpu.go:602 msg="no compatible GPUs were discovered"'),

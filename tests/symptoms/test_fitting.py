@@ -68,6 +68,15 @@ def test_steps_that_follow_each_other_keep_their_order() -> None:
         assert labels == ["fix", "or", "then"]
 
 
+@pytest.mark.parametrize("machine", [UBUNTU, DOCKER])
+def test_no_first_step_refers_to_another_one(machine: Facts) -> None:
+    first = [fixes[0].message for row in ROWS if (fixes := fitting(row, machine))]
+    refers = re.compile(r"(?:On the (?:host|node)[:,] )?(?:if it (?:remains|fails)|otherwise|then)\b", re.IGNORECASE)
+    assert [message for message in first if refers.match(message)] == []
+    every = [fix.message for row in ROWS for fix in row.fixes]
+    assert [message for message in every if message.startswith("Or ")] == []  # the label says that
+
+
 def test_each_modprobe_loads_what_it_names() -> None:
     """Without -a the second name is a parameter of the first module: modprobe(8)."""
     one_module = re.compile(r"(?<![-\w])modprobe (?!-a\b|-r\b)[\w-]+ +(?![&|;=]|\w+=)[\w-]+")

@@ -104,14 +104,7 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield plain(entry.message)
     if others:
         yield "\n".join(f"- Also: {plain(message)}" for message in sentences(entry, others))
-    yield from fixes(entry.fixes)
-    for other in others:
-        if commands := own_commands(other, entry):
-            yield f"The same for {plain(other.subject)}:"
-            tasks = {
-                command: task for fix in other.fixes for command, task in zip(fix.commands, fix.tasks, strict=False)
-            }
-            yield from typed(commands, [tasks.get(command) for command in commands])
+    yield from fixes(entry.fixes, others)
     yield f"**Cause:** {plain(entry.cause)}"
     if seen := evidence((entry, *others)):
         yield "**Evidence:**"
@@ -119,10 +112,16 @@ def _finding(number: int, entry: FindingEntry, others: list[FindingEntry]) -> It
     yield _more(entry, others)
 
 
-def fixes(entries: tuple[FixEntry, ...]) -> Iterator[str]:
-    """Each fix with its commands, as paragraphs and fences."""
+def fixes(entries: tuple[FixEntry, ...], others: Sequence[FindingEntry] = ()) -> Iterator[str]:
+    """Each fix with its commands, as paragraphs and fences, and with those of other findings of its kind."""
     for place, (fix, verify) in enumerate(zip(entries, verifications(entries), strict=True)):
         yield from _fix(fix, label(fix, place).capitalize(), verify)
+        for other in others:
+            if commands := own_commands(other, entries, place):
+                yield f"The same for {plain(other.subject)}:"
+                own = other.fixes[place]
+                tasks = dict(zip(own.commands, own.tasks, strict=False))
+                yield from typed(commands, [tasks.get(command) for command in commands])
 
 
 def _fix(fix: FixEntry, word: str, verify: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The report for a person at a terminal, or in a log."""
 
+from collections.abc import Sequence
 from io import StringIO
 
 from rich.console import Console
@@ -99,8 +100,7 @@ def finding(
     labelled(out, "", entry.message)
     for number, message in enumerate(sentences(entry, others)):
         labelled(out, "also" if number == 0 else "", message)
-    fixes(out, entry.fixes, verbose)
-    _for_the_others(out, entry, others)
+    fixes(out, entry.fixes, verbose, others)
     if entry.cause:
         labelled(out, "cause", entry.cause)
     for seen in evidence((entry, *others)):
@@ -132,10 +132,22 @@ def labelled(out: Console, label: str, text: str, style: str = "") -> None:
         label = ""
 
 
-def fixes(out: Console, entries: tuple[FixEntry, ...], verbose: bool) -> None:
-    """Each fix next to its label; a command that verifies several in a row is shown after the last of them."""
+def fixes(out: Console, entries: tuple[FixEntry, ...], verbose: bool, others: Sequence[FindingEntry] = ()) -> None:
+    """Each fix next to its label; a command that verifies several in a row is shown after the last of them.
+
+    Args:
+        out: where to.
+        entries: the fixes.
+        verbose: print what is only for who wants to know more.
+        others: findings of the same kind, which need these commands with another index, most of the time.
+    """
     for number, (fix, verify) in enumerate(zip(entries, verifications(entries), strict=True)):
         fix_lines(out, fix, label_of(fix, number), verbose, verify)
+        for other in others:
+            if commands := own_commands(other, entries, number):
+                labelled(out, "", f"The same for {other.subject}:", "dim")
+                for command in commands:
+                    command_line(out, command)
 
 
 def fix_lines(out: Console, fix: FixEntry, label: str, verbose: bool, verify: str) -> None:
@@ -149,15 +161,6 @@ def fix_lines(out: Console, fix: FixEntry, label: str, verbose: bool, verify: st
         command_line(out, verify, "verify")
     if fix.undo and (verbose or fix.later):
         labelled(out, "undo", fix.undo, "dim")
-
-
-def _for_the_others(out: Console, entry: FindingEntry, others: list[FindingEntry]) -> None:
-    """What they need beyond the commands of the first: its own with another index, most of the time."""
-    for other in others:
-        if commands := own_commands(other, entry):
-            labelled(out, "", f"The same for {other.subject}:", "dim")
-            for command in commands:
-                command_line(out, command)
 
 
 def command_line(out: Console, command: str, label: str = "") -> None:

@@ -8,6 +8,7 @@ from gpudoctor.check_engine import Severity, run
 from gpudoctor.checks.container.cdi_other_major import cdi_other_major
 from gpudoctor.facts import DeviceNode, Facts
 from gpudoctor.facts.container_host import CdiNode
+from gpudoctor.tasks import Shell
 from tests.builders import ask, change
 from tests.checks.container.test_hosts import PASS, SKIPPED, UNKNOWN, WHY, host, podman
 
@@ -104,3 +105,6 @@ def test_what_writes_it_again(file: str, distribution: str, service: bool, comma
     (fix,) = run(cdi_other_major, change(facts, "host.distribution.id", distribution))[0].fixes
     assert fix.commands == (() if command is None else (command,))
     assert ("device plugin" in fix.message) == (command is None)
+    assert command is None or fix.verify == Shell(
+        f"grep -A3 -E '/dev/nvidia-(uvm|caps)' {file}; grep nvidia /proc/devices", lookup=True
+    )

@@ -113,7 +113,7 @@ ILL = [
     (
         "device.fallen-off-the-bus",
         logged(event("lost-at-probe", gpu=A), facts=SILENT),
-        f"{CARD} has fallen off the bus according to the kernel log (Xid 79).",
+        f"{CARD} has fallen off the bus according to the kernel log.",
     ),
     (
         "device.fallen-off-the-bus",

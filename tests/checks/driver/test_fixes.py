@@ -10,6 +10,7 @@ from gpudoctor.facts import Distribution, Facts
 from gpudoctor.facts.host import PackageSource
 from gpudoctor.fixes import system
 from gpudoctor.fixes.driver import install_driver
+from gpudoctor.fixes.module_option import set_option
 from gpudoctor.tasks.as_typed import typed
 from tests.builders import FEDORA, UBUNTU, ask
 from tests.checks.nvidia_machines import KERNEL, OTHER, WHY, disk, entry, event, failing, having, unloaded, xid
@@ -126,6 +127,15 @@ def test_nixos_names_the_last_branch_of_an_old_card() -> None:
     assert "nvidiaPackages.legacy_580;" in install_driver(pascal).commands[0]
     assert "hardware.nvidia.open = false;" in install_driver(pascal).commands[0]
     assert "nvidiaPackages.production;" in install_driver(having(host__distribution=NIXOS)).commands[0]
+
+
+def test_nixos_sets_options_of_modules_in_its_configuration() -> None:
+    stale = having(failing(999), host__distribution=NIXOS)
+    later = fixes("driver.uvm-stale", stale)[1].commands
+    assert "hardware.nvidia.powerManagement.enable = true;" in later[0]
+    assert later[1:] == ("sudo nixos-rebuild boot", "sudo reboot")
+    option = set_option(stale, "Use it", "NVreg_X=1", "nvidia-x")
+    assert 'boot.extraModprobeConfig = "options nvidia NVreg_X=1";' in option.commands[0]
 
 
 def test_bottlerocket_sets_its_own_lockdown() -> None:

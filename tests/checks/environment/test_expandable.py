@@ -8,7 +8,7 @@ from gpudoctor.checks.environment.expandable_segments import expandable_segments
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
 from tests.builders import change, gpu
-from tests.checks.environments import commands, environment, machine, one, package, torch
+from tests.checks.environments import commands, environment, machine, one, package, torch, verifies
 
 ON = "expandable_segments:True"
 H200 = {"name": "NVIDIA H200", "nvlinks": (True,) * 18}
@@ -81,3 +81,12 @@ def test_other_options_stay() -> None:
     said = commands(expandable_segments, env(vllm(), f"max_split_size_mb:64,{ON}"))
     assert "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False,max_split_size_mb:64" in said
     assert "--disable-custom-all-reduce" in said
+
+
+@pytest.mark.parametrize(
+    ("facts", "proof"),
+    [(env(vllm()), "env | grep '^PYTORCH_CUDA_ALLOC_CONF='"), (env(wsl()), "torch.ones")],
+)
+def test_what_passes_before_the_fix_proves_nothing(facts: Facts, proof: str) -> None:
+    (verify,) = verifies(expandable_segments, facts)
+    assert proof in str(verify)

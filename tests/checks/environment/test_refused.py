@@ -7,6 +7,7 @@ import pytest
 from gpudoctor.checks.environment.variable_refused import variable_refused
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
+from gpudoctor.pipeline import check
 from tests.builders import change
 from tests.checks.amd_machines import amd_host
 from tests.checks.environments import A100, commands, environment, machine, one, package, torch
@@ -84,6 +85,15 @@ def test_uuids_become_indices_where_they_are_of_gpus_here() -> None:
     assert "export CUDA_DEVICE_ORDER=PCI_BUS_ID\nexport CUDA_VISIBLE_DEVICES=0" in text
     mig = on("vllm", "0.9.2", CUDA_VISIBLE_DEVICES="MIG-377e0049-554c-540b-93c6-d0976f8426cb")
     assert "export" not in commands(variable_refused, mig)
+
+
+def test_a_uuid_that_no_gpu_has_is_one_finding() -> None:
+    facts = on("vllm", "0.9.2", CUDA_VISIBLE_DEVICES="GPU-441f29f8")
+    facts = change(change(facts, "nvidia.cuda.code", 100), "nvidia.cuda.unmasked_code", 0)
+    roots = {found.check: found for found in check(facts=change(facts, "nvidia.cuda.devices", ())).findings}
+    assert "environment.variable-refused" not in roots
+    followers = {one.check for one in roots["visibility.cuda-unknown-uuid"].consequences}
+    assert "environment.variable-refused" in followers
 
 
 def test_an_unknown_gpu_is_no_finding() -> None:

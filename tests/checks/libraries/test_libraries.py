@@ -277,6 +277,8 @@ def test_mixed_cuda_majors() -> None:
     )
     assert one(mixed_cuda_majors, environment(torch(), packages=left)) == ("problem", expected)
     assert one(mixed_cuda_majors, environment(torch(), packages=left[:2])) == ("pass", "")
+    many = tuple(package(f"nvidia-{part}-cu11", "11.8.0") for part in ("cublas", "cufft", "curand", "npp", "nccl"))
+    assert one(mixed_cuda_majors, environment(torch(), packages=many))[1].endswith(" and 1 more.")
 
 
 def linked(found: str, requires: str = "nvidia-nvjitlink-cu12<13,>=12.9", stderr: str = "") -> Facts:

@@ -26,6 +26,7 @@ from tests.checks.environments import (
     package,
     severity,
     torch,
+    verifies,
 )
 
 VENV = Elsewhere(path="/home/me/.venv/bin/python", frameworks=("torch",))
@@ -128,6 +129,10 @@ def test_a_copied_environment(own: object, expected: tuple[str, str]) -> None:
     if own == "/old/env/bin/python":
         assert "/opt/env/bin/python -m pip freeze > /tmp/packages.txt" in commands(environment_moved, facts)
         assert "/opt/env/bin/python -m venv /opt/env-new" in commands(environment_moved, facts)  # of the same release
+        assert verifies(environment_moved, facts) == [
+            "head -1 /opt/env-new/bin/pip",
+            "/opt/env/bin/python -m pip --version",
+        ]
         assert severity(environment_moved, facts) == "warn"
         assert severity(environment_moved, change(facts, "host.container", "docker")) == "advice"
         built = change(facts, "pythons.0.packages", (package("torch", "2.7.1+cu126"), package("numpy", "2.3.4")))

@@ -58,3 +58,7 @@ def test_only_an_amdsmi_that_is_there_is_removed() -> None:
     assert "uninstall" not in commands(unusable_gpu, rocm(available=True, count=0))
     other = change(cuda(available=True, count=0), "pythons.0.packages", (package("amdsmi", "7.0.2"),))
     assert "uninstall" not in commands(unusable_gpu, other)
+
+
+def test_the_error_is_read_by_a_command_that_uses_the_gpu() -> None:
+    assert "torch.cuda.init(); print(torch.ones" in commands(unusable_gpu, cuda(error="CUDA error: unknown error"))

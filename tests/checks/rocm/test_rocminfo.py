@@ -118,6 +118,25 @@ def test_rocminfo_without_gpu(facts: Facts, verdict: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("facts", "beginnings"),
+    [
+        (seen(EMPTY), ("See what keeps",)),  # 6.3.4 supports gfx1100
+        (change(laptop(EMPTY), "amd.rocm", "6.4.1"), ("Install a ROCm release",)),
+        (seen(EMPTY, rocm=Unknown("of the distribution")), ("See what keeps", "Install a ROCm release")),
+        (
+            change(change(laptop(EMPTY), "amd.rocm", "6.4.1"), "host.container", "docker"),
+            ("Use an image with a ROCm release",),
+        ),
+    ],
+    ids=["supported", "not supported", "unknown", "in a container"],
+)
+def test_no_other_release_is_advised_where_this_one_supports_the_gpu(facts: Facts, beginnings: tuple[str, ...]) -> None:
+    fixes = run(rocminfo_without_gpu, facts)[0].fixes
+    assert len(fixes) == len(beginnings)
+    assert all(fix.message.startswith(begin) for fix, begin in zip(fixes, beginnings, strict=True))
+
+
+@pytest.mark.parametrize(
     ("one", "found", "severities"),
     [
         (rocminfo_fails, FAILED, ("fail", "warn")),
@@ -200,6 +219,23 @@ def test_the_most_probable_comes_first(facts: Facts, beginnings: tuple[str, ...]
     fixes = run(rocminfo_fails, facts)[0].fixes
     assert len(fixes) == len(beginnings)
     assert all(fix.message.startswith(begin) for fix, begin in zip(fixes, beginnings, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "release", "package"),
+    [
+        ("6.14.0-29-generic", "24.04", "linux-generic-hwe-24.04"),
+        ("6.14.0-1005-oem", "24.04", "linux-oem-24.04c"),
+        ("6.8.0-1021-aws", "24.04", ""),
+        ("6.17.0-5-generic", "25.10", ""),
+    ],
+)
+def test_the_newest_kernel_for_a_card_is_no_series_for_laptops(kernel: str, release: str, package: str) -> None:
+    own = Distribution(id="ubuntu", like=("debian",), version=release)
+    facts = change(change(seen(FAILED), "host.distribution", own), "host.kernel.release", kernel)
+    newer = run(rocminfo_fails, facts)[0].fixes[1]
+    assert newer.message.startswith("If it fails after that: install the newest kernel")
+    assert [c for c in newer.commands if "install" in c] == ([f"sudo apt-get install {package}"] if package else [])
 
 
 def test_a_gpu_that_rocm_dropped_stops_the_others() -> None:

@@ -54,6 +54,11 @@ ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
         (windows(rocdxg=False, rocm="7.2.1"), ("problem", f"{SEES}librocdxg.so is not installed.")),
         (windows(rocdxg=False, rocm="6.3.4", rocminfo=NONE), ("problem", f"{SEES}ROCm 6.3.4 {ITSELF}")),
         (windows(ON, rocdxg=True, rocm="7.2.1", rocminfo=NONE), ("problem", f"{SEES}ROCm 7.2.1 {ITSELF}")),
+        (
+            windows(rocdxg=False, rocm="5.2.3"),
+            ("problem", f"{SEES}ROCm 5.2.3 does not support WSL; 6.1.3 is the first that does."),
+        ),
+        (windows(rocm="6.1"), ("problem", f"{SEES}the HSA runtime that it loads does not find it.")),
         # Without the way to the device rocminfo finds nothing either.
         (windows(rocdxg=False, rocm="7.2.1", rocminfo=NONE), ("problem", f"{SEES}librocdxg.so is not installed.")),
         (windows(rocdxg=False, rocm="6.3.4", rocminfo=(FAILED,)), ("problem", f"{SEES}ROCm 6.3.4 {ITSELF}")),
@@ -133,3 +138,5 @@ def test_a_release_without_support_for_the_card_is_replaced() -> None:
     (verdict,) = run(wsl_runtime, other)
     assert "RX 9060, RX 7800 XT and RX 7700 XT from ROCm 6.4.1 and Adrenalin 25.6.1 on" in verdict.fixes[0].message
     assert commands(wsl_runtime, windows(rocm="6.4.1", rocminfo=NONE)) == ["wsl.exe --shutdown"]
+    (verdict,) = run(wsl_runtime, windows(rocm="5.2.3"))
+    assert verdict.fixes[0].message.startswith("Update ROCm for WSL to ")

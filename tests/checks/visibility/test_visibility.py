@@ -189,6 +189,13 @@ def test_hip(gpus: tuple[Gpu, ...], env: dict[str, str], message: dict[str, str]
     assert said(HIP, change(amd_host(gpus), "host.environment", env)) == message
 
 
+def test_with_hips_mask_alone_rocrs_has_to_go() -> None:
+    env = {"ROCR_VISIBLE_DEVICES": "1", "HIP_VISIBLE_DEVICES": "1"}
+    free, only = run(rocr_and_hip, change(amd_host(CARDS), "host.environment", env))[0].fixes
+    assert "HIP_VISIBLE_DEVICES, and remove them from where they are set" in free.message
+    assert only.commands == ("unset ROCR_VISIBLE_DEVICES", "export HIP_VISIBLE_DEVICES=0,1")
+
+
 def test_hip_unknown() -> None:
     facts = change(amd_host((CARDS[0], IGPU)), "host.environment", {"HIP_VISIBLE_DEVICES": "1"})
     assert ask(hip_selects_integrated, change(facts, "gpus.1.integrated", Unknown("no /sys"))) == [
