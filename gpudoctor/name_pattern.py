@@ -1,11 +1,12 @@
-"""Names in tables, of which a last `*` stands for any ending: "openmm-cuda-*"."""
+"""Names in tables, of which one `*` stands for anything: "openmm-cuda-*", "jax-cuda*-plugin"."""
 
 
 def stands_for(pattern: str, name: str) -> bool:
-    """Whether a pattern is a name, or its beginning before the `*`.
+    """Whether a pattern is a name, or its beginning and end around the `*`.
 
     Args:
         pattern: the pattern.
         name: the name.
     """
-    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+    begin, star, end = pattern.partition("*")
+    return name.startswith(begin) and name.endswith(end) and len(name) >= len(begin + end) if star else name == pattern

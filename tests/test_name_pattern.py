@@ -1,4 +1,4 @@
-"""Names in tables that may end with `*`."""
+"""Names in tables with a `*`."""
 
 import pytest
 
@@ -14,6 +14,9 @@ from gpudoctor.name_pattern import stands_for
         ("torch*", "torch", True),
         ("*", "anything", True),
         ("torch*", "pytorch", False),
+        ("jax-cuda*-plugin", "jax-cuda12-plugin", True),
+        ("jax-cuda*-plugin", "jax-cuda12-pjrt", False),
+        ("ab*ba", "aba", False),  # no letter is of both ends
         ("", "", True),
         ("", "torch", False),
     ],

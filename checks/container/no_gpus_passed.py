@@ -5,7 +5,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes import container
 from gpudoctor.maybe import Unknown, known, known_or
 from gpudoctor.queries.containers import gpu_nodes, nvidia_container, requests_gpu
-from gpudoctor.queries.gpu_requests import without_gpu
+from gpudoctor.queries.gpu_requests import requests, without_gpu
 from gpudoctor.targets import cards_of, gpus_of, on_wsl
 
 
@@ -18,7 +18,8 @@ def _severity(facts: Facts) -> Severity | None:
     """ERROR where a GPU exists and is wanted, less where only one of both is so; None: nothing to report."""
     off = facts.host.environment.get("NVIDIA_VISIBLE_DEVICES") in ("", "none", "void")
     if on_wsl(facts) or _sees_gpu(facts):
-        return Severity.ADVICE if not requests_gpu(facts) else Severity.WARNING if off else Severity.ERROR
+        wanted = requests_gpu(facts) or any(one.vendor == "nvidia" for one in requests(facts))
+        return Severity.ADVICE if not wanted else Severity.WARNING if off else Severity.ERROR
     if isinstance(facts.pci, Unknown):  # without a trace of the hardware only the variable, or a library, counts
         return Severity.WARNING if gpus_of(facts) else Severity.ERROR
     # Where the host's own bus shows no GPU at all (a CI runner), there is none to pass: device.no-gpu reports it.

@@ -6,7 +6,7 @@ from gpudoctor.fixes import module, system
 from gpudoctor.fixes.driver import install_driver
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import Unknown, present
-from gpudoctor.queries.cards import alike_cards, generation_of, model_name, works
+from gpudoctor.queries.cards import alike_cards, any_works, generation_of, model_name, works
 from gpudoctor.queries.driver import branch, library_version, module_version
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, cards_of, gpus_of, in_container
@@ -85,7 +85,9 @@ def _plan_ahead(on: OnCard, last: int) -> Fix:
 def gpu_dropped(on: OnCard) -> Problem | None:
     """The generation's last branch is older than the module's."""
     last = last_branch(on)
-    if last is None or works(on.facts, on.card) or on.card.driver in ("vfio-pci", "nouveau"):
+    if last is None or works(on.facts, on.card) or on.card.driver == "vfio-pci":
+        return None
+    if on.card.driver == "nouveau" and any_works(on.facts):  # an old card for the displays
         return None
     version = _version(on)
     have, logged = branch(version), events(on.facts, "nvrm-legacy")

@@ -6,7 +6,7 @@ from gpudoctor.fixes import system
 from gpudoctor.fixes.displaced import reboot_without
 from gpudoctor.maybe import present
 from gpudoctor.queries.cards import any_works, card_name, owned_by
-from gpudoctor.queries.cause_groups import BUILD, DEAD
+from gpudoctor.queries.cause_groups import BUILD, DEAD, UNFIT
 from gpudoctor.queries.driver import first_module, module_at_hand
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import nvidia_host
@@ -47,7 +47,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/negativo17/nvidia-driver/issues/73",
     ),
     targets=nvidia_host,
-    caused_by=(*DEAD, *BUILD, "driver.refused-by-secure-boot"),
+    caused_by=(*DEAD, *BUILD, *UNFIT, "driver.refused-by-secure-boot"),
     affects=("everything",),
     validated_on=("simulated 2026-11",),
 )

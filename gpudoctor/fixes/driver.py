@@ -334,6 +334,9 @@ def _commands(facts: Facts, family: packages.Family, found: packages.DriverPacka
         names = (packages.headers_package(family, kernel_of(facts)), *found.names)
         return (cmd("yay", "-Syu", *names) if found.origin == "AUR" else as_root("pacman", "-Syu", *names),)
     refresh = (packages.refresh_command(family),) if family == "debian" else ()
+    others = [name for name in driver_packages(facts) if "nvidia" in name and name not in found.names]
+    if found.origin == "RPM Fusion" and others and not is_image(facts):  # whose branches conflict with each other
+        return (as_root("dnf", "install", "--allowerasing", *found.names),)
     return (*refresh, *install(facts, *found.names))
 
 

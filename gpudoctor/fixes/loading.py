@@ -268,7 +268,7 @@ def of_driver(facts: Facts, missing: tuple[str, ...]) -> tuple[Fix, ...]:
 
 def of_cuda_repository(facts: Facts, missing: tuple[str, ...], proof: Task | None) -> tuple[Fix, ...]:
     """Install NVIDIA's packages of libraries that no wheel brings (NVPL, cuDSS); none where one has another origin."""
-    rows = [system_libraries.in_cuda_repository(name) for name in missing]
+    rows = [system_libraries.in_cuda_repository(name, jetson.is_jetson(facts)) for name in missing]
     if not rows or None in rows:
         return ()
     cuda = text_of(known_or(driver_cuda(facts), None) or "12").partition(".")[0]

@@ -6,6 +6,7 @@ from functools import cache
 import msgspec
 
 from gpudoctor.knowledge.table import KnowledgeTable, load
+from gpudoctor.name_pattern import stands_for
 
 
 class Extra(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -13,6 +14,13 @@ class Extra(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     distribution: str
     extra: str
+
+
+class ByHand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A distribution for CPUs and GPUs, and the wheels that are added to it for a GPU; a last * stands for any end."""
+
+    distribution: str
+    wheels: tuple[str, ...]
 
 
 class GpuBuilds(KnowledgeTable, frozen=True):
@@ -25,6 +33,7 @@ class GpuBuilds(KnowledgeTable, frozen=True):
     conda_build: str
     conda_names: frozenset[str]
     extra: tuple[Extra, ...]
+    by_hand: tuple[ByHand, ...]
 
 
 @cache
@@ -35,13 +44,7 @@ def gpu_builds() -> GpuBuilds:
 
 def named_for_gpus(name: str) -> bool:
     """Whether a distribution has no build for the CPU; `name` is normalized (PEP 503)."""
-    return any(_stands_for(one, name) for one in gpu_builds().names)
-
-
-def _stands_for(pattern: str, name: str) -> bool:
-    """Whether a name is that of the table, whose * stands for anything."""
-    begin, star, end = pattern.partition("*")
-    return name.startswith(begin) and name.endswith(end) and len(name) >= len(begin + end) if star else name == pattern
+    return any(stands_for(one, name) for one in gpu_builds().names)
 
 
 def labelled_for_gpus(name: str, version: str) -> str | None:

@@ -9,10 +9,17 @@ from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
 class NvidiaPackages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Packages of NVIDIA's CUDA repository; `arch` is the only one that has them, "" where all have."""
+    """Packages of NVIDIA's CUDA repository.
+
+    Attributes:
+        packages: their names.
+        arch: the only one that has them, "" where all have.
+        jetson: whether they are for Jetsons alone: elsewhere a wheel brings the library.
+    """
 
     packages: tuple[str, ...]
     arch: str
+    jetson: bool = False
 
 
 class SystemLibraries(KnowledgeTable, frozen=True):
@@ -44,6 +51,12 @@ def capability_of(soname: str) -> str | None:
     return system_libraries().capability.get(soname)
 
 
-def in_cuda_repository(soname: str) -> NvidiaPackages | None:
-    """Return the packages of NVIDIA's CUDA repository with a library that no wheel brings; None for others."""
-    return next((row for start, row in system_libraries().nvidia.items() if soname.startswith(start)), None)
+def in_cuda_repository(soname: str, jetson: bool) -> NvidiaPackages | None:
+    """Return the packages of NVIDIA's CUDA repository with a library that no wheel brings; None for others.
+
+    Args:
+        soname: of the library.
+        jetson: whether the machine is a Jetson.
+    """
+    rows = (row for start, row in system_libraries().nvidia.items() if soname.startswith(start))
+    return next((row for row in rows if jetson or not row.jetson), None)

@@ -9,6 +9,7 @@ from gpudoctor.facts import Facts, Package, Python
 from gpudoctor.knowledge.gpu_builds import conda_for_gpus, gpu_builds, labelled_for_gpus, named_for_gpus
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, known_or
+from gpudoctor.name_pattern import stands_for
 from gpudoctor.queries.clusters import system
 from gpudoctor.queries.containers import gpu_nodes
 from gpudoctor.targets import asks_for_nvidia, cards_of, gpus_of, has_dxg, has_rocm, in_container
@@ -108,6 +109,9 @@ def _builds(python: Python) -> Iterator[GpuRequest]:
         if extra := _extra_of(package, packages):
             name, why = f"{package.name}[{extra}]", "all that the extra installs is there, and nothing else needs it"
             found[package.name] = _build(name, package.version, why, python)
+        elif wheel := _added_to(package, packages):
+            why = f"{wheel} is installed for it, which nothing requires"
+            found[package.name] = _build(package.name, package.version, why, python)
         elif why := _chosen(package):
             found[package.name] = _build(package.name, package.version, why, python)
     for one in known_or(python.conda, None) or ():
@@ -134,6 +138,14 @@ def _extra_of(package: Package, packages: tuple[Package, ...]) -> str:
     """The extra for GPUs with which it was installed; empty: none."""
     extras = (one.extra for one in gpu_builds().extra if one.distribution == package.name)
     return next((extra for extra in extras if _brought(package, extra, packages)), "")
+
+
+def _added_to(package: Package, packages: tuple[Package, ...]) -> str:
+    """The wheel with a CUDA library that somebody added to a package for a GPU; empty: none."""
+    wheels = [wheel for row in gpu_builds().by_hand if row.distribution == package.name for wheel in row.wheels]
+    required = {_name(text) for one in packages for text in one.requires} if wheels else set()
+    added = (one.name for one in packages if any(stands_for(wheel, one.name) for wheel in wheels))
+    return next((name for name in added if name not in required), "")
 
 
 def _brought(package: Package, extra: str, packages: tuple[Package, ...]) -> bool:

@@ -55,6 +55,10 @@ def asked(facts: Facts) -> list[str]:
         (packages(("tensorflow-gpu", "2.10.1")), ["tensorflow-gpu 2.10.1"]),
         (packages(("tensorflow", "2.20.0", *EXTRA)), []),
         (packages(("tensorflow", "2.20.0", *EXTRA), CUBLAS, NVCC), ["tensorflow[and-cuda] 2.20.0"]),
+        (packages(("ctranslate2", "4.5.0", "numpy"), CUBLAS), ["ctranslate2 4.5.0"]),
+        (packages(("ctranslate2", "4.5.0", "numpy")), []),
+        (packages(("ctranslate2", "4.5.0"), ("torch", "2.9.1", *TORCH_NEEDS), CUBLAS), []),
+        (packages(("numpy", "2.2.2"), CUBLAS), []),  # what pip uninstall torch leaves
         (packages(("tensorflow", "2.20.0", *EXTRA), CUBLAS), []),  # half of the extra is none
         (packages(("tensorflow", "2.20.0", EXTRA[0]), ("torch", "2.9.1", *TORCH_NEEDS), CUBLAS), []),  # torch's own
         (conda("pytorch", "cuda126_generic_py311_h9a41b6e_200"), ["pytorch 2.6.0"]),

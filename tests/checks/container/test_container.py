@@ -35,7 +35,6 @@ from tests.builders import (
     plain_host,
     with_framework,
 )
-from tests.checks.intel_machines import UHD
 
 ALL: tuple[Check[Any], ...] = (
     cdi_stale,
@@ -207,20 +206,6 @@ def test_inside(facts: Facts, message: dict[str, str]) -> None:
 def test_little_shared_memory_is_a_warning_to_loaders_and_nccl(facts: Facts) -> None:
     (verdict,) = run(shm_small, change(inside(facts), "host.shm.size", 64 << 20))
     assert verdict.severity is Severity.WARNING
-
-
-@pytest.mark.parametrize(
-    ("facts", "severity"),
-    [
-        (inside(bare(TORCH)), Severity.ERROR),
-        (inside(bare(TORCH), NVIDIA_VISIBLE_DEVICES="void"), Severity.WARNING),
-        (inside(bare(nvidia_host())), Severity.ADVICE),  # nobody there wants a GPU
-        (inside(bare(plain_host(pci=(UHD,))), NVIDIA_VISIBLE_DEVICES="all"), Severity.ADVICE),  # another vendor's GPU
-        (inside(bare(plain_host(pci=WHY)), NVIDIA_VISIBLE_DEVICES="all"), Severity.ERROR),
-    ],
-)
-def test_how_bad_a_container_without_gpu_is(facts: Facts, severity: Severity) -> None:
-    assert [v.severity for v in run(no_gpus_passed, facts)] == [severity]
 
 
 @pytest.mark.parametrize(

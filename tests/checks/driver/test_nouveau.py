@@ -6,8 +6,9 @@ import pytest
 
 from gpudoctor import catalogue
 from gpudoctor.check_engine import Problem
-from tests.builders import ask
+from tests.builders import ask, nvidia_host
 from tests.checks.nvidia_machines import WHY, disk, event, having, unloaded
+from tests.checks.test_roots import roots
 
 NOUVEAU = unloaded(pci__0__driver="nouveau", nvidia__kernel__blacklists=("nouveau",))
 
@@ -38,3 +39,14 @@ def test_a_blacklist_that_came_after_this_boot_needs_the_next_one(age: Any, caus
     assert cause in (problem.cause or "")
     assert one.fixes_for(facts)[0].message.startswith(fix)
     assert one.fixes_for(facts)[0].commands[-1] == "sudo reboot"
+
+
+OLD = {"pci__0__generation": "Maxwell", "nvidia__kernel__on_disk": (disk("595.58.03"),), "gpus": ()}
+
+
+def test_a_card_that_the_driver_dropped_stays_with_nouveau() -> None:
+    """The reboot that gives NVIDIA's driver its turn changes nothing there."""
+    facts = having(NOUVEAU, **OLD)
+    assert roots(facts) == {"driver.gpu-dropped": "fail"}
+    displays = having(nvidia_host(2), pci__0__driver="nouveau", pci__0__generation="Maxwell", gpus__0__address="x")
+    assert ask(catalogue.load(["driver.gpu-dropped"])[0], displays) == [("pass", "")]

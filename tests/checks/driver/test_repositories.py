@@ -166,6 +166,17 @@ def test_fedora_with_negativo17_has_its_names() -> None:
     assert library_packages(other) == ("xorg-x11-drv-nvidia-cuda",)
 
 
+@pytest.mark.parametrize(
+    ("packages", "option"), [((), ""), ((("akmod-nvidia", "595.58.03-1", "ii"),), " --allowerasing")]
+)
+def test_a_branch_of_rpm_fusion_takes_the_place_of_another(packages: tuple[tuple[str, ...], ...], option: str) -> None:
+    """Its packages of different branches conflict with each other."""
+    source = (PackageSource(path="x", kind="rpmfusion"),)
+    facts = having(NOTHING, host__distribution=FEDORA, host__sources=source, nvidia__kernel__packages=packages)
+    last = install_driver(facts, 580, "proprietary").commands[-1]
+    assert last == f"sudo dnf install{option} akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"
+
+
 def test_a_transitional_package_is_not_installed_again() -> None:
     packages = (("nvidia-driver-470", "535.309.01-0ubuntu0.22.04.1", "ii"),)
     facts = having(NOTHING, nvidia__kernel__packages=packages)

@@ -28,6 +28,8 @@ def lacking(soname: str, **fields: object) -> Facts:
         (NVPL, "apt-get install libnvpl-lapack0 libnvpl-blas0"),
         ("libnvpl_blas_lp64_gomp.so.0", "apt-get install libnvpl-blas0"),
         ("libcudss.so.0", "apt-get install libcudss0-cuda-13"),
+        ("libcusparseLt.so.0", "arm64/cuda-keyring_1.1-1_all.deb"),
+        ("libcusparseLt.so.0", "apt-get install libcusparselt0"),
     ],
 )
 def test_libraries_of_the_cuda_repository(soname: str, typed: str) -> None:
@@ -44,6 +46,7 @@ def test_the_repository_is_there_already() -> None:
 
 def test_another_library_brings_no_repository() -> None:
     assert "keyring" not in commands(import_fails, lacking("libcublas.so.13"))
+    assert "keyring" not in commands(import_fails, lacking("libcusparseLt.so.0", l4t=None))  # there it has a wheel
 
 
 def test_on_a_jetson_nothing_comes_from_pypi() -> None:
