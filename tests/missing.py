@@ -104,15 +104,32 @@ class Reads:
         return get
 
 
-def gaps(node: Any, path: tuple[str | int, ...] = (), shape: tuple[str, ...] = ()) -> Iterator[Gap]:
-    """All that can be missing in facts, one at a time."""
+def gaps(
+    node: Any,
+    read: set[tuple[int, str]] | None = None,
+    path: tuple[str | int, ...] = (),
+    shape: tuple[str, ...] = (),
+) -> Iterator[Gap]:
+    """All that can be missing in facts, one at a time.
+
+    Args:
+        node: the facts.
+        read: the fields of which it is asked, as `Reads` notes them: what is below a field that nobody reads is not
+            read either. None: all.
+        path: to the node.
+        shape: the path without indexes.
+    """
     if isinstance(node, tuple):
         for index, member in enumerate(node):
-            yield from gaps(member, (*path, index), shape)
+            yield from gaps(member, read, (*path, index), shape)
+        return
     for name, values in PARTS.get(type(node), {}).items():
+        key = (id(node), name)
+        if read is not None and key not in read:
+            continue
         own = getattr(node, name)
-        yield from (Gap((*path, name), (*shape, name), (id(node), name), v) for v in values if v != own)
-        yield from gaps(own, (*path, name), (*shape, name))
+        yield from (Gap((*path, name), (*shape, name), key, v) for v in values if v != own)
+        yield from gaps(own, read, (*path, name), (*shape, name))
 
 
 def sentences(verdict: Verdict) -> Iterator[tuple[str, bool]]:
