@@ -33,13 +33,11 @@ class Gap(NamedTuple):
     Attributes:
         path: names and indexes that lead to it.
         shape: the path without indexes.
-        key: which object's field it is, as `Reads` notes it.
         value: what stands there instead.
     """
 
     path: tuple[str | int, ...]
     shape: tuple[str, ...]
-    key: tuple[int, str]
     value: object
 
     def in_(self, facts: Facts) -> Facts:
@@ -124,11 +122,10 @@ def gaps(
             yield from gaps(member, read, (*path, index), shape)
         return
     for name, values in PARTS.get(type(node), {}).items():
-        key = (id(node), name)
-        if read is not None and key not in read:
+        if read is not None and (id(node), name) not in read:
             continue
         own = getattr(node, name)
-        yield from (Gap((*path, name), (*shape, name), key, v) for v in values if v != own)
+        yield from (Gap((*path, name), (*shape, name), v) for v in values if v != own)
         yield from gaps(own, read, (*path, name), (*shape, name))
 
 
