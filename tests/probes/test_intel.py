@@ -12,6 +12,7 @@ from tests.checks.intel_machines import ARC, UHD
 
 NODE = Status(0o660, 0, 109, 0, 226, 128, False)
 LIB = "/usr/lib/x86_64-linux-gnu"
+OPENCL = f"{LIB}/intel-opencl/libigdrcl.so"
 
 
 def machine(*, stack: bool = True, errors: dict[str, str] | None = None, **env: str) -> RecordedMachine:
@@ -99,7 +100,7 @@ def test_the_window_into_a_cards_memory(device: str, window: int) -> None:
             False,
         ),
         (("libze_intel_gpu.so.1",), {}, Unknown(f"{LIB}/libze_intel_gpu.so.1 does not show its version"), False),
-        (("intel-opencl/libigdrcl.so",), {}, Unknown(f"{LIB}/intel-opencl/libigdrcl.so does not show its version"), False),
+        (("intel-opencl/libigdrcl.so",), {}, Unknown(f"{OPENCL} does not show its version"), False),
         (("libze_intel_gpu_legacy1.so.1",), {}, None, True),
         (("intel-opencl/libigdrcl_legacy1.so",), {}, None, True),
         (("../../../etc/OpenCL/vendors/intel_legacy1.icd",), {}, None, True),
@@ -112,7 +113,7 @@ def test_the_build_of_the_runtime(files: tuple[str, ...], links: dict[str, str],
     assert (found.runtime_build, found.legacy) == (build, legacy)
 
 
-FEDORA, OPENCL = "/usr/lib64/libze_intel_gpu.so.1", "/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so"
+FEDORA = "/usr/lib64/libze_intel_gpu.so.1"
 HIDDEN = Unknown(f"{FEDORA} does not show its version")
 
 

@@ -26,6 +26,7 @@ LOADS = (
     "libur_loader.so.0 of oneAPI 2025.3 (/opt/intel/oneapi/compiler/2025.3/lib)"
 )
 GOES_ON = ("pass", "")
+NONE = live(0)
 
 
 def need(name: str = "libur_loader.so.0", **changes: Any) -> Need:
@@ -35,7 +36,7 @@ def need(name: str = "libur_loader.so.0", **changes: Any) -> Need:
     return Need(soname=name, needed_by="libsycl.so.9", **(found | wheel | changes))
 
 
-def host(*needs: Need, said: Any = live(0), **changes: Any) -> Facts:
+def host(*needs: Need, said: Any = NONE, **changes: Any) -> Facts:
     """An Arc card, PyTorch for it, and oneAPI 2025.3 on LD_LIBRARY_PATH."""
     return arc_host(xpu(live=said, needs=needs or (need(),)), host__environment=ENV, **changes)
 
@@ -90,7 +91,9 @@ def test_in_a_container_the_environment_comes_first() -> None:
 def test_conda_has_too_much_in_its_lib_for_other_programs() -> None:
     conda = (CondaPackage(name="python", version="3.11", build="h1_0"),)
     facts = change(host(host__container="docker"), "pythons.0.conda", conda)
-    assert [fix.commands for fix in run(oneapi_shadowed, facts)[0].fixes] == [("export LD_LIBRARY_PATH=/usr/local/lib",)]
+    assert [fix.commands for fix in run(oneapi_shadowed, facts)[0].fixes] == [
+        ("export LD_LIBRARY_PATH=/usr/local/lib",)
+    ]
 
 
 def test_it_explains_that_pytorch_finds_nothing() -> None:
