@@ -167,8 +167,9 @@ TARGETS = {
     "targets:torches": (
         "cuda.nvcc-mismatch environment.allocator-settings environment.allocator-variable-unread "
         "environment.arch-list-without-gpu environment.expandable-segments environment.selected-library-missing "
-        "libraries.rocm-shadowed packages.bitsandbytes-no-binary packages.torchcodec-mismatch "
-        "packages.torchvision-mismatch pytorch.cpu-build pytorch.nvrtc-too-old rocm.space-in-path"
+        "libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
+        "packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.cpu-build pytorch.nvrtc-too-old "
+        "rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "
@@ -246,6 +247,7 @@ ONLY_WITH = {
     "libraries.cudnn-pin-broken": ("targets:pythons", "pythons.unmet"),
     "libraries.cudnn-without-gpu": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices"),
     "libraries.mixed-cuda-majors": ("targets:pythons", "pythons.frameworks.cuda"),
+    "libraries.oneapi-shadowed": ("targets:torches", "pythons.frameworks.needs.how=LD_LIBRARY_PATH"),
     "libraries.overlapping-wheels": ("targets:pythons", "pythons.overlaps"),
     "libraries.pin-broken": ("targets:pythons", "pythons.unmet"),
     "libraries.rocm-shadowed": ("targets:torches", "pythons.frameworks.hip"),

@@ -75,6 +75,8 @@ def _severity(framework: Framework, needs: list[Need]) -> Severity | None:
 def _found(on: OnPython) -> list[tuple[Framework, list[Need]]]:
     found = []
     for framework in on.python.frameworks:
+        if framework.variant == "xpu":  # libraries.oneapi-shadowed
+            continue
         prefix = on.python.prefix if isinstance(on.python.prefix, str) else "//"
         needs = [*_shadowed(framework), *_unnamed(framework, prefix)]
         if needs:
@@ -122,7 +124,7 @@ def shadowed_by_path(on: OnPython) -> Problem | None:
     found = _found(on)
     if not found:
         for framework in on.python.frameworks:
-            if not isinstance(framework.variant, Unknown) and framework.variant != "cpu":
+            if not isinstance(framework.variant, Unknown) and framework.variant not in ("cpu", "xpu"):
                 known(framework.needs)
         return None
     framework, needs = found[0]

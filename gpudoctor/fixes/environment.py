@@ -1,6 +1,7 @@
 """Fixes for variables and directories around a Python environment."""
 
 from collections.abc import Iterable
+from posixpath import commonpath
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts, Python
@@ -8,6 +9,8 @@ from gpudoctor.fixes import system
 from gpudoctor.knowledge import packages
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Command, Task, cmd, export, unset
+
+_MOST = 3  # directories that a sentence lists
 
 
 def without_library_path(
@@ -26,13 +29,21 @@ def without_library_path(
     rest = [part for part in value.split(":") if part and part.rstrip("/") not in wrong]
     command = export("LD_LIBRARY_PATH", ":".join(rest)) if rest else unset("LD_LIBRARY_PATH")
     return Fix(
-        f"Remove {' and '.join(sorted(wrong)) or 'the directory'} from LD_LIBRARY_PATH: the wheels include their own "
-        f"{libraries} libraries and find them without it. {_where_set(facts, wrong)}",
+        f"Remove {_listed(sorted(wrong))} from LD_LIBRARY_PATH: the wheels include their own {libraries} libraries and "
+        f"find them without it. {_where_set(facts, wrong)}",
         (command,),
         "change-environment",
         undo=(export("LD_LIBRARY_PATH", value),) if value else (),
         verify=verify,
     )
+
+
+def _listed(directories: list[str]) -> str:
+    many = len(directories) > _MOST and all(directory.startswith("/") for directory in directories)
+    below = commonpath(directories) if many else "/"
+    if below != "/":
+        return f"the {len(directories)} directories below {below}"
+    return " and ".join(directories) or "the directory"
 
 
 def _where_set(facts: Facts, directories: Iterable[str]) -> str:

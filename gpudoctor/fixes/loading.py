@@ -10,6 +10,7 @@ from gpudoctor.fixes.driver_capabilities import driver_capability
 from gpudoctor.fixes.environment import install_system, without_library_path
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import conda_again, conda_install, conda_of, install, lasting, manager_of
+from gpudoctor.fixes.variables import places
 from gpudoctor.knowledge import sonames, system_libraries
 from gpudoctor.knowledge.import_errors import Survived
 from gpudoctor.knowledge.python_rules import ctranslate2_without_cudnn
@@ -50,11 +51,11 @@ def _proof_of(on: OnPython, copy: OldCopy) -> Task | None:
 def newer_copy(on: OnPython, one: OldCopy) -> tuple[Fix, ...]:
     """Let a newer copy be loaded, or use a build that needs no newer one."""
     proof = _proof_of(on, one)
-    folders = _on_path(on, one.path)
+    folders = _on_path(on.facts, one.path)
+    if folders and "oneapi" in one.path.lower():
+        return without_oneapi(on.facts, one.path, proof)
     if folders:
-        library = "oneAPI" if "oneapi" in one.path.lower() else "own"
-        fix = without_library_path(on.facts, folders, proof, libraries=library)
-        return (fix,) if library == "own" else (fix, _fresh_shell(proof))
+        return (without_library_path(on.facts, folders, proof, libraries="own"),)
     if one.version.startswith("GLIBC_"):
         return _older_glibc(on, one, proof)
     if linker := _newer_linker(on, one, proof):
@@ -84,16 +85,34 @@ def _linked_again(on: OnPython, proof: Task | None) -> tuple[Fix, ...]:
     return (*found, Fix(message, (task,), "change-environment", undo=(cmd("rm", link),), verify=proof))
 
 
-def _on_path(on: OnPython, path: str) -> list[str]:
+def _on_path(facts: Facts, path: str) -> list[str]:
     """The entries of LD_LIBRARY_PATH that lead to a file; with oneAPI's setvars.sh all that it has added."""
-    entries = [e for e in on.facts.host.environment.get("LD_LIBRARY_PATH", "").split(":") if e]
+    entries = [e for e in facts.host.environment.get("LD_LIBRARY_PATH", "").split(":") if e]
     folder = path.rpartition("/")[0]
     if folder not in {entry.rstrip("/") for entry in entries}:
         return []
-    root = on.facts.host.environment.get("ONEAPI_ROOT", "").rstrip("/")
+    root = facts.host.environment.get("ONEAPI_ROOT", "").rstrip("/")
     if root and folder.startswith(f"{root}/"):
         return [entry for entry in entries if entry.startswith(f"{root}/")]
     return [entry for entry in entries if entry.rstrip("/") == folder]
+
+
+def without_oneapi(facts: Facts, path: str, proof: Task | None) -> tuple[Fix, ...]:
+    """Take oneAPI off LD_LIBRARY_PATH, from which a library of it is loaded."""
+    fix = without_library_path(facts, _on_path(facts, path), proof, libraries="oneAPI")
+    return (fix,) if in_container(facts) else (fix, _fresh_shell(proof))
+
+
+def own_first(facts: Facts, folder: str, proof: Task | None) -> Fix:
+    """Let the loader search a directory of the environment before the other directories of LD_LIBRARY_PATH."""
+    variable = "LD_LIBRARY_PATH"
+    value = facts.host.environment.get(variable, "")
+    message = (
+        f"Put {folder}, where the wheels' own libraries are, first in {variable}. To make it permanent, set it where "
+        f"it is set: {places(facts)}."
+    )
+    task, undo = export(variable, folder, "before"), export(variable, value)
+    return Fix(message, (task,), "change-environment", undo=(undo,), verify=proof)
 
 
 def _fresh_shell(proof: Task | None) -> Fix:

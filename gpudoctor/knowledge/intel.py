@@ -33,6 +33,12 @@ class LegacyDevices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     devices: dict[str, str]
 
 
+class RuntimePackages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Names of packages that bring Intel's compute runtime."""
+
+    packages: tuple[str, ...]
+
+
 class LoaderBuilds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Releases of Level Zero's loader, oldest first, with the first build of the compute runtime for each."""
 
@@ -45,6 +51,7 @@ class IntelTable(KnowledgeTable, frozen=True):
     cards: IntelRows
     legacy: LegacyDevices
     packages: dict[str, tuple[str, ...]]
+    runtime: RuntimePackages
     loader: LoaderBuilds
     tiles: dict[str, int]
 
@@ -87,6 +94,11 @@ def is_dropped_by(build: int) -> bool:
 def packages(of: str) -> tuple[str, ...]:
     """Return the packages that bring Level Zero for a family of distributions; empty where they are not known."""
     return _intel().packages.get(of, ())
+
+
+def runtime_packages() -> tuple[str, ...]:
+    """Return the names under which packages bring Intel's compute runtime itself."""
+    return _intel().runtime.packages
 
 
 def older_of(loader: str, build: int) -> Literal["loader", "driver"] | None:

@@ -42,9 +42,10 @@ class Rocm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OneApi(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Intel's libraries."""
+    """Intel's libraries, and which wheels bring those of the SYCL runtime."""
 
     libraries: frozenset[str]
+    wheels: dict[str, str]
 
 
 class Since(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"but": "except"}):
@@ -142,6 +143,11 @@ def vendor_of(soname: str) -> str | None:
         return "nvidia"
     stem, table = soname.partition(".so")[0], sonames()
     return "amd" if stem in table.rocm.libraries else "intel" if stem in table.oneapi.libraries else None
+
+
+def oneapi_wheel_of(path: str) -> str | None:
+    """Return the wheel that brings a library of the SYCL runtime: "intel-sycl-rt" for ".../libsycl.so.8"; else None."""
+    return sonames().oneapi.wheels.get(path.rpartition("/")[2].partition(".so")[0])
 
 
 def rocm_releases_of(soname: str) -> tuple[str, str | None] | None:

@@ -6,6 +6,7 @@ from gpudoctor.facts.device_node import DeviceNode
 from gpudoctor.facts.intel import IntelFacts
 from gpudoctor.facts.pci import PciDevice
 from gpudoctor.knowledge import intel as known_cards
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
 from gpudoctor.parsers.numbers import whole
@@ -15,6 +16,14 @@ VENDOR = "0x8086"
 LOADER, DRIVER, OPENCL = "libze_loader.so.1", "libze_intel_gpu.so.1", "libigdrcl.so"
 # NEO__LEGACY_NAME_SUFFIX in intel/compute-runtime's CMakeLists.txt
 LEGACY, LEGACY_ICD = ("libze_intel_gpu_legacy1.so.1", "libigdrcl_legacy1.so"), "/etc/OpenCL/vendors/intel_legacy1.icd"
+_PACKAGED = ("/usr/lib", "/lib/")  # where distributions' packages have their libraries
+_QUERIES = {
+    "dpkg-query": ("-W", "-f=${Package} ${Version} ${db:Status-Status}\n"),
+    "rpm": ("-q", "--qf", "%{NAME} %{VERSION}\n"),
+    "pacman": ("-Q",),
+}
+_REMOVED = "config-files"  # dpkg(1): its settings alone are left
+_VERSION = pattern(r"\b\d\d\.\d\d\.(\d{5,6})\.\d")  # year, week, build: 25.48.36300.8
 _FIRST_BUILD = 10000  # of 2019; smaller numbers are the library's own
 # Where distributions put them; NixOS's drivers are in the last but one, conda's and oneAPI's come by LD_LIBRARY_PATH.
 FOLDERS = (
@@ -62,11 +71,31 @@ def _loader_version(machine: Machine, loader: str | None) -> Maybe[str | None]:
 
 
 def _build(machine: Machine, driver: str | None, folders: Sequence[str]) -> Maybe[int | None]:
-    """The build of Intel's compute runtime, the last number of its Level Zero driver's file: .so.1.16.37435."""
-    if driver is None:
-        return Unknown(f"{OPENCL} does not show its version") if _found(machine, OPENCL, folders) else None
-    build = whole(machine.real(driver).rpartition(".")[2])
-    return Unknown(f"{driver} does not show its version") if build is None or build < _FIRST_BUILD else build
+    """The build of Intel's compute runtime.
+
+    It is the last number of its Level Zero driver's file (.so.1.16.37435) and the third of its packages' version.
+    """
+    library = driver or _found(machine, OPENCL, folders)
+    if library is None:
+        return None
+    build = whole(machine.real(library).rpartition(".")[2])
+    if build is not None and build >= _FIRST_BUILD:
+        return build
+    builds = _packaged(machine) if library.startswith(_PACKAGED) else set()
+    return builds.pop() if len(builds) == 1 else Unknown(f"{library} does not show its version")
+
+
+def _packaged(machine: Machine) -> set[int]:
+    """The builds of the packages that bring the runtime: 36300 of intel-level-zero 25.48.36300.8."""
+    names = known_cards.runtime_packages()
+    for tool, options in _QUERIES.items():
+        if machine.which(tool) is not None:
+            # A name that is not installed makes each of them fail, and they print the others all the same.
+            lines = machine.run([tool, *options, *names], seconds=15.0).out.splitlines()
+            found = [_VERSION.search(line) for line in lines if not line.endswith(_REMOVED)]
+            if any(found):
+                return {int(match[1]) for match in found if match}
+    return set()
 
 
 def _render(machine: Machine, cards: Sequence[PciDevice], wanted: bool) -> tuple[DeviceNode, ...]:

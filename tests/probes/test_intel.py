@@ -12,6 +12,7 @@ from tests.checks.intel_machines import ARC, UHD
 
 NODE = Status(0o660, 0, 109, 0, 226, 128, False)
 LIB = "/usr/lib/x86_64-linux-gnu"
+OPENCL = f"{LIB}/intel-opencl/libigdrcl.so"
 
 
 def machine(*, stack: bool = True, errors: dict[str, str] | None = None, **env: str) -> RecordedMachine:
@@ -99,7 +100,7 @@ def test_the_window_into_a_cards_memory(device: str, window: int) -> None:
             False,
         ),
         (("libze_intel_gpu.so.1",), {}, Unknown(f"{LIB}/libze_intel_gpu.so.1 does not show its version"), False),
-        (("intel-opencl/libigdrcl.so",), {}, Unknown("libigdrcl.so does not show its version"), False),
+        (("intel-opencl/libigdrcl.so",), {}, Unknown(f"{OPENCL} does not show its version"), False),
         (("libze_intel_gpu_legacy1.so.1",), {}, None, True),
         (("intel-opencl/libigdrcl_legacy1.so",), {}, None, True),
         (("../../../etc/OpenCL/vendors/intel_legacy1.icd",), {}, None, True),
@@ -110,3 +111,38 @@ def test_the_build_of_the_runtime(files: tuple[str, ...], links: dict[str, str],
     there = RecordedMachine(dict.fromkeys(paths, ""), links={f"{LIB}/{a}": f"{LIB}/{b}" for a, b in links.items()})
     found = intel.probe(there, (UHD,))
     assert (found.runtime_build, found.legacy) == (build, legacy)
+
+
+FEDORA = "/usr/lib64/libze_intel_gpu.so.1"
+HIDDEN = Unknown(f"{FEDORA} does not show its version")
+
+
+@pytest.mark.parametrize(
+    ("tool", "library", "output", "build"),
+    [
+        ("rpm", FEDORA, "package libze-intel-gpu1 is not installed\nintel-level-zero 25.48.36300.8\n", 36300),
+        ("rpm", FEDORA, "intel-level-zero 25.48.36300.8\nintel-opencl 25.48.36300.8\n", 36300),
+        ("rpm", FEDORA, "intel-level-zero-25.48.36300.8-1.fc43.x86_64\n", 36300),  # without --qf
+        ("dpkg-query", OPENCL, "intel-opencl-icd 23.43.27642.40-1ubuntu3 installed\n", 27642),
+        (
+            "dpkg-query",
+            FEDORA,
+            "libze-intel-gpu1 25.48.36300.8-0 installed\nintel-level-zero-gpu 1.3.29735.27-914 config-files\n"
+            "intel-opencl-icd 24.35.30872.22-1 config-files\n",  # removed, its settings kept
+            36300,
+        ),
+        ("pacman", FEDORA, "intel-compute-runtime 1:26.09.37435.1-1\n", 37435),
+        ("rpm", FEDORA, "intel-level-zero 25.48.36300.8\nintel-opencl 26.05.37020.3\n", HIDDEN),  # which is loaded?
+        ("rpm", FEDORA, "package intel-level-zero is not installed\n", HIDDEN),
+        ("rpm", FEDORA, "intel-opencl 20.40\n", HIDDEN),
+        ("rpm", "/opt/own/libze_intel_gpu.so.1", "intel-level-zero 25.48.36300.8\n", Unknown),  # of no package
+        ("zypper", FEDORA, "intel-level-zero 25.48.36300.8\n", HIDDEN),
+    ],
+)
+def test_packages_tell_the_build_where_the_files_name_does_not(
+    tool: str, library: str, output: str, build: object
+) -> None:
+    env = {"LD_LIBRARY_PATH": "/opt/own"}
+    there = RecordedMachine({library: ""}, commands={tool: output}, env=env)
+    found = intel.probe(there, (UHD,)).runtime_build
+    assert isinstance(found, Unknown) if build is Unknown else found == build

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gpudoctor.facts import Framework, Need, Package, Python
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Unknown
@@ -234,3 +236,55 @@ def test_what_is_unknown_stays_unknown(tmp_path: Path) -> None:
     assert host.ask("torch", variant=Unknown("no file")) == Unknown("no file")
     assert host.ask("torch", location=None) == Unknown("no directory on sys.path contains a module torch")
     assert host.ask("torch") == Unknown("its files do not show which libraries it needs")
+
+
+def xpu_host(root: Path, **env: str) -> Host:
+    """PyTorch for Intel GPUs with the SYCL runtime of its wheels, and another oneAPI next to it."""
+    host = Host(root, **env)
+    host.lay(f"{SITE}/torch/lib/libtorch_xpu.so", needed=("libsycl.so.9",), rpath="$ORIGIN:$ORIGIN/../../../../")
+    host.lay("/env/lib/libsycl.so.9", needed=("libur_loader.so.0", "libc.so.6"), runpath="$ORIGIN")
+    host.lay("/env/lib/libur_loader.so.0")
+    host.packages += [
+        Package(name=name, version="2026.0.0", directory=SITE) for name in ("intel-sycl-rt", "intel-cmplr-lib-ur")
+    ]
+    for folder, name in (("compiler/2025.3", "libsycl.so.8"), ("compiler/2025.3", "libur_loader.so.0.12.0")):
+        host.lay(f"/opt/intel/oneapi/{folder}/lib/{name}")
+    lib = root / "opt/intel/oneapi/compiler/2025.3/lib"
+    (lib / "libur_loader.so.0").symlink_to("libur_loader.so.0.12.0")
+    (lib.parent.parent / "latest").symlink_to("2025.3")
+    return host
+
+
+XPU = {"variant": "xpu", "cuda": None}
+
+
+def test_the_sycl_runtime_is_that_of_the_wheels(tmp_path: Path) -> None:
+    needs = xpu_host(tmp_path).needs("torch", **XPU)
+    assert list(needs) == ["libsycl.so.9", "libur_loader.so.0"]
+    assert [(need.path, need.how, need.version) for need in needs.values()] == [
+        ("/env/lib/libsycl.so.9", "RPATH", "2026.0.0"),
+        ("/env/lib/libur_loader.so.0", "RUNPATH", "2026.0.0"),
+    ]
+
+
+@pytest.mark.parametrize("release", ["2025.3", "latest"])
+def test_an_activated_oneapi_comes_before_the_runpath_of_the_wheels(tmp_path: Path, release: str) -> None:
+    folder = f"/opt/intel/oneapi/compiler/{release}/lib"
+    needs = xpu_host(tmp_path, LD_LIBRARY_PATH=folder).needs("torch", **XPU)
+    assert (needs["libsycl.so.9"].how, needs["libsycl.so.9"].path) == ("RPATH", "/env/lib/libsycl.so.9")
+    found = needs["libur_loader.so.0"]
+    assert (found.path, found.how, found.version) == (f"{folder}/libur_loader.so.0", "LD_LIBRARY_PATH", "2025.3")
+    assert (found.wheel, found.wheel_version) == ("/env/lib/libur_loader.so.0", "2026.0.0")
+
+
+def test_a_sycl_runtime_elsewhere_has_no_known_release(tmp_path: Path) -> None:
+    host = xpu_host(tmp_path, LD_LIBRARY_PATH="/opt/own")
+    host.lay("/opt/own/libur_loader.so.0")
+    found = host.needs("torch", **XPU)["libur_loader.so.0"]
+    assert (found.path, found.version, found.wheel_version) == ("/opt/own/libur_loader.so.0", None, "2026.0.0")
+
+
+def test_pytorch_opens_no_wheel_of_intels_by_path(tmp_path: Path) -> None:
+    host = xpu_host(tmp_path)
+    host.lay(f"{SITE}/torch/lib/libtorch_xpu.so", needed=("libsycl.so.9",))
+    assert host.needs("torch", **XPU)["libsycl.so.9"].path is None

@@ -125,6 +125,7 @@ SYSTEM = [
     Sample("apt-no-driver-package", "E: Unable to locate package nvidia-driver-575\n"),
     Sample("apt-no-cuda-package", "E: Unable to locate package cuda-toolkit-12-8\n"),
     Sample("wsl-no-adapter", "WSL environment detected but no adapters were found."),
+    Sample("intel-neo-first-buffer", "Abort was called at 70 line in file:\n./shared/source/helpers/bindless_heaps_helper.cpp\n", {"intel-neo-abort": "follows"}),
     Sample("intel-neo-abort", "Abort was called at 42 line in file:\n./shared/source/os_interface/linux/drm_neo.cpp"),
     Sample("ctk-apt-key", "E: The repository 'https://nvidia.github.io/libnvidia-container/stable/deb/amd64  InRelease' is not signed."),
     Sample("ctk-apt-missing", "E: Unable to locate package nvidia-container-toolkit\n"),

@@ -1,5 +1,6 @@
-"""Which CUDA and ROCm libraries a framework needs, and where each would come from in this environment."""
+"""Which libraries of CUDA, ROCm and oneAPI a framework needs, and where each would come from in this environment."""
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ def _search(machine: Machine, python: Python, framework: Framework) -> "Search":
 
     sites = [folder.rstrip("/") for folder in known_or(python.sys_path, ()) if folder.endswith("-packages")]
     own = [f"{framework.location}/lib"] if framework.name == "torch" else []
+    if framework.variant == "xpu":  # Intel's wheels put theirs into the environment's lib, where PyTorch's RPATH leads
+        own.append(os.path.normpath(f"{framework.location}/../../.."))
     cudnn = known_or(framework.cudnn, None)
     interpreter = known_or(python.real, python.path)
     dynamic = dynamic_of(machine, interpreter)

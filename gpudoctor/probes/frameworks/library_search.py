@@ -1,4 +1,4 @@
-"""Follows the dynamic loader from a framework's libraries to the CUDA and ROCm libraries that they would get."""
+"""Follows the dynamic loader from a framework's libraries to those of CUDA, ROCm and oneAPI that they would get."""
 
 import os
 import re
@@ -8,7 +8,8 @@ import msgspec
 
 from gpudoctor.facts.framework import Framework, Need
 from gpudoctor.facts.python import Package
-from gpudoctor.knowledge.sonames import library_of, vendor_of
+from gpudoctor.knowledge.sonames import library_of, oneapi_wheel_of, vendor_of
+from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers import ldcache, loader
@@ -17,6 +18,8 @@ from gpudoctor.parsers.elf import Dynamic, NotElfError, read_dynamic
 # AMD's wheels of ROCm, rocm-sdk-core and rocm-sdk-libraries-*, have their files here:
 # https://github.com/ROCm/TheRock/blob/main/docs/packaging/python_packaging.md
 _ROCM = "_rocm_sdk_"
+# compiler/2025.3/lib and, of all components, 2025.3/lib; up to 2023 compiler/2023.2.0/linux/lib.
+_ONEAPI = pattern(r"/(20\d\d\.\d+(?:\.\d+)?)/(?:linux/)?lib")
 # A hundred libraries are far more than any framework needs.
 _MOST = 100
 
@@ -43,7 +46,8 @@ class Search:
         sites: the folders on sys.path that may hold nvidia/.
         packages: the environment's distributions.
         rpath: DT_RPATH of the interpreter, which the loader searches for everything that has no RUNPATH.
-        own: further folders of the framework itself, such as torch/lib, and the version of the cuDNN in them.
+        own: further folders of the framework itself, such as torch/lib, and the version of the cuDNN in them;
+            that of Intel's wheels.
         cuda: folders of CUDA installations, where copies are looked for.
     """
 
@@ -92,7 +96,7 @@ class Search:
         return loader.search_order(self._ld_path, self._cache, tuple(dict.fromkeys(runpath)), chain, origin)
 
     def of_file(self, path: str) -> list[Request]:
-        """What a library links to, as far as it is CUDA's or ROCm's."""
+        """What a library links to, as far as it is CUDA's, ROCm's or oneAPI's."""
         dynamic = dynamic_of(self.machine, path)
         return self._linked(path, dynamic, ()) if dynamic else []
 
@@ -173,15 +177,15 @@ class Search:
     def _linked(self, path: str, dynamic: Dynamic, above: tuple[str, ...]) -> list[Request]:
         origin = os.path.dirname(self.machine.real(path))
         order, rpath = self.order(dynamic, origin, above), self._expanded(dynamic, origin, above)
-        names = [name for name in dynamic.needed if vendor_of(name) in ("nvidia", "amd")]
+        names = [name for name in dynamic.needed if vendor_of(name)]
         last = [self._preloaded(name) for name in names]
         return [
             Request(name, self.short(path), order, rpath, last=also) for name, also in zip(names, last, strict=True)
         ]
 
     def _preloaded(self, soname: str) -> tuple[tuple[str, str], ...]:
-        """PyTorch opens the wheels by path where the loader alone finds nothing (its _preload_cuda_deps)."""
-        found = self.wheel(soname) if self.own else None
+        """PyTorch opens NVIDIA's wheels by path where the loader alone finds nothing (its _preload_cuda_deps)."""
+        found = self.wheel(soname) if self.own and vendor_of(soname) != "intel" else None
         return ((found, "wheel"),) if found else ()
 
     def _expanded(self, dynamic: Dynamic, origin: str, above: tuple[str, ...]) -> tuple[str, ...]:
@@ -211,6 +215,8 @@ class Search:
     def _version(self, path: str) -> str | None:
         """From the name of the file behind links, the wheel that brought it, or the header beside it."""
         real = self.machine.real(path)
+        if vendor_of(os.path.basename(path)) == "intel":  # whose files count by themselves: libur_loader.so.0.12.0
+            return self._oneapi_release(real)
         number = os.path.basename(real).partition(".so.")[2]
         if number.count(".") >= 2:
             return number
@@ -220,6 +226,14 @@ class Search:
             bundled = any(path.startswith(f"{folder}/") for folder in self.own)
             return self.own_cudnn if bundled else self._header_version(real)
         return None
+
+    def _oneapi_release(self, real: str) -> str | None:
+        """The release of oneAPI that a library is of: of the wheel that brings it, or in the directory's name."""
+        if os.path.dirname(real) in map(self.machine.real, self.own):
+            wheel = oneapi_wheel_of(real)
+            return next((package.version for package in self.packages if package.name == wheel), None)
+        found = _ONEAPI.search(real)
+        return found[1] if found else None
 
     def _wheel_version(self, path: str) -> str | None:
         row = library_of(os.path.basename(path))

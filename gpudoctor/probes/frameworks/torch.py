@@ -17,7 +17,10 @@ _CUDNN_PIN = pattern(r"nvidia-cudnn(?:-cu\d+)?\s*\(?==\s*([\d.]+)")
 _PIN = pattern(r"(nvidia-[a-z0-9-]+?)(?:-cu(\d+))?\s*\(?(?:==|<|>|~|;|$)")
 _GFX = pattern(r"[_-](gfx[0-9a-f]+(?:-(?:\d+-)?generic)?)")
 _PRELOADED = tuple(f"lib{name}.so." for name in ("amdhip64", "hipblaslt", "MIOpen", "rccl", "rocblas"))
-_FILES = ("libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_hip.so", "libc10_hip.so")
+_FILES = (
+    "libtorch_cuda.so", "libtorch_cuda_linalg.so", "libc10_cuda.so", "libtorch_hip.so", "libc10_hip.so",
+    "libtorch_xpu.so", "libc10_xpu.so",
+)  # fmt: skip
 
 
 def read(machine: Machine, python: Python, found: FoundFramework, kernels: bool = False) -> Framework:
