@@ -152,8 +152,9 @@ def _unset(facts: Facts, name: str) -> Fix:
     title="ROCm framework sees no GPU in WSL",
     severity=Severity.ERROR,
     cause="WSL has no /dev/kfd: ROCm reaches the Windows GPU through /dev/dxg, with the library librocdxg and a "
-    "Windows driver that supports it. The HSA runtime opens the library by name, before ROCm 7.13 only if a variable asks "
-    "for it; a wheel has a runtime of its own. No release supports other cards than those that AMD lists for WSL.",
+    "Windows driver that supports it. The HSA runtime opens the library by name, before ROCm 7.13 only if a variable "
+    "asks for it; wheels have a runtime of their own. No release supports other cards than those that AMD lists for "
+    "WSL.",
     fixes=_fixes,
     references=(
         "https://github.com/ROCm/librocdxg",

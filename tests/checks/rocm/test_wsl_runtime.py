@@ -39,7 +39,7 @@ FAILED = Rocminfo(path=PATH, status="HSA_STATUS_ERROR_OUT_OF_RESOURCES", lines=(
 CLOSED = Rocminfo(path=PATH, lines=("Unable to open /dev/kfd read-write: No such file or directory",))
 ITSELF = "itself lists none (rocminfo), so this release for WSL or the Windows driver does not support the card."
 ON, OFF = {"HSA_ENABLE_DXG_DETECTION": "1"}, {"HSA_ENABLE_DXG_DETECTION": "0"}
-OFF_PATH = {"rocdxg": True, "rocdxg_off_path": "/opt/rocm/lib"}
+OFF_PATH: dict[str, Any] = {"rocdxg": True, "rocdxg_off_path": "/opt/rocm/lib"}
 ELSEWHERE = "librocdxg.so is in /opt/rocm/lib, where the loader does not look."
 
 
