@@ -196,6 +196,7 @@ ONLY_WITH = {
     "cuda.libcuda-link-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton"),
     "cuda.nvcc-mismatch": ("targets:torches", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "cuda.nvcc-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices"),
+    "cuda.nvcc-too-old": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=flashinfer-python"),
     "cuda.nvvm-missing": ("targets:pythons", "pythons.packages.name=numba-cuda"),
     "cuda.ptx-too-new": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=numba,numba-cuda,openmm,openmm-cuda-*"),
     "cuda.python-headers-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton,triton-nightly"),

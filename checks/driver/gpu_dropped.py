@@ -2,12 +2,12 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.digits import number_of
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import image, module, system
 from gpudoctor.fixes.driver import install_driver
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import Unknown, present
 from gpudoctor.queries.cards import alike_cards, any_works, generation_of, model_name, works
-from gpudoctor.queries.driver import branch, library_version, module_version
+from gpudoctor.queries.driver import branch, library_version, module_flavor, module_version
 from gpudoctor.queries.kernel_log import events, texts
 from gpudoctor.targets import OnCard, cards_of, gpus_of, in_container
 from gpudoctor.tasks import Shell, query
@@ -35,6 +35,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     if in_container(on.facts):
         message = f"On the host: install driver branch {last}, the last one for this GPU, or use another machine."
         return (module.on_the_host(message),)
+    if images := image.driver(on.facts, "proprietary", last):
+        return (*images, _plan_ahead(on, last))
     message = (
         f"Install driver branch {last}, the last one that supports this GPU, then reboot. Legacy drivers: {_LEGACY}"
     )
@@ -77,7 +79,11 @@ def _plan_ahead(on: OnCard, last: int) -> Fix:
     severity=Severity.ERROR,
     cause="NVIDIA drops old generations from new driver branches; the kernel module then ignores the card (legacy).",
     fixes=_fixes,
-    references=(_LEGACY, "https://github.com/siderolabs/talos/issues/8764"),
+    references=(
+        _LEGACY,
+        "https://github.com/siderolabs/talos/issues/8764",
+        "https://github.com/ublue-os/aurora/issues/1924",
+    ),
     targets=alike_cards,
     affects=("everything",),
     validated_on=("simulated 2026-11",),
@@ -94,9 +100,12 @@ def gpu_dropped(on: OnCard) -> Problem | None:
     if have is None or have <= last:
         return None
     name = f"{on.card.generation} GPU" if isinstance(on.card.generation, str) else "GPU"
+    wants, has = "driver branch", ""
+    if module_flavor(on.facts) == "open":
+        wants, has = "the proprietary kernel modules of driver branch", ", with open kernel modules,"
     message = (
-        f"{model_name(on)} is a {name} that needs driver branch {last} or older; the installed driver "
-        f"{present(version)} is too new and ignores it."
+        f"{model_name(on)} is a {name} that needs {wants} {last} or older; the installed driver "
+        f"{present(version)}{has} is too new and ignores it."
     )
     others = [g for g in gpus_of(on.facts, "nvidia") if g.status == "ok"]
     return Problem(message, texts(logged), severity=Severity.WARNING if others else None)

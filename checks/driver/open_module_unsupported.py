@@ -1,7 +1,7 @@
 """The open kernel modules on a GPU without GPU System Processor."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.fixes import module, module_option
+from gpudoctor.fixes import image, module, module_option
 from gpudoctor.fixes.driver import best_branch, install_driver
 from gpudoctor.knowledge import drivers
 from gpudoctor.maybe import Unknown
@@ -50,7 +50,8 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
     if in_container(on.facts):
         return (module.on_the_host(f"On the host: install the proprietary kernel modules of branch {wanted}."),)
     message = f"Install the proprietary kernel modules (not the open ones) of driver branch {wanted}, then reboot."
-    return (install_driver(on.facts, wanted, "proprietary", message),)
+    images = image.driver(on.facts, "proprietary", found.last_driver if found else None)
+    return images or (install_driver(on.facts, wanted, "proprietary", message),)
 
 
 @check(

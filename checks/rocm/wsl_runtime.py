@@ -6,23 +6,20 @@ import msgspec
 
 from gpudoctor.check_engine import About, Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
-from gpudoctor.fixes import rocm_wsl
+from gpudoctor.fixes import nixos, rocm_wsl
 from gpudoctor.fixes.variables import places
 from gpudoctor.fixes.verify_commands import hip_proof
 from gpudoctor.knowledge.kernels import version
-from gpudoctor.knowledge.rocm import before_wsl
-from gpudoctor.maybe import known, known_or
+from gpudoctor.knowledge.rocm import before_wsl, rocm
+from gpudoctor.maybe import known, known_or, phrase, present
 from gpudoctor.queries.rocr import asks_for_kfd, lists_none
 from gpudoctor.queries.visibility import ROCR, amd_masks
 from gpudoctor.targets import OnLive, asked_for_nvidia, lives, on_wsl
-from gpudoctor.tasks import Shell, as_root, cmd, export, filtered, query, unset
+from gpudoctor.tasks import Edit, Shell, as_root, cmd, export, filtered, query, unset
 
 _DETECT = "HSA_ENABLE_DXG_DETECTION"
+_CONF = "/etc/ld.so.conf.d/librocdxg.conf"
 _GUIDE = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
-
-
-# From this release on, access through /dev/dxg is a library next to the ordinary HSA runtime.
-_WITH_LIBRARY = (7, 2)
 
 
 def _wheels(facts: Facts) -> Iterator[tuple[About, OnLive]]:
@@ -37,16 +34,30 @@ def _supporting(facts: Facts) -> str | None:
     return before_wsl(release) if release else None
 
 
-def _why(facts: Facts) -> str:
+def _why(on: OnLive) -> str:
+    facts = on.facts
     if _supporting(facts):
         return "old"
-    release = known_or(facts.amd.rocm, None)
+    release, with_library = known_or(facts.amd.rocm, None), rocm().wsl.rocdxg[0]
     blind = "mask" if _mask(facts) else _itself(facts) or "runtime"
-    if release and version(release) < _WITH_LIBRARY:
+    if release and version(release) < version(with_library):
         return blind  # before, AMD's packages for WSL shipped an HSA runtime of their own
     if known_or(facts.amd.rocdxg, None) is not True:
         return "library"
-    return "variable" if facts.host.environment.get(_DETECT) != "1" else blind
+    if known_or(facts.amd.rocdxg_off_path, None):
+        return "path"
+    return "variable" if _asleep(on) else blind
+
+
+def _asleep(on: OnLive) -> bool:
+    """Whether the HSA runtime does not look at /dev/dxg: older ones are asked to, newer ones may be told not to."""
+    value = on.facts.host.environment.get(_DETECT)
+    return value == "0" if _looks_by_itself(on) else value != "1"
+
+
+def _looks_by_itself(on: OnLive) -> bool:
+    release = known_or(on.framework.hip, None)
+    return release is not None and version(release) >= version(rocm().wsl.rocdxg[1])
 
 
 def _mask(facts: Facts) -> str | None:
@@ -69,6 +80,8 @@ def _itself(facts: Facts) -> str | None:
 
 
 def _fixes(on: OnLive) -> tuple[Fix, ...]:
+    if _why(on) == "path":
+        return _paths(on)
     variable = Fix(
         "Make ROCm detect the GPU through /dev/dxg.",
         (export(_DETECT, "1"),),
@@ -99,11 +112,37 @@ def _fixes(on: OnLive) -> tuple[Fix, ...]:
     found: dict[str, tuple[Fix, ...]] = {
         "library": (library, variable),
         "variable": (variable, library),
-        "runtime": (runtime, library),
+        # Wheels of ROCm itself (rocm-sdk-core) have the runtime, and PyTorch's own of that release none.
+        "runtime": (library,) if _looks_by_itself(on) else (runtime, library),
     }
     if name := _mask(on.facts):
         found |= {"mask": (_unset(on.facts, name),)}
-    return found.get(_why(on.facts)) or rocm_wsl.supporting_release(on.facts)
+    return found.get(_why(on)) or rocm_wsl.supporting_release(on.facts)
+
+
+def _paths(on: OnLive) -> tuple[Fix, ...]:
+    """Make the loader look where librocdxg.so is: for every program, or for those of this shell."""
+    folder = present(on.facts.amd.rocdxg_off_path)
+    asks, back = ((export(_DETECT, "1"),), (unset(_DETECT),)) if _asleep(on) else ((), ())
+    search = Fix(
+        f"Make the loader look in {folder} for the programs of this shell.",
+        (export("LD_LIBRARY_PATH", folder, "before"), *asks),
+        "change-environment",
+        needs="restart of the program",
+        verify=hip_proof(on.facts),
+    )
+    if nixos.is_nixos(on.facts):
+        return (search,)
+    register = Fix(
+        f"Add {folder} to the directories in which the loader looks.",
+        (Edit(_CONF, text=f"{folder}\n", root=True), as_root("ldconfig"), *asks),
+        "change-environment",
+        root=True,
+        needs="restart of the program",
+        undo=(Edit(_CONF, gone=True, root=True), as_root("ldconfig"), *back),
+        verify=filtered(query("ldconfig", "-p"), query("grep", "librocdxg")),
+    )
+    return register, search
 
 
 def _unset(facts: Facts, name: str) -> Fix:
@@ -121,10 +160,17 @@ def _unset(facts: Facts, name: str) -> Fix:
     title="ROCm framework sees no GPU in WSL",
     severity=Severity.ERROR,
     cause="WSL has no /dev/kfd: ROCm reaches the Windows GPU through /dev/dxg, with the library librocdxg and a "
-    "Windows driver that supports it. The HSA runtime in an ordinary wheel does not look there by itself, "
-    "and no release supports other cards than those that AMD lists for WSL.",
+    "Windows driver that supports it. The HSA runtime opens the library by name, before ROCm 7.13 only if a variable "
+    "asks for it; wheels have a runtime of their own. No release supports other cards than those that AMD lists for "
+    "WSL.",
     fixes=_fixes,
-    references=("https://github.com/ROCm/librocdxg", "https://github.com/ROCm/hip/issues/3710", _GUIDE, rocm_wsl.CARDS),
+    references=(
+        "https://github.com/ROCm/librocdxg",
+        "https://github.com/ROCm/librocdxg/issues/46",
+        "https://github.com/ROCm/hip/issues/3710",
+        _GUIDE,
+        rocm_wsl.CARDS,
+    ),
     targets=_wheels,
     only_with=("host.wsl=2",),
     affects=("wheels",),
@@ -134,18 +180,19 @@ def wsl_runtime(on: OnLive) -> Problem | None:
     """It was imported and reports no GPU."""
     if known(on.live.available) is not False or known(on.facts.amd.dxg) is not True:
         return None
-    rocm, mask = f"ROCm {known_or(on.facts.amd.rocm, None) or ''}".strip(), _mask(on.facts) or ""
+    own, mask = f"ROCm {known_or(on.facts.amd.rocm, None) or ''}".strip(), _mask(on.facts) or ""
     reason = {
         "old": f"ROCm {known_or(on.facts.amd.rocm, None) or ''} does not support WSL; {_supporting(on.facts) or ''} is "
         "the first that does",
         "library": "librocdxg.so is not installed",
+        "path": phrase("librocdxg.so is in {}, where the loader does not look", on.facts.amd.rocdxg_off_path),
         "variable": f"{_DETECT} is not set to 1",
         "runtime": "the HSA runtime that it loads does not find it",
-        "release": f"{rocm} itself lists none (rocminfo), so this release for WSL or the Windows driver does not "
+        "release": f"{own} itself lists none (rocminfo), so this release for WSL or the Windows driver does not "
         "support the card",
-        "native": f"{rocm} is the one for native Linux: rocminfo asks for /dev/kfd",
+        "native": f"{own} is the one for native Linux: rocminfo asks for /dev/kfd",
         "mask": f"{mask}={on.facts.host.environment.get(mask, '')} may hide it",
-    }[_why(on.facts)]
+    }[_why(on)]
     error = known_or(on.live.error, None)
     lines = [line for one in known_or(on.facts.amd.rocminfo, ()) for line in one.lines]
     return Problem(f"{on.name} sees no GPU through /dev/dxg: {reason}.", tuple(filter(None, (error, *lines))))

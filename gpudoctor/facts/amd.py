@@ -81,6 +81,7 @@ class Amd(msgspec.Struct, frozen=True, kw_only=True):
     blacklisted: Maybe[bool] = NOT
     dxg: Maybe[bool] = NOT  # /dev/dxg: WSL's door
     rocdxg: Maybe[bool | None] = NOT  # librocdxg.so, ROCm's way through /dev/dxg, is there; None: no /dev/dxg
+    rocdxg_off_path: Maybe[str | None] = NOT  # its directory where the loader looks in none that has it; None: it does
     boards: Maybe[tuple[Board, ...]] = NOT  # the cards that amdgpu drives
     repositories: Maybe[tuple[AmdRepository, ...]] = NOT  # AMD's, as apt, dnf or zypper know them
     opens_for_caller: Maybe[bool | None] = NOT  # whether who called sudo may open /dev/kfd; None: nobody did

@@ -16,6 +16,7 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True):
     version: Maybe[str | None] = NOT  # "24.04"; None on rolling releases
     codename: Maybe[str | None] = NOT  # "noble"
     name: Maybe[str] = NOT  # "Ubuntu 24.04.3 LTS"
+    variant: Maybe[str | None] = NOT  # VARIANT_ID: "silverblue", or the image's name; None: there is none
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.check_engine import Fix
 from gpudoctor.digits import number_of
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import cloud, nixos, prebuilt
+from gpudoctor.fixes import cloud, image, nixos, prebuilt
 from gpudoctor.fixes.system import (
     driver_packages,
     family_of,
@@ -43,14 +43,18 @@ def generations_of(facts: Facts) -> tuple[generations.GpuGeneration, ...]:
     return tuple(g for g in found if g is not None)
 
 
+def last_branch(facts: Facts) -> int | None:
+    """The last branch that supports every GPU here; None: no end is known."""
+    return min((g.last_driver for g in generations_of(facts) if g.last_driver), default=None)
+
+
 def best_branch(facts: Facts, at_least: int = 0) -> int | None:
     """The newest driver branch that supports every GPU here, from what is known; None: none does.
 
     A machine with a card that newer branches dropped needs the last branch that still supports it; otherwise
     the newest production or long-term branch is used, or the newest one that an older release has packages of.
     """
-    found = generations_of(facts)
-    last = min((g.last_driver for g in found if g.last_driver), default=None)
+    found, last = generations_of(facts), last_branch(facts)
     first = max((g.first_driver for g in found if g.first_driver), default=0)
     branch = last if last is not None else drivers.advised_branch()
     packaged = newest_packaged(facts)
@@ -110,6 +114,8 @@ def install_driver(
     newest = newest_packaged(facts)
     branch = branch or best_branch(facts) or drivers.advised_branch()
     flavor = flavor or flavor_for(facts, branch) or "open"
+    if others := image.driver(facts, flavor, last_branch(facts)):
+        return others[0]
     family, distribution = family_of(facts), facts.host.distribution.id
     words = "open kernel modules" if flavor == "open" else "proprietary kernel modules"
     message = message or f"Install NVIDIA's driver of branch {branch} with the {words}, then reboot."
@@ -292,17 +298,12 @@ def _by_installer(facts: Facts, branch: int, newest: int, message: str) -> Fix:
 def _before(facts: Facts, found: packages.DriverPackages, branch: int) -> tuple[Command, ...]:
     """The repositories that a release lacks, then the branch: by module streams, or by a version lock without them.
 
-    Where yum is all there is, the packages' names select the branch. A driver that came by packages has come from a
-    repository, and a second one would mix two vendors' packages.
+    Where yum is all there is, the packages' names select the branch; an image has no module streams. A driver that
+    came by packages has come from a repository, and a second one would mix two vendors' packages.
     """
-    if has_yum_only(facts):
+    if has_yum_only(facts) or is_image(facts):
         return ()
-    own = (
-        bool(driver_packages(facts))
-        or has_source(facts, "negativo17")
-        or is_image(facts)
-        or family_of(facts) == "debian"
-    )
+    own = bool(driver_packages(facts)) or has_source(facts, "negativo17") or family_of(facts) == "debian"
     added = () if own else _repositories(facts)
     return (*added, *_chosen(facts, found, branch))
 

@@ -14,6 +14,19 @@ class JaxUsers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     users: frozenset[str]
 
 
+class OldestNvcc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Releases of a package, from `since` to before `before`, that no nvcc before CUDA `cuda` compiles.
+
+    `why` is what they do, as a sentence about the package goes on.
+    """
+
+    package: str
+    since: str
+    before: str
+    cuda: str
+    why: str
+
+
 class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Packages that compile CUDA code with nvcc when they run, and those that bring such code ready-made."""
 
@@ -21,6 +34,7 @@ class Compiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sometimes: frozenset[str]
     ready: dict[str, str]
     floor: dict[str, tuple[str, str, str]]  # first release, compute capabilities: from the first, below the second
+    oldest: tuple[OldestNvcc, ...]
 
 
 class RunTimePtx(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

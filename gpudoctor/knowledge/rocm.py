@@ -43,8 +43,12 @@ class WslCards(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RocmInWsl(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """ROCm for WSL: its runtime's own library and packages, its installer by Ubuntu's codenames, and the cards."""
+    """ROCm for WSL: its runtime's own library and packages, its installer by Ubuntu's codenames, and the cards.
 
+    `rocdxg` are the first release that uses librocdxg, and the first that does so without being asked.
+    """
+
+    rocdxg: tuple[str, str]
     library: str
     packages: dict[str, str]
     release: str

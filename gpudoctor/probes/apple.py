@@ -78,7 +78,7 @@ def host(machine: Machine, mac: Mac, quick: bool = False) -> Host:
         system="Darwin",
         architecture="arm64" if mac.values.get("hw.optional.arm64") == "1" else machine.architecture(),
         platform="laptop" if "Book" in mac.values.get("hw.model", "") else "bare",
-        distribution=Distribution(id="macos", version=mac.macos, codename=None, name=name),
+        distribution=Distribution(id="macos", version=mac.macos, codename=None, name=name, variant=None),
         kernel=Kernel(release=machine.release(), lockdown=None, secure_boot=None),
         product=mac.values.get("hw.model"),
         virtual=None,

@@ -11,6 +11,7 @@ from gpudoctor.probes.amd import probe
 from gpudoctor.probes.amd.packages import NAMES, packages, parse
 from gpudoctor.probes.amd.rocm import release, releases
 from gpudoctor.recorded_machine import RecordedMachine
+from tests.probes.test_cuda_libraries import cache
 
 CARD = PciDevice(address="0000:03:00.0", vendor="1002", device="744c", class_code="030000", runtime_status="active")
 KFD = Status(0o660, 0, 992, 0, 235, 0, False)
@@ -25,6 +26,7 @@ SYS = {
     "/sys/0000:03:00.0/vendor": "0x1002\n",
     "/sys/0000:00:02.0/vendor": "0x8086\n",
 }
+IN_ROCM = "/opt/rocm/lib/librocdxg.so"
 NODES = {"/dev/kfd": KFD, "/dev/dri/renderD128": RENDER, "/dev/dri/renderD129": RENDER}
 
 
@@ -184,6 +186,28 @@ def test_rocms_way_through_windows() -> None:
     assert probe(RecordedMachine(statuses={"/dev/dxg": dxg}), UBUNTU, []).rocdxg is False
     there = RecordedMachine({"/opt/rocm/lib/librocdxg.so": ""}, statuses={"/dev/dxg": dxg})
     assert probe(there, UBUNTU, []).rocdxg is True
+
+
+@pytest.mark.parametrize(
+    ("files", "variable", "place"),
+    [
+        ({}, "", None),  # it is not there
+        ({IN_ROCM: ""}, "", "/opt/rocm/lib"),
+        ({IN_ROCM: ""}, "/usr/lib/wsl/lib:/opt/rocm/lib", None),
+        ({IN_ROCM: "", "/etc/ld.so.cache": cache(("librocdxg.so", IN_ROCM))}, "", None),
+        ({IN_ROCM: "", "/etc/ld.so.cache": cache(("libz.so.1", "/lib/libz.so.1"))}, "", "/opt/rocm/lib"),
+        ({IN_ROCM: "", "/usr/lib/x86_64-linux-gnu/librocdxg.so": ""}, "", None),
+        ({IN_ROCM: "", "/etc/ld.so.cache": "torn"}, "", Unknown("/etc/ld.so.cache: not a cache of the dynamic loader")),
+    ],
+)
+def test_where_the_loader_looks_for_it(files: dict[str, str | bytes], variable: str, place: object) -> None:
+    dxg = {"/dev/dxg": Status(0o666, 0, 0, 0, 10, 63, False)}
+    machine = RecordedMachine(files, statuses=dxg, env={"LD_LIBRARY_PATH": variable} if variable else {})
+    assert probe(machine, UBUNTU, []).rocdxg_off_path == place
+
+
+def test_without_windows_nobody_looks_for_it() -> None:
+    assert probe(RecordedMachine({IN_ROCM: ""}), UBUNTU, []).rocdxg_off_path is None
 
 
 def test_nodes_that_a_group_of_devices_hides() -> None:

@@ -182,6 +182,7 @@ SAMPLES = [
     Sample("nvcc-mismatch", "The detected CUDA version (11.8) mismatches the version that was used to compile\nPyTorch (12.1). Please"),
     Sample("cuda-home", "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root."),
     Sample("gcc-too-new", "#error -- unsupported GNU version! gcc versions later than 12 are not supported!"),
+    Sample("nvcc-option", "nvcc fatal   : Unknown option '-static-global-template-stub=false'"),
     Sample("nvcc-arch", "nvcc fatal   : Unsupported gpu architecture 'compute_120'"),
     Sample("nvcc-arch", "ptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'"),
     Sample("numpy-2", "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.2 as it may crash."),

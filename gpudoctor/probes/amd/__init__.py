@@ -38,6 +38,7 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
     asked = bool(cards) or loaded or machine.exists(KFD) or path is not None
     idle = Unknown("not asked: there is no AMD GPU and no ROCm here")
     hip, lacks = _hip(machine, path) if asked else (idle, idle)
+    rocdxg, off_path = _rocdxg(machine, path)
     opened = _nodes(machine, cards, loaded)
     conf = _modprobe_conf(machine, host) if asked else None
     return Amd(
@@ -56,7 +57,8 @@ def probe(machine: Machine, host: Host, cards: Sequence[PciDevice]) -> Amd:
         rocm_releases=() if path is None else rocm.releases(machine),
         blacklisted=idle if conf is None else "amdgpu" in conf.blacklists,
         dxg=machine.exists("/dev/dxg"),
-        rocdxg=_rocdxg(machine, path),
+        rocdxg=rocdxg,
+        rocdxg_off_path=off_path,
         boards=(boards := _boards(machine, cards)),
         gtt_size=_gtt_size(machine),
         ttm_limit=_ttm_limit(machine),
@@ -133,14 +135,13 @@ def _packages(machine: Machine, host: Host) -> Maybe[tuple[tuple[str, str, str],
     return packages.packages(machine, host)
 
 
-def _rocdxg(machine: Machine, rocm_path: Maybe[str | None]) -> Maybe[bool | None]:
-    """Whether librocdxg.so is where ROCr looks for it: ROCm's own folder, or one of the loader's."""
+def _rocdxg(machine: Machine, rocm_path: Maybe[str | None]) -> tuple[bool | None, Maybe[str | None]]:
+    """Whether librocdxg.so is there, and its directory where the loader finds none."""
     if not machine.exists("/dev/dxg"):
-        return None
-    own = [f"{rocm_path}/lib"] if isinstance(rocm_path, str) else []
-    folders = [*own, "/opt/rocm/lib", "/usr/lib", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64"]
-    folders += [folder for folder in machine.env.get("LD_LIBRARY_PATH", "").split(":") if folder.startswith("/")]
-    return any(machine.exists(f"{folder}/librocdxg.so") for folder in folders)
+        return None, None
+    from gpudoctor.probes.amd import rocdxg
+
+    return bool(rocdxg.folders(machine, rocm_path)), rocdxg.off_path(machine, rocm_path)
 
 
 def _boards(machine: Machine, cards: Sequence[PciDevice]) -> tuple[Board, ...]:

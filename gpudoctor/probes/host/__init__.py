@@ -97,6 +97,7 @@ def _distribution(machine: Machine) -> Distribution:
         version=fields.get("VERSION_ID") or None,
         codename=fields.get("VERSION_CODENAME") or fields.get("UBUNTU_CODENAME") or None,
         name=name or Unknown("os-release has neither PRETTY_NAME nor NAME"),
+        variant=fields.get("VARIANT_ID") or None,
     )
 
 
@@ -104,9 +105,11 @@ def _without_os_release(machine: Machine) -> Distribution:
     said = machine.line("/etc/redhat-release") or machine.line("/etc/system-release")
     why = Unknown("there is no os-release file in /etc and /usr/lib")
     if not said:
-        return Distribution(id=why, version=why, codename=why, name=why)
+        return Distribution(id=why, version=why, codename=why, name=why, variant=why)
     number = re.search(r"release (\d[\d.]*)", said)
-    return Distribution(id=why, like=("rhel", "fedora"), version=number[1] if number else why, codename=why, name=said)
+    version = number[1] if number else why
+    like = ("rhel", "fedora")
+    return Distribution(id=why, like=like, version=version, codename=why, name=said, variant=None)
 
 
 def _debian(distribution: Distribution) -> bool:

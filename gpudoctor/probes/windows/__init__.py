@@ -124,7 +124,7 @@ def host(machine: Machine, said: Answer, quick: bool = False) -> Host:
         system="Windows",
         architecture={"AMD64": "x86_64", "ARM64": "aarch64"}.get(machine.architecture(), machine.architecture()),
         platform="bare",
-        distribution=Distribution(id="windows", version=None, codename=None, name=_caption(said)),
+        distribution=Distribution(id="windows", version=None, codename=None, name=_caption(said), variant=None),
         kernel=Kernel(release=machine.release(), lockdown=None, secure_boot=None),
         product=None,
         virtual=None,

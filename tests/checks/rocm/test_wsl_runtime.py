@@ -15,13 +15,13 @@ from tests.checks.rocm.test_rocm import commands
 WHY = Unknown("not to be seen")
 
 
-def windows(env: dict[str, str] | None = None, **changes: Any) -> Facts:
+def windows(env: dict[str, str] | None = None, hip: str = "7.2.1", **changes: Any) -> Facts:
     """WSL 2 with a PyTorch for ROCm that finds no GPU."""
     torch = framework(
         "torch",
         "2.9.0+rocm7.2",
         cuda=None,
-        hip="7.2.1",
+        hip=hip,
         variant="rocm",
         live=live(0, error="No HIP GPUs are available"),
     )
@@ -38,7 +38,9 @@ NONE = (Rocminfo(path=PATH),)
 FAILED = Rocminfo(path=PATH, status="HSA_STATUS_ERROR_OUT_OF_RESOURCES", lines=("ROCR: unsupported GPU",))
 CLOSED = Rocminfo(path=PATH, lines=("Unable to open /dev/kfd read-write: No such file or directory",))
 ITSELF = "itself lists none (rocminfo), so this release for WSL or the Windows driver does not support the card."
-ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
+ON, OFF = {"HSA_ENABLE_DXG_DETECTION": "1"}, {"HSA_ENABLE_DXG_DETECTION": "0"}
+OFF_PATH: dict[str, Any] = {"rocdxg": True, "rocdxg_off_path": "/opt/rocm/lib"}
+ELSEWHERE = "librocdxg.so is in /opt/rocm/lib, where the loader does not look."
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,23 @@ ON = {"HSA_ENABLE_DXG_DETECTION": "1"}
         (windows(rocdxg=False), ("problem", f"{SEES}librocdxg.so is not installed.")),
         (windows(rocdxg=True), ("problem", f"{SEES}HSA_ENABLE_DXG_DETECTION is not set to 1.")),
         (windows(ON, rocdxg=True), ("problem", f"{SEES}the HSA runtime that it loads does not find it.")),
+        (windows(ON, **OFF_PATH), ("problem", f"{SEES}{ELSEWHERE}")),
+        (windows(**OFF_PATH), ("problem", f"{SEES}{ELSEWHERE}")),
+        (windows(hip="7.13.99004", **OFF_PATH), ("problem", f"{SEES}{ELSEWHERE}")),
+        (windows(rocdxg=True, rocdxg_off_path=None), ("problem", f"{SEES}HSA_ENABLE_DXG_DETECTION is not set to 1.")),
+        (windows(rocdxg=True, rocdxg_off_path=WHY), ("problem", f"{SEES}HSA_ENABLE_DXG_DETECTION is not set to 1.")),
+        # From 7.13 on the runtime looks for the device by itself.
+        (
+            windows(hip="7.13.99004", rocdxg=True, rocdxg_off_path=None),
+            ("problem", f"{SEES}the HSA runtime that it loads does not find it."),
+        ),
+        (
+            windows(OFF, hip="7.13.99004", rocdxg=True, rocdxg_off_path=None),
+            ("problem", f"{SEES}HSA_ENABLE_DXG_DETECTION is not set to 1."),
+        ),
+        # A runtime of before librocdxg does not look for it.
+        (windows(rocm="6.3.4", rocminfo=NONE, **OFF_PATH), ("problem", f"{SEES}ROCm 6.3.4 {ITSELF}")),
+        (change(windows(**OFF_PATH), "pythons.0.frameworks.0.live.available", True), ("pass", "")),
         (
             windows(rocdxg=False, rocm="6.4.2"),
             ("problem", f"{SEES}the HSA runtime that it loads does not find it."),
@@ -117,6 +136,21 @@ def test_wsl_fixes_begin_with_what_is_missing() -> None:
     assert commands(wsl_runtime, windows(rocdxg=True))[0] == "export HSA_ENABLE_DXG_DETECTION=1"
     assert "libhsa-runtime64.so.off" in commands(wsl_runtime, windows(ON, rocdxg=True))[0]
     assert commands(wsl_runtime, windows(rocdxg=False))[0] == "sudo ldconfig"
+
+
+def test_the_loader_is_shown_where_the_library_is() -> None:
+    conf = "echo /opt/rocm/lib | sudo tee /etc/ld.so.conf.d/librocdxg.conf"
+    shell = "export LD_LIBRARY_PATH=/opt/rocm/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    asks = "export HSA_ENABLE_DXG_DETECTION=1"
+    found = commands(wsl_runtime, windows(hip="7.13.99004", **OFF_PATH))
+    assert found == [conf, "sudo ldconfig", shell]
+    assert commands(wsl_runtime, windows(**OFF_PATH)) == [conf, "sudo ldconfig", asks, shell, asks]
+    nixos = change(windows(ON, **OFF_PATH), "host.distribution", Distribution(id="nixos"))
+    assert commands(wsl_runtime, nixos) == [shell]
+
+
+def test_no_file_is_moved_that_the_wheel_does_not_have() -> None:
+    assert commands(wsl_runtime, windows(hip="7.13.99004", rocdxg=True)) == ["sudo ldconfig"]
 
 
 def test_a_mask_is_unset_and_nothing_is_uninstalled() -> None:
