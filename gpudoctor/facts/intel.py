@@ -17,4 +17,5 @@ class IntelFacts(msgspec.Struct, frozen=True, kw_only=True):
     loader_version: Maybe[Version | None] = NOT  # of that file: "1.28.2"; None: there is none
     runtime_build: Maybe[Small | None] = NOT  # of Intel's compute runtime: 37435 of 26.09.37435.1; None: not installed
     legacy: Maybe[bool] = NOT  # its edition for Gen8 to Gen11 (24.35, "legacy1") is installed
+    opencl: Maybe[bool] = NOT  # its driver for OpenCL is registered
     level_zero: Maybe[str | None] = NOT  # path of libze_intel_gpu.so.1, Intel's driver for it; None: nowhere

@@ -105,6 +105,7 @@ PROBES = (
             render=_NO_INTEL,
             loader=_NO_INTEL,
             loader_version=_NO_INTEL,
+            opencl=_NO_INTEL,
             level_zero=_NO_INTEL,
             runtime_build=_NO_INTEL,
             legacy=_NO_INTEL,

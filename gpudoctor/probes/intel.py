@@ -16,6 +16,7 @@ VENDOR = "0x8086"
 LOADER, DRIVER, OPENCL = "libze_loader.so.1", "libze_intel_gpu.so.1", "libigdrcl.so"
 # NEO__LEGACY_NAME_SUFFIX in intel/compute-runtime's CMakeLists.txt
 LEGACY, LEGACY_ICD = ("libze_intel_gpu_legacy1.so.1", "libigdrcl_legacy1.so"), "/etc/OpenCL/vendors/intel_legacy1.icd"
+ICD = "/etc/OpenCL/vendors/intel.icd"  # intel/compute-runtime, package intel-opencl-icd
 _PACKAGED = ("/usr/lib", "/lib/")  # where distributions' packages have their libraries
 _QUERIES = {
     "dpkg-query": ("-W", "-f=${Package} ${Version} ${db:Status-Status}\n"),
@@ -48,6 +49,7 @@ def probe(machine: Machine, cards: Sequence[PciDevice]) -> IntelFacts:
         loader_version=_loader_version(machine, loader),
         level_zero=driver,
         runtime_build=_build(machine, driver, folders),
+        opencl=machine.exists(ICD),
         legacy=any(_found(machine, name, folders) for name in LEGACY) or machine.exists(LEGACY_ICD),
     )
 

@@ -148,8 +148,10 @@ def computing_cards(facts: Facts) -> Iterator[tuple[About, OnCard]]:
 
 
 def intel_computers(facts: Facts) -> Iterator[tuple[About, Facts]]:
-    """The machine with an Intel GPU that is meant for compute."""
-    if facts.host.system == "Linux" and cards_of(facts, "intel") and wants_intel(facts):
+    """The machine with an Intel GPU that is meant for compute: by Level Zero, or a card of its own by OpenCL alone."""
+    if facts.host.system != "Linux" or not cards_of(facts, "intel"):
+        return
+    if wants_intel(facts) or (discrete(facts) and facts.intel.opencl is True):
         yield MACHINE, facts
 
 

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import msgspec
+
 from gpudoctor.facts import Facts, Framework
 from tests.builders import framework, live, nvidia_host
 from tests.checks import healthy_nvidia as nv
-from tests.checks.amd_machines import amd_host
+from tests.checks.amd_machines import amd_host, instinct_node
 from tests.checks.environments import environment
 from tests.checks.nvidia_machines import event, having, xid
 
@@ -58,4 +60,10 @@ def _frameworks() -> list[Facts]:
 
 
 def _amd() -> list[Facts]:
-    return [having(amd_host(), host__container="docker", amd__kfd=(), amd__loaded=False)]
+    cut = instinct_node(2, 8)
+    few: Any = having(cut, gpus=cut.gpus[:9])  # type: ignore[index]
+    third = msgspec.structs.replace(cut.pci[1], address="0000:03:00.0", driver=None)  # type: ignore[index]
+    return [
+        having(amd_host(), host__container="docker", amd__kfd=(), amd__loaded=False),
+        having(few, pci=(*few.pci, third)),  # KFD lists less of one card, nothing drives another
+    ]

@@ -22,6 +22,7 @@ STACK = IntelFacts(
     loader="/usr/lib/x86_64-linux-gnu/libze_loader.so.1",
     level_zero="/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1",
     runtime_build=37435,
+    opencl=True,
     legacy=False,
 )
 

@@ -62,6 +62,11 @@ def test_conda_and_variables_name_further_folders() -> None:
     assert intel.probe(there, (UHD,)).loader == "/x/libze_loader.so.1"
 
 
+@pytest.mark.parametrize("name", ["intel.icd", "pocl.icd"])
+def test_opencl_is_registered(name: str) -> None:
+    assert intel.probe(RecordedMachine({f"/etc/OpenCL/vendors/{name}": ""}), (ARC,)).opencl is (name == "intel.icd")
+
+
 def test_other_vendors_nodes_are_not_intels() -> None:
     there = RecordedMachine(
         {"/sys/class/drm/renderD128/device/vendor": "0x10de\n"}, statuses={"/dev/dri/renderD128": NODE}
@@ -73,7 +78,7 @@ def test_nothing_is_looked_for_without_a_gpu() -> None:
     idle = Unknown("not looked for: there is no Intel GPU here")
     stack = next(step for key, _, step in system_steps(machine(), host, lambda: ()) if key == "intel")
     assert stack() == IntelFacts(
-        render=idle, loader=idle, level_zero=idle, loader_version=idle, runtime_build=idle, legacy=idle
+        render=idle, loader=idle, level_zero=idle, loader_version=idle, opencl=idle, runtime_build=idle, legacy=idle
     )
     (arc,) = [step for key, _, step in system_steps(machine(), host, lambda: (ARC,)) if key == "intel"]
     assert arc().level_zero == f"{LIB}/libze_intel_gpu.so.1"

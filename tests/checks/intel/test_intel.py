@@ -218,7 +218,9 @@ CLOSED_SAYS = "/dev/dri/renderD128 cannot be opened (EACCES): it belongs to the 
         (arc_host(xpu(), intel__render=(CLOSED, OPEN)), ("pass", ""), ""),
         (arc_host(xpu(), intel__render=()), ("pass", ""), ""),
         (arc_host(xpu(), intel__render=UNREADABLE), ("unknown", "not to be read"), ""),
-        (arc_host(intel__render=(CLOSED,), intel__level_zero=None), ("skipped", ""), ""),
+        (arc_host(intel__render=(CLOSED,), intel__level_zero=None), ("problem", CLOSED_SAYS), "warn"),
+        (arc_host(intel__render=(CLOSED,), intel__level_zero=None, intel__opencl=False), ("skipped", ""), ""),
+        (arc_host(intel__render=(CLOSED,), intel__level_zero=None, pci=(UHD,)), ("skipped", ""), ""),
         (arc_host(intel__render=(CLOSED,), pci=(UHD,)), ("pass", ""), ""),
     ],
 )
