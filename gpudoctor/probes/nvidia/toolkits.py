@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.facts import CudaHome, Host, Nvcc, Toolkits
+from gpudoctor.facts.toolkit import OldHeader
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -163,7 +164,14 @@ def _home(machine: Machine, versions: Versions, wanted: bool) -> CudaHome:
         headers=machine.exists(f"{path.rstrip('/')}/include/cuda_runtime.h"),
         lacks=_lacks(machine, path.rstrip("/")),
         own_compiler=_cxx_version(machine, own),
+        old_headers=_old_headers(machine, path.rstrip("/")) if machine.exists(nvcc) else (),
     )
+
+
+def _old_headers(machine: Machine, home: str) -> Maybe[tuple[OldHeader, ...]]:
+    from gpudoctor.probes.nvidia.math_header import old_headers  # most machines have no toolkit
+
+    return old_headers(machine, home)
 
 
 def _lacks(machine: Machine, home: str) -> tuple[str, ...]:
