@@ -66,4 +66,5 @@ class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
     headers: Maybe[tuple[LibraryHeader, ...]] = NOT  # of the toolkits, and of the system
     cxx: Maybe[str | None] = NOT  # path of the host compiler (cc, gcc or clang) on PATH
     cxx_version: Maybe[str | None] = NOT  # "gcc 11.4.0"
+    c_alone: str | None = None  # the gcc on PATH, where its C++ compiler (cc1plus) is not installed; only with an nvcc
     named_paths: tuple[NamedPath, ...] = ()

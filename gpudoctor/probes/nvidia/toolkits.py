@@ -49,6 +49,7 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG0
         headers=library_headers.probe(machine, _roots(machine, nvccs, installed)),
         cxx=cxx,
         cxx_version=_cxx_version(machine, cxx) if wanted else _UNWANTED if cxx else None,
+        c_alone=_c_alone(machine) if nvccs else None,
         named_paths=named_paths(machine),
     )
 
@@ -166,6 +167,12 @@ def _home(machine: Machine, versions: Versions, wanted: bool) -> CudaHome:
         own_compiler=_cxx_version(machine, own),
         old_headers=_old_headers(machine, path.rstrip("/")) if machine.exists(nvcc) else (),
     )
+
+
+def _c_alone(machine: Machine) -> str | None:
+    from gpudoctor.probes.nvidia.host_compiler import c_alone  # most machines have no toolkit
+
+    return c_alone(machine)
 
 
 def _old_headers(machine: Machine, home: str) -> Maybe[tuple[OldHeader, ...]]:
