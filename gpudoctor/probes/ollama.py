@@ -16,6 +16,7 @@ _OWN = ("../lib/ollama", "lib/ollama", "build/lib/ollama")
 _UNIT = "/etc/systemd/system/ollama.service"  # the installer's
 _USUAL = ("/usr/local/lib/ollama", "/usr/lib/ollama", "/usr/lib64/ollama", "/usr/share/ollama/lib")
 _LIBRARY = pattern(r"libggml-([a-z]+)[\w.-]*\.so[\d.]*")
+_TARGET = pattern(r"TensileLibrary_lazy_(gfx\w+)\.dat")
 _RUNNERS = {"cuda": "cuda", "rocm": "hip", "cpu": "cpu", "oneapi": "sycl"}
 _RELEASE = pattern(r"version is (\d+(?:\.\d+)+)")
 _UNASKED = Unknown("not asked: it matters only for x86-64 CPUs without AVX, and where Ollama has no libraries")
@@ -35,20 +36,24 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ol
         return NO_OLLAMA
     if not wanted:
         idle = Unknown("not looked at: there is no GPU")
-        return Ollama(program=program, directory=idle, backends=idle, release=idle)
+        return Ollama(program=program, directory=idle, backends=idle, gfx=idle, release=idle)
     started = machine.real(program)
     places = (os.path.normpath(f"{os.path.dirname(started)}/{own}") for own in _OWN)
     directory = next((place for place in places if machine.names(place)), None)
     found = tuple(sorted({name for _, name in _libraries(machine, directory)})) if directory else ()
     if not found and not _is_ollama(machine, program, started):
         hidden = Unknown(f"{program} starts an Ollama that is elsewhere")
-        return Ollama(program=program, directory=hidden, backends=hidden, release=hidden)
+        return Ollama(program=program, directory=hidden, backends=hidden, gfx=hidden, release=hidden)
     others = (other for other in _USUAL if not directory or machine.real(other) != machine.real(directory))
     copies = (folder for other in others for folder, name in _libraries(machine, other) if name == "hip")
+    from gpudoctor.probes import ollama_service  # what machines without Ollama do not need
+
     return Ollama(
         program=program,
         directory=directory if found else None,
         backends=found,
+        gfx=_targets(machine, directory) if directory else (),
+        service=ollama_service.probe(machine),
         copies=tuple(dict.fromkeys(copies)),
         release=_release(machine, program, host.cpu_flags if found else (), quick),
     )
@@ -77,6 +82,14 @@ def _libraries(machine: Machine, directory: str) -> Iterator[tuple[str, str]]:
         elif ".so" not in name:
             folder = f"{directory}/{name}"
             yield from ((folder, own[1]) for file in machine.names(folder) if (own := _LIBRARY.fullmatch(file)))
+
+
+def _targets(machine: Machine, directory: str) -> tuple[str, ...]:
+    """The gfx targets for which the rocBLAS that lies next to libggml-hip.so has kernels."""
+    names = [name for name in machine.names(directory) if ".so" not in name]
+    places = (f"{directory}/{own}rocblas/library" for own in ("", *(f"{name}/" for name in names)))
+    files = (_TARGET.fullmatch(file) for place in places for file in machine.names(place))
+    return tuple(sorted({found[1] for found in files if found}))
 
 
 def _release(machine: Machine, program: str, flags: Maybe[tuple[str, ...] | None], quick: bool) -> Maybe[str]:

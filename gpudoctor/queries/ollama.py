@@ -7,12 +7,20 @@ from gpudoctor.facts import Facts
 from gpudoctor.knowledge.ollama import ollama
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import nvidia_gpus, programs_open
-from gpudoctor.targets import gpus_of
+from gpudoctor.targets import cards_of, gpus_of
 
 
 def installed(facts: Facts) -> Iterator[tuple[About, Facts]]:
     """The machine where Ollama is installed, and a GPU that programs can use and that Ollama knows."""
     if isinstance(facts.ollama.program, str) and wanted_backend(facts):
+        yield MACHINE, facts
+
+
+def on_amd(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine where Ollama has its library for ROCm and GPUs of AMD's alone, which programs can open."""
+    if not isinstance(facts.ollama.program, str) or not gpus_of(facts, "amd") or cards_of(facts, "nvidia"):
+        return
+    if "hip" in known(facts.ollama.backends) and known(programs_open(facts, "amd")):
         yield MACHINE, facts
 
 

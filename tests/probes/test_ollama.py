@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.facts import Host, Ollama
-from gpudoctor.facts.ollama import NO_OLLAMA
+from gpudoctor.facts.ollama import NO_OLLAMA, NO_SERVICE, OllamaService
 from gpudoctor.maybe import Unknown
 from gpudoctor.probes import ollama
 from gpudoctor.recorded_machine import RecordedMachine
@@ -97,3 +97,63 @@ def test_a_quick_check_starts_nothing() -> None:
     machine = RecordedMachine(PROGRAM, env=ENV, commands={"ollama --version": "ollama version is 0.5.7"})
     assert isinstance(ollama.probe(machine, WITHOUT, True, quick=True).release, Unknown)
     assert machine.ran == []
+
+
+UNIT = """[Service]
+ExecStart=/usr/local/bin/ollama serve
+User=ollama
+Group=ollama
+# Environment="HSA_OVERRIDE_GFX_VERSION=9.0.0"
+"""
+ACCOUNTS = {
+    "/etc/passwd": "root:x:0:0::/root:/bin/sh\nollama:x:997:996::/usr/share/ollama:/bin/false\n",
+    "/etc/group": "root:x:0:\nvideo:x:44:me\nrender:x:110:me,ollama\nollama:x:996:\nkvm:x:105:\n",
+}
+ETC, LIBRARY = "/etc/systemd/system/ollama.service", "/usr/lib/systemd/system/ollama.service"
+OVERRIDE = '[Service]\nEnvironment="OLLAMA_HOST=0.0.0.0" "HSA_OVERRIDE_GFX_VERSION=10.3.0"\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "service"),
+    [
+        ({}, NO_SERVICE),
+        ({ETC: UNIT}, OllamaService(user="ollama", groups=(110, 996), override=None)),
+        (
+            {LIBRARY: UNIT, f"{ETC}.d/override.conf": OVERRIDE},
+            OllamaService(user="ollama", groups=(110, 996), override="10.3.0"),
+        ),
+        (
+            {ETC: UNIT, f"{LIBRARY}.d/a.conf": "[Service]\nUser=root\nGroup=\nSupplementaryGroups=kvm 7\n"},
+            OllamaService(user="root", groups=(0, 7, 105), override=None),
+        ),
+        (
+            {ETC: "[Service]\nDynamicUser=true\nSupplementaryGroups=render\nEnvironmentFile=-/etc/ollama.env\n"},
+            OllamaService(user="ollama", groups=(110, 996), override=None),
+        ),
+        (
+            {
+                ETC: "[Service]\nEnvironmentFile=/etc/ollama.env\n",
+                "/etc/ollama.env": "HSA_OVERRIDE_GFX_VERSION_0=11.0.0\n",
+            },
+            OllamaService(user="root", groups=(0,), override="11.0.0"),
+        ),
+        (
+            {ETC: "[Service]\nUser=llm\nEnvironmentFile=/etc/ollama.env\n"},
+            OllamaService(
+                user="llm",
+                groups=Unknown("/etc/passwd does not have the user llm of ollama.service"),
+                override=Unknown("/etc/ollama.env of ollama.service could not be read"),
+            ),
+        ),
+    ],
+)
+def test_the_service(files: dict[str, str], service: OllamaService) -> None:
+    assert look({f"{LIB}/libggml-cpu.so": ""} | ACCOUNTS | files).service == service
+
+
+@pytest.mark.parametrize("folder", [f"{LIB}/rocm/rocblas/library", f"{LIB}/rocblas/library"])
+def test_the_targets_of_its_rocblas(folder: str) -> None:
+    names = ("TensileLibrary_lazy_gfx1100.dat", "TensileLibrary_lazy_gfx90a.dat", "Kernels.so-000-gfx1010.hsaco")
+    seen = look({f"{LIB}/rocm/libggml-hip.so": ""} | {f"{folder}/{name}": "" for name in names})
+    assert seen.gfx == ("gfx1100", "gfx90a")
+    assert look({f"{LIB}/libggml-cpu.so": ""}).gfx == ()
