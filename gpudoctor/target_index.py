@@ -73,6 +73,7 @@ TARGETS = {
         "intel.selector-hides-all"
     ),
     "queries.ollama:installed": "ollama.backend-missing ollama.cpu-without-avx",
+    "queries.ollama:on_amd": "ollama.gfx-without-kernels ollama.service-without-group",
     "queries.rocr:asked_rocr": "rocm.rocminfo-fails rocm.rocminfo-hangs rocm.rocminfo-without-gpu",
     "queries.services:logging_services": "host.service-errors",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
@@ -243,6 +244,7 @@ ONLY_WITH = {
     "host.out-of-memory-kills": ("targets:machine", "gpus", "log.events.kind=oom-kill"),
     "host.shm-not-writable": ("targets:machine", "gpus"),
     "host.shm-small": ("targets:machine", "gpus"),
+    "intel.opencl-missing": ("targets:pythons", "pythons.packages.name=openvino"),
     "jax.arch-missing": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "jax.driver-too-old": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "libraries.cudnn-pin-broken": ("targets:pythons", "pythons.unmet"),
