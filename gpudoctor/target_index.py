@@ -67,6 +67,7 @@ TARGETS = {
     "queries.intel:extended_torches": "intel.extension-mismatch",
     "queries.intel:intel_cards": "intel.firmware-missing intel.small-bar",
     "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
+    "queries.intel:openvinos": "intel.opencl-missing",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
         "intel.fewer-gpus intel.level-zero-mismatch intel.level-zero-missing intel.no-devices-passed intel.no-gpu "
@@ -244,7 +245,6 @@ ONLY_WITH = {
     "host.out-of-memory-kills": ("targets:machine", "gpus", "log.events.kind=oom-kill"),
     "host.shm-not-writable": ("targets:machine", "gpus"),
     "host.shm-small": ("targets:machine", "gpus"),
-    "intel.opencl-missing": ("targets:pythons", "pythons.packages.name=openvino"),
     "jax.arch-missing": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "jax.driver-too-old": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "libraries.cudnn-pin-broken": ("targets:pythons", "pythons.unmet"),

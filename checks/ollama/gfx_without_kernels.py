@@ -21,7 +21,7 @@ def _candidates(facts: Facts) -> tuple[Gpu, ...]:
 
 
 def _supported(facts: Facts) -> tuple[str, ...]:
-    """The targets of its rocBLAS; those of its own releases where the system's is used, and empty where that may differ."""
+    """The targets of its rocBLAS; of its releases where that is the system's, and none where that may have others."""
     there, rules = known(facts.ollama.gfx), ollama_rules()
     installed = present(facts.ollama.program).startswith("/usr/local/") or in_container(facts)
     if there or (not installed and (nixos.is_nixos(facts) or system.family_of(facts) in _OWN_BUILDS)):
@@ -53,8 +53,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="Ollama has no kernels for this AMD GPU and computes on the CPU",
     severity=Severity.WARNING,
-    cause="The rocBLAS in Ollama has kernels for some gfx targets only (TensileLibrary_lazy_gfx1030.dat). On another GPU "
-    "it computes on the CPU: 'amdgpu is not supported (supported types ...)', in newer releases 'failure during GPU "
+    cause="The rocBLAS in Ollama has kernels for some gfx targets only (TensileLibrary_lazy_gfx1030.dat). On another "
+    "GPU it computes on the CPU: 'amdgpu is not supported (supported types ...)', in newer releases 'failure during GPU "
     "discovery', 'runner crashed'. HSA_OVERRIDE_GFX_VERSION makes GPUs with the same instruction set use a sibling's "
     "kernels; the service reads it from its unit, not from a shell.",
     fixes=_fixes,
@@ -74,7 +74,8 @@ def gfx_without_kernels(facts: Facts) -> Problem | None:
     supported, gpus = _supported(facts), _candidates(facts)
     if not supported or "vulkan" in known(facts.ollama.backends) or _override(facts) is not None:
         return None
-    if any(covers(supported, known(gpu.gfx) or "") for gpu in gpus):
+    targets = [known(gpu.gfx) for gpu in gpus]
+    if any(target is None or covers(supported, target) for target in targets):
         return None
     gpu = gpus[0]
     message = (

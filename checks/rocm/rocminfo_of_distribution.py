@@ -47,8 +47,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="The distribution's rocminfo blocks AMD's ROCm packages",
     severity=Severity.WARNING,
-    cause="Ubuntu and Debian have a rocminfo of their own, with a higher version number than AMD's. Without the file that "
-    "makes apt prefer AMD's repository, which upgrades of the release switch off, apt installs theirs, and AMD's "
+    cause="Ubuntu and Debian have a rocminfo of their own, with a higher version number than AMD's. Without the file "
+    "that makes apt prefer AMD's repository, which upgrades of the release switch off, apt installs theirs, and AMD's "
     "rocm-hip-runtime, which needs AMD's, cannot be installed ('Depends: rocminfo (= 1.0.0...)').",
     fixes=_fixes,
     references=("https://github.com/ROCm/legacy-rocm-build/issues/3656", f"{amd.INSTALL}install/quick-start.html"),

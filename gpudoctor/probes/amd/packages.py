@@ -8,7 +8,8 @@ from gpudoctor.maybe import Maybe, Unknown, known_or
 from gpudoctor.parsers.dkms import dkms_status
 
 # AMD's own packages of the driver (amdgpu-dkms, before 4.1 rock-dkms), the ground floor of ROCm, also that for WSL, the
-# one that distributions have under the same name (rocminfo), and the distributions' packages with the GPUs' firmware (knowledge/packages.toml, firmware_amd).
+# one whose name distributions have, too (rocminfo), and the distributions' packages with the GPUs' firmware
+# (knowledge/packages.toml, firmware_amd).
 NAMES = (
     "amdgpu-dkms",
     "rock-dkms",
