@@ -54,9 +54,9 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="Ollama has no kernels for this AMD GPU and computes on the CPU",
     severity=Severity.WARNING,
     cause="The rocBLAS in Ollama has kernels for some gfx targets only (TensileLibrary_lazy_gfx1030.dat). On another "
-    "GPU it computes on the CPU: 'amdgpu is not supported (supported types ...)', in newer releases 'failure during GPU "
-    "discovery', 'runner crashed'. HSA_OVERRIDE_GFX_VERSION makes GPUs with the same instruction set use a sibling's "
-    "kernels; the service reads it from its unit, not from a shell.",
+    "GPU it computes on the CPU: 'amdgpu is not supported (supported types ...)', in newer releases 'failure during "
+    "GPU discovery', 'runner crashed'. HSA_OVERRIDE_GFX_VERSION makes GPUs with the same instruction set use a "
+    "sibling's kernels; the service reads it from its unit, not from a shell.",
     fixes=_fixes,
     references=(
         "https://docs.ollama.com/gpu",

@@ -7,6 +7,7 @@ from gpudoctor.facts import Facts
 from gpudoctor.knowledge.ollama import ollama
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import nvidia_gpus, programs_open
+from gpudoctor.queries.intel import discrete, driven
 from gpudoctor.targets import cards_of, gpus_of
 
 
@@ -21,6 +22,13 @@ def on_amd(facts: Facts) -> Iterator[tuple[About, Facts]]:
     if not isinstance(facts.ollama.program, str) or not gpus_of(facts, "amd") or cards_of(facts, "nvidia"):
         return
     if "hip" in known(facts.ollama.backends) and known(programs_open(facts, "amd")):
+        yield MACHINE, facts
+
+
+def on_intel(facts: Facts) -> Iterator[tuple[About, Facts]]:
+    """The machine with Ollama where an Intel card of its own is driven, and no other vendor's is there."""
+    others = cards_of(facts, "nvidia") or any(card.integrated is not True for card in cards_of(facts, "amd"))
+    if isinstance(facts.ollama.program, str) and not others and set(discrete(facts)) & set(driven(facts)):
         yield MACHINE, facts
 
 

@@ -10,12 +10,14 @@ from gpudoctor.checks.ollama.backend_missing import backend_missing
 from gpudoctor.checks.ollama.cpu_without_avx import cpu_without_avx
 from gpudoctor.checks.ollama.gfx_without_kernels import gfx_without_kernels
 from gpudoctor.checks.ollama.service_without_group import service_without_group
-from gpudoctor.facts import Facts, Gpu, Ollama, User
+from gpudoctor.checks.ollama.vulkan_missing import vulkan_missing
+from gpudoctor.facts import Facts, Gpu, Ollama, PciDevice, User
 from gpudoctor.facts.host import Distribution
 from gpudoctor.facts.ollama import NO_SERVICE, OllamaService
 from gpudoctor.maybe import Unknown
-from tests.builders import ask, change, nvidia_host, plain_host
+from tests.builders import ask, card, change, nvidia_host, plain_host
 from tests.checks.amd_machines import RADEON, RENDER, VIDEO, amd_host, kfd
+from tests.checks.intel_machines import ARC, UHD, arc_host
 
 WHY = Unknown("not to be seen")
 LIB = "/usr/local/lib/ollama"
@@ -168,6 +170,37 @@ def test_a_packaged_ollama_is_upgraded_by_its_distribution(distribution: str, co
     facts = change(cpu(OLD, "0.5.7", None), "host.distribution", Distribution(id=distribution))
     (fix,) = run(cpu_without_avx, change(facts, "ollama.program", "/usr/bin/ollama"))[0].fixes
     assert fix.commands == commands
+
+
+IDLE = f"Ollama in {LIB} has no libggml-vulkan.so: The Intel GPU at 0000:03:00.0 (DG2 [Arc A770]) stays idle."
+
+
+def arc(*backends: str, pci: tuple[PciDevice, ...] = (UHD, ARC), **changes: Any) -> Facts:
+    return ollama(change(arc_host(), "pci", pci), *backends, **changes)
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        (arc(), ("problem", IDLE)),
+        (arc("cuda", "hip"), ("problem", IDLE)),
+        (arc("vulkan"), PASS),
+        (arc("sycl"), PASS),
+        (arc(backends=()), PASS),
+        (arc(backends=WHY), ("unknown", "not to be seen")),
+        (arc(program=None), SKIPPED),
+        (arc(pci=(UHD,)), SKIPPED),  # the processor may be faster
+        (arc(pci=(ARC, card())), SKIPPED),
+        (arc(pci=(msgspec.structs.replace(ARC, driver=None),)), SKIPPED),
+    ],
+)
+def test_vulkan_missing(facts: Facts, verdict: tuple[str, str]) -> None:
+    assert ask(vulkan_missing, facts) == [verdict]
+
+
+def test_vulkan_comes_with_a_newer_release() -> None:
+    (fix,) = run(vulkan_missing, arc(service=NO_SERVICE))[0].fixes
+    assert fix.commands == ("curl -fsSL https://ollama.com/install.sh | sh", "OLLAMA_VULKAN=1 ollama serve")
 
 
 SERVICE = OllamaService(user="ollama", groups=(110, 997))
