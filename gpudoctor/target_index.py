@@ -75,6 +75,7 @@ TARGETS = {
     ),
     "queries.ollama:installed": "ollama.backend-missing ollama.cpu-without-avx",
     "queries.ollama:on_amd": "ollama.gfx-without-kernels ollama.service-without-group",
+    "queries.ollama:on_intel": "ollama.vulkan-missing",
     "queries.rocr:asked_rocr": "rocm.rocminfo-fails rocm.rocminfo-hangs rocm.rocminfo-without-gpu",
     "queries.services:logging_services": "host.service-errors",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
