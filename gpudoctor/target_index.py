@@ -67,6 +67,7 @@ TARGETS = {
     "queries.intel:extended_torches": "intel.extension-mismatch",
     "queries.intel:intel_cards": "intel.firmware-missing intel.small-bar",
     "queries.intel:intel_computers": "intel.render-node-closed intel.runtime-regression",
+    "queries.intel:openvinos": "intel.opencl-missing",
     "queries.intel:plain_torches": "intel.torch-not-for-xpu",
     "queries.intel:xpu_torches": (
         "intel.fewer-gpus intel.level-zero-mismatch intel.level-zero-missing intel.no-devices-passed intel.no-gpu "
@@ -76,6 +77,8 @@ TARGETS = {
         "ollama.backend-missing ollama.cpu-without-avx ollama.driver-too-old ollama.library-not-there "
         "ollama.service-hides-gpus ollama.vulkan-unmasked"
     ),
+    "queries.ollama:on_amd": "ollama.gfx-without-kernels ollama.service-without-group",
+    "queries.ollama:on_intel": "ollama.vulkan-missing",
     "queries.rocr:asked_rocr": "rocm.rocminfo-fails rocm.rocminfo-hangs rocm.rocminfo-without-gpu",
     "queries.services:logging_services": "host.service-errors",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
