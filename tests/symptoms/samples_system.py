@@ -46,6 +46,16 @@ SYSTEM = [
     Sample("installer-gcc", " Failed to verify gcc version. See log at /var/log/cuda-installer.log for details.\n"),
     Sample("apt-nvidia-broken", "The following packages have unmet dependencies:\n nvidia-driver-550 : Depends: libnvidia-gl-550 (= 550.54) but it is not going to be installed\n"),
     Sample("apt-nvidia-key", "W: GPG error: https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64  InRelease: The following signatures couldn't be verified because the public key is not available: NO_PUBKEY A4B469963BF863CC"),
+    Sample("headers-incomplete", "make[1]: Entering directory '/usr/src/linux-headers-6.8.0-49-generic'\n\n  ERROR: Kernel configuration is invalid.\n         include/generated/autoconf.h or include/config/auto.conf are missing.\n         Run 'make oldconfig && make prepare' on kernel src to fix it.\n"),
+    Sample("nvidia-jump-label", "kernel: jump_label: Fatal kernel bug, unexpected op at nvkms_kthread_q_callback+0x8e/0x1a0 [nvidia_modeset] [0000000079948f46] (e9 9b 00 00 00 != 0f 1f 44 00 00)) size:5 type:1\n"),
+    Sample("pacman-nvidia-files", "error: failed to commit transaction (conflicting files)\nnvidia-utils: /usr/lib/libcuda.so exists in filesystem\nErrors occurred, no packages were upgraded.\n"),
+    Sample("gentoo-nvidia-drivers", " * ERROR: x11-drivers/nvidia-drivers-580.95.05::gentoo failed (compile phase):\n *   emake failed\n"),
+    Sample("nix-nvidia-broken", "error: Package 'nvidia-x11-470.256.02-6.12.30' in /nix/store/x/pkgs/os-specific/linux/nvidia-x11/generic.nix:262 is marked as broken, refusing to evaluate."),
+    Sample("smi-not-permitted", "Failed to set power management limit for GPU 00000000:01:00.0: Insufficient Permissions\nTerminating early due to previous error.\n"),
+    Sample("smi-power-limit-fixed", "Changing power management limit is not supported in current scope for GPU: 00000000:01:00.0.\nAll done.\n"),
+    Sample("persistenced-no-nodes", "nvidia-persistenced[812]: Failed to query NVIDIA devices. Please ensure that the NVIDIA device files (/dev/nvidia*) exist, and that user 0 has read and write permissions for those files.\nsystemd[1]: Failed to start NVIDIA Persistence Daemon.\n"),
+    Sample("headers-missing", "No match for argument: kernel-devel-6.16.8-200.fc42.x86_64\nError: Unable to find a match: kernel-devel-6.16.8-200.fc42.x86_64\n"),
+    Sample("apt-no-driver-package", "error: target not found: nvidia-dkms\n"),
     Sample("dpkg-nvidia-dkms", "dpkg: error processing package nvidia-dkms-535 (--configure):\n"),
     # -- the kernel log: NVIDIA -------------------------------------------------------------------------------
     Sample(
