@@ -56,6 +56,9 @@ SYSTEM = [
     Sample("persistenced-no-nodes", "nvidia-persistenced[812]: Failed to query NVIDIA devices. Please ensure that the NVIDIA device files (/dev/nvidia*) exist, and that user 0 has read and write permissions for those files.\nsystemd[1]: Failed to start NVIDIA Persistence Daemon.\n"),
     Sample("headers-missing", "No match for argument: kernel-devel-6.16.8-200.fc42.x86_64\nError: Unable to find a match: kernel-devel-6.16.8-200.fc42.x86_64\n"),
     Sample("apt-no-driver-package", "error: target not found: nvidia-dkms\n"),
+    Sample("dkms-conf-missing", "$ dkms status\nError! Could not locate dkms.conf file.\nFile: /var/lib/dkms/nvidia/390.48/source/dkms.conf does not exist.\n"),
+    Sample("nvkms-kapi", "[   78.763484] [drm:nv_drm_load [nvidia_drm]] *ERROR* [nvidia-drm] [GPU ID 0x00000100] Failed to allocate NvKmsKapiDevice\n[   78.770504] [drm:nv_drm_register_drm_device [nvidia_drm]] *ERROR* [nvidia-drm] [GPU ID 0x00000100] Failed to register device\n"),
+    Sample("module-not-found", "systemd-modules-load[412]: Failed to find module 'nvidia-uvm'\n"),
     Sample("dpkg-nvidia-dkms", "dpkg: error processing package nvidia-dkms-535 (--configure):\n"),
     # -- the kernel log: NVIDIA -------------------------------------------------------------------------------
     Sample(
