@@ -214,7 +214,7 @@ ONLY_WITH = {
     "device.ecc-uncorrected": ("queries.cards:nvidia_addresses", "log.events.kind=xid gpus.ecc_uncorrected"),
     "device.fallen-off-the-bus": ("queries.cards:nvidia_addresses", "log.events.kind=xid,lost-at-probe,fallen-off-bus gpus.status=lost"),
     "device.faults-on-one-card": ("", "queries.cards:nvidia_addresses"),
-    "device.gsp-failed": ("queries.cards:nvidia_addresses", "log.events.kind=xid,gsp-wpr2,gsp-failed,gfw-boot"),
+    "device.gsp-failed": ("queries.cards:nvidia_addresses", "log.events.kind=xid,gsp-wpr2,gsp-refused,gsp-failed,gfw-boot"),
     "device.gsp-firmware-missing": ("queries.cards:nvidia_addresses", "log.events.kind=gsp-firmware,gsp-failed,rm-init-failed"),
     "device.init-failed": ("queries.cards:nvidia_addresses", "log.events.kind=rm-init-failed"),
     "device.no-interrupts": ("queries.cards:nvidia_addresses", "log.events.kind=no-interrupts,rm-init-failed"),
