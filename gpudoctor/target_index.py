@@ -29,7 +29,9 @@ TARGETS = {
     "queries.clusters:jobs": "cluster.job-without-gpu",
     "queries.clusters:kubernetes_nodes": "cluster.envvar-refused cluster.runtime-not-configured",
     "queries.clusters:members": "cluster.node-without-gpu",
-    "queries.containers:container_host": "container.no-cgroups-ignored container.toolkit-broken",
+    "queries.containers:container_host": (
+        "container.cdi-generation-crashes container.no-cgroups-ignored container.toolkit-broken"
+    ),
     "queries.containers:docker_host": (
         "container.docker-config-broken container.docker-snap container.no-cgroups container.rootless-needs-no-cgroups "
         "container.runtime-not-configured container.toolkit-missing container.toolkit-too-old"
@@ -185,11 +187,15 @@ TARGETS = {
 # fmt: off
 # The function of the targets on which a check passes where one of the rest is missing; empty: it has none.
 ONLY_WITH = {
+    "container.cdi-file-missing": ("", "queries.containers:engine_host", "containers.cdi_gone"),
+    "container.cdi-generation-crashes": ("queries.containers:container_host", "containers.cdi_service"),
+    "container.cdi-incomplete": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
     "container.cdi-missing": ("", "queries.containers:engine_host", "containers.podman containers.runtime_mode=cdi containers.cdi_service"),
     "container.cdi-not-parsed": ("", "queries.containers:engine_host", "containers.podman containers.docker_cdi"),
     "container.cdi-not-read": ("", "queries.containers:engine_host", "containers.podman", "containers.cdi"),
     "container.cdi-other-major": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
     "container.cdi-stale": ("", "queries.containers:engine_host", "targets:nvidia_hardware"),
+    "container.cdi-without-mig": ("", "queries.containers:engine_host", "containers.cdi_nodes"),
     "container.docker-desktop-linux": ("", "queries.containers:engine_host", "containers.docker"),
     "container.gpus-without-nvidia": ("", "queries.containers:engine_host", "containers.docker"),
     "container.nested-needs-no-cgroups": ("", "containers.docker", "queries.containers:nvidia_container"),
