@@ -5,10 +5,11 @@ from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import module, system
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import option_file
+from gpudoctor.fixes.reset import reset_commands
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, phrase, text_of
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.cause_groups import UNFIT
 from gpudoctor.queries.driver import module_flavor
 from gpudoctor.queries.kernel_log import texts

@@ -49,6 +49,7 @@ _BROKEN = (
         "fabric.manager-down",
         "fabric.manager-mismatch",
         "device.confidential-not-ready",
+        "driver.kernel-without-sva",
         *VERSIONS,
         *NODES,
     ),
