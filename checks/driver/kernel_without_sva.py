@@ -12,14 +12,13 @@ _LOOK = Shell("grep ARM_SMMU_V3_SVA /boot/config-$(uname -r)", lookup=True)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    place = "outside" if in_container(facts) else "here"
     kernel = Fix(
         "Boot a kernel that is built with CONFIG_ARM_SMMU_V3_SVA=y: NVIDIA's for Ubuntu and DGX OS (linux-nvidia), or "
         "the distribution's own, built again with this option. No parameter and no module option replaces it.",
         (_LOOK,),
         "reboot",
         needs="reboot",
-        place=place,
+        place="outside" if in_container(facts) else "here",
         verify=query("nvidia-smi", "-q"),
     )
     return (kernel,)
@@ -28,8 +27,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="The kernel lacks CONFIG_ARM_SMMU_V3_SVA: CUDA does not start on GB10",
     severity=Severity.ERROR,
-    cause="The GPU of GB10 (DGX Spark and others) walks the page tables of processes through the SMMU. Some Arm kernels, "
-    "such as Debian's and Talos's, are built without that (shared virtual addressing): the module loads, nvidia-smi "
+    cause="The GPU of GB10 (DGX Spark and others) walks the page tables of processes through the SMMU. Some Arm "
+    "kernels, such as Debian's and Talos's, are built without that (shared virtual addressing): the module loads, nvidia-smi "
     "works and reports 'Addressing Mode: None', and nvidia_uvm refuses the GPU without a message.",
     fixes=_fixes,
     references=(

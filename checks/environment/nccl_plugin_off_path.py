@@ -21,8 +21,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 @check(
     title="NCCL does not find AWS's plugin for EFA",
     severity=Severity.WARNING,
-    cause="NCCL reaches EFA only through AWS's plugin, libnccl-net.so, which it opens by name. Where the loader does not "
-    "find it, NCCL logs no error and uses TCP sockets between machines, which are many times slower.",
+    cause="NCCL reaches EFA only through AWS's plugin, libnccl-net.so, which it opens by name. Where the loader does "
+    "not find it, NCCL logs no error and uses TCP sockets between machines, which are many times slower.",
     fixes=_fixes,
     references=(
         "https://github.com/aws/aws-ofi-nccl",

@@ -21,7 +21,7 @@ def _having(size: Maybe[int | None], free: Maybe[int | None], gpus: int = 2) -> 
         (_having(64 << 30, 12 << 20), ("problem", "/dev/shm (shared memory) is full: 12 MiB of 64 GiB are free.")),
         (
             _having(64 << 30, (64 << 20) - 1),
-            ("problem", "/dev/shm (shared memory) is full: 64 MiB of 64 GiB are free."),
+            ("problem", "/dev/shm (shared memory) is full: 63 MiB of 64 GiB are free."),
         ),
         (_having(64 << 30, 64 << 20), ("pass", "")),
         (_having(64 << 20, 0), ("pass", "")),  # container.shm-small and host.shm-small are about that
