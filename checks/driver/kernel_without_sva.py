@@ -28,8 +28,8 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     title="The kernel lacks CONFIG_ARM_SMMU_V3_SVA: CUDA does not start on GB10",
     severity=Severity.ERROR,
     cause="The GPU of GB10 (DGX Spark and others) walks the page tables of processes through the SMMU. Some Arm "
-    "kernels, such as Debian's and Talos's, are built without that (shared virtual addressing): the module loads, nvidia-smi "
-    "works and reports 'Addressing Mode: None', and nvidia_uvm refuses the GPU without a message.",
+    "kernels, such as Debian's and Talos's, are built without that (shared virtual addressing): the module loads, "
+    "nvidia-smi works and reports 'Addressing Mode: None', and nvidia_uvm refuses the GPU without a message.",
     fixes=_fixes,
     references=(
         "https://github.com/NixOS/nixpkgs/pull/527847",

@@ -20,7 +20,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 @check(
-    title="libibverbs is missing: NCCL does not use the RDMA network adapters",
+    title="The RDMA library (libibverbs) is missing: NCCL uses TCP sockets",
     severity=Severity.WARNING,
     cause="NCCL and RCCL open libibverbs, which no wheel brings and small images do not have. Without it they log "
     "'Failed to open libibverbs.so[.1]' and 'NET/IB : No device found', and use TCP sockets between machines, which "
