@@ -2,7 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.maybe import known, phrase
+from gpudoctor.maybe import known
 from gpudoctor.queries.cause_groups import NODES, VERSIONS
 from gpudoctor.queries.driver import CUDA_NOT_INITIALIZED, not_wsl
 from gpudoctor.targets import in_container
@@ -40,11 +40,11 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     only_with=("nvidia.kernel.sva",),
     caused_by=("driver.not-loaded", *VERSIONS, *NODES),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def kernel_without_sva(facts: Facts) -> Problem | None:
     """The error that UVM's refusal gives, on a kernel that is known to lack the option."""
     if known(facts.nvidia.cuda.code) != CUDA_NOT_INITIALIZED or known(facts.nvidia.kernel.sva) is not False:
         return None
     message = "cuInit returns 3: this kernel is built without CONFIG_ARM_SMMU_V3_SVA, which CUDA needs on GB10."
-    return Problem(message, (phrase("kernel {}", facts.host.kernel.release) or "# CONFIG_ARM_SMMU_V3_SVA is not set",))
+    return Problem(message, ("# CONFIG_ARM_SMMU_V3_SVA is not set",))

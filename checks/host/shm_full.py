@@ -48,7 +48,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     only_with=("gpus",),
     caused_by=("driver.*", "device.*", "host.shm-small", "container.shm-small"),
     affects=("several-gpus",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("table 2026-11",),
 )
 def shm_full(facts: Facts) -> Problem | None:
     """Almost nothing is free of a size that is no problem by itself, on a machine that needs it."""
