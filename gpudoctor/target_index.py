@@ -221,7 +221,7 @@ ONLY_WITH = {
     "device.vgpu-host-mismatch": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
     "device.xid-driver": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
     "device.xid-hardware": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
-    "driver.kernel-without-sva": ("queries.driver:not_wsl", "nvidia.kernel.sva"),
+    "driver.kernel-without-sva": ("queries.driver:not_wsl", "nvidia.kernel.sva_missing"),
     "driver.vgpu-driver-needed": ("queries.cards:alike_cards", "log.events.kind=nvrm-unsupported"),
     "environment.allocator-settings": ("targets:torches", "host.environment=PYTORCH_CUDA_ALLOC_CONF,PYTORCH_ALLOC_CONF"),
     "environment.allocator-variable-unread": ("targets:torches", "host.environment=PYTORCH_ALLOC_CONF"),

@@ -223,7 +223,7 @@ def nvidia(gpus: int = 1, **kernel: Any) -> Nvidia:
         "gpus": tuple(f"0000:{i + 1:02x}:00.0" for i in range(gpus)),
         "nodes": nodes,
         "uvm_major": 511,
-        "sva": None,
+        "sva_missing": None,
         "fabric_manager": None,
         "imex": None,
         "persistence_daemon": None,

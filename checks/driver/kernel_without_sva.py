@@ -37,14 +37,14 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "https://github.com/Start9Labs/start-technologies/pull/3693",
     ),
     targets=not_wsl,
-    only_with=("nvidia.kernel.sva",),
+    only_with=("nvidia.kernel.sva_missing",),
     caused_by=("driver.not-loaded", *VERSIONS, *NODES),
     affects=("everything",),
     validated_on=("table 2026-11",),
 )
 def kernel_without_sva(facts: Facts) -> Problem | None:
     """The error that UVM's refusal gives, on a kernel that is known to lack the option."""
-    if known(facts.nvidia.cuda.code) != CUDA_NOT_INITIALIZED or known(facts.nvidia.kernel.sva) is not False:
+    if known(facts.nvidia.cuda.code) != CUDA_NOT_INITIALIZED or not known(facts.nvidia.kernel.sva_missing):
         return None
     message = "cuInit returns 3: this kernel is built without CONFIG_ARM_SMMU_V3_SVA, which CUDA needs on GB10."
     return Problem(message, ("# CONFIG_ARM_SMMU_V3_SVA is not set",))

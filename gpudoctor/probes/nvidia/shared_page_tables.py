@@ -1,4 +1,4 @@
-"""Whether the kernel shares processes' page tables with a GPU that is part of the chip (GB10)."""
+"""Whether the kernel cannot share processes' page tables with a GPU that is part of the chip (GB10)."""
 
 import re
 
@@ -12,7 +12,7 @@ _MOST = 1 << 20
 
 
 def probe(machine: Machine, cards: tuple[PciDevice, ...]) -> Maybe[bool | None]:
-    """Look the option up in the kernel's configuration; None where no card needs it.
+    """Whether the kernel's configuration lacks the option; None where no card needs it.
 
     CUDA does not start on GB10 without it (NixOS/nixpkgs#527847, siderolabs/talos#14087).
     """
@@ -22,8 +22,8 @@ def probe(machine: Machine, cards: tuple[PciDevice, ...]) -> Maybe[bool | None]:
     if isinstance(text, Unknown):
         return text
     if re.search(rf"^{_OPTION}=y$", text, re.MULTILINE):
-        return True
-    return False if "CONFIG_ARM_SMMU_V3=" in text else Unknown("the kernel's configuration does not name the SMMU")
+        return False
+    return True if "CONFIG_ARM_SMMU_V3=" in text else Unknown("the kernel's configuration does not name the SMMU")
 
 
 def _configuration(machine: Machine) -> Maybe[str]:

@@ -18,7 +18,7 @@ WHY = Unknown("/boot/config-6.12.0 cannot be read")
 
 def _spark(**changes: Any) -> Facts:
     plain = {
-        "nvidia__kernel__sva": False,
+        "nvidia__kernel__sva_missing": True,
         "nvidia__cuda__code": 3,
         "nvidia__kernel__parameters": {"uvm_disable_hmm": "N"},
     }
@@ -35,11 +35,11 @@ def _spark(**changes: Any) -> Facts:
                 "cuInit returns 3: this kernel is built without CONFIG_ARM_SMMU_V3_SVA, which CUDA needs on GB10.",
             ),
         ),
-        (_spark(nvidia__kernel__sva=True), ("pass", "")),
-        (_spark(nvidia__kernel__sva=None), ("pass", "")),
+        (_spark(nvidia__kernel__sva_missing=False), ("pass", "")),
+        (_spark(nvidia__kernel__sva_missing=None), ("pass", "")),
         (_spark(nvidia__cuda__code=0), ("pass", "")),
         (_spark(nvidia__cuda__code=999), ("pass", "")),
-        (_spark(nvidia__kernel__sva=WHY), ("unknown", WHY.unknown)),
+        (_spark(nvidia__kernel__sva_missing=WHY), ("unknown", WHY.unknown)),
     ],
 )
 def test_kernel_without_sva(facts: Facts, verdict: tuple[str, str]) -> None:

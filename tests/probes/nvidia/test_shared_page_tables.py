@@ -17,9 +17,9 @@ WITHOUT = "CONFIG_ARM_SMMU_V3=y\n# CONFIG_ARM_SMMU_V3_SVA is not set\n"
 @pytest.mark.parametrize(
     ("files", "found"),
     [
-        ({f"/boot/config-{RELEASE}": WITH}, True),
-        ({f"/boot/config-{RELEASE}": WITHOUT}, False),
-        ({f"/lib/modules/{RELEASE}/config": WITHOUT}, False),
+        ({f"/boot/config-{RELEASE}": WITH}, False),
+        ({f"/boot/config-{RELEASE}": WITHOUT}, True),
+        ({f"/lib/modules/{RELEASE}/config": WITHOUT}, True),
         ({f"/boot/config-{RELEASE}": "CONFIG_64BIT=y\n"}, Unknown("the kernel's configuration does not name the SMMU")),
     ],
 )
