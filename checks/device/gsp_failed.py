@@ -2,9 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
-from gpudoctor.fixes.module_option import option_file
+from gpudoctor.fixes.module_option import set_option
 from gpudoctor.fixes.reset import reset_commands
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
@@ -117,18 +117,8 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
     """Only the proprietary modules can work without the GSP."""
     if module_flavor(on.facts) != "proprietary":
         return ()
-    message = "Run without the GSP firmware, which the proprietary module can do on GPUs before Blackwell."
-    write, remove = option_file("nvidia-gsp", "NVreg_EnableGpuFirmware=0")
-    return (
-        Fix(
-            message,
-            (write, *system.initramfs(on.facts)),
-            "reboot",
-            root=True,
-            needs="reboot",
-            undo=(remove,),
-        ),
-    )
+    message = "Run without the GSP firmware, which the proprietary module can do on GPUs before Blackwell"
+    return (set_option(on.facts, message, "NVreg_EnableGpuFirmware=0", "nvidia-gsp"),)
 
 
 @check(
@@ -151,7 +141,7 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         *UNFIT,
     ),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def gsp_failed(on: OnAddress) -> Problem | None:
     """The log's own words, where the GPU does not respond or nothing shows that it has recovered."""
