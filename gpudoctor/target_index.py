@@ -44,10 +44,10 @@ TARGETS = {
     "queries.containers:windows_gpu": "wsl.access-blocked wsl.host-files-incomplete wsl.library-too-old",
     "queries.driver:not_wsl": (
         "device.bar-unassigned device.nvlink-fault device.vgpu-unlicensed driver.device-nodes-closed "
-        "driver.library-mismatch driver.mixed-installation driver.no-devices driver.not-loaded "
-        "driver.refused-by-lockdown driver.refused-by-secure-boot driver.uvm-missing driver.uvm-stale "
-        "fabric.manager-down fabric.manager-mismatch fabric.not-ready fabric.peermem-mismatch "
-        "fabric.registration-failed fabric.switch-hot"
+        "driver.kernel-without-sva driver.library-mismatch driver.mixed-installation driver.no-devices "
+        "driver.not-loaded driver.refused-by-lockdown driver.refused-by-secure-boot driver.uvm-missing "
+        "driver.uvm-stale fabric.gpudirect-rdma-off fabric.manager-down fabric.manager-mismatch fabric.not-ready "
+        "fabric.peermem-mismatch fabric.registration-failed fabric.switch-hot"
     ),
     "queries.driver:own_kernel": (
         "device.bar-resize-failed device.confidential-not-ready device.driver-without-gpu device.none "
@@ -141,7 +141,7 @@ TARGETS = {
     ),
     "targets:lives:torch": (
         "pytorch.cudnn-mismatch pytorch.fewer-gpus pytorch.import-crashes pytorch.import-fails pytorch.import-hangs "
-        "pytorch.no-gpu pytorch.unusable-gpu rocm.fewer-gpus"
+        "pytorch.nccl-broken-here pytorch.no-gpu pytorch.unusable-gpu rocm.fewer-gpus"
     ),
     "targets:nvidia_cards": "device.wake-failed",
     "targets:nvidia_gpus": (
@@ -199,7 +199,7 @@ ONLY_WITH = {
     "container.docker-desktop-linux": ("", "queries.containers:engine_host", "containers.docker"),
     "container.gpus-without-nvidia": ("", "queries.containers:engine_host", "containers.docker"),
     "container.nested-needs-no-cgroups": ("", "containers.docker", "queries.containers:nvidia_container"),
-    "container.rdma-not-passed": ("targets:machine", "host.environment=NCCL_IB_HCA,NCCL_IB_DISABLE,NCCL_NET"),
+    "container.rdma-not-passed": ("targets:machine", "host.environment=NCCL_IB_HCA,NCCL_IB_DISABLE,NCCL_NET,NCCL_NET_PLUGIN,FI_PROVIDER"),
     "container.requirement-unmet": ("", "queries.containers:nvidia_container queries.containers:docker_host"),
     "container.shm-small": ("targets:machine", "gpus", "host.container"),
     "cuda.compiler-missing": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton,triton-nightly"),
@@ -233,6 +233,7 @@ ONLY_WITH = {
     "device.vgpu-host-mismatch": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
     "device.xid-driver": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
     "device.xid-hardware": ("queries.cards:nvidia_addresses", "log.events.kind=xid"),
+    "driver.kernel-without-sva": ("queries.driver:not_wsl", "nvidia.kernel.sva_missing"),
     "driver.vgpu-driver-needed": ("queries.cards:alike_cards", "log.events.kind=nvrm-unsupported"),
     "environment.allocator-settings": ("targets:torches", "host.environment=PYTORCH_CUDA_ALLOC_CONF,PYTORCH_ALLOC_CONF"),
     "environment.allocator-variable-unread": ("targets:torches", "host.environment=PYTORCH_ALLOC_CONF"),
@@ -240,11 +241,13 @@ ONLY_WITH = {
     "environment.debugging-left-on": ("", "pci.vendor=10de gpus.vendor=nvidia"),
     "environment.expandable-segments": ("targets:torches", "host.environment=PYTORCH_CUDA_ALLOC_CONF,PYTORCH_ALLOC_CONF gpus pci.role=gpu nvidia.cuda.devices"),
     "environment.interface-missing": ("targets:machine", "gpus", "host.environment=NCCL_SOCKET_IFNAME,GLOO_SOCKET_IFNAME,TP_SOCKET_IFNAME,NCCL_IB_HCA"),
+    "environment.nccl-plugin-off-path": ("targets:machine", "gpus", "host.plugin_off_path"),
     "environment.ninja-not-on-path": ("targets:pythons", "pythons.own_ninja gpus pythons.packages?"),
     "environment.path-missing": ("targets:machine", "gpus", "toolkits.named_paths"),
     "environment.selected-library-missing": ("targets:torches", "host.environment=BNB_CUDA_VERSION,BNB_ROCM_VERSION pythons.packages?"),
     "environment.variable-refused": ("targets:pythons", "host.environment=CUDA_VISIBLE_DEVICES,DS_ACCELERATOR,ROCR_VISIBLE_DEVICES,VLLM_FLASH_ATTN_VERSION,XLA_PYTHON_CLIENT_ALLOCATOR pythons.packages?", "pythons.packages.name=deepspeed,jaxlib,ray,vllm"),
     "environment.variable-unread": ("targets:pythons", "host.environment=VLLM_ATTENTION_BACKEND,VLLM_DISABLE_FLASHINFER_PREFILL,VLLM_FLASH_ATTN_VERSION,VLLM_USE_V1 pythons.packages?"),
+    "fabric.gpudirect-rdma-off": ("queries.driver:not_wsl", "host.rdma_devices"),
     "host.address-space-limit": ("targets:machine", "gpus", "host.address_space"),
     "host.disk-full": ("targets:machine", "gpus"),
     "host.far-cpus": ("targets:machine", "gpus pci.role=gpu nvidia.cuda.devices"),
@@ -253,6 +256,8 @@ ONLY_WITH = {
     "host.memory-limit": ("targets:machine", "gpus", "host.memory_limit host.memory_kills"),
     "host.numa-balancing": ("targets:machine", "gpus.vendor=amd host.platform=grace"),
     "host.out-of-memory-kills": ("targets:machine", "gpus", "log.events.kind=oom-kill"),
+    "host.rdma-library-missing": ("targets:machine", "gpus", "host.rdma"),
+    "host.shm-full": ("targets:machine", "gpus"),
     "host.shm-not-writable": ("targets:machine", "gpus"),
     "host.shm-small": ("targets:machine", "gpus"),
     "jax.arch-missing": ("targets:frameworks:jax", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
@@ -314,6 +319,7 @@ ONLY_WITH = {
     "pytorch.arch-missing": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "pytorch.cpu-build": ("targets:torches", "pythons.frameworks.variant=cpu", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?"),
     "pytorch.driver-too-old": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
+    "pytorch.nccl-broken-here": ("targets:lives:torch", "pythons.packages.name=nvidia-nccl-cu12"),
     "pytorch.nvrtc-too-old": ("targets:torches", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda? pythons.frameworks.version?"),
     "pytorch.wrong-vendor": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?"),
     "rocm.debugging-left-on": ("", "targets:amd_compute"),

@@ -4,20 +4,13 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.container import POD_AGAIN, again, engine
 from gpudoctor.maybe import known
+from gpudoctor.queries.rdma import VARIABLES, asking
 from gpudoctor.targets import gpus_of, in_container, machine
 from gpudoctor.tasks import cmd, query
 from gpudoctor.tasks.placeholders import REST
 
 _VERIFY = query("ls", "/dev/infiniband")
-_HCA, _DISABLE, _NET = "NCCL_IB_HCA", "NCCL_IB_DISABLE", "NCCL_NET"
 _NAMED = 4  # adapters in a sentence
-
-
-def _asking(facts: Facts) -> tuple[str, ...]:
-    """The variables by which somebody wants NCCL to use RDMA between machines."""
-    env = facts.host.environment
-    wanted = {_HCA: bool(env.get(_HCA)), _DISABLE: env.get(_DISABLE) == "0", _NET: env.get(_NET) == "IB"}
-    return tuple(f"{name}={env[name]}" for name, asks in wanted.items() if asks)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
@@ -43,16 +36,17 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     references=(
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#infiniband",
         "https://github.com/vllm-project/vllm/issues/42075",
+        "https://github.com/aws/aws-ofi-nccl/issues/1020",
     ),
     targets=machine,
-    only_with=(f"host.environment={_HCA},{_DISABLE},{_NET}",),
+    only_with=(f"host.environment={','.join(VARIABLES)}",),
     affects=("several-gpus",),
     validated_on=("simulated 2026-11",),
 )
 def rdma_not_passed(facts: Facts) -> Problem | None:
     """Adapters in sysfs, none in /dev, and a variable that asks NCCL to use them; on one machine nobody needs them."""
-    asking = _asking(facts)
-    if not asking or not in_container(facts) or not gpus_of(facts, "nvidia"):
+    asked = asking(facts)
+    if not asked or not in_container(facts) or not gpus_of(facts, "nvidia"):
         return None
     devices = known(facts.host.rdma_devices)
     if not devices or known(facts.host.rdma):
@@ -63,4 +57,4 @@ def rdma_not_passed(facts: Facts) -> Problem | None:
         f"The machine has RDMA adapters ({names}), but /dev/infiniband was not passed into this container: NCCL uses "
         "TCP sockets."
     )
-    return Problem(message, (*asking, "/dev/infiniband: no uverbs device"))
+    return Problem(message, (*asked, "/dev/infiniband: no uverbs device"))

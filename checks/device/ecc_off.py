@@ -1,6 +1,7 @@
 """ECC is off on a GPU whose memory has it at no cost."""
 
 from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.reset import reset
 from gpudoctor.knowledge.generations import has_hbm
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import virtual
@@ -12,7 +13,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     command = ("nvidia-smi", "-i", on.gpu.index, "-e")
     switch = Fix(
         "Enable ECC; it takes effect after a GPU reset or a reboot.",
-        (as_root(*command, 1), as_root("nvidia-smi", "--gpu-reset", "-i", on.gpu.index)),
+        (as_root(*command, 1), *reset(on.facts, on.gpu.index)),
         "reset-gpu",
         root=True,
         needs="reboot",

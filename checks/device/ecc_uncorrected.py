@@ -2,8 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.card_firmware import ask_vendor
+from gpudoctor.fixes.reset import reset_commands
 from gpudoctor.maybe import phrase
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, required_action, reset_commands
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses, required_action
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
 

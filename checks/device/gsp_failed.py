@@ -5,10 +5,11 @@ from gpudoctor.facts import LogEvent
 from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
 from gpudoctor.fixes.module_option import set_option
+from gpudoctor.fixes.reset import reset_commands
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, phrase, text_of
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.cause_groups import UNFIT
 from gpudoctor.queries.driver import module_flavor
 from gpudoctor.queries.kernel_log import texts
@@ -158,7 +159,7 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
         *UNFIT,
     ),
     affects=("everything",),
-    validated_on=("simulated 2026-11",),
+    validated_on=("facts 2026-11",),
 )
 def gsp_failed(on: OnAddress) -> Problem | None:
     """The log's own words, where the GPU does not respond or nothing shows that it has recovered."""

@@ -1,7 +1,8 @@
 """The driver requires a GPU to be reset before it can be used again."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.queries.cards import ACTIONS, OnAddress, nvidia_addresses, required_action, reset_commands, reset_since
+from gpudoctor.fixes.reset import reset_commands
+from gpudoctor.queries.cards import ACTIONS, OnAddress, nvidia_addresses, required_action, reset_since
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import as_root, query

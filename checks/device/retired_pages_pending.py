@@ -1,7 +1,8 @@
 """A GPU waits for a reset to retire broken memory pages."""
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.fixes.reset import reset_commands
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
 

@@ -2,7 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes.card_firmware import REPLACE_CARD, ask_vendor
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.fixes.reset import reset_commands
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import texts
 from gpudoctor.tasks import query
 

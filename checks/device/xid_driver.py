@@ -3,9 +3,10 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, other_release
+from gpudoctor.fixes.reset import reset_commands
 from gpudoctor.knowledge.errors import xid as meaning_of
 from gpudoctor.maybe import known_or
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
 

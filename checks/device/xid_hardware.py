@@ -3,8 +3,9 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
 from gpudoctor.fixes.card_firmware import ask_vendor
+from gpudoctor.fixes.reset import reset_commands
 from gpudoctor.knowledge.errors import xid as meaning_of
-from gpudoctor.queries.cards import OnAddress, nvidia_addresses, reset_commands
+from gpudoctor.queries.cards import OnAddress, nvidia_addresses
 from gpudoctor.queries.kernel_log import ago, texts
 from gpudoctor.tasks import query
 

@@ -54,6 +54,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "driver.no-devices",
         "driver.gpus-missing",
         "driver.hmm-without-room",
+        "driver.kernel-without-sva",
         "device.exclusive-mode",
         "device.prohibited-mode",
         "device.vgpu-unlicensed",

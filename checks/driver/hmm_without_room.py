@@ -55,6 +55,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "fabric.manager-down",
         "fabric.manager-mismatch",
         "device.confidential-not-ready",
+        "driver.kernel-without-sva",
         *VERSIONS,
         *NODES,
     ),

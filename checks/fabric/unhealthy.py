@@ -3,9 +3,10 @@
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.fixes import fabric
 from gpudoctor.fixes.card_firmware import ask_vendor
+from gpudoctor.fixes.reset import reset
 from gpudoctor.maybe import known, known_or
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
-from gpudoctor.tasks import as_root, filtered, query
+from gpudoctor.tasks import filtered, query
 
 # What the mask of NVML's fabric health means, and its summary. A manager that is briefly away and a GPU without
 # partition (shared boards) are no fault.
@@ -39,7 +40,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
             look,
             query("nvidia-smi", "nvlink", "--status"),
             *log,
-            as_root("nvidia-smi", "--gpu-reset", "-i", on.gpu.index),
+            *reset(on.facts, on.gpu.index),
         ),
         "reset-gpu",
         root=True,

@@ -5,8 +5,9 @@ from gpudoctor.facts import Facts
 from gpudoctor.fixes.container import again, engine
 from gpudoctor.maybe import known
 from gpudoctor.queries.containers import size
+from gpudoctor.queries.rdma import spans_machines
 from gpudoctor.targets import gpus_of, in_container, machine
-from gpudoctor.tasks import Edit, Shell, cmd, query
+from gpudoctor.tasks import Edit, Shell, as_root, cmd, query
 from gpudoctor.tasks.placeholders import REST
 
 # NCCL registers several buffers of 4 MiB with each peer; systems default to 64 KiB or 8 MiB.
@@ -24,6 +25,23 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
             again(
                 "Start the container without a locked memory limit.",
                 cmd("docker", "run", "--ulimit", "memlock=-1", "--ulimit", "stack=67108864", REST),
+                verify=Shell("ulimit -l", lookup=True),
+            ),
+        )
+    if "SLURM_JOB_ID" in facts.host.environment:
+        lines = "[Service]\nLimitMEMLOCK=infinity\n"
+        unit = Edit("/etc/systemd/system/slurmd.service.d/memlock.conf", text=lines, root=True)
+        return (
+            Fix(
+                "On the compute nodes: remove the limit of Slurm's daemon, from which jobs inherit it; limits.d does "
+                "not apply to services. PropagateResourceLimitsExcept=MEMLOCK in slurm.conf keeps the login node's "
+                "limit away from jobs.",
+                (unit, as_root("systemctl", "daemon-reload"), as_root("systemctl", "restart", "slurmd")),
+                "restart-process",
+                root=True,
+                needs="a new job",
+                impact="persistent",
+                undo=(Edit(unit.path, gone=True, root=True),),
                 verify=Shell("ulimit -l", lookup=True),
             ),
         )
@@ -52,6 +70,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     references=(
         "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#infiniband",
         "https://github.com/NVIDIA/nccl-tests/issues/206",
+        "https://slurm.schedmd.com/faq.html#memlock",
     ),
     targets=machine,
     only_with=("gpus", "host.rdma"),
@@ -63,7 +82,7 @@ def memlock_small(facts: Facts) -> Problem | None:
 
     NCCL uses the adapter between machines: a workstation that has one for its network may never do so.
     """
-    gpus, spans = len(gpus_of(facts)), _spans(facts)
+    gpus, spans = len(gpus_of(facts)), spans_machines(facts)
     if not (gpus > 1 or (gpus and spans)) or not known(facts.host.rdma):
         return None
     limit = known(facts.host.memlock)
@@ -73,8 +92,3 @@ def memlock_small(facts: Facts) -> Problem | None:
         f"This process may lock only {size(limit)} of memory (ulimit -l), too little for the RDMA network adapter."
     )
     return Problem(message, severity=None if spans or gpus >= NODE else Severity.ADVICE)
-
-
-def _spans(facts: Facts) -> bool:
-    """Whether this machine is one of many: a batch job, or a pod."""
-    return facts.host.kubernetes is True or "SLURM_JOB_ID" in facts.host.environment

@@ -1,10 +1,10 @@
 """A MIG mode change waits for a reset."""
 
 from gpudoctor.check_engine import Fix, Severity, check
+from gpudoctor.fixes.reset import reset
 from gpudoctor.maybe import known
-from gpudoctor.queries.cards import USERS
 from gpudoctor.targets import OnGpu, gpu_name, nvidia_gpus
-from gpudoctor.tasks import as_root, query
+from gpudoctor.tasks import query
 
 
 def _fixes(on: OnGpu) -> tuple[Fix, ...]:
@@ -12,7 +12,7 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     return (
         Fix(
             "Stop every program that uses the GPU, then reset it, or reboot.",
-            (USERS, as_root("nvidia-smi", "--gpu-reset", "-i", index)),
+            reset(on.facts, index),
             "reset-gpu",
             root=True,
             verify=query("nvidia-smi", "-i", index, "--query-gpu=mig.mode.current,mig.mode.pending", "--format=csv"),
@@ -26,7 +26,11 @@ def _fixes(on: OnGpu) -> tuple[Fix, ...]:
     cause="Enabling or disabling MIG needs a GPU reset; while a program (or the desktop) uses the GPU the change "
     "stays pending.",
     fixes=_fixes,
-    references=("https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",),
+    references=(
+        "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
+        "https://github.com/NVIDIA/mig-parted/issues/181",
+        "https://github.com/NVIDIA/gpu-operator/issues/118",
+    ),
     targets=nvidia_gpus,
     caused_by=("device.needs-reset", "device.fallen-off-the-bus"),
     affects=("everything",),

@@ -2,6 +2,7 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts, Gpu
+from gpudoctor.fixes.reset import reset
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cause_groups import HANGS, NODES, NOT_LOADED, SURROUNDINGS, VERSIONS
 from gpudoctor.queries.driver import CUDA_NO_DEVICE
@@ -17,7 +18,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
     which = ",".join(str(g.index) for g in _empty(facts))
     off = Fix(
         "If you do not want to partition the GPUs: disable MIG; no program may use them meanwhile.",
-        (as_root("nvidia-smi", "-i", which, "-mig", "0"), as_root("nvidia-smi", "--gpu-reset", "-i", which)),
+        (as_root("nvidia-smi", "-i", which, "-mig", "0"), *reset(facts, *(g.index for g in _empty(facts)))),
         "reset-gpu",
         root=True,
         undo=(as_root("nvidia-smi", "-i", which, "-mig", "1"),),

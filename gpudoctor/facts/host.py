@@ -134,6 +134,9 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     seccomp: Maybe[bool] = NOT  # a filter decides which system calls this process may make (containers: always)
     rdma: Maybe[bool] = NOT  # /dev/infiniband holds a device
     rdma_devices: Maybe[tuple[str, ...]] = NOT  # "mlx5_0": of /sys/class/infiniband
+    rdma_library: Maybe[bool | None] = NOT  # the loader finds libibverbs; None: there is no RDMA device
+    # The folder of AWS's NCCL plugin (EFA) where the loader does not find it; None: it does, or there is none.
+    plugin_off_path: Maybe[str | None] = NOT
     interfaces: Maybe[tuple[str, ...]] = NOT  # network interfaces: "lo", "eth0"
     l4t: Maybe[Version | None] = NOT  # Jetson Linux: "36.4.3"; None: no Jetson
     ignored_preloads: Maybe[tuple[IgnoredPreload, ...]] = NOT

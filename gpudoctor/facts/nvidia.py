@@ -54,8 +54,10 @@ class NvidiaKernel(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, str] = {}
     gpus: Maybe[tuple[str, ...]] = NOT  # PCI addresses under /proc/driver/nvidia/gpus
     nodes: Maybe[tuple[DeviceNode, ...]] = NOT  # /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg
+    # The kernel shares no page tables with devices (CONFIG_ARM_SMMU_V3_SVA is off); None: no GPU here needs that.
+    sva_missing: Maybe[bool | None] = NOT
     uvm_major: Maybe[Small | None] = NOT  # of nvidia-uvm in /proc/devices; None: not registered
-    fabric_manager: Maybe[str | None] = NOT  # systemd's word: active, inactive, failed; None: not installed
+    fabric_manager: Maybe[str | None] = NOT  # systemd's word: active, inactive, failed, masked; None: not installed
     fabric_manager_version: Maybe[str | None] = NOT
     # NVLink's subnet manager (nvlsm), which the fabric manager needs on HGX B200 and newer: its program; None: none.
     subnet_manager: Maybe[str | None] = NOT

@@ -127,6 +127,7 @@ def start(facts: Facts) -> tuple[Fix, ...]:
         return (Fix(message, tasks, "restart-process", root=True, place="outside"),)
     installed = facts.nvidia.kernel.fabric_manager is not None
     commands = () if installed else install(facts)
+    unmask = (as_root("systemctl", "unmask", UNIT),) if facts.nvidia.kernel.fabric_manager == "masked" else ()
     if facts.nvidia.kernel.subnet_manager is None and needs_subnet_manager(facts):
         commands = (*commands, *system.install(facts, SUBNET_MANAGER))
     version = version_of_driver(facts)
@@ -136,7 +137,7 @@ def start(facts: Facts) -> tuple[Fix, ...]:
     return (
         Fix(
             message,
-            (*commands, *load_modules(facts), as_root("systemctl", "enable", "--now", UNIT)),
+            (*commands, *load_modules(facts), *unmask, as_root("systemctl", "enable", "--now", UNIT)),
             "reinstall-package" if commands else "restart-process",
             root=True,
             undo=(as_root("systemctl", "disable", "--now", UNIT),),

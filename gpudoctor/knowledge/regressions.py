@@ -18,6 +18,7 @@ Component = Literal[
     "guc",
     "compute-runtime",
     "l4t",
+    "nccl",
     "torch",
     "torchcodec",
 ]

@@ -12,7 +12,7 @@ from gpudoctor.lazy_regex import pattern
 from gpudoctor.maybe import known, text_of
 from gpudoctor.queries.kernel_log import age, events, xids
 from gpudoctor.targets import OnCard, cards_of, gpu_key, gpu_name, gpus_of, has_dxg, has_rocm
-from gpudoctor.tasks import Shell, Tasks, as_root
+from gpudoctor.tasks import Shell
 
 if TYPE_CHECKING:
     from gpudoctor.knowledge.generations import GpuGeneration
@@ -192,11 +192,3 @@ def required_action(on: OnAddress) -> str | None:
 # The list alone stops nothing.
 THEN = "End what fuser lists: kill PID, or stop its service."
 USERS = Shell("fuser -v /dev/nvidia*", root=True, lookup=True, note=THEN)
-
-
-def reset_commands(on: OnAddress) -> Tasks:
-    """The commands that reset one GPU: no process may use it."""
-    return (
-        USERS,
-        as_root("nvidia-smi", "--gpu-reset", "-i", on.number),
-    )

@@ -14,7 +14,7 @@ _WITHOUT_PEERS = pattern(r"GeForce|TITAN|\bMX\d")
 
 
 def pcie_peers(facts: Facts) -> tuple[tuple[Gpu, PciDevice], ...]:
-    """The NVIDIA GPUs that write to one another over PCIe: on bare metal, without NVLinks, no GeForce."""
+    """The NVIDIA GPUs that write to one another over PCIe: on bare metal, without NVLinks; GeForce only if forced."""
     if facts.host.virtual is not None:
         return ()
     cards = {c.address: c for c in cards_of(facts, "nvidia")}
@@ -24,7 +24,7 @@ def pcie_peers(facts: Facts) -> tuple[tuple[Gpu, PciDevice], ...]:
 
 def _may(facts: Facts, gpu: Gpu) -> bool:
     linked = isinstance(gpu.nvlinks, Unknown) or has_links(gpu)
-    return may_have_peers(gpu) and not linked and gpu.mig is not True and has_slot(facts, gpu)
+    return (may_have_peers(gpu) or forces_peers(facts)) and not linked and gpu.mig is not True and has_slot(facts, gpu)
 
 
 def has_links(gpu: Gpu) -> bool:
@@ -35,6 +35,16 @@ def has_links(gpu: Gpu) -> bool:
 def may_have_peers(gpu: Gpu) -> bool:
     """Whether the driver lets it write to another GPU of its kind: over NVLink, or over PCIe as it does no GeForce."""
     return has_links(gpu) or (isinstance(gpu.name, str) and not _WITHOUT_PEERS.search(gpu.name))
+
+
+def forces_peers(facts: Facts) -> bool:
+    """Whether an option makes the driver offer PCIe writes between GeForce cards, as modified modules do.
+
+    "ForceP2P=17;RMForceP2PType=1" (aikitoria/open-gpu-kernel-modules#25).
+    """
+    kernel = facts.nvidia.kernel
+    words = (kernel.options.get("nvidia.NVreg_RegistryDwords", ""), kernel.parameters.get("RegistryDwords", ""))
+    return any("ForceP2P" in text for text in words)
 
 
 def behind_one_switch(

@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.facts import NamedPath
 from gpudoctor.knowledge.variables import PathRow, variables
 from gpudoctor.maybe import Unknown
-from gpudoctor.probes.host.network import interfaces, rdma_devices
+from gpudoctor.probes.host.network import interfaces, plugin_off_path, rdma_devices, rdma_library
 from gpudoctor.probes.nvidia.named_paths import named_paths
 from gpudoctor.recorded_machine import RecordedMachine
 
@@ -59,3 +59,37 @@ def test_every_variable_of_the_table_is_looked_for(row: PathRow) -> None:
     assert named_paths(RecordedMachine({}, env={row.name: "/gone/there"})) == (
         NamedPath(variable=row.name, path="/gone/there", exists=False),
     )
+
+
+ADAPTER = {"/sys/class/infiniband/mlx5_0/node_type": "1: CA"}
+AWS = "/opt/amazon/aws-ofi-nccl/lib"
+
+
+@pytest.mark.parametrize(
+    ("files", "env", "found"),
+    [
+        ({}, {}, None),  # there is no adapter
+        (ADAPTER, {}, False),
+        (ADAPTER | {"/usr/lib64/libibverbs.so.1": ""}, {}, True),
+        (ADAPTER | {"/opt/rdma/libibverbs.so.1": ""}, {"LD_LIBRARY_PATH": "/opt/rdma"}, True),
+        (ADAPTER | {"/opt/rdma/libibverbs.so.1": ""}, {}, False),
+        (ADAPTER | {"/opt/env/lib/libibverbs.so.1": ""}, {"CONDA_PREFIX": "/opt/env"}, True),
+    ],
+)
+def test_rdma_library(files: dict[str, str], env: dict[str, str], found: bool | None) -> None:
+    assert rdma_library(RecordedMachine(files, env=env)) == found
+
+
+@pytest.mark.parametrize(
+    ("files", "env", "found"),
+    [
+        ({f"{AWS}/libnccl-net.so": ""}, {}, None),  # there is no adapter
+        (ADAPTER, {}, None),
+        (ADAPTER | {f"{AWS}/libnccl-net.so": ""}, {}, AWS),
+        (ADAPTER | {f"{AWS}/libnccl-net.so": ""}, {"LD_LIBRARY_PATH": AWS}, None),
+        (ADAPTER | {f"{AWS}/libnccl-net.so": ""}, {"NCCL_NET_PLUGIN": f"{AWS}/libnccl-net.so"}, None),
+        (ADAPTER | {f"{AWS}/libnccl-net.so": "", "/usr/lib64/libnccl-net.so": ""}, {}, None),
+    ],
+)
+def test_plugin_off_path(files: dict[str, str], env: dict[str, str], found: str | None) -> None:
+    assert plugin_off_path(RecordedMachine(files, env=env)) == found

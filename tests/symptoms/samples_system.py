@@ -112,6 +112,7 @@ SYSTEM = [
     Sample("mig-busy", "Unable to enable MIG Mode for GPU 00000000:07:00.0: In use by another client"),
     Sample("mig-room", "Unable to create a GPU instance on GPU  0 using profile 9: Insufficient Resources"),
     Sample("dcgm-engine", "Error: unable to establish a connection to the specified host: localhost\n"),
+    Sample("persistenced-numa", "nvidia-persistenced[1405]: NUMA: Failed to open /sys/devices/system/memory/auto_online_blocks: Permission denied"),
     Sample("persistenced-no-nodes", "nvidia-persistenced: Failed to query NVIDIA devices. Please ensure that the NVIDIA device files (/dev/nvidia*) exist"),
     Sample("cuda-mps", "CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server"),
     Sample("cuda-jit-missing", "RuntimeError: CUDA error: PTX JIT compiler library not found"),

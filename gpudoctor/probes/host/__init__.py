@@ -70,6 +70,8 @@ def probe(machine: Machine) -> Host:
         seccomp=state.seccomp(machine),
         rdma=state.rdma(machine),
         rdma_devices=network.rdma_devices(machine),
+        rdma_library=network.rdma_library(machine),
+        plugin_off_path=network.plugin_off_path(machine),
         interfaces=network.interfaces(machine),
         l4t=state.l4t(machine),
         ignored_preloads=state.ignored_preloads(machine),

@@ -40,6 +40,7 @@ def first(machine: Machine, host: Host, cards: tuple[PciDevice, ...]) -> NvidiaK
         gpus=_gpus(machine, loaded),
         nodes=nodes.probe(machine, cards),
         uvm_major=_uvm_major(machine),
+        sva_missing=_sva_missing(machine, cards) if machine.architecture() == "aarch64" else None,
     )
 
 
@@ -65,6 +66,7 @@ def _unconcerned(now: NvidiaKernel) -> NvidiaKernel:
         gpus=(),
         nodes=(),
         uvm_major=None,
+        sva_missing=None,
         fabric_manager=_UNCONCERNED,
         fabric_manager_version=_UNCONCERNED,
         subnet_manager=_UNCONCERNED,
@@ -130,6 +132,12 @@ def _parameters(machine: Machine) -> dict[str, str]:
     found = {name.strip(): value.strip().strip('"') for name, colon, value in pairs if colon}
     hmm = machine.line(_HMM)
     return found | ({"uvm_disable_hmm": hmm} if hmm else {})
+
+
+def _sva_missing(machine: Machine, cards: tuple[PciDevice, ...]) -> Maybe[bool | None]:
+    from gpudoctor.probes.nvidia import shared_page_tables  # on Arm alone
+
+    return shared_page_tables.probe(machine, cards)
 
 
 def _gpus(machine: Machine, loaded: Maybe[str | None]) -> Maybe[tuple[str, ...]]:

@@ -14,7 +14,7 @@ _NOTHING = pattern(r"\S*/?(?:false|true)$")
 # The modules that decide over GPU computing; the names with * are their beginnings.
 MATTER = pattern(
     r"nvidia\w*|nouveau|nova\w*|nvgpu|vfio_pci|vfio_pci_core|pci_stub|amdgpu|amdkcl|radeon|i915|xe|bbswitch|acpi_call"
-    r"|dxgkrnl|mlx5_\w+|ib_\w+|gdrdrv|i2c_nvidia_gpu|snd_hda_intel|vgpu_vfio_mdev|xen_pciback"
+    r"|dxgkrnl|mlx5_\w+|ib_\w+|gdrdrv|nv_peer_mem|i2c_nvidia_gpu|snd_hda_intel|vgpu_vfio_mdev|xen_pciback"
 )
 # Those that only options are read of: TTM decides how much RAM a graphics driver may take.
 _MEMORY = ("ttm", "amdttm")

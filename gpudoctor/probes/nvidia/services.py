@@ -102,7 +102,16 @@ def _installed(machine: Machine, unit: str, program: str) -> bool:
 
 
 def _fabric(machine: Machine) -> Maybe[str | None]:
-    return _unit(machine, "nvidia-fabricmanager", "nv-fabricmanager")
+    state = _unit(machine, "nvidia-fabricmanager", "nv-fabricmanager")
+    return "masked" if state == "inactive" and _masked(machine, "nvidia-fabricmanager") else state
+
+
+def _masked(machine: Machine, unit: str) -> bool:
+    """Whether the administrator's file of the unit is empty, a link to /dev/null mostly (systemctl mask)."""
+    try:
+        return not machine.text(f"/etc/systemd/system/{unit}.service")
+    except OSError:
+        return False
 
 
 def _fabric_version(machine: Machine) -> Maybe[str | None]:

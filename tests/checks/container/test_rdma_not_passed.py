@@ -23,6 +23,8 @@ def _inside(*devices: str, passed: bool = False, container: str | None = "docker
         _inside("mlx5_0", "mlx5_1", NCCL_IB_HCA="mlx5_0"),
         _inside("mlx5_0", "mlx5_1", NCCL_IB_DISABLE="0"),
         _inside("mlx5_0", "mlx5_1", NCCL_NET="IB"),
+        _inside("mlx5_0", "mlx5_1", FI_PROVIDER="efa"),  # as EFA is asked for
+        _inside("mlx5_0", "mlx5_1", NCCL_NET_PLUGIN="ofi"),
     ],
 )
 def test_adapters_without_nodes_are_reported(facts: Facts) -> None:
@@ -39,6 +41,8 @@ def test_adapters_without_nodes_are_reported(facts: Facts) -> None:
     [
         _inside("mlx5_0"),  # nobody wants it
         _inside("mlx5_0", NCCL_IB_DISABLE="1"),
+        _inside("mlx5_0", FI_PROVIDER="tcp"),
+        _inside("mlx5_0", NCCL_NET_PLUGIN="none"),
         _inside("mlx5_0", passed=True, NCCL_IB_HCA="mlx5_0"),
         _inside(NCCL_IB_HCA="mlx5_0"),  # there is none
         _inside("mlx5_0", container=None, NCCL_IB_HCA="mlx5_0"),

@@ -327,7 +327,8 @@ def test_the_xid_explains_the_reset_that_the_driver_asks_for() -> None:
 )
 def test_the_action_that_the_driver_asks_for_is_the_one_to_type(action: str, command: str) -> None:
     one = catalogue.load(["device.needs-reset"])[0]
-    [verdict] = [v for v in run(one, having(gpus__0__recovery_action=action)) if v.problem]
+    facts = having(gpus__0__recovery_action=action, nvidia__kernel__modules=("nvidia", "nvidia_uvm"))
+    [verdict] = [v for v in run(one, facts) if v.problem]
     assert next(c for c in verdict.fixes[0].commands if not c.startswith("sudo fuser")) == command
 
 

@@ -243,6 +243,16 @@ def test_the_fabric_manager_is_installed_with_what_it_needs() -> None:
     assert not any("nvlsm" in command for command in one.fixes_for(hopper)[0].commands)
 
 
+def test_a_masked_unit_is_unmasked_first() -> None:
+    one = catalogue.load(["fabric.manager-down"])[0]
+    masked = having(hgx(H100, 4), nvidia__kernel__fabric_manager="masked", nvidia__cuda__code=802)
+    commands = " ".join(one.fixes_for(masked)[0].commands)
+    assert commands.index("systemctl unmask nvidia-fabricmanager") < commands.index("systemctl enable --now")
+    assert "unmask" not in " ".join(
+        one.fixes_for(having(masked, nvidia__kernel__fabric_manager="inactive"))[0].commands
+    )
+
+
 @pytest.mark.parametrize("gpus", [1, 2, 8])
 def test_a_guest_without_switches_is_never_told_to_install_a_manager(gpus: int) -> None:
     one = catalogue.load(["fabric.not-ready"])[0]

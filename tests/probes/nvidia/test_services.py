@@ -32,6 +32,9 @@ def test_the_fabric_manager_is_asked_only_where_there_are_nvswitches() -> None:
     [
         (ended("inactive\n", 3), {UNIT: ""}, "inactive"),
         (ended("failed\n", 3), {}, "failed"),
+        (ended("inactive\n", 3), {"/etc/systemd/system/nvidia-fabricmanager.service": ""}, "masked"),
+        (ended("inactive\n", 3), {"/etc/systemd/system/nvidia-fabricmanager.service": "[Unit]\n"}, "inactive"),
+        (ended("active\n", 0), {"/etc/systemd/system/nvidia-fabricmanager.service": ""}, "active"),
         (ended("inactive\n", 4), {}, None),
         (ChildResult(argv=(), missing="command not found"), {}, None),
         (
