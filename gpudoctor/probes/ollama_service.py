@@ -55,7 +55,7 @@ def probe(machine: Machine) -> tuple[OllamaService, Maybe[tuple[OllamaSetting, .
     files = list(_files(machine))
     if not files:
         env = machine.env
-        return NO_SERVICE, tuple(OllamaSetting(name=n, value=v) for n, v in env.items() if v and _counts(n))
+        return NO_SERVICE, tuple(OllamaSetting(name=n, value=v) for n, v in sorted(env.items()) if v and _counts(n))
     try:
         lines = [line for path in files for line in _lines(path, machine.text(path))]
     except OSError as error:

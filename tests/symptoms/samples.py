@@ -397,5 +397,4 @@ SAMPLES = [
     Sample("amdgpu-mes", "amdgpu 0000:c6:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE"),
     Sample("amdgpu-gtt", "[drm] GTT size has been set as 137438953472 but TTM size has been set as 67069845504, this is unusual"),
     Sample("iommu-pt-missing", 'NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!'),
-    Sample("k8s-no-runtime", 'failed to get sandbox runtime: no runtime for "nvidia" is configured'),
 ]  # fmt: skip

@@ -267,4 +267,5 @@ SYSTEM = [
     Sample("mps-operator", trace("NotImplementedError: The operator 'aten::nonzero' is not currently implemented for the MPS device.")),
     Sample("mps-float64", trace("TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64.")),
     Sample("metal-memory", "ggml_metal_graph_compute: command buffer 0 failed with status 5: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)"),
+    Sample("k8s-no-runtime", 'failed to get sandbox runtime: no runtime for "nvidia" is configured'),
 ]  # fmt: skip
