@@ -167,6 +167,7 @@ SAMPLES = [
             "symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
         ),
     ),
+    Sample("user-without-name", trace("KeyError: 'getpwuid(): uid not found: 1000910000'")),
     Sample("symbol-nvjitlink", "ImportError: /env/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink"),
     Sample("symbol-nccl", "ImportError: /env/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommResume"),
     Sample("symbol-mkl", "ImportError: /env/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"),
