@@ -297,18 +297,6 @@ class Machine:
             return -1, -1, ()
         return os.geteuid(), os.getegid(), tuple(sorted({os.getegid(), *os.getgroups()}))
 
-    def has_account(self, uid: int) -> bool | None:
-        """Whether the C library knows an account of this number, of a directory service too; None: not to be asked."""
-        if not self.here or sys.platform == "win32":
-            return None
-        import pwd
-
-        try:
-            pwd.getpwuid(uid)
-        except KeyError:
-            return False
-        return True
-
     def memlock(self) -> int | None:
         """The soft limit of locked memory in bytes; None: unlimited."""
         if sys.platform == "win32":

@@ -180,13 +180,6 @@ class RecordedMachine(Machine):
         """The recorded user."""
         return self._ids
 
-    def has_account(self, uid: int) -> bool | None:
-        """Whether /etc/passwd, where one is recorded, has the number."""
-        try:
-            return any(line.split(":")[2:3] == [str(uid)] for line in self.text("/etc/passwd").splitlines())
-        except OSError:
-            return None
-
     def memlock(self) -> int | None:
         """The recorded limit."""
         return self._memlock

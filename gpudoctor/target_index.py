@@ -169,7 +169,7 @@ TARGETS = {
         "environment.arch-list-without-gpu environment.expandable-segments environment.selected-library-missing "
         "libraries.oneapi-shadowed libraries.rocm-shadowed packages.bitsandbytes-no-binary "
         "packages.torchcodec-mismatch packages.torchvision-mismatch pytorch.cpu-build pytorch.nvrtc-too-old "
-        "rocm.space-in-path"
+        "pytorch.user-without-name rocm.space-in-path"
     ),
     "targets:wsl_machine": (
         "wsl.gpu-disabled wsl.kernel-too-old wsl.libraries-off-path wsl.linux-driver-installed wsl.memory-small "
@@ -234,6 +234,7 @@ ONLY_WITH = {
     "environment.variable-refused": ("targets:pythons", "host.environment=CUDA_VISIBLE_DEVICES,DS_ACCELERATOR,ROCR_VISIBLE_DEVICES,VLLM_FLASH_ATTN_VERSION,XLA_PYTHON_CLIENT_ALLOCATOR pythons.packages?", "pythons.packages.name=deepspeed,jaxlib,ray,vllm"),
     "environment.variable-unread": ("targets:pythons", "host.environment=VLLM_ATTENTION_BACKEND,VLLM_DISABLE_FLASHINFER_PREFILL,VLLM_FLASH_ATTN_VERSION,VLLM_USE_V1 pythons.packages?"),
     "host.address-space-limit": ("targets:machine", "gpus", "host.address_space"),
+    "host.cache-noexec": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=triton,pytorch-triton,triton-nightly", "host.directories.executable=False"),
     "host.disk-full": ("targets:machine", "gpus"),
     "host.far-cpus": ("targets:machine", "gpus pci.role=gpu nvidia.cuda.devices"),
     "host.gpu-driver-oops": ("", "gpus targets:nvidia_machine"),
@@ -264,6 +265,7 @@ ONLY_WITH = {
     "packages.bitsandbytes-no-binary": ("targets:torches", "pythons.packages.name=bitsandbytes"),
     "packages.build-lock-left": ("targets:pythons", "pythons.kernels"),
     "packages.builds-overwrite": ("targets:pythons", "pythons.overlaps pythons.packages?"),
+    "packages.built-without-cuda": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices", "pythons.packages.name=apex,auto-gptq,detectron2,mmcv,mmcv-full,pytorch3d,torch-cluster,torch-scatter,torch-sparse,torch-spline-conv"),
     "packages.cached-kernel-broken": ("targets:pythons", "pythons.kernels"),
     "packages.cpu-package": ("targets:pythons", "gpus pci.role=gpu nvidia.cuda.devices pythons.packages?"),
     "packages.ctranslate2-cudnn": ("targets:pythons", "pythons.packages.name=ctranslate2"),
@@ -285,7 +287,7 @@ ONLY_WITH = {
     "packages.torchcodec-mismatch": ("targets:torches", "pythons.packages.name=torchcodec"),
     "packages.torchvision-mismatch": ("targets:torches", "pythons.packages.name=torchvision,torchaudio pythons.frameworks.version?"),
     "packages.triton-mismatch": ("targets:pythons", "pythons.unmet"),
-    "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,cudf-cu12,cuml-cu*,flashinfer-python,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,sglang,transformers,vllm,xgboost"),
+    "packages.undeclared-requirement": ("targets:pythons", "pythons.packages.name=autoawq,cudf-cu12,cuml-cu*,flashinfer-python,mamba-ssm,nvidia-cudnn-frontend,peft,pyannote-audio,sglang,torchao,transformers,triton,vllm,xgboost"),
     "packages.wrong-vendor": ("targets:pythons", "pythons.frameworks.variant=cuda,rocm,xpu pythons.packages?"),
     "python.bits-32": ("targets:pythons", "pythons.bits=32"),
     "python.conda-and-pip": ("targets:pythons", "pythons.conda pythons.packages?"),
@@ -303,6 +305,7 @@ ONLY_WITH = {
     "pytorch.cpu-build": ("targets:torches", "pythons.frameworks.variant=cpu", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?"),
     "pytorch.driver-too-old": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda?"),
     "pytorch.nvrtc-too-old": ("targets:torches", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.cuda? pythons.frameworks.version?"),
+    "pytorch.user-without-name": ("targets:torches", "gpus host.user.login? pythons.frameworks.version?"),
     "pytorch.wrong-vendor": ("targets:frameworks:torch", "gpus pci.role=gpu nvidia.cuda.devices pythons.frameworks.variant?"),
     "rocm.debugging-left-on": ("", "targets:amd_compute"),
     "rocm.driver-pair-untested": ("", "targets:amd_compute"),

@@ -63,7 +63,7 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     targets=pythons,
     only_with=(ANY_GPU, f"pythons.packages.name={names(row.package for row in cuda_extensions().row)}"),
     caused_by=("python.*", "packages.extension-abi"),
-    affects=("extensions",),
+    affects=("wheels", "extensions"),
     validated_on=("simulated 2026-11",),
 )
 def built_without_cuda(on: OnPython) -> Problem | None:

@@ -69,27 +69,6 @@ def test_a_bare_machine() -> None:
     assert found.user.sudo is False
 
 
-@pytest.mark.parametrize(
-    ("more", "without", "login"),
-    [
-        ({"ids": (1000, 1000, (1000,))}, (), True),
-        ({"ids": (1042, 0, (0,))}, (), False),
-        ({"ids": (1042, 0, (0,)), "env": {"USER": "gpu"}}, (), True),
-        ({"ids": (1042, 0, (0,)), "env": {"LOGNAME": ""}}, (), False),
-        ({"ids": (1042, 0, (0,))}, ("/etc/passwd",), Unknown("another machine's accounts are not looked up")),
-    ],
-)
-def test_a_user_has_a_name(more: dict[str, Any], without: tuple[str, ...], login: object) -> None:
-    assert host(without=without, **more).user.login == login
-
-
-def test_a_folder_that_is_mounted_noexec() -> None:
-    spaces = {"/tmp": Space(9, 9, noexec=True), "/": Space(9, 9)}
-    found = host(spaces=spaces, folders=("/tmp",), env={"TORCHINDUCTOR_CACHE_DIR": "/data/inductor"})
-    there = {directory.purpose: directory.executable for directory in found.directories}
-    assert (there["temporary files"], there["torch.compile"]) == (False, True)
-
-
 DMI = "/sys/class/dmi/id/"
 FLAG = {"/proc/cpuinfo": "flags : fpu sse2 hypervisor lahf_lm\n"}
 ARM = "processor : 0\nCPU part\t: 0xd4f\n"

@@ -8,6 +8,7 @@ from gpudoctor.parsers.numbers import whole
 # render: udev's group of /dev/kfd and renderD*; video: the older one; docker: its socket's.
 MATTER = ("render", "video", "docker")
 # Where getpass.getuser() looks first: https://docs.python.org/3/library/getpass.html#getpass.getuser
+NO_ACCOUNT = 2  # the exit code of getent(1)
 LOGIN = ("LOGNAME", "USER", "LNAME", "USERNAME")
 
 
@@ -28,11 +29,15 @@ def user(machine: Machine) -> User:
 
 
 def _login(machine: Machine, uid: int, name: str | None) -> Maybe[bool]:
-    """Whether Python's getpass.getuser() finds a name for the user."""
-    if name or any(machine.env.get(variable) for variable in LOGIN):
+    """Whether Python's getpass.getuser() finds a name for the user; a directory service is asked only here."""
+    if name or any(machine.env.get(variable) for variable in LOGIN) or machine.system != "Linux":
         return True
-    has = machine.has_account(uid)
-    return Unknown("another machine's accounts are not looked up") if has is None else has
+    if not machine.here:
+        return Unknown("programs are not run under another root")
+    said = machine.run(["getent", "passwd", str(uid)], 5.0)
+    if said.code in (0, NO_ACCOUNT):
+        return said.code == 0
+    return Unknown(f"getent passwd {uid}: {said.missing or said.err.strip() or 'no answer'}")
 
 
 def home(machine: Machine) -> str | None:

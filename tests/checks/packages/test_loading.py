@@ -387,7 +387,7 @@ def test_a_cuda_library_that_is_older_than_what_was_built_with_it() -> None:
     facts = machine(imported("transformer-engine", "2.12.0", error=error))
     [cause] = [v.problem.cause or "" for v in run(import_fails, facts) if v.problem]
     assert "a libcublasLt.so.13 that is older than the one with which" in cause
-    named = change(facts, "pythons.0.packages", (*facts.pythons[0].packages, package("nvidia-cublas", "13.0.2.14")))
+    named = change(facts, "pythons.0.packages", (package("nvidia-cublas", "13.0.2.14"),))
     typed = commands(import_fails, named).splitlines()
     assert typed[0].startswith("Install a newer nvidia-cublas, which has cublasLtGroupedMatrixLayoutInit_internal.")
     assert typed[1].endswith("pip install --upgrade 'nvidia-cublas==13.*'")
