@@ -15,9 +15,11 @@ _FOLDERS = {"TORCHINDUCTOR_CACHE_DIR": "torchinductor", "TRITON_CACHE_DIR": "tri
 
 
 def _kept(facts: Facts) -> list[WritableDirectory]:
-    """Where compiled kernels are kept: by torch.compile, and by Triton alone."""
+    """Where compiled kernels are kept: by torch.compile, unless Triton is told one place for all, and by Triton."""
     there = {directory.purpose: directory for directory in reversed(facts.host.directories)}
-    return [there[one] for one in (_COMPILED if _COMPILED in there else _TEMPORARY, _TRITON) if one in there]
+    compiled = _COMPILED if _COMPILED in there else _TEMPORARY
+    places = (_TRITON,) if _VARIABLES[_TRITON] in facts.host.environment else (compiled, _TRITON)
+    return [there[one] for one in places if one in there]
 
 
 def _closed(facts: Facts) -> list[WritableDirectory]:

@@ -44,6 +44,7 @@ def having(
         ),
         (having(True, triton=False), ("problem", SAID.format("/home/ada/.triton/cache (Triton)"))),
         (having(Unknown("closed")), ("unknown", "closed")),
+        (change(having(), "host.environment", {"TRITON_CACHE_DIR": "/home/ada/.triton/cache"}), ("pass", "")),
     ],
 )
 def test_cache_noexec(facts: Facts, verdict: tuple[str, str]) -> None:

@@ -392,3 +392,11 @@ def test_a_cuda_library_that_is_older_than_what_was_built_with_it() -> None:
     assert typed[0].startswith("Install a newer nvidia-cublas, which has cublasLtGroupedMatrixLayoutInit_internal.")
     assert typed[1].endswith("pip install --upgrade 'nvidia-cublas==13.*'")
     assert commands(import_fails, facts).startswith("Unset LD_LIBRARY_PATH, from which libcublasLt.so.13 may come.")
+
+
+def test_a_pytorch_that_does_not_read_an_operators_annotations() -> None:
+    error = (
+        "ValueError: infer_schema(func): Parameter kernel_size has unsupported type list[int]. The valid types are: x"
+    )
+    typed = commands(import_fails, machine(imported("comfy-kitchen", "0.2.20", error=error)))
+    assert typed.startswith("Install PyTorch 2.7 or newer, with the torchvision and torchaudio of that release")
