@@ -2,9 +2,9 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import LogEvent
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module
 from gpudoctor.fixes.driver import best_branch, branch_of, install_driver, release_before
-from gpudoctor.fixes.module_option import option_file
+from gpudoctor.fixes.module_option import set_option
 from gpudoctor.knowledge.regressions import Regression, regressions
 from gpudoctor.knowledge.rm_init import failure
 from gpudoctor.maybe import known_or, phrase, text_of
@@ -116,18 +116,8 @@ def _without_gsp(on: OnAddress) -> tuple[Fix, ...]:
     """Only the proprietary modules can work without the GSP."""
     if module_flavor(on.facts) != "proprietary":
         return ()
-    message = "Run without the GSP firmware, which the proprietary module can do on GPUs before Blackwell."
-    write, remove = option_file("nvidia-gsp", "NVreg_EnableGpuFirmware=0")
-    return (
-        Fix(
-            message,
-            (write, *system.initramfs(on.facts)),
-            "reboot",
-            root=True,
-            needs="reboot",
-            undo=(remove,),
-        ),
-    )
+    message = "Run without the GSP firmware, which the proprietary module can do on GPUs before Blackwell"
+    return (set_option(on.facts, message, "NVreg_EnableGpuFirmware=0", "nvidia-gsp"),)
 
 
 @check(

@@ -4,8 +4,7 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
 from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.fixes.laptop import switch_on
-from gpudoctor.fixes.module_option import option_file
-from gpudoctor.fixes.system import initramfs, initramfs_hint
+from gpudoctor.fixes.module_option import set_option
 from gpudoctor.maybe import known
 from gpudoctor.queries.cards import card_name, works
 from gpudoctor.queries.kernel_log import events, texts
@@ -31,20 +30,12 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
         needs="reboot",
         verify=query("nvidia-smi"),
     )
-    write, remove = option_file("nvidia-stay-on", "NVreg_DynamicPowerManagement=0x00")
-    stay = Fix(
-        "Keep the driver from powering the GPU off while idle, then reboot; update the firmware (BIOS), whose power "
-        "methods are at fault.",
-        (
-            write,
-            as_root("reboot"),
-        ),
-        "reboot",
-        root=True,
-        needs="reboot",
-        impact="persistent",
-        undo=(remove,),
-        verify=query("nvidia-smi"),
+    stay = set_option(
+        on.facts,
+        "Update the firmware (BIOS), whose power methods are at fault; until then keep the driver from powering the "
+        "GPU off while idle",
+        "NVreg_DynamicPowerManagement=0x00",
+        "nvidia-stay-on",
     )
     ports = kernel_parameter(on.facts, "If that is not enough: keep the PCIe ports awake.", "pcie_port_pm=off")
     tool = on.facts.nvidia.kernel.switch
@@ -52,21 +43,17 @@ def _fixes(on: OnCard) -> tuple[Fix, ...]:
 
 
 def _of_vfio(on: OnCard) -> tuple[Fix, ...]:
-    write, remove = option_file("vfio-stay-on", "disable_idle_d3=1", "vfio-pci")
     cold = f"/sys/bus/pci/devices/{on.card.address}/d3cold_allowed"
     message = "Shut down and power the machine off and on again: a reboot alone may leave the GPU without power."
     return (
         Fix(message, (as_root("poweroff"),), "power-cycle", root=True, needs="reboot", verify=_state(on)),
-        Fix(
-            "Keep vfio-pci from suspending GPUs that no virtual machine uses (disable_idle_d3=1), also in the initial "
-            f"RAM disk, and reboot. They draw more power then.{initramfs_hint(on.facts)}",
-            (write, *initramfs(on.facts), as_root("reboot")),
-            "reboot",
-            root=True,
-            needs="reboot",
-            impact="persistent",
-            undo=(remove,),
-            verify=query("cat", "/sys/module/vfio_pci/parameters/disable_idle_d3"),
+        set_option(
+            on.facts,
+            "Keep vfio-pci from suspending GPUs that no virtual machine uses, which then draw more power",
+            "disable_idle_d3=1",
+            "vfio-stay-on",
+            "vfio-pci",
+            query("cat", "/sys/module/vfio_pci/parameters/disable_idle_d3"),
         ),
         Fix(
             "Until the next reboot: forbid only the state without power, once the GPU responds again.",

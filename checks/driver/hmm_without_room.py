@@ -2,8 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import fabric
-from gpudoctor.fixes.module_option import option_file
+from gpudoctor.fixes import fabric, nixos
+from gpudoctor.fixes.module_option import in_configuration, option_file
 from gpudoctor.maybe import known, present
 from gpudoctor.queries.cause_groups import NODES, VERSIONS
 from gpudoctor.queries.driver import CUDA_NOT_INITIALIZED, CUDA_NOT_READY, CUDA_UNKNOWN, own_kernel
@@ -12,11 +12,31 @@ from gpudoctor.tasks import as_root, filtered, query
 
 # What cuInit returns where nvidia_uvm does not work.
 _CODES = (CUDA_NOT_INITIALIZED, CUDA_NOT_READY, CUDA_UNKNOWN)
-_WRITE, _REMOVE = option_file("nvidia-uvm", "uvm_disable_hmm=1", of="nvidia_uvm")
+_QUIET = filtered(query("dmesg", root=True), query("grep", "request_free_mem_region"))
 _BROKEN = (
     "On some kernels the open module's heterogeneous memory management (HMM) fails without a message: cuInit returns 3 "
     "or 999 although nvidia-smi works. The proprietary module has no HMM."
 )
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    if nixos.is_nixos(facts):
+        message = "Disable HMM in nvidia_uvm and reboot, or boot the kernel with nokaslr."
+        return (
+            in_configuration(message, 'boot.extraModprobeConfig = "options nvidia_uvm uvm_disable_hmm=1";', _QUIET),
+        )
+    write, remove = option_file("nvidia-uvm", "uvm_disable_hmm=1", of="nvidia_uvm")
+    return (
+        Fix(
+            "Disable HMM in nvidia_uvm and reload it, or boot the kernel with nokaslr.",
+            (write, as_root("modprobe", "-r", "nvidia_uvm"), as_root("modprobe", "nvidia_uvm")),
+            "reload-module",
+            root=True,
+            impact="persistent",
+            undo=(remove,),
+            verify=_QUIET,
+        ),
+    )
 
 
 @check(
@@ -24,21 +44,7 @@ _BROKEN = (
     severity=Severity.ERROR,
     cause="Heterogeneous memory management (HMM) needs free physical addresses. With KASLR the kernel may leave none "
     "(request_free_mem_region), and cuInit returns 802 although there is no NVSwitch.",
-    fixes=(
-        Fix(
-            "Disable HMM in nvidia_uvm and reload it, or boot the kernel with nokaslr.",
-            (
-                _WRITE,
-                as_root("modprobe", "-r", "nvidia_uvm"),
-                as_root("modprobe", "nvidia_uvm"),
-            ),
-            "reload-module",
-            root=True,
-            impact="persistent",
-            undo=(_REMOVE,),
-            verify=filtered(query("dmesg", root=True), query("grep", "request_free_mem_region")),
-        ),
-    ),
+    fixes=_fixes,
     references=(
         "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html",
         "https://github.com/NVIDIA/open-gpu-kernel-modules/issues/901",

@@ -2,8 +2,8 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, nixos, system
-from gpudoctor.fixes.module_option import in_configuration, option_file
+from gpudoctor.fixes import module, nixos
+from gpudoctor.fixes.module_option import in_configuration, set_option
 from gpudoctor.fixes.verify_commands import cuda_proof
 from gpudoctor.maybe import known, known_or
 from gpudoctor.queries.cards import THEN
@@ -14,6 +14,9 @@ from gpudoctor.targets import gpus_of, in_container
 from gpudoctor.tasks import as_root, query
 
 _PRESERVE = "NVreg_PreserveVideoMemoryAllocations=1 NVreg_TemporaryFilePath=/var/tmp"
+_SERVICES = as_root(
+    "systemctl", "enable", "nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.service"
+)
 _AGAIN = (as_root("rmmod", "nvidia_uvm"), as_root("modprobe", "nvidia_uvm"))
 _KEEP = "https://download.nvidia.com/XFree86/Linux-x86_64/580.95.05/README/powermanagement.html"
 
@@ -38,25 +41,10 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
 
 
 def _preserve(facts: Facts) -> Fix:
-    message = "Let the driver save its memory across suspend, so that it does not happen again."
+    message = "Let the driver save its memory across suspend, so that it does not happen again"
     if nixos.is_nixos(facts):
-        return in_configuration(message, "hardware.nvidia.powerManagement.enable = true;")
-    write, remove = option_file("nvidia-suspend", _PRESERVE)
-    return Fix(
-        message,
-        (
-            write,
-            *system.initramfs(facts),
-            as_root(
-                "systemctl", "enable", "nvidia-suspend.service", "nvidia-hibernate.service", "nvidia-resume.service"
-            ),
-        ),
-        "reboot",
-        root=True,
-        needs="reboot",
-        impact="persistent",
-        undo=(remove,),
-    )
+        return in_configuration(f"{message}.", "hardware.nvidia.powerManagement.enable = true;")
+    return set_option(facts, message, _PRESERVE, "nvidia-suspend", also=(_SERVICES,))
 
 
 def _lost(facts: Facts) -> bool:

@@ -2,26 +2,19 @@
 
 from gpudoctor.check_engine import Fix, Severity, check
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import fabric, system
-from gpudoctor.fixes.module_option import option_file
+from gpudoctor.fixes import fabric
+from gpudoctor.fixes.module_option import set_option
 from gpudoctor.maybe import known
 from gpudoctor.queries.driver import own_kernel
 from gpudoctor.tasks import Shell, as_root, query
 
 _FOLDER = "/dev/nvidia-caps-imex-channels"
-_WRITE, _REMOVE = option_file("nvidia-imex", "NVreg_CreateImexChannel0=1")
+_LISTED = query("ls", "-l", _FOLDER)
 
 
 def _fixes(facts: Facts) -> tuple[Fix, ...]:
-    lasting = Fix(
-        "Let the driver create the default channel at every boot, and reboot.",
-        (_WRITE, *system.initramfs(facts), as_root("reboot")),
-        "reload-module",
-        root=True,
-        needs="reboot",
-        undo=(_REMOVE,),
-        verify=query("ls", "-l", _FOLDER),
-    )
+    message = "Let the driver create the default channel at every boot"
+    lasting = set_option(facts, message, "NVreg_CreateImexChannel0=1", "nvidia-imex", verify=_LISTED)
     number = "$(awk '/nvidia-caps-imex-channels/ {print $1}' /proc/devices)"
     now = Fix(
         "Create it now, until the next reboot.",
@@ -29,7 +22,7 @@ def _fixes(facts: Facts) -> tuple[Fix, ...]:
         "change-environment",
         root=True,
         undo=(as_root("rm", f"{_FOLDER}/channel0"),),
-        verify=query("ls", "-l", _FOLDER),
+        verify=_LISTED,
     )
     return (lasting, now)
 

@@ -2,10 +2,26 @@
 
 from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Facts
+from gpudoctor.fixes.boot import kernel_parameter
 from gpudoctor.maybe import known
 from gpudoctor.queries.amd_boards import divided
 from gpudoctor.targets import amd_compute, in_container
-from gpudoctor.tasks import Edit, Shell, as_root
+from gpudoctor.tasks import Shell, as_root
+
+_COUNT = Shell("ls /dev/dri/renderD* | wc -l", lookup=True)
+
+
+def _fixes(facts: Facts) -> tuple[Fix, ...]:
+    return (
+        Fix(
+            "Unload the BMC's display driver (ast) and reload amdgpu; no program may be using the GPUs.",
+            (as_root("modprobe", "-r", "ast"), as_root("modprobe", "-r", "amdgpu"), as_root("modprobe", "amdgpu")),
+            "reload-module",
+            root=True,
+            verify=_COUNT,
+        ),
+        kernel_parameter(facts, "If it cannot be unloaded: blacklist it.", "modprobe.blacklist=ast", _COUNT),
+    )
 
 
 @check(
@@ -14,24 +30,7 @@ from gpudoctor.tasks import Edit, Shell, as_root
     cause="Each partition needs a render node of its own, and older kernels have 64 minor numbers for all graphics "
     "drivers together. The display driver of the BMC (ast) takes one, so the last partition of eight cards in CPX "
     "mode is missing.",
-    fixes=(
-        Fix(
-            "Unload the BMC's display driver (ast) and reload amdgpu; no program may be using the GPUs.",
-            (as_root("modprobe", "-r", "ast"), as_root("modprobe", "-r", "amdgpu"), as_root("modprobe", "amdgpu")),
-            "reload-module",
-            root=True,
-            verify=Shell("ls /dev/dri/renderD* | wc -l", lookup=True),
-        ),
-        Fix(
-            "If it cannot be unloaded: blacklist it, and reboot.",
-            (Edit("/etc/modprobe.d/blacklist-ast.conf", text="blacklist ast\n", root=True), as_root("reboot")),
-            "reboot",
-            root=True,
-            needs="reboot",
-            impact="persistent",
-            undo=(Edit("/etc/modprobe.d/blacklist-ast.conf", gone=True, root=True),),
-        ),
-    ),
+    fixes=_fixes,
     references=(
         "https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/gpu-partitioning/mi300x/troubleshooting.html",
     ),

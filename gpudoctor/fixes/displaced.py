@@ -2,7 +2,8 @@
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import module, system
+from gpudoctor.fixes import module, nixos, system
+from gpudoctor.fixes.module_option import in_configuration
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Tasks, as_root, query
 
@@ -19,8 +20,13 @@ def reboot_without(facts: Facts, message: str, modules: str, *blacklists: Edit) 
     commands: Tasks = (*blacklists, *system.initramfs(facts), *_command_line(facts, modules), as_root("reboot"))
     if in_container(facts):
         return (module.on_the_host(f"On the host: {message}", *commands),)
-    undo = tuple(Edit(one.path, gone=True, root=True) for one in blacklists)
     proof = query("lspci", "-k", "-d", "10de:")
+    if nixos.is_nixos(facts):  # it generates modprobe.d and the initial RAM disk from its configuration
+        names = modules.split(",")
+        quoted = " ".join(f'"{name}"' for name in names)
+        setting = f"boot.blacklistedKernelModules = [ {quoted} ];"
+        return (in_configuration(f"Blacklist {', '.join(names)} in the configuration, then reboot.", setting, proof),)
+    undo = tuple(Edit(one.path, gone=True, root=True) for one in blacklists)
     return (Fix(message, commands, "reboot", root=True, needs="reboot", undo=undo, verify=proof),)
 
 

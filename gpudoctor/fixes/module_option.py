@@ -6,6 +6,8 @@ from gpudoctor.fixes import module, nixos, system
 from gpudoctor.targets import in_container
 from gpudoctor.tasks import Edit, Task, Tasks, as_root, query
 
+_DRIVER = query("nvidia-smi")
+
 
 def option_file(name: str, options: str, of: str = "nvidia") -> tuple[Edit, Edit]:
     """Return the edits that write a file of options in modprobe.d, and that remove it.
@@ -22,25 +24,34 @@ def option_file(name: str, options: str, of: str = "nvidia") -> tuple[Edit, Edit
     return Edit(path, text=f"options {of} {options}\n", root=True), Edit(path, gone=True, root=True)
 
 
-def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
-    """Set an option of the module nvidia, also in the copy of the initial RAM disk, and reboot.
+def set_option(
+    facts: Facts,
+    message: str,
+    option: str,
+    name: str,
+    of: str = "nvidia",
+    verify: Task = _DRIVER,
+    also: Tasks = (),
+) -> Fix:
+    """Set an option of a kernel module, also in the copy of the initial RAM disk, and reboot.
 
     Args:
         facts: the machine.
         message: what it does, a sentence without its end.
         option: "NVreg_EnableResizableBar=0".
         name: what the file is called, without directory and ending.
+        of: the module.
+        verify: what shows after the reboot that it helped.
+        also: what else is to be done before the reboot; NixOS does it by itself.
     """
-    write, remove = option_file(name, option)
-    commands: Tasks = (write, *system.initramfs(facts), as_root("reboot"))
-    text = f"{message}: set {option} for the module nvidia, then reboot.{system.initramfs_hint(facts)}"
+    write, remove = option_file(name, option, of)
+    commands: Tasks = (write, *system.initramfs(facts), *also, as_root("reboot"))
+    plain = f"{message}: set {option} for the module {of}, then reboot."
+    text = plain + system.initramfs_hint(facts)
     if in_container(facts):
         return module.on_the_host(f"On the host: {text[0].lower()}{text[1:]}", *commands)
     if nixos.is_nixos(facts):
-        setting = f'boot.extraModprobeConfig = "options nvidia {option}";'
-        return in_configuration(
-            f"{message}: set {option} for the module nvidia, then reboot.", setting, query("nvidia-smi")
-        )
+        return in_configuration(plain, f'boot.extraModprobeConfig = "options {of} {option}";', verify)
     return Fix(
         text,
         commands,
@@ -49,7 +60,7 @@ def set_option(facts: Facts, message: str, option: str, name: str) -> Fix:
         needs="reboot",
         impact="persistent",
         undo=(remove,),
-        verify=query("nvidia-smi"),
+        verify=verify,
     )
 
 

@@ -7,10 +7,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion
 
 from gpudoctor.facts import Facts, Python
-from gpudoctor.fixes.pip import Installer, pip, replace
+from gpudoctor.fixes.pip import Installer, only, pip, replace
 from gpudoctor.fixes.python import conda_install, conda_of, manager_of, uv_index
 from gpudoctor.fixes.system import family_of
 from gpudoctor.knowledge import cupy, onnxruntime
+from gpudoctor.maybe import known_or
 from gpudoctor.queries.packages import packages_of
 from gpudoctor.setup.installed_packages import Installed, back
 from gpudoctor.setup.plan import SetupStep, Wheel
@@ -61,7 +62,7 @@ def steps(facts: Facts, request: SetupRequest, by: str, minor: str, wheels: tupl
         return (pixi(facts, request, minor, wheels, _why(wheels)),)
     if by == "poetry":
         return (poetry(request, minor, wheels, _why(wheels)),)
-    return _made(facts, request, by, minor), _filled(request, by, wheels)
+    return _made(facts, request, by, minor), _filled(facts, request, by, wheels)
 
 
 # -- uv, pip, conda ------------------------------------------------------------------------------------------
@@ -116,19 +117,28 @@ def _minor(facts: Facts) -> str | None:
     return ".".join(found.split(".")[:2]) if isinstance(found, str) else None
 
 
-def _filled(request: SetupRequest, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
+def _filled(facts: Facts, request: SetupRequest, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
     python = interpreter(request, by)
+    # What is configured for the user holds in the new environment too, where the same program installs.
+    same = next((p for p in facts.pythons if (manager_of(p) == "uv") is (by == "uv")), None)
+    configured = known_or(same.extra_index, None) if same else None
     return SetupStep(
         id="wheels",
         group="environment",
         title=f"Install {names(wheels)}.",
         why=_why(wheels),
-        commands=_install(by, python, wheels),
+        commands=_install(by, python, wheels, configured),
         verify=(_check(by, python),),
     )
 
 
-def _install(by: str, python: str, wheels: tuple[Wheel, ...], again: Mapping[str, tuple[str, ...]] = NOTHING) -> Tasks:
+def _install(
+    by: str,
+    python: str,
+    wheels: tuple[Wheel, ...],
+    configured: str | None,
+    again: Mapping[str, tuple[str, ...]] = NOTHING,
+) -> Tasks:
     """First what comes from an index of its own, then the rest next to it.
 
     The second command names the first one's packages again: so their pins are part of the solution, and what is
@@ -138,6 +148,7 @@ def _install(by: str, python: str, wheels: tuple[Wheel, ...], again: Mapping[str
         by: who installs.
         python: the environment's Python.
         wheels: what is installed.
+        configured: the variable or file that adds further indexes; None: nothing does.
         again: the frameworks of which another build is there, and the packages that are compiled against that one.
     """
     installer: Installer = "uv" if by == "uv" else "pip"
@@ -148,9 +159,10 @@ def _install(by: str, python: str, wheels: tuple[Wheel, ...], again: Mapping[str
         specs = [w.requirement for w in own]
         specs += sorted(old - {split(spec)[0] for spec in specs})
         if old or any(wheel.framework in again for wheel in own):
-            found += replace(installer, python, index, specs)
+            found += replace(installer, python, index, specs, configured=configured)
         else:
-            found.append(pip(installer, python, "install", "--index-url", index, *specs))
+            source, env, note = only(installer, index, configured)
+            found.append(pip(installer, python, "install", *source, *specs, env=env, note=note))
     if any(not w.kept for w in wheels if not w.index):
         found.append(pip(installer, python, "install", *(w.requirement for w in wheels if w.index), *rest))
     return tuple(found)
@@ -185,7 +197,8 @@ def _into(python: Python, by: str, wheels: tuple[Wheel, ...]) -> SetupStep:
         return _workspace(python, project, wheels)
     gone, again = _rivals(python, wheels), _other_builds(python, wheels)
     old = _replaced(python, wheels, again)
-    found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels, again))
+    configured = known_or(python.extra_index, None)
+    found = (*_remove(by, python.path, gone), *_install(by, python.path, wheels, configured, again))
     if any(w.kept for w in wheels) and any(p.name in _CONDA_TORCH for p in conda_of(python)):
         # conda's solver takes the builds for the PyTorch that is there; pip's would be for another
         found = (conda_install(python, *(w.framework for w in wheels if not w.kept)),)

@@ -199,6 +199,20 @@ def test_an_index_of_its_own_comes_first_and_its_package_stays_part_of_the_solut
     assert second[4:] == ("torch==2.14.*", "jax[cuda12]>=0.4.30")
 
 
+@pytest.mark.parametrize("into", [None, "/opt/env/bin/python"])
+def test_an_extra_index_of_the_user_does_not_choose_the_build(into: str | None) -> None:
+    # pip takes the highest release of all indexes, whichever build of PyTorch that is.
+    there = python(version="3.12.4", extra_index="/home/user/.config/pip/pip.conf")
+    facts = change(machine("ada", branch=570), "pythons", (there,))
+    found = made(facts, "torch", manager="pip", **({"into": into} if into else {}))
+    first = step(found, "wheels").commands[0]
+    assert isinstance(first, Command)
+    assert first.env == (("PIP_EXTRA_INDEX_URL", "https://download.pytorch.org/whl/cu126"),)
+    uv = step(made(facts, "torch", manager="uv"), "wheels").commands[0]
+    assert isinstance(uv, Command)
+    assert uv.env == ()  # pip's settings do not concern uv
+
+
 @pytest.mark.parametrize(
     ("id_", "version", "requested", "why"),
     [
