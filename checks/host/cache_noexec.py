@@ -42,11 +42,11 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
         verify=proof,
     )
     if in_container(on.facts):
-        message = f"Or start the container with {bad[0].path} mounted exec: Docker mounts `--tmpfs` noexec by default."
+        message = f"Start the container with {bad[0].path} mounted exec: Docker mounts `--tmpfs` noexec by default."
         return (move, Fix(message, needs="a new container", verify=proof))
     if bad[0].path != "/tmp":
         return (move,)
-    message = "Or mount /tmp without noexec until the next boot, where the rules of the site allow that."
+    message = "Mount /tmp without noexec until the next boot, where the rules of the site allow that."
     undo = (as_root("mount", "-o", "remount,noexec", "/tmp"),)
     task = as_root("mount", "-o", "remount,exec", "/tmp")
     return (move, Fix(message, (task,), "change-environment", root=True, undo=undo, verify=proof))

@@ -23,8 +23,8 @@ def _fixes(on: OnFramework) -> tuple[Fix, ...]:
     fixed = torch().inductor.named_before
     proof = verify(on.python, "import getpass; print(getpass.getuser())")
     name = f"Set USER, to any name, where the program gets its environment: {places(on.facts)}."
-    other = "Or start the program as a user that the image has (runAsUser, --user), whose home it can write to."
-    newer = f"Or install PyTorch {fixed} or newer, with what belongs to it: it needs no name.{lasting(on.facts)}"
+    other = "Start the program as a user that the image has (runAsUser, --user), whose home it can write to."
+    newer = f"Install PyTorch {fixed} or newer, with what belongs to it: it needs no name.{lasting(on.facts)}"
     return (
         assign("USER", "gpu", name, proof),
         Fix(other, needs="restart of the program", verify=proof),

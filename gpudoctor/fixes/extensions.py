@@ -85,7 +85,7 @@ def built_with_cuda(on: OnPython, row: CudaExtension, owner: Package) -> tuple[F
     found = (*((wheel,) if wheel else ()), built)
     if not row.successor:
         return found
-    message = f"Or install {row.successor}, which continues {owner.name}.{lasting(on.facts)}"
+    message = f"Install {row.successor}, which continues {owner.name}.{lasting(on.facts)}"
     return (*found, Fix(message, (install(on.python, row.successor, options=options[:1]),), "reinstall-package"))
 
 

@@ -9,7 +9,7 @@ from gpudoctor.knowledge import sonames
 from gpudoctor.maybe import text_of
 from gpudoctor.queries.frameworks import one_of
 from gpudoctor.queries.loading import LackedSymbol
-from gpudoctor.queries.packages import package, release
+from gpudoctor.queries.packages import release
 from gpudoctor.targets import OnPython
 
 
@@ -17,7 +17,7 @@ def newer_library(on: OnPython, one: PackageImport, lacked: LackedSymbol) -> tup
     """Install a newer driver, or a newer release of the library; or an older one of the package."""
     proof, torch = import_proof(on, one), one_of(on.python, "torch")
     message = (
-        f"Or install an older release of {one.package}, which does not call {lacked.symbol}; if the error stays, take "
+        f"Install an older release of {one.package}, which does not call {lacked.symbol}; if the error stays, take "
         f"a still older one.{lasting(on.facts)}"
     )
     task = install(on.python, f"{one.package}<{release(one.version)}")
@@ -29,9 +29,8 @@ def newer_library(on: OnPython, one: PackageImport, lacked: LackedSymbol) -> tup
     if wheel is None:
         return (older,)
     name = wheel[0].partition("==")[0]
-    there = package(on.python, name)
     message = f"Install a newer {name}, which has {lacked.symbol}."
-    if there is None or on.facts.host.environment.get("LD_LIBRARY_PATH"):
+    if on.facts.host.environment.get("LD_LIBRARY_PATH"):
         message = f"Unset LD_LIBRARY_PATH, from which {lacked.library} may come. If the error stays: {message}"
     note = " pip reports a conflict where PyTorch pins another release, and installs it." if torch else ""
     newer = install(on.python, wheel[0], upgrade=True)

@@ -75,7 +75,7 @@ def _newer_torch(on: OnPython, one: PackageImport, name: str, first: str) -> tup
     fits = choice is not None and numbers(choice.version) >= numbers(first)
     newer = reinstall_torch(on.facts, on.python, framework) if fits else ()
     message = (
-        f"{'Or install' if newer else 'Install'} an older release of {one.package}, from before it used torch.{name}; "
+        f"Install an older release of {one.package}, from before it used torch.{name}; "
         f"if the error stays, take a still older one.{lasting(on.facts)}"
     )
     task = install(on.python, f"{one.package}<{release(one.version)}")
