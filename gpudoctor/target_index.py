@@ -72,7 +72,10 @@ TARGETS = {
         "intel.fewer-gpus intel.level-zero-mismatch intel.level-zero-missing intel.no-devices-passed intel.no-gpu "
         "intel.selector-hides-all"
     ),
-    "queries.ollama:installed": "ollama.backend-missing ollama.cpu-without-avx",
+    "queries.ollama:installed": (
+        "ollama.backend-missing ollama.cpu-without-avx ollama.driver-too-old ollama.library-not-there "
+        "ollama.service-hides-gpus ollama.vulkan-unmasked"
+    ),
     "queries.rocr:asked_rocr": "rocm.rocminfo-fails rocm.rocminfo-hangs rocm.rocminfo-without-gpu",
     "queries.services:logging_services": "host.service-errors",
     "queries.smoke.peers:runs_with_peers": "smoke.slower-than-sisters",
@@ -145,8 +148,8 @@ TARGETS = {
     ),
     "targets:nvidia_hardware": (
         "advice.compiled-at-first-use advice.few-cpus advice.memory-taken-at-once advice.no-bfloat16 "
-        "advice.small-memory cuda.compiler-too-new cuda.home-stale cuda.nvcc-without-gpu driver.nvmap-refuses-buffers "
-        "health.unified-memory-exhausted mig.no-instances"
+        "advice.small-memory cuda.c-library-too-new cuda.compiler-too-new cuda.home-stale cuda.host-compiler-missing "
+        "cuda.nvcc-without-gpu driver.nvmap-refuses-buffers health.unified-memory-exhausted mig.no-instances"
     ),
     "targets:nvidia_host": (
         "driver.nouveau-in-the-way driver.nova-core-in-the-way driver.uptime-hang driver.vfio-in-the-way"

@@ -6,11 +6,12 @@ from gpudoctor.check_engine import Fix, Problem, Severity, check
 from gpudoctor.facts import Package
 from gpudoctor.fixes.frameworks import verify
 from gpudoctor.fixes.python import install, lasting, uninstall
+from gpudoctor.knowledge.kernels import version
 from gpudoctor.knowledge.python_rules import CpuDistribution, python_rules
-from gpudoctor.maybe import known, text_of
+from gpudoctor.maybe import known, known_or, text_of
 from gpudoctor.queries.driver import driver_cuda
 from gpudoctor.queries.frameworks import uses_gpu
-from gpudoctor.queries.gpus import nvidia_gpus
+from gpudoctor.queries.gpus import nvidia_gpus, visible_gpus
 from gpudoctor.queries.packages import major, package, packages_of
 from gpudoctor.targets import ANY_GPU, OnPython, gpu_name, pythons
 
@@ -30,12 +31,19 @@ def _companion(on: OnPython, row: CpuDistribution) -> str:
     return next((name for name in names if any(fnmatchcase(name, each) for each in row.companions)), "")
 
 
+def _for_these_gpus(on: OnPython, row: CpuDistribution) -> str | None:
+    """The index with the build for GPUs that the usual one has no kernels for."""
+    capabilities = [version(known_or(gpu.capability, None) or "0") for gpu in visible_gpus(on.facts)]
+    newer = (c for c in python_rules().ceiling if c.package == row.gpu and c.index)
+    return next((c.index for c in newer if any(one > version(c.capability) for one in capabilities)), None)
+
+
 def _fixes(on: OnPython) -> tuple[Fix, ...]:
     found = _found(on)
     if found is None:
         return ()
     row, _ = found
-    index = row.index_for(major(text_of(driver_cuda(on.facts))))
+    index = _for_these_gpus(on, row) or row.index_for(major(text_of(driver_cuda(on.facts))))
     origin = f" from {row.title}'s own index" if index else ""
     message = f"Replace it with {row.gpu}{origin}, if you want to use the GPU.{lasting(on.facts)}"
     tasks = (uninstall(on.python, row.name), install(on.python, row.gpu, index=index))

@@ -68,6 +68,8 @@ def _outgrown(on: OnPython) -> tuple[Ceiling, Package, str] | None:
             continue
         if row.library and not any(name.startswith(row.library) for name in found.libraries):
             continue
+        if row.requires and not any(_plain(line).startswith(row.requires) for line in found.requires):
+            continue
         for gpu in visible_gpus(on.facts):
             if version(known(gpu.capability) or "0") > version(row.capability):
                 return row, found, gpu_words(gpu)
@@ -81,12 +83,22 @@ def _fixes(on: OnPython) -> tuple[Fix, ...]:
     if found is None:
         return ()
     row, owner, _ = found
+    if row.index:
+        chosen = max(row.oldest, release(owner.version), key=numbers)
+        message = f"Install the build of {owner.name} {chosen} for this GPU, from its own index.{lasting(on.facts)}"
+        command = install(on.python, f"{owner.name}=={chosen}", index=row.index, force=True)
+        return (Fix(message, (command,), "reinstall-package"),)
     fixes = [Fix(f"{'' if row.before == '999' else 'Or keep this release. '}{row.instead}")] if row.instead else []
     if row.before == "999":
         return tuple(fixes)
     message = f"Upgrade {owner.name} to {row.before} or newer{_its_torch(owner)}.{lasting(on.facts)}"
     newer = Fix(message, (install(on.python, f"{owner.name}>={row.before}"),), "reinstall-package")
     return (newer, *fixes)
+
+
+def _plain(line: str) -> str:
+    """A requirement without what older metadata writes around its version: "name (==1.0)"."""
+    return line.replace(" ", "").replace("(", "").replace(")", "")
 
 
 def _stem(name: str) -> str:
@@ -128,6 +140,7 @@ def _without(on: OnPython, refusal: _Refusal) -> tuple[Fix, ...]:
         "https://github.com/facebookresearch/xformers/issues/1251",
         "https://github.com/facebookresearch/xformers/issues/1329",
         "https://github.com/OpenNMT/CTranslate2/issues/1865",
+        "https://github.com/PaddlePaddle/Paddle/issues/76037",
     ),
     targets=pythons,
     only_with=(f"{ANY_GPU} pythons.packages?",),

@@ -19,6 +19,13 @@ class Nvcc(msgspec.Struct, frozen=True, kw_only=True):
     starts: str | None = None  # it is a script that starts this nvcc; None: it is none
 
 
+class OldHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """A toolkit's crt/math_functions.h that declares functions otherwise than the C library's headers here do."""
+
+    path: str
+    functions: tuple[str, ...]  # "cospi", "sinpi", "rsqrt"
+
+
 class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that torch.utils.cpp_extension would take as CUDA_HOME."""
 
@@ -30,6 +37,7 @@ class CudaHome(msgspec.Struct, frozen=True, kw_only=True):
     # Files of knowledge/toolkits.toml (development) that neither it nor the system has: "nvrtc.h", "libnvrtc.so".
     lacks: Maybe[tuple[str, ...]] = NOT
     own_compiler: Maybe[str | None] = None  # "gcc 11.3.0": a gcc in nvcc's directory, which nvcc prefers
+    old_headers: Maybe[tuple[OldHeader, ...]] = ()
 
 
 class NamedPath(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,4 +66,5 @@ class Toolkits(msgspec.Struct, frozen=True, kw_only=True):
     headers: Maybe[tuple[LibraryHeader, ...]] = NOT  # of the toolkits, and of the system
     cxx: Maybe[str | None] = NOT  # path of the host compiler (cc, gcc or clang) on PATH
     cxx_version: Maybe[str | None] = NOT  # "gcc 11.4.0"
+    c_alone: str | None = None  # the gcc on PATH, where its C++ compiler (cc1plus) is not installed; only with an nvcc
     named_paths: tuple[NamedPath, ...] = ()

@@ -5,18 +5,19 @@ https://docs.ollama.com/docker; https://docs.ollama.com/linux. Arch: the package
 
 from gpudoctor.check_engine import Fix
 from gpudoctor.facts import Facts
-from gpudoctor.fixes import nixos, system
+from gpudoctor.fixes import driver, nixos, system
 from gpudoctor.fixes.container import again, engine
 from gpudoctor.fixes.system_container import holds_a_system
 from gpudoctor.knowledge.ollama import ollama
 from gpudoctor.maybe import known_or, present
 from gpudoctor.queries.packages import numbers
-from gpudoctor.targets import in_container
-from gpudoctor.tasks import Tasks, as_root, cmd, filtered, pipe, query
+from gpudoctor.targets import in_container, on_wsl
+from gpudoctor.tasks import Edit, Tasks, as_root, cmd, export, filtered, pipe, query, unset
 from gpudoctor.tasks.placeholders import CONTAINER
 
 INSTALL = pipe(cmd("curl", "-fsSL", "https://ollama.com/install.sh"), cmd("sh"))
 RESTART = as_root("systemctl", "restart", "ollama")
+_DROP_INS = "/etc/systemd/system/ollama.service.d"
 _SHOWN = query("grep", "inference compute")
 PROOF = filtered(query("journalctl", "-u", "ollama", "-n", "50"), _SHOWN)
 
@@ -68,6 +69,61 @@ def upgrade(facts: Facts, backend: str | None, release: str, effect: str) -> Fix
     arch = _is_packaged(facts, "arch")
     tasks: Tasks = (as_root("pacman", "-Syu"), RESTART) if arch else (INSTALL,)
     return Fix(message, tasks, "reinstall-package", root=True, verify=PROOF)
+
+
+def with_variable(facts: Facts, name: str, value: str | None, message: str) -> Fix:
+    """Start Ollama's server with a variable, or without.
+
+    Args:
+        facts: the machine, with Ollama.
+        name: the variable.
+        value: what it is set to; None: it is taken away.
+        message: what to do, without its end.
+    """
+    if nixos.is_nixos(facts):
+        option = f"services.ollama.environmentVariables.{name}"
+        text = f'{option} = "{value}";' if value is not None else f"# without {option}"
+        return nixos.rebuild(f"{message}.", text, "change-environment", PROOF)
+    if _is_of_image(facts):
+        how = f"with `-e {name}={value}`" if value is not None else f"without {name}"
+        proof = filtered(cmd("ollama", "ps"), query("grep", "GPU"))
+        return again(f"{message}: on the host, recreate the container {how}.", verify=proof)
+    if not any(one.path for one in known_or(facts.ollama.settings, ())):
+        task = export(name, value) if value is not None else unset(name)
+        return Fix(f"{message} in the shell that starts `ollama serve`.", (task,), "change-environment")
+    path = f"{_DROP_INS}/{name.lower().replace('_', '-')}.conf"
+    line = f"Environment={name}={value}" if value is not None else f"UnsetEnvironment={name}"
+    reload = (as_root("systemctl", "daemon-reload"), RESTART)
+    return Fix(
+        f"{message}.",
+        (as_root("mkdir", "-p", _DROP_INS), Edit(path, text=f"[Service]\n{line}\n", root=True), *reload),
+        "change-environment",
+        root=True,
+        undo=(Edit(path, gone=True, root=True), *reload),
+        verify=PROOF,
+    )
+
+
+def newer_driver(facts: Facts, branch: int) -> tuple[Fix, ...]:
+    """Install a driver of this branch or a newer one; none where no such driver supports these GPUs.
+
+    Args:
+        facts: the machine.
+        branch: the oldest branch.
+    """
+    best = driver.best_branch(facts, at_least=branch)
+    if best is None:
+        return ()
+    if on_wsl(facts):
+        message = f"Install a driver of branch {branch} or newer on Windows, not inside WSL, then run `wsl --shutdown`."
+        return (Fix(message, action="reinstall-package", needs="a restart of WSL", verify=query("nvidia-smi")),)
+    if in_container(facts):
+        message = (
+            f"Ask the host's administrator to install a driver of branch {branch} or newer on the host, {best} at "
+            "best; a container takes its driver from there."
+        )
+        return (Fix(message, action="reinstall-package", needs="a restart of the container", place="outside"),)
+    return (driver.install_driver(facts, best, message=f"Install a driver of branch {best}, then reboot."),)
 
 
 def _is_of_image(facts: Facts) -> bool:

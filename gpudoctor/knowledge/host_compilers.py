@@ -1,4 +1,4 @@
-"""The newest host compiler that each nvcc accepts."""
+"""The newest host compiler that each nvcc accepts, and the C library's functions that old headers clash with."""
 
 from functools import cache
 
@@ -10,6 +10,7 @@ class HostCompilers(KnowledgeTable, frozen=True):
     """The table ``host_compilers.toml``."""
 
     gcc: dict[str, int]
+    declared: dict[str, str]
 
 
 @cache

@@ -7,6 +7,20 @@ import msgspec
 from gpudoctor.knowledge.table import KnowledgeTable, load
 
 
+class DriverRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The oldest branch of NVIDIA's driver with which Ollama uses a GPU.
+
+    Attributes:
+        runtime: the CUDA 12 release of its libraries from which it holds.
+        branch: the driver's branch.
+        below: it holds for GPUs below this compute capability alone; empty: for all.
+    """
+
+    runtime: str
+    branch: int
+    below: str = ""
+
+
 class OllamaRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What changes with releases.
 
@@ -14,12 +28,20 @@ class OllamaRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         without_avx: the first release that uses GPUs without AVX.
         separate_libraries: the first release whose program holds no libraries itself.
         nixos_packages: the first NixOS where services.ollama.package, not acceleration, chooses the library.
+        needs_driver: the first release that leaves GPUs alone whose driver is too old.
+        driver: how old the driver may be.
+        vulkan_beside: the first release that also uses those GPUs through Vulkan that CUDA is not to use.
+        only_named: the first release that skips every directory of libraries but the one that is named.
         gfx: the gfx targets of its library for ROCm.
     """
 
     without_avx: str
     separate_libraries: str
     nixos_packages: str
+    needs_driver: str
+    driver: tuple[DriverRow, ...]
+    vulkan_beside: str
+    only_named: str
     gfx: tuple[str, ...]
 
 

@@ -130,6 +130,9 @@ class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         instead: what works with the installed release.
         library: only where the package brings it; empty: always.
         symptom: the message that shows it, where programs may as well never come to it; empty: they all do.
+        requires: only where it requires one of these, by their beginning; empty: always.
+        index: the package index with the build that works; empty: another release works, or none.
+        oldest: the first release there with such a build.
     """
 
     package: str
@@ -140,6 +143,9 @@ class Ceiling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     instead: str = ""
     library: str = ""
     symptom: str = ""
+    requires: tuple[str, ...] = ()
+    index: str = ""
+    oldest: str = ""
 
 
 class PythonRules(KnowledgeTable, frozen=True):

@@ -18,11 +18,13 @@ _USUAL = ("/usr/local/lib/ollama", "/usr/lib/ollama", "/usr/lib64/ollama", "/usr
 _LIBRARY = pattern(r"libggml-([a-z]+)[\w.-]*\.so[\d.]*")
 _RUNNERS = {"cuda": "cuda", "rocm": "hip", "cpu": "cpu", "oneapi": "sycl"}
 _RELEASE = pattern(r"version is (\d+(?:\.\d+)+)")
-_UNASKED = Unknown("not asked: it matters only for x86-64 CPUs without AVX, and where Ollama has no libraries")
+_UNASKED = Unknown("not asked: neither the CPU, nor the driver, nor a setting makes it matter")
+_CUDART = pattern(r"libcudart\.so\.(12\.[0-9]{1,3})(?:\.[0-9]+)*")
+_ICDS = ("/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/run/opengl-driver/share/vulkan/icd.d")
 
 
 def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ollama:
-    """Look at the libraries, and ask for the release where they are missing or the CPU has no AVX.
+    """Look at the libraries and the settings, and ask for the release where what they need depends on it.
 
     Args:
         machine: where to look.
@@ -39,19 +41,33 @@ def probe(machine: Machine, host: Host, wanted: bool, quick: bool = False) -> Ol
     started = machine.real(program)
     places = (os.path.normpath(f"{os.path.dirname(started)}/{own}") for own in _OWN)
     directory = next((place for place in places if machine.names(place)), None)
-    found = tuple(sorted({name for _, name in _libraries(machine, directory)})) if directory else ()
+    libraries = tuple(_libraries(machine, directory)) if directory else ()
+    found = tuple(sorted({name for _, name in libraries}))
     if not found and not _is_ollama(machine, program, started):
         hidden = Unknown(f"{program} starts an Ollama that is elsewhere")
         return Ollama(program=program, directory=hidden, backends=hidden, release=hidden)
     others = (other for other in _USUAL if not directory or machine.real(other) != machine.real(directory))
     copies = (folder for other in others for folder, name in _libraries(machine, other) if name == "hip")
+    from gpudoctor.probes.ollama_settings import old_driver, settings  # most machines have no Ollama
+
+    given, own = settings(machine), {folder for folder, name in libraries if name not in ("base", "cpu")}
+    matters = not found or bool(given) or ("cuda" in found and old_driver(machine))
     return Ollama(
         program=program,
         directory=directory if found else None,
         backends=found,
         copies=tuple(dict.fromkeys(copies)),
-        release=_release(machine, program, host.cpu_flags if found else (), quick),
+        release=_release(machine, program, () if matters else host.cpu_flags, quick),
+        folders=tuple(sorted(os.path.basename(folder) for folder in own if folder != directory)),
+        cudart=_cudart(machine, directory) if found else None,
+        settings=given,
+        vulkan_driver=bool(given) and any(n.startswith("nvidia_icd") for place in _ICDS for n in machine.names(place)),
     )
+
+
+def _cudart(machine: Machine, directory: str | None) -> str | None:
+    """The release of CUDA 12's runtime, which Ollama's own builds bring: lib/ollama/cuda_v12/libcudart.so.12.8.90."""
+    return next((own[1] for name in machine.names(f"{directory}/cuda_v12") if (own := _CUDART.fullmatch(name))), None)
 
 
 def _is_ollama(machine: Machine, program: str, started: str) -> bool:

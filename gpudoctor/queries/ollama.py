@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from gpudoctor.check_engine import MACHINE, About
 from gpudoctor.facts import Facts
+from gpudoctor.facts.ollama import OllamaSetting
 from gpudoctor.knowledge.ollama import ollama
 from gpudoctor.maybe import known
 from gpudoctor.queries.gpus import nvidia_gpus, programs_open
+from gpudoctor.queries.packages import numbers
 from gpudoctor.targets import gpus_of
 
 
@@ -28,3 +30,22 @@ def wanted_backend(facts: Facts) -> str | None:
         return "cuda"
     supported = any(gpu.gfx in ollama().gfx for gpu in gpus_of(facts, "amd"))
     return "hip" if supported and known(programs_open(facts, "amd")) else None
+
+
+def setting(facts: Facts, name: str) -> OllamaSetting | None:
+    """A variable that Ollama's server starts with; None: it is not set.
+
+    Raises:
+        UnknownFactError: the service's files could not be read.
+    """
+    return next((one for one in known(facts.ollama.settings) if one.name == name), None)
+
+
+def is_since(facts: Facts, first: str) -> bool:
+    """Whether the installed Ollama is this release or a newer one.
+
+    Raises:
+        UnknownFactError: its release is not known.
+    """
+    release = known(facts.ollama.release)
+    return release is not None and numbers(release) >= numbers(first)

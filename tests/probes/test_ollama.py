@@ -14,7 +14,7 @@ WITH, WITHOUT = Host(cpu_flags=("avx", "pni")), Host(cpu_flags=("pni",))
 LIB = "/usr/local/lib/ollama"
 
 
-NOT_ASKED = Unknown("not asked: it matters only for x86-64 CPUs without AVX, and where Ollama has no libraries")
+NOT_ASKED = Unknown("not asked: neither the CPU, nor the driver, nor a setting makes it matter")
 
 
 def look(files: dict[str, str], host: Host = WITH, wanted: bool = True, version: str = "") -> Ollama:

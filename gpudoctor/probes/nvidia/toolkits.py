@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.facts import CudaHome, Host, Nvcc, Toolkits
+from gpudoctor.facts.toolkit import OldHeader
 from gpudoctor.lazy_regex import pattern
 from gpudoctor.machine import Machine
 from gpudoctor.maybe import Maybe, Unknown
@@ -48,6 +49,7 @@ def probe(machine: Machine, host: Host, wanted: bool) -> Toolkits:  # noqa: ARG0
         headers=library_headers.probe(machine, _roots(machine, nvccs, installed)),
         cxx=cxx,
         cxx_version=_cxx_version(machine, cxx) if wanted else _UNWANTED if cxx else None,
+        c_alone=_c_alone(machine) if nvccs else None,
         named_paths=named_paths(machine),
     )
 
@@ -163,7 +165,20 @@ def _home(machine: Machine, versions: Versions, wanted: bool) -> CudaHome:
         headers=machine.exists(f"{path.rstrip('/')}/include/cuda_runtime.h"),
         lacks=_lacks(machine, path.rstrip("/")),
         own_compiler=_cxx_version(machine, own),
+        old_headers=_old_headers(machine, path.rstrip("/")) if machine.exists(nvcc) else (),
     )
+
+
+def _c_alone(machine: Machine) -> str | None:
+    from gpudoctor.probes.nvidia.host_compiler import c_alone  # most machines have no toolkit
+
+    return c_alone(machine)
+
+
+def _old_headers(machine: Machine, home: str) -> Maybe[tuple[OldHeader, ...]]:
+    from gpudoctor.probes.nvidia.math_header import old_headers  # most machines have no toolkit
+
+    return old_headers(machine, home)
 
 
 def _lacks(machine: Machine, home: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def extra_index(machine: Machine, prefix: str, installer: str) -> Maybe[str | No
         prefix: of the environment, which may have a configuration of its own.
         installer: who installs there; what is not uv is pip.
     """
-    by = "uv" if installer == "uv" else "pip"
+    by, word = ("uv", "index") if installer == "uv" else ("pip", "extra")
     for name in _VARIABLES[by]:
         if machine.env.get(name, "").strip():
             return name
@@ -32,7 +32,7 @@ def extra_index(machine: Machine, prefix: str, installer: str) -> Maybe[str | No
         try:
             text = machine.text(path, _LARGEST)
             # Most files name none, and need no parser.
-            if "index" in text.lower() and (_in_toml(path, text) if by == "uv" else _in_ini(text)):
+            if word in text.lower() and (_in_toml(path, text) if by == "uv" else _in_ini(text)):
                 return path
         except OSError:
             closed = Unknown(f"{path} cannot be read")

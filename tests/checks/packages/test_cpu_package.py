@@ -6,7 +6,17 @@ from gpudoctor.checks.packages.cpu_package import cpu_package
 from gpudoctor.facts import Facts
 from gpudoctor.maybe import Unknown
 from tests.builders import change, plain_host
-from tests.checks.environments import bare_python, commands, environment, machine, one, package, severity, torch
+from tests.checks.environments import (
+    BLACKWELL,
+    bare_python,
+    commands,
+    environment,
+    machine,
+    one,
+    package,
+    severity,
+    torch,
+)
 
 CLOSED = bare_python(packages=Unknown("closed"))
 
@@ -42,6 +52,7 @@ def test_paddle() -> None:
     assert severity(cpu_package, paddle("paddlepaddle")) == "advice"
     assert "stable/cu126/ paddlepaddle-gpu" in commands(cpu_package, paddle("paddlepaddle"))
     assert "stable/cu118/" in commands(cpu_package, paddle("paddlepaddle", facts=machine("11.4")))
+    assert "stable/cu129/" in commands(cpu_package, paddle("paddlepaddle", facts=machine(card=BLACKWELL)))
     assert one(cpu_package, paddle("paddlepaddle-gpu")) == ("pass", "")
     assert one(cpu_package, paddle("paddlepaddle", "paddlepaddle-gpu")) == ("pass", "")
     assert one(cpu_package, paddle("paddlepaddle", facts=plain_host())) == ("pass", "")

@@ -125,3 +125,30 @@ def test_a_message_of_a_service_shows_what_may_not_happen_to_every_program() -> 
     facts = environment(torch(), packages=(package("ctranslate2", "4.6.0"),), facts=machine(card=BLACKWELL))
     assert severity(gpu_unknown, change(facts, "services", ServiceLog(lines=(NOT_SUPPORTED,)))) == "warn"
     assert severity(gpu_unknown, change(facts, "services", ServiceLog(lines=Unknown("closed")))) == "advice"
+
+
+PADDLE = "https://www.paddlepaddle.org.cn/packages/stable/cu129/"
+
+
+@pytest.mark.parametrize(
+    ("version", "requires", "card", "chosen"),
+    [
+        ("2.6.2", (), BLACKWELL, "3.2.0"),
+        ("3.0.0", ("nvidia-cuda-runtime-cu12==12.6.77; platform_system == 'Linux'",), BLACKWELL, "3.2.0"),
+        ("3.2.2", ("nvidia-cuda-runtime-cu12 (==12.6.77)",), BLACKWELL, "3.2.2"),
+        ("3.2.2", ("nvidia-cuda-runtime-cu11==11.8.89",), BLACKWELL, "3.2.2"),
+        ("3.2.2", ("nvidia-cuda-runtime-cu12==12.9.79",), BLACKWELL, None),
+        ("3.3.0", ("nvidia-cuda-runtime==13.0.48",), BLACKWELL, None),
+        ("3.2.2", ("nvidia-cuda-runtime-cu12==12.6.77",), HOPPER, None),
+    ],
+)
+def test_paddle_has_a_build_for_each_cuda(
+    version: str, requires: tuple[str, ...], card: dict[str, Any], chosen: str | None
+) -> None:
+    paddle = package("paddlepaddle-gpu", version, requires=requires)
+    facts = environment(packages=(paddle,), facts=machine(card=card))
+    assert one(gpu_unknown, facts)[0] == ("problem" if chosen else "pass")
+    if chosen:
+        typed = commands(gpu_unknown, facts)
+        assert f"paddlepaddle-gpu=={chosen}" in typed
+        assert f"--index-url {PADDLE}" in typed
